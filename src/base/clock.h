@@ -1,0 +1,39 @@
+// The system's wall clock, in the two resolutions that a decision needs.
+#ifndef SLUICE_BASE_CLOCK_H_
+#define SLUICE_BASE_CLOCK_H_
+
+#include <chrono>
+
+#include <ctime>
+
+#include <sluice/time.h>
+
+namespace sluice {
+
+// What the coarse clock may lag behind the exact one: one scheduler tick is 1 to 10 ms on Linux, and a busy
+// machine serves a tick late.
+inline constexpr std::chrono::milliseconds kCoarseClockLag{20};
+
+namespace internal {
+
+inline UnixTime read_clock(clockid_t id) {
+    timespec time{};
+    clock_gettime(id, &time);
+    return UnixTime{std::chrono::milliseconds{time.tv_sec * 1000 + time.tv_nsec / 1'000'000}};
+}
+
+}  // namespace internal
+
+// A few nanoseconds; up to kCoarseClockLag behind.
+inline UnixTime coarse_wall_time() {
+    return internal::read_clock(CLOCK_REALTIME_COARSE);
+}
+
+// Several times the price of the coarse one.
+inline UnixTime exact_wall_time() {
+    return internal::read_clock(CLOCK_REALTIME);
+}
+
+}  // namespace sluice
+
+#endif  // SLUICE_BASE_CLOCK_H_

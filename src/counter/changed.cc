@@ -1,0 +1,108 @@
+#include "counter/changed.h"
+
+#include <utility>
+
+namespace sluice {
+
+Components::Components(const Entry& entry) {
+    Sequence sequence = entry.high() - 2;
+    for (Component& component : all_) {
+        component = {.sequence = sequence, .count = entry.settled(sequence).of(sequence)};
+        ++sequence;
+    }
+}
+
+bool Components::are_all_of(const Entry& entry) const {
+    const Sequence oldest = entry.high() - 2;
+    if (oldest != all_.front().sequence) return false;
+    for (const Component& told : all_) {
+        if (entry.settled(told.sequence).of(told.sequence) != told.count) return false;
+        if (entry.admitted(told.sequence).of(told.sequence) != told.count) return false;
+    }
+    return true;
+}
+
+bool ChangedList::mark(Entry& entry) {
+    ChangeState state = entry.change_state_.load(std::memory_order_seq_cst);
+    for (;;) {  // ends: each repetition follows a step of the consumer or of another marking thread
+        switch (state) {
+            case ChangeState::kUntracked:
+            case ChangeState::kListed:
+            case ChangeState::kTakenAgain:
+                return true;
+            case ChangeState::kRetired:
+                return false;
+            case ChangeState::kTaken:
+                if (entry.change_state_.compare_exchange_weak(
+                        state, ChangeState::kTakenAgain, std::memory_order_seq_cst)) {
+                    return true;
+                }
+                break;
+            case ChangeState::kIdle:
+                if (entry.change_state_.compare_exchange_weak(
+                        state, ChangeState::kListed, std::memory_order_seq_cst)) {
+                    push(entry);
+                    return true;
+                }
+                break;
+        }
+    }
+}
+
+void ChangedList::push(Entry& entry) {
+    Entry* top = top_.load(std::memory_order_relaxed);
+    do {
+        entry.next_changed_ = top;
+        // Release: pairs with the exchange in take(), which reads next_changed_.
+    } while (!top_.compare_exchange_weak(
+        top, &entry, std::memory_order_release, std::memory_order_relaxed));
+}
+
+ChangedList::Taken ChangedList::take() {
+    Taken taken;
+    Entry* entry = top_.exchange(nullptr, std::memory_order_acquire);
+    while (entry != nullptr) {
+        Entry* const next = entry->next_changed_;
+        ChangeState listed = ChangeState::kListed;
+        const bool alive = entry->change_state_.compare_exchange_strong(
+            listed, ChangeState::kTaken, std::memory_order_seq_cst);
+        (alive ? taken.changed : taken.retired).push_back(entry);
+        entry = next;
+    }
+    return taken;
+}
+
+bool ChangedList::release(Entry& entry, const Components& told) {
+    ChangeState state = ChangeState::kTaken;
+    if (told.are_all_of(entry) &&
+        entry.change_state_.compare_exchange_strong(
+            state, ChangeState::kIdle, std::memory_order_seq_cst)) {
+        return true;
+    }
+    state = entry.change_state_.load(std::memory_order_seq_cst);
+    while (state != ChangeState::kRetired) {  // ends: kTaken can only become kTakenAgain or kRetired
+        if (entry.change_state_.compare_exchange_weak(
+                state, ChangeState::kListed, std::memory_order_seq_cst)) {
+            push(entry);
+            return true;
+        }
+    }
+    return false;
+}
+
+bool ChangedList::retire_idle(Entry& entry) {
+    ChangeState state = entry.change_state_.load(std::memory_order_seq_cst);
+    return state == ChangeState::kUntracked ||
+           (state == ChangeState::kIdle &&
+            entry.change_state_.compare_exchange_strong(
+                state, ChangeState::kRetired, std::memory_order_seq_cst));
+}
+
+bool ChangedList::retire(Entry& entry) {
+    if (entry.change_state_.load(std::memory_order_seq_cst) == ChangeState::kUntracked) return true;
+    const ChangeState before =
+        entry.change_state_.exchange(ChangeState::kRetired, std::memory_order_seq_cst);
+    return before == ChangeState::kIdle;
+}
+
+}  // namespace sluice

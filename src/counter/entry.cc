@@ -1,0 +1,119 @@
+#include "counter/entry.h"
+
+#include <algorithm>
+
+#include "base/check.h"
+
+namespace sluice {
+
+Entry::Entry(const LimitKey& key, UnixTime now, UnixTime forgotten_until, Sharing sharing)
+    : change_state_(sharing == Sharing::kAlone ? ChangeState::kUntracked : ChangeState::kIdle),
+      shape_(key.shape()),
+      high_(std::max(instant_at(now, duration()).sequence,
+                     instant_at(forgotten_until, duration()).sequence)),
+      fresh_until_ms_(sharing == Sharing::kAlone ? std::numeric_limits<std::int64_t>::max()
+                                                 : std::numeric_limits<std::int64_t>::min()),
+      hash_(key.hash()) {
+    char* texts = texts_.here;
+    if (!has_texts_here()) texts = texts_.elsewhere = new char[shape_.text_bytes()];
+    key.copy_texts(texts);
+    const Sequence high = high_.load(std::memory_order_relaxed);
+    const bool past_forgotten = start_of(high, duration()) <= forgotten_until;
+    past_forgotten_.store(past_forgotten, std::memory_order_relaxed);
+    for (Sequence sequence = high - 2; sequence <= high + 1; ++sequence) {
+        for (Ring* ring : {&admitted_, &settled_, &others_, &global_}) {
+            (*ring)[place_of(sequence)].reset(sequence);
+        }
+    }
+}
+
+Entry::~Entry() {
+    if (!has_texts_here()) delete[] texts_.elsewhere;
+}
+
+KeyParts Entry::key() const {
+    const std::string_view all{texts(), shape_.text_bytes()};
+    const std::size_t identifier = std::size_t{shape_.workspace_bytes} + shape_.namespace_bytes;
+    return {.workspace = all.substr(0, shape_.workspace_bytes),
+            .name_space = all.substr(shape_.workspace_bytes, shape_.namespace_bytes),
+            .identifier = all.substr(identifier),
+            .duration = duration()};
+}
+
+Instant Entry::locate_elsewhere(UnixTime now) {
+    const Instant asked = instant_at(now, duration());
+    if (asked.sequence > high()) advance(asked.sequence);
+    // Acquire: pairs with the release in advance(). An old flag beside a new `high` only errs towards the newest.
+    const bool past_forgotten = past_forgotten_.load(std::memory_order_acquire);
+    const Sequence oldest = past_forgotten ? high() : high() - 1;
+    if (asked.sequence >= oldest) return asked;
+    return {.sequence = oldest, .elapsed = Duration::zero()};
+}
+
+Instant Entry::relocate(Instant at, UnixTime now) {
+    // A place that has moved on to sequence n was opened by an advance to n - 1 or further, which may not have
+    // stored `high` yet. Finishing it here means that nobody has to wait for that thread.
+    Sequence reached = at.sequence;
+    for (const Sequence needed : {at.sequence, at.sequence - 1}) {
+        for (const Ring* ring : {&admitted_, &others_, &global_}) {
+            const std::int64_t laps = (*ring)[place_of(needed)].load().laps_ahead_of(needed);
+            reached = std::max(reached, needed + laps * kRingSize - 1);
+        }
+    }
+    if (reached > high()) advance(reached);
+    return locate_elsewhere(now);
+}
+
+// Opens the cells that `to` brings, then stores `high`. Ends: `high` only grows, so it is soon `to` or more.
+void Entry::advance(Sequence to) {
+    Sequence high = this->high();
+    while (high < to) {
+        SLUICE_CHECK(to - high <= kMaxLeap);
+        bool opened = true;
+        for (Sequence sequence = std::max(high + 2, to - 2); opened && sequence <= to + 1; ++sequence) {
+            opened = open(sequence, high);
+        }
+        if (opened && high_.compare_exchange_strong(
+                          high, to, std::memory_order_release, std::memory_order_acquire)) {
+            past_forgotten_.store(false, std::memory_order_release);
+            return;
+        }
+        high = this->high();
+    }
+}
+
+// Empties the place of `sequence` for it, unless it is open already. False if the ring has moved beyond `high`
+// meanwhile. Checking that after the load makes sure that what is replaced was older (invariant 6).
+bool Entry::open(Sequence sequence, Sequence high) {
+    for (Ring* ring : {&admitted_, &settled_, &others_, &global_}) {
+        CellCount& count = (*ring)[place_of(sequence)];
+        for (;;) {  // ends: each repetition follows a change of the count by another thread
+            const LapCount read = count.load();
+            if (this->high() != high) return false;
+            if (read.laps_ahead_of(sequence) >= 0) break;
+            count.reopen(read, sequence);
+        }
+    }
+    return true;
+}
+
+bool Entry::raise(Ring& ring, Sequence sequence, Count to) {
+    if (to == 0) return ring[place_of(sequence)].load().belongs_to(sequence);
+    // Release is not needed: the counts are atomic themselves, and a decision that misses the flag decides as if
+    // the report had arrived a moment later.
+    if (!has_foreign_.load(std::memory_order_relaxed)) {
+        has_foreign_.store(true, std::memory_order_relaxed);
+    }
+    return ring[place_of(sequence)].raise(sequence, std::min(to, kMaxCount));
+}
+
+void Entry::make_strict(UnixTime until) {
+    const std::int64_t until_ms = until.time_since_epoch().count();
+    std::int64_t deadline = strict_until_ms_.load(std::memory_order_relaxed);
+    // Ends: each repetition follows a later deadline by another thread.
+    while (deadline < until_ms &&
+           !strict_until_ms_.compare_exchange_weak(deadline, until_ms, std::memory_order_relaxed)) {
+    }
+}
+
+}  // namespace sluice

@@ -1,0 +1,196 @@
+// All that one node holds for one LimitKey: a ring of cells, and what the key needs beside its counts.
+#ifndef SLUICE_COUNTER_ENTRY_H_
+#define SLUICE_COUNTER_ENTRY_H_
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <span>
+
+#include <sluice/time.h>
+
+#include "counter/cell_count.h"
+#include "counter/limit_key.h"
+#include "window/sliding.h"
+
+namespace sluice {
+
+// Whether the counts of this node are all there is, or one part of a region's.
+enum class Sharing { kAlone, kShared };
+
+// Where an entry stands with the list of changed entries; the transitions are in counter/changed.h.
+enum class ChangeState : std::uint8_t {
+    kUntracked,   // nobody asks for changes
+    kListed,      // in the list
+    kTakenAgain,  // with the consumer, and changed since it was taken
+    kTaken,       // with the consumer
+    kIdle,        // nothing to tell
+    kRetired,     // removed from the table
+};
+
+// An entry holds the cells high-2 to high+1, where `high` is the newest sequence that a request was decided at.
+// Of these, high-1 and high can be current, each with its predecessor; high+1 takes the counts of a neighbour
+// whose clock is ahead. Counts of a sequence that is no longer held are gone for good: a request from so far back
+// is decided at the oldest instant that is held, never on an empty cell that once held counts.
+//
+// Thread-safe: every method may race with every other, except the constructor and the destructor.
+//
+// Numbered invariants are those of ARCHITECTURE.md.
+class alignas(64) Entry {
+  public:
+    // `forgotten_until`: counts of this key that mattered before then may have been held and dropped, so
+    // nothing is decided in a window that ended before. `now` says in which sequence the entry begins.
+    Entry(const LimitKey& key, UnixTime now, UnixTime forgotten_until, Sharing sharing);
+    ~Entry();
+    Entry(const Entry&) = delete;
+    Entry& operator=(const Entry&) = delete;
+
+    bool has_key(const LimitKey& key) const {
+        return key.shape() == shape_ && key.has_texts(texts());
+    }
+    KeyParts key() const;
+    std::uint64_t hash() const { return hash_; }
+    Duration duration() const { return Duration{shape_.duration_ms}; }
+
+    // The instant at which a request at `now` is decided. Moves the ring on where `now` is newer than all before.
+    // Not for a `now` that has outgrown the entry.
+    Instant locate(UnixTime now) {
+        // Acquire: pairs with the release in advance(), after which the cells of `high` are open.
+        const Sequence high = high_.load(std::memory_order_acquire);
+        const Duration elapsed = now - start_of(high, duration());
+        if (elapsed < Duration::zero() || elapsed >= duration()) [[unlikely]] return locate_elsewhere(now);
+        return {.sequence = high, .elapsed = elapsed};
+    }
+
+    // locate() once more, after a cell that `at` needs was found in a later sequence.
+    Instant relocate(Instant at, UnixTime now);
+
+    // Whether `now` lies so far ahead that the laps of the ring can't be told apart any more. All counts held
+    // are dead by then; the table replaces the entry.
+    bool outgrown(UnixTime now) const { return now >= start_of(high() + kMaxLeap, duration()); }
+
+    // No cell that is held can contribute to a decision from `dead_from()` on.
+    UnixTime dead_from() const { return start_of(high() + 3, duration()); }
+
+    Sequence high() const { return high_.load(std::memory_order_acquire); }
+
+    // Whether there are changes that the consumer of the changed list has not been told, or is being told.
+    bool is_untold() const {
+        const ChangeState state = change_state_.load(std::memory_order_seq_cst);
+        return state != ChangeState::kUntracked && state != ChangeState::kIdle;
+    }
+
+    // Whether a spending has to be announced before it is settled; see counter/changed.h.
+    bool needs_mark() const {
+        return change_state_.load(std::memory_order_seq_cst) > ChangeState::kTakenAgain;
+    }
+
+    // This node's component of a cell as decisions see it, and as the world may see it. settled <= admitted.
+    CellCount& admitted(Sequence sequence) { return admitted_[place_of(sequence)]; }
+    CellCount& settled(Sequence sequence) { return settled_[place_of(sequence)]; }
+    const CellCount& admitted(Sequence sequence) const { return admitted_[place_of(sequence)]; }
+    const CellCount& settled(Sequence sequence) const { return settled_[place_of(sequence)]; }
+
+    // Merge what others spent in a cell: the other nodes of this region, the other regions. By max, so repeated
+    // and reordered reports are harmless. False if the cell is not held.
+    bool raise_others(Sequence sequence, Count to) { return raise(others_, sequence, to); }
+    bool raise_global(Sequence sequence, Count to) { return raise(global_, sequence, to); }
+
+    // others + global of a cell; 0 if it is not held.
+    Count foreign(Sequence sequence) const {
+        // Relaxed: a raise that is not seen yet is a report that has not arrived yet.
+        if (!has_foreign_.load(std::memory_order_relaxed)) [[likely]] return 0;
+        return others_[place_of(sequence)].of(sequence) + global_[place_of(sequence)].of(sequence);
+    }
+
+    // All that is known to be spent in a cell; 0 if it is not held.
+    Count spent(Sequence sequence) const {
+        return admitted_[place_of(sequence)].of(sequence) + foreign(sequence);
+    }
+
+    // Whether a pass at `now` has to wait for a fresher count: the entry was not refreshed lately, or a
+    // denial made it strict. Never for an entry that is alone.
+    bool needs_refresh(UnixTime now) const {
+        // Relaxed: both are hints about age; nothing is published through them.
+        return now >= UnixTime{Duration{fresh_until_ms_.load(std::memory_order_relaxed)}} ||
+               now < UnixTime{Duration{strict_until_ms_.load(std::memory_order_relaxed)}};
+    }
+    void set_fresh_until(UnixTime until) {
+        fresh_until_ms_.store(until.time_since_epoch().count(), std::memory_order_relaxed);
+    }
+    // After a denial, until `until`, every pass needs a refresh. Never shortens a deadline.
+    void make_strict(UnixTime until);
+
+    // What the last request asked for, and when: for publishing and for choosing what to evict.
+    void note_use(Count limit, UnixTime now) {
+        // Relaxed: hints. Written only on change, so that a hot key's line stays shared.
+        if (last_limit_.load(std::memory_order_relaxed) != limit) {
+            last_limit_.store(limit, std::memory_order_relaxed);
+        }
+        const std::int64_t now_ms = now.time_since_epoch().count();
+        if (last_used_ms_.load(std::memory_order_relaxed) != now_ms) {
+            last_used_ms_.store(now_ms, std::memory_order_relaxed);
+        }
+    }
+    Count last_limit() const { return last_limit_.load(std::memory_order_relaxed); }
+    UnixTime last_used() const {
+        return UnixTime{Duration{last_used_ms_.load(std::memory_order_relaxed)}};
+    }
+
+  private:
+    friend class ChangedList;
+    friend class Bucket;
+
+    // How far the ring may move at once: LapCount tells older from newer within 4,096 sequences, and up to
+    // kRingSize of these are taken by the cells themselves.
+    static constexpr Sequence kMaxLeap = 4'000;
+    static constexpr std::size_t kTextsHere = 48;
+    using Ring = CellCount[kRingSize];
+
+    Instant locate_elsewhere(UnixTime now);
+    void advance(Sequence to);
+    bool open(Sequence sequence, Sequence high);
+    bool raise(Ring& ring, Sequence sequence, Count to);
+    bool has_texts_here() const { return shape_.text_bytes() <= kTextsHere; }
+    const char* texts() const { return has_texts_here() ? texts_.here : texts_.elsewhere; }
+
+    // First line: what a decision reads, and rarely writes.
+    //
+    // Written by ChangedList and by the removal of the entry; see counter/changed.h for the orders.
+    std::atomic<ChangeState> change_state_;
+    std::atomic<bool> has_foreign_{false};  // set once, by the first raise; relaxed
+    // Whether counts of the window before the newest may have been forgotten, so that it can't be current. Cleared once
+    // (release, after `high` has moved on), read before `high` (acquire).
+    std::atomic<bool> past_forgotten_;
+    const KeyShape shape_;
+    // Written by the thread that moves the ring (release, after opening the cells); read by every decision
+    // (acquire).
+    std::atomic<Sequence> high_;
+    // Hints, relaxed throughout: written by refreshes, denials and decisions.
+    std::atomic<std::int64_t> fresh_until_ms_;
+    std::atomic<std::int64_t> strict_until_ms_{std::numeric_limits<std::int64_t>::min()};
+    std::atomic<Count> last_limit_{0};
+    std::atomic<std::int64_t> last_used_ms_{0};
+    Entry* next_changed_{nullptr};  // guarded by change_state_: whoever makes an entry listed writes it
+    // Second line: the counts that a decision alone needs. Third line: what only sharing fills.
+    alignas(64) Ring admitted_;
+    Ring settled_;
+    alignas(64) Ring others_;
+    Ring global_;
+
+    // Fourth line: the identity.
+    alignas(64) union {
+        char here[kTextsHere];
+        char* elsewhere;  // owned
+    } texts_;
+    const std::uint64_t hash_;
+    // The next entry of an overfull bucket. Written under the shard's lock, read by lookups.
+    std::atomic<Entry*> next_in_bucket_{nullptr};
+};
+
+static_assert(sizeof(Entry) == 256, "four lines of the cache: see docs/decisions/0001-table.md");
+
+}  // namespace sluice
+
+#endif  // SLUICE_COUNTER_ENTRY_H_

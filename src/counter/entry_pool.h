@@ -1,0 +1,57 @@
+// Memory for entries, in chunks.
+#ifndef SLUICE_COUNTER_ENTRY_POOL_H_
+#define SLUICE_COUNTER_ENTRY_POOL_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "counter/entry.h"
+#include "counter/epoch.h"
+
+namespace sluice {
+
+// EntryPool makes entries and takes them back. What is taken back is used again once no reader can see it; chunks
+// are freed with the pool.
+//
+// Thread-compatible: guarded by its shard's lock. Entries that were not given back are the owner's to destroy, before
+// the pool is.
+class EntryPool {
+  public:
+    ~EntryPool();
+
+    template <class... Args>
+    Entry& make(Args&&... args) {
+        return *new (take()) Entry(std::forward<Args>(args)...);
+    }
+
+    // `entry` has been unlinked. It is destroyed after the grace period.
+    void give_back(Entry& entry);
+
+  private:
+    union alignas(alignof(Entry)) Place {
+        std::byte bytes[sizeof(Entry)];
+        Place* next_free;
+    };
+    struct Waiting {
+        Entry* entry;
+        std::uint64_t unlinked;  // the epoch in which it was
+    };
+    static constexpr std::size_t kChunk = 256;   // entries: 64 KiB
+    static constexpr std::size_t kPatience = 32;  // entries that wait before the epoch is pushed on
+
+    Place* take();
+    void reclaim(Entry& entry);
+
+    std::vector<std::unique_ptr<Place[]>> chunks_;
+    std::size_t used_ = kChunk;  // of the newest chunk
+    Place* free_ = nullptr;
+    std::deque<Waiting> waiting_;
+};
+
+}  // namespace sluice
+
+#endif  // SLUICE_COUNTER_ENTRY_POOL_H_

@@ -1,0 +1,49 @@
+#include "counter/epoch.h"
+
+namespace sluice {
+
+constinit std::atomic<std::uint64_t> Epoch::current_{1};
+constinit std::atomic<Epoch::Reader*> Epoch::readers_{nullptr};
+thread_local constinit Epoch::Reader* Epoch::self_ = nullptr;
+
+// Gives the thread's reader back when the thread ends.
+struct Epoch::Enrolment {
+    Reader* reader = nullptr;
+    ~Enrolment() {
+        if (reader == nullptr) return;
+        self_ = nullptr;
+        // Release: pairs with the acquire in enrol(), so that the next thread's pins come after this one's.
+        reader->in_use.store(false, std::memory_order_release);
+    }
+};
+
+Epoch::Reader* Epoch::enrol() {
+    thread_local Enrolment enrolment;
+    Reader* reader = readers_.load(std::memory_order_acquire);
+    for (; reader != nullptr; reader = reader->next) {
+        bool in_use = false;
+        if (reader->in_use.compare_exchange_strong(in_use, true, std::memory_order_acquire)) break;
+    }
+    if (reader == nullptr) {
+        reader = new Reader;
+        reader->next = readers_.load(std::memory_order_relaxed);
+        // Release: publishes `next` to the loads of readers_. Ends: repeats only after another enrolment.
+        while (!readers_.compare_exchange_weak(
+            reader->next, reader, std::memory_order_seq_cst, std::memory_order_relaxed)) {
+        }
+    }
+    self_ = enrolment.reader = reader;
+    return reader;
+}
+
+void Epoch::try_advance() {
+    std::uint64_t epoch = now();
+    for (const Reader* reader = readers_.load(std::memory_order_seq_cst); reader != nullptr;
+         reader = reader->next) {
+        const std::uint64_t pinned = reader->pinned.load(std::memory_order_seq_cst);
+        if (pinned != 0 && pinned != epoch) return;
+    }
+    current_.compare_exchange_strong(epoch, epoch + 1, std::memory_order_seq_cst);
+}
+
+}  // namespace sluice

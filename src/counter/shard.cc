@@ -1,0 +1,168 @@
+#include "counter/shard.h"
+
+#include <algorithm>
+#include <compare>
+#include <optional>
+
+#include "counter/changed.h"
+
+namespace sluice {
+namespace {
+
+// Below this many keys, memory is not worth forgetting anything for.
+constexpr std::size_t kSweepFrom = 1'024;
+
+// How many entries an eviction looks at: at least the first number, and up to the second (or that many buckets)
+// as long as all that it has seen are close to their limits.
+constexpr std::size_t kSample = 8;
+constexpr std::size_t kLargeSample = 128;
+
+// What forgetting an entry would cost its limit. Entries that have used less than half of it are compared by the
+// part that they have used; the others by what they have spent, so that many small limits, each used up by one
+// request, don't displace a large one. Between equals, the one that was used last stays.
+struct Usefulness {
+    bool close_to_limit;
+    Count amount;
+    UnixTime last_used;
+
+    friend auto operator<=>(const Usefulness&, const Usefulness&) = default;
+};
+
+Usefulness usefulness(const Entry& entry, UnixTime now) {
+    const Duration duration = entry.duration();
+    Instant at = instant_at(now, duration);
+    const Sequence high = entry.high();
+    if (at.sequence < high) at = {.sequence = high, .elapsed = Duration::zero()};
+    const Count spent =
+        std::min(kMaxCount,
+                 entry.spent(at.sequence) +
+                     weighted(entry.spent(at.sequence - 1), at.elapsed, duration));
+    const Count limit = std::max<Count>(entry.last_limit(), 1);
+    const bool close = spent >= limit - limit / 2;
+    constexpr Count kFine = 1'024;  // 2^53 * 2^10 still is a 64-bit number
+    return {.close_to_limit = close,
+            .amount = close ? spent : spent * kFine / limit,
+            .last_used = entry.last_used()};
+}
+
+}  // namespace
+
+void Shard::attach(Bucket* buckets, std::size_t count, Tally& tally) {
+    buckets_ = buckets;
+    max_buckets_ = count;
+    tally_ = &tally;
+    bucket_count_.store(1, std::memory_order_relaxed);
+}
+
+Shard::~Shard() {
+    for (std::size_t i = 0; i < bucket_count_.load(std::memory_order_relaxed); ++i) {
+        buckets_[i].for_each([](Entry& entry) { entry.~Entry(); });
+    }
+}
+
+Entry& Shard::find_or_make(const LimitKey& key, UnixTime now, Sharing sharing) {
+    const MutexLock lock(mutex_);
+    if (Entry* const held = find(key)) {
+        if (!held->outgrown(now)) return *held;
+        unlink(*held);
+        tally_->forget(held->dead_from());
+        Tally::add(tally_->expired);
+        if (ChangedList::retire(*held)) pool_.give_back(*held);
+    }
+    Entry& entry = pool_.make(key, now, tally_->forgotten_until(), sharing);
+    make_room(now);
+    bucket_of(key.hash(), bucket_count_.load(std::memory_order_relaxed)).insert(entry);
+    ++size_;
+    Tally::add(tally_->created);
+    split();
+    return entry;
+}
+
+void Shard::dispose(Entry& entry) {
+    const MutexLock lock(mutex_);
+    pool_.give_back(entry);
+}
+
+void Shard::make_room(UnixTime now) {
+    if (tally_->held() >= kSweepFrom) sweep(now);
+    while (!tally_->try_hold_key()) {
+        if (evict(now)) continue;
+        // All that was looked at is waiting to be replayed, and is not dropped unheard.
+        tally_->hold_key_beyond_cap();
+        return;
+    }
+}
+
+// Looks at one bucket. Each insertion does, so a table in use is gone through about four times while it is filled
+// once.
+void Shard::sweep(UnixTime now) {
+    next_bucket().for_each([&](Entry& entry) {
+        mutex_.assert_held();
+        if (now >= entry.dead_from()) drop(entry, now);
+    });
+}
+
+bool Shard::evict(UnixTime now) {
+    Entry* victim = nullptr;
+    Usefulness least{};
+    std::size_t seen = 0;
+    for (std::size_t buckets = 0; buckets < kLargeSample && seen < kLargeSample; ++buckets) {
+        if (seen >= kSample && victim != nullptr && !least.close_to_limit) break;
+        next_bucket().for_each([&](Entry& entry) {
+            ++seen;
+            if (entry.is_untold()) return;
+            const Usefulness use = usefulness(entry, now);
+            if (victim != nullptr && least <= use) return;
+            victim = &entry;
+            least = use;
+        });
+    }
+    return victim != nullptr && drop(*victim, now);
+}
+
+// Removes an entry that nobody has to be told of; false if there is somebody. Counts that still matter are evicted,
+// and their key starts anew. Those that don't have expired, and stay expired for a clock that steps back.
+bool Shard::drop(Entry& entry, UnixTime now) {
+    if (!ChangedList::retire_idle(entry)) return false;
+    const bool expired = now >= entry.dead_from();
+    if (expired) tally_->forget(entry.dead_from());
+    Tally::add(expired ? tally_->expired : tally_->evicted);
+    unlink(entry);
+    pool_.give_back(entry);
+    return true;
+}
+
+void Shard::unlink(Entry& entry) {
+    bucket_of(entry.hash(), bucket_count_.load(std::memory_order_relaxed)).remove(entry);
+    --size_;
+    tally_->drop_key();
+}
+
+Bucket& Shard::next_bucket() {
+    hand_ = hand_ + 1 < bucket_count_.load(std::memory_order_relaxed) ? hand_ + 1 : 0;
+    return buckets_[hand_];
+}
+
+// Adds one bucket and moves to it what belongs there, out of the one bucket that held it so far. An entry is found
+// in a slot of the new bucket before it leaves the old one. Where the slots don't suffice, a lookup may miss an
+// entry on its way from chain to chain, and finds it under the lock.
+void Shard::split() {
+    const std::size_t count = bucket_count_.load(std::memory_order_relaxed);
+    if (size_ <= count * kAverage || count == max_buckets_) return;
+    Bucket& from = buckets_[count - std::bit_floor(count)];
+    Bucket& to = buckets_[count];
+    const auto moves = [&](const Entry& entry) {
+        return &bucket_of(entry.hash(), count + 1) == &to;
+    };
+    from.for_each([&](Entry& entry) {
+        if (moves(entry)) to.insert_in_slot(entry);
+    });
+    bucket_count_.store(count + 1, std::memory_order_seq_cst);
+    from.for_each([&](Entry& entry) {
+        if (!moves(entry)) return;
+        from.remove(entry);
+        if (!to.has_in_slot(entry)) to.insert(entry);
+    });
+}
+
+}  // namespace sluice

@@ -1,0 +1,73 @@
+// A part of the table: a hash table that grows bucket by bucket, with its own lock for changes.
+#ifndef SLUICE_COUNTER_SHARD_H_
+#define SLUICE_COUNTER_SHARD_H_
+
+#include <atomic>
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+
+#include <sluice/time.h>
+
+#include "base/mutex.h"
+#include "counter/bucket.h"
+#include "counter/entry_pool.h"
+#include "counter/tally.h"
+
+namespace sluice {
+
+// Shard is a table by linear hashing. It starts with one bucket and splits one more, in turn, when the average bucket
+// grows past kAverage: an insertion moves the entries of one bucket at the most, and nothing is ever rehashed as a
+// whole. The buckets lie in one stretch of reserved addresses, of which the system fills only what was touched.
+//
+// Thread-safe. find() takes no lock and needs an EpochPin; the rest locks.
+class alignas(64) Shard {
+  public:
+    // `buckets` are `count` empty ones, zeroed memory. Both they and `tally` outlive the shard.
+    void attach(Bucket* buckets, std::size_t count, Tally& tally);
+    ~Shard();
+
+    [[gnu::always_inline]] Entry* find(const LimitKey& key) const {
+        // Pairs with the store in split(): the buckets of that count are filled.
+        return bucket_of(key.hash(), bucket_count_.load(std::memory_order_seq_cst)).find(key);
+    }
+
+    // The entry for `key`, made if there is none. An entry that `now` has outgrown is replaced.
+    Entry& find_or_make(const LimitKey& key, UnixTime now, Sharing sharing);
+
+    // Disposes of an entry that the changed list returned as retired.
+    void dispose(Entry& entry);
+
+    static constexpr std::size_t kAverage = 4;
+
+  private:
+    Bucket& bucket_of(std::uint64_t hash, std::size_t count) const {
+        const std::uint64_t mask = std::bit_ceil(count) - 1;
+        const std::uint64_t index = hash & mask;
+        return buckets_[index < count ? index : index & (mask >> 1)];
+    }
+
+    void make_room(UnixTime now) SLUICE_REQUIRES(mutex_);
+    void sweep(UnixTime now) SLUICE_REQUIRES(mutex_);
+    bool evict(UnixTime now) SLUICE_REQUIRES(mutex_);
+    bool drop(Entry& entry, UnixTime now) SLUICE_REQUIRES(mutex_);
+    void unlink(Entry& entry) SLUICE_REQUIRES(mutex_);
+    void split() SLUICE_REQUIRES(mutex_);
+    Bucket& next_bucket() SLUICE_REQUIRES(mutex_);
+
+    // Constant after attach().
+    Bucket* buckets_ = nullptr;
+    std::size_t max_buckets_ = 0;
+    Tally* tally_ = nullptr;
+    // Grows only; written under the lock, read by lookups.
+    std::atomic<std::size_t> bucket_count_{0};
+
+    alignas(64) Mutex mutex_;
+    std::size_t size_ SLUICE_GUARDED_BY(mutex_) = 0;
+    std::size_t hand_ SLUICE_GUARDED_BY(mutex_) = 0;  // the bucket that was looked at last for removals
+    EntryPool pool_ SLUICE_GUARDED_BY(mutex_);
+};
+
+}  // namespace sluice
+
+#endif  // SLUICE_COUNTER_SHARD_H_

@@ -1,0 +1,76 @@
+#include "counter/table.h"
+
+#include <string>
+
+#include <sys/mman.h>
+
+namespace sluice {
+
+// A stretch of addresses that reads as zeros and costs memory only where it was written to.
+struct Table::Reservation {
+    explicit Reservation(std::size_t size)
+        : bytes(size),
+          start(mmap(nullptr,
+                     size,
+                     PROT_READ | PROT_WRITE,
+                     MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE,
+                     -1,
+                     0)) {}
+    ~Reservation() {
+        if (start != MAP_FAILED) munmap(start, bytes);
+    }
+    Reservation(const Reservation&) = delete;
+    Reservation& operator=(const Reservation&) = delete;
+
+    const std::size_t bytes;
+    void* const start;
+};
+
+// A quarter more than an even spread needs: shards are never quite even.
+std::size_t Table::buckets_per_shard(std::size_t max_keys) {
+    return max_keys / shards_for(max_keys) / Shard::kAverage * 5 / 4 + 16;
+}
+
+Result<std::unique_ptr<Table>> Table::create(const Config& config) {
+    const std::size_t bytes =
+        shards_for(config.max_keys) * buckets_per_shard(config.max_keys) * sizeof(Bucket);
+    auto buckets = std::make_unique<Reservation>(bytes);
+    if (buckets->start == MAP_FAILED) {
+        return Error{kOutOfMemory,
+                     "max_keys is " + std::to_string(config.max_keys) + ": the system refused " +
+                         std::to_string(bytes) + " bytes of address space for the table"};
+    }
+    return std::unique_ptr<Table>(new Table(config, std::move(buckets)));
+}
+
+Table::Table(const Config& config, std::unique_ptr<Reservation> buckets)
+    : seed_(config.seed),
+      shard_mask_(shards_for(config.max_keys) - 1),
+      sharing_(config.sharing),
+      tally_(config.max_keys),
+      buckets_(std::move(buckets)) {
+    const std::size_t each = buckets_per_shard(config.max_keys);
+    auto* start = static_cast<Bucket*>(buckets_->start);
+    for (std::size_t i = 0; i <= shard_mask_; ++i) shards_[i].attach(start + i * each, each, tally_);
+}
+
+Table::~Table() {
+    for (Entry* entry : changed_.take().retired) dispose(*entry);
+}
+
+Entry& Table::make(const LimitKey& key, UnixTime now) {
+    return shard_of(key).find_or_make(key, now, sharing_);
+}
+
+void Table::settle_in_successor(const LimitKey& key, Sequence sequence, Count cost) {
+    for (;;) {  // ends: each repetition follows another removal of the same key
+        const UnixTime then = start_of(sequence, key.parts().duration);
+        Entry& entry = make(key, then);
+        if (!entry.admitted(sequence).add(sequence, cost)) return;  // dead in the successor, too
+        if (!changed_.mark(entry)) continue;
+        entry.settled(sequence).add(sequence, cost);
+        return;
+    }
+}
+
+}  // namespace sluice

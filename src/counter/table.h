@@ -1,0 +1,100 @@
+// The table: from a LimitKey to its entry, in one lookup.
+#ifndef SLUICE_COUNTER_TABLE_H_
+#define SLUICE_COUNTER_TABLE_H_
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+
+#include <sluice/result.h>
+#include <sluice/time.h>
+
+#include "counter/changed.h"
+#include "counter/entry.h"
+#include "counter/limit_key.h"
+#include "counter/shard.h"
+#include "counter/tally.h"
+
+namespace sluice {
+
+// Table holds up to `max_keys` entries. Lookups take no lock; a key that is new takes the lock of its shard, makes its
+// entry, and pays for one step of growth and one of cleaning at the most. Entries are removed when their counts are
+// dead, or at the cap, the least useful first.
+//
+// Thread-safe. A caller holds an EpochPin while it uses an Entry that it got here.
+class Table {
+  public:
+    struct Config {
+        std::size_t max_keys;
+        Sharing sharing;
+        std::uint64_t seed;  // of the hash
+    };
+    static Result<std::unique_ptr<Table>> create(const Config& config);
+    ~Table();
+    Table(const Table&) = delete;
+    Table& operator=(const Table&) = delete;
+
+    LimitKey key(const KeyParts& parts) const { return {parts, seed_}; }
+
+    // The entry for `key`, made if need be, in which a request at `now` can be located.
+    [[gnu::always_inline]] Entry& entry_for(const LimitKey& key, UnixTime now) {
+        Entry* const entry = find(key);
+        if (entry == nullptr || entry->outgrown(now)) [[unlikely]] return make(key, now);
+        return *entry;
+    }
+
+    // nullptr if the key is not held.
+    Entry* find(const LimitKey& key) { return shard_of(key).find(key); }
+
+    // Announces and settles `cost`, which was admitted in `entry`. If the table removed the entry meanwhile, the cost
+    // is entered in its successor, for which the key is needed once more.
+    template <class MakeKey>
+    void settle(Entry& entry, Sequence sequence, Count cost, MakeKey make_key) {
+        if (entry.needs_mark() && !changed_.mark(entry)) [[unlikely]] {
+            return settle_in_successor(make_key(), sequence, cost);
+        }
+        entry.settled(sequence).add(sequence, cost);  // a cell that is gone has no use for it
+    }
+
+    Sharing sharing() const { return sharing_; }
+    ChangedList& changed() { return changed_; }
+    // Of an entry that the changed list returned as retired.
+    void dispose(Entry& entry) { shard_at(entry.hash()).dispose(entry); }
+
+    Tally& tally() { return tally_; }
+    const Tally& tally() const { return tally_; }
+
+  private:
+    struct Reservation;
+
+    Table(const Config& config, std::unique_ptr<Reservation> buckets);
+
+    Entry& make(const LimitKey& key, UnixTime now);
+    void settle_in_successor(const LimitKey& key, Sequence sequence, Count cost);
+
+    Shard& shard_at(std::uint64_t hash) { return shards_[(hash >> kShardShift) & shard_mask_]; }
+    Shard& shard_of(const LimitKey& key) { return shard_at(key.hash()); }
+
+    static constexpr std::size_t kMaxShards = 16;
+    static constexpr int kShardShift = 60;
+    // From this many keys on, a sixteenth of the table is large enough to choose evictions from.
+    static constexpr std::size_t kShardedFrom = 65'536;
+
+    static std::size_t shards_for(std::size_t max_keys) {
+        return max_keys < kShardedFrom ? 1 : kMaxShards;
+    }
+    static std::size_t buckets_per_shard(std::size_t max_keys);
+
+    const std::uint64_t seed_;
+    const std::size_t shard_mask_;
+    const Sharing sharing_;
+    Tally tally_;
+    ChangedList changed_;
+    std::unique_ptr<Reservation> buckets_;
+    std::array<Shard, kMaxShards> shards_;
+};
+
+}  // namespace sluice
+
+#endif  // SLUICE_COUNTER_TABLE_H_

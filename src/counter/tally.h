@@ -1,0 +1,60 @@
+// What the shards of one table count together.
+#ifndef SLUICE_COUNTER_TALLY_H_
+#define SLUICE_COUNTER_TALLY_H_
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+
+#include <sluice/time.h>
+
+namespace sluice {
+
+// Thread-safe. Relaxed throughout: each number stands for itself, and none publishes other memory. Where an order
+// matters (forgotten_until of one key), the shard's lock gives it.
+class Tally {
+  public:
+    explicit Tally(std::size_t max_keys) : max_keys_(max_keys) {}
+
+    // Takes one of the places that the cap allows; false if all are taken.
+    bool try_hold_key() {
+        if (held_.fetch_add(1, std::memory_order_relaxed) < max_keys_) return true;
+        drop_key();
+        return false;
+    }
+    void hold_key_beyond_cap() { held_.fetch_add(1, std::memory_order_relaxed); }
+    void drop_key() { held_.fetch_sub(1, std::memory_order_relaxed); }
+    std::size_t held() const { return held_.load(std::memory_order_relaxed); }
+
+    // Counts that mattered until `until` have been dropped with their entry.
+    void forget(UnixTime until) {
+        const std::int64_t until_ms = until.time_since_epoch().count();
+        std::int64_t seen = forgotten_until_ms_.load(std::memory_order_relaxed);
+        while (seen < until_ms && !forgotten_until_ms_.compare_exchange_weak(
+                                      seen, until_ms, std::memory_order_relaxed)) {
+        }
+    }
+    UnixTime forgotten_until() const {
+        return UnixTime{
+            std::chrono::milliseconds{forgotten_until_ms_.load(std::memory_order_relaxed)}};
+    }
+
+    using Counter = std::atomic<std::uint64_t>;
+    Counter created{0};
+    Counter expired{0};
+    Counter evicted{0};
+    Counter cas_retries{0};
+
+    static void add(Counter& counter, std::uint64_t n = 1) {
+        counter.fetch_add(n, std::memory_order_relaxed);
+    }
+
+  private:
+    const std::size_t max_keys_;
+    std::atomic<std::size_t> held_{0};
+    std::atomic<std::int64_t> forgotten_until_ms_{0};
+};
+
+}  // namespace sluice
+
+#endif  // SLUICE_COUNTER_TALLY_H_

@@ -1,0 +1,98 @@
+// The decision itself: weigh a request against the counts of an entry, and enter its cost if it passes.
+#ifndef SLUICE_DECIDE_ADMIT_H_
+#define SLUICE_DECIDE_ADMIT_H_
+
+#include <cstdint>
+#include <optional>
+
+#include <sluice/time.h>
+
+#include "counter/entry.h"
+#include "window/sliding.h"
+
+namespace sluice {
+
+// Whether the counts of an entry may be older than its freshness allows, or were read from the origin for this
+// very request.
+enum class Freshness { kAsHeld, kJustRefreshed };
+
+// Whether a pass adds the cost, or only tells that it could.
+enum class Purpose { kSpend, kAsk };
+
+enum class Outcome {
+    kPassed,
+    kDenied,
+    kNeedsRefresh,  // it would pass, but only a fresher count can tell; nothing was entered
+};
+
+// What came of a request in one entry.
+struct Admission {
+    Outcome outcome;
+    Instant at;            // where it was decided
+    Count remaining;       // on a pass: the largest cost that would pass afterwards
+    std::uint64_t retries;  // how often another thread was faster
+};
+
+// One request at one entry. `at` is what locate() gave for `now`.
+struct Attempt {
+    Instant at;
+    UnixTime now;
+    Ask ask;
+    Freshness freshness = Freshness::kAsHeld;
+    Purpose purpose = Purpose::kSpend;
+};
+
+// Decides `attempt` at `entry` and, on a pass that spends, adds its cost to `admitted`. The cost is not settled yet: the
+// caller settles it, or undoes it.
+//
+// The decision is atomic as of the moment when the previous cell is loaded. The current cell is loaded before and
+// swapped after that, so it did not change in between; and whatever is added to the previous cell later, by a thread
+// whose clock is behind, comes after this decision. Counts of others are loaded first of all: open() empties a
+// place's `admitted` before its `others`, so a foreign count that was missed because the ring moved shows in the loads
+// that follow.
+//
+// The loop ends: it repeats only if another thread changed the current cell or moved the ring. Each of these is a
+// step of some request that got done, and a request takes two such steps per cell at most (to add, to undo).
+[[gnu::always_inline]] inline Admission admit(Entry& entry, const Attempt& attempt) {
+    const Ask ask = attempt.ask;
+    const bool spends = attempt.purpose == Purpose::kSpend && ask.cost != 0;
+    const bool may_be_stale = attempt.freshness == Freshness::kAsHeld;
+    Sequence sequence = attempt.at.sequence;
+    Duration elapsed = attempt.at.elapsed;
+    for (std::uint64_t retries = 0;; ++retries) {
+        const auto result = [&](Outcome outcome, Count remaining) -> Admission {
+            return {outcome, {sequence, elapsed}, remaining, retries};
+        };
+        CellCount& current_cell = entry.admitted(sequence);
+        const Count foreign_current = entry.foreign(sequence);
+        const Count foreign_previous = entry.foreign(sequence - 1);
+        const LapCount current = current_cell.load();
+        const LapCount previous = entry.admitted(sequence - 1).load();
+        if (!current.belongs_to(sequence) || !previous.belongs_to(sequence - 1)) [[unlikely]] {
+            const Instant moved = entry.relocate({sequence, elapsed}, attempt.now);
+            sequence = moved.sequence;
+            elapsed = moved.elapsed;
+            continue;
+        }
+        const Spent spent{.current = current.count() + foreign_current,
+                          .previous = previous.count() + foreign_previous};
+        const Verdict verdict = weigh(spent, elapsed, entry.duration(), ask);
+        if (!verdict.passed) return result(Outcome::kDenied, 0);
+        if (may_be_stale && entry.needs_refresh(attempt.now)) return result(Outcome::kNeedsRefresh, 0);
+        if (!spends || current_cell.add_to(current, ask.cost)) {
+            return result(Outcome::kPassed, verdict.remaining);
+        }
+    }
+}
+
+// Takes back what a pass in a batch has added. A cell that is gone meanwhile needs no undoing.
+inline void undo(Entry& entry, Sequence sequence, Count cost) {
+    entry.admitted(sequence).subtract(sequence, cost);
+}
+
+// After a denial at `at`: when the same request would pass if nobody else came.
+std::optional<UnixTime> retry_at(const Entry& entry, Instant at, Ask ask);
+
+}  // namespace sluice
+
+#endif  // SLUICE_DECIDE_ADMIT_H_

@@ -1,0 +1,63 @@
+// One request, from its fields to its decision.
+#ifndef SLUICE_DECIDE_SINGLE_H_
+#define SLUICE_DECIDE_SINGLE_H_
+
+#include <sluice/limiter.h>
+
+#include "counter/epoch.h"
+#include "counter/table.h"
+#include "decide/admit.h"
+
+namespace sluice {
+
+// The parts of `request` that make its key, and those that make its question.
+inline KeyParts key_parts(const Request& request) {
+    return {.workspace = request.workspace,
+            .name_space = request.name_space,
+            .identifier = request.identifier,
+            .duration = request.duration};
+}
+inline Ask ask_of(const Request& request) {
+    return {.cost = static_cast<Count>(request.cost), .limit = static_cast<Count>(request.limit)};
+}
+
+// What a table notes about a denial: in a region, its key is strict for one duration.
+inline void note_denial(const Table& table, Entry& entry, UnixTime now) {
+    if (table.sharing() == Sharing::kShared) entry.make_strict(now + entry.duration());
+}
+
+inline void note_retries(Table& table, const Admission& admission) {
+    if (admission.retries == 0) [[likely]] return;
+    Tally::add(table.tally().cas_retries, admission.retries);
+}
+
+// Decides a valid request, and writes `decision` unless a fresher count is needed first; nothing was spent then.
+[[gnu::always_inline]] inline Outcome decide(Table& table,
+                      const Request& request,
+                      UnixTime now,
+                      Freshness freshness,
+                      Decision& decision) {
+    const LimitKey key = table.key(key_parts(request));
+    const Ask ask = ask_of(request);
+    const EpochPin pin;
+    Entry& entry = table.entry_for(key, now);
+    entry.note_use(ask.limit, now);
+    const Admission admission =
+        admit(entry, {.at = entry.locate(now), .now = now, .ask = ask, .freshness = freshness});
+    note_retries(table, admission);
+    decision.passed = admission.outcome == Outcome::kPassed;
+    decision.limit = request.limit;
+    decision.remaining = static_cast<std::int64_t>(admission.remaining);
+    decision.reset_at = start_of(admission.at.sequence + 1, request.duration);
+    if (admission.outcome == Outcome::kDenied) {
+        note_denial(table, entry, now);
+        decision.retry_at = retry_at(entry, admission.at, ask);
+    } else if (decision.passed && ask.cost != 0) {
+        table.settle(entry, admission.at.sequence, ask.cost, [&key] { return key; });
+    }
+    return admission.outcome;
+}
+
+}  // namespace sluice
+
+#endif  // SLUICE_DECIDE_SINGLE_H_

@@ -1,0 +1,51 @@
+// Which requests can be decided at all.
+#ifndef SLUICE_DECIDE_VALID_H_
+#define SLUICE_DECIDE_VALID_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string_view>
+
+#include <sluice/limiter.h>
+#include <sluice/result.h>
+#include <sluice/time.h>
+
+#include "window/count.h"
+#include "window/sliding.h"
+
+namespace sluice {
+
+inline constexpr std::size_t kMaxPartCharacters = 512;
+inline constexpr std::size_t kMaxBatch = 100;
+
+// 1 to 512 characters. Text is UTF-8 where it means to be: each byte that doesn't continue a character begins one.
+bool is_valid_long_part(std::string_view part);
+inline bool is_valid_part(std::string_view part) {
+    if (part.size() - 1 < kMaxPartCharacters) [[likely]] return true;
+    return is_valid_long_part(part);
+}
+inline bool is_valid_count(std::int64_t count) {
+    return static_cast<std::uint64_t>(count) <= kMaxCount;
+}
+inline bool is_valid_duration(Duration duration) {
+    return duration >= kMinDuration && duration <= kMaxDuration;
+}
+inline bool is_valid_time(UnixTime now) {
+    return is_valid_count(now.time_since_epoch().count());
+}
+
+inline bool is_valid(const Request& request) {
+    return is_valid_part(request.workspace) && is_valid_part(request.name_space) &&
+           is_valid_part(request.identifier) && is_valid_count(request.limit) &&
+           is_valid_count(request.cost) && is_valid_duration(request.duration);
+}
+
+// What is wrong with a request, a batch or a time that is not valid: the field, its value, what is allowed.
+Error invalid_request(const Request& request);
+Error invalid_batch(std::span<const Request> requests);
+Error invalid_time(UnixTime now);
+
+}  // namespace sluice
+
+#endif  // SLUICE_DECIDE_VALID_H_
