@@ -23,6 +23,8 @@ struct KeyParts {
     std::string_view name_space;
     std::string_view identifier;
     Duration duration;
+
+    friend bool operator==(const KeyParts&, const KeyParts&) = default;
 };
 
 // What is left of a key when its texts are taken away: the duration, and where one text ends and the next begins.

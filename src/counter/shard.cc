@@ -64,8 +64,8 @@ Entry& Shard::find_or_make(const LimitKey& key, UnixTime now, Sharing sharing) {
     const MutexLock lock(mutex_);
     if (Entry* const held = find(key)) {
         if (!held->outgrown(now)) return *held;
+        // Its counts were dead long before any window that the new entry can be asked about.
         unlink(*held);
-        tally_->forget(held->dead_from());
         Tally::add(tally_->expired);
         if (ChangedList::retire(*held)) pool_.give_back(*held);
     }

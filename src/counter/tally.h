@@ -18,8 +18,11 @@ class Tally {
 
     // Takes one of the places that the cap allows; false if all are taken.
     bool try_hold_key() {
-        if (held_.fetch_add(1, std::memory_order_relaxed) < max_keys_) return true;
-        drop_key();
+        std::size_t held = held_.load(std::memory_order_relaxed);
+        // Ends: each repetition follows another thread's key.
+        while (held < max_keys_) {
+            if (held_.compare_exchange_weak(held, held + 1, std::memory_order_relaxed)) return true;
+        }
         return false;
     }
     void hold_key_beyond_cap() { held_.fetch_add(1, std::memory_order_relaxed); }
@@ -30,6 +33,7 @@ class Tally {
     void forget(UnixTime until) {
         const std::int64_t until_ms = until.time_since_epoch().count();
         std::int64_t seen = forgotten_until_ms_.load(std::memory_order_relaxed);
+        // Ends: each repetition follows a later time by another thread.
         while (seen < until_ms && !forgotten_until_ms_.compare_exchange_weak(
                                       seen, until_ms, std::memory_order_relaxed)) {
         }

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 #include <array>
+#include <compare>
 #include <cstdint>
-#include <functional>
 
 #include "base/check.h"
 #include "counter/epoch.h"
@@ -22,6 +22,15 @@ struct Item {
 
     bool passed() const { return admission.outcome == Outcome::kPassed; }
     const Ask& ask() const { return attempt.ask; }
+};
+
+// When an item has its turn. The order is that of the keys' hashes: two batches that want the same keys take them in
+// the same order, and can't each hold what the other lacks. Requests for one key keep the order of the batch.
+struct Turn {
+    std::uint64_t hash;
+    std::size_t index;
+
+    friend auto operator<=>(const Turn&, const Turn&) = default;
 };
 
 // How one request of the batch fared, as the caller sees it.
@@ -49,47 +58,46 @@ class Batch {
   private:
     std::span<Item> items() { return {items_.data(), requests_.size()}; }
     std::span<const Item> items() const { return {items_.data(), requests_.size()}; }
-    std::span<const std::uint8_t> order() const { return {order_.data(), requests_.size()}; }
-    void put_in_order();
+    std::span<const Turn> order() const { return {order_.data(), requests_.size()}; }
+    void join_duplicates();
     void admit_item(Item& item);
 
     Table& table_;
     std::span<const Request> requests_;
     std::array<Item, kMaxBatch> items_;  // in the order of the requests
-    std::array<std::uint8_t, kMaxBatch> order_;
+    std::array<Turn, kMaxBatch> order_;  // in the order in which entries are taken
     std::size_t admitted_ = 0;  // so many items of order_ passed, and hold their cost
 };
 
 Batch::Batch(Table& table, std::span<const Request> requests, UnixTime now, Freshness freshness)
     : table_(table), requests_(requests) {
     SLUICE_CHECK(requests.size() <= kMaxBatch);
-    Item* item = items_.data();
-    for (const Request& request : requests) {
-        Entry& entry = table.entry_for(table.key(key_parts(request)), now);
+    for (std::size_t i = 0; i < requests.size(); ++i) {
+        const Request& request = requests[i];
+        const LimitKey key = table.key(key_parts(request));
         const Ask ask = ask_of(request);
+        Entry& entry = table.entry_for(key, now);
         entry.note_use(ask.limit, now);
-        item->entry = &entry;
-        item->attempt = {.at = entry.locate(now), .now = now, .ask = ask, .freshness = freshness};
-        item->ahead = 0;
-        ++item;
+        Item& item = items_[i];
+        item.entry = &entry;
+        item.attempt = {.at = entry.locate(now), .now = now, .ask = ask, .freshness = freshness};
+        item.ahead = 0;
+        order_[i] = {.hash = key.hash(), .index = i};
     }
-    put_in_order();
+    std::sort(order_.data(), order_.data() + requests.size());
+    join_duplicates();
 }
 
-// The order is that of the entries' addresses: two batches that want the same ones take them in the same order, and
-// can't each hold what the other lacks. Requests for one entry keep the order of the batch, so that the later one sees
-// the earlier one's cost.
-void Batch::put_in_order() {
-    for (std::size_t i = 0; i < requests_.size(); ++i) order_[i] = static_cast<std::uint8_t>(i);
-    std::sort(order_.data(), order_.data() + requests_.size(), [this](std::uint8_t a, std::uint8_t b) {
-        const Entry* const left = items_[a].entry;
-        const Entry* const right = items_[b].entry;
-        return left != right ? std::less<>{}(left, right) : a < b;
-    });
+// A later request for the same key sees the cost of the earlier one. It goes to the same entry even if the table, at its
+// cap, has replaced that entry in between.
+void Batch::join_duplicates() {
     for (std::size_t i = 1; i < requests_.size(); ++i) {
-        const Item& before = items_[order_[i - 1]];
-        Item& item = items_[order_[i]];
-        if (item.entry == before.entry) item.ahead = before.ahead + before.ask().cost;
+        const std::size_t before = order_[i - 1].index;
+        const std::size_t index = order_[i].index;
+        if (order_[i].hash != order_[i - 1].hash) continue;
+        if (key_parts(requests_[index]) != key_parts(requests_[before])) continue;
+        items_[index].entry = items_[before].entry;
+        items_[index].ahead = items_[before].ahead + items_[before].ask().cost;
     }
 }
 
@@ -99,8 +107,8 @@ void Batch::admit_item(Item& item) {
 }
 
 bool Batch::admit_all() {
-    for (const std::uint8_t index : order()) {
-        Item& item = items_[index];
+    for (const Turn& turn : order()) {
+        Item& item = items_[turn.index];
         admit_item(item);
         if (!item.passed()) return false;
         ++admitted_;
@@ -127,15 +135,15 @@ BatchDecision Batch::settle_all() {
 }
 
 void Batch::undo_and_weigh_rest() {
-    for (const std::uint8_t index : order().first(admitted_)) {
-        const Item& item = items_[index];
+    for (const Turn& turn : order().first(admitted_)) {
+        const Item& item = items_[turn.index];
         if (item.ask().cost == 0) continue;
         undo(*item.entry, item.admission.at.sequence, item.ask().cost);
     }
-    for (const std::uint8_t index : order().subspan(admitted_)) {
-        Item& item = items_[index];
+    for (const Turn& turn : order().subspan(admitted_)) {
+        Item& item = items_[turn.index];
         const bool denied_already =
-            index == order_[admitted_] && item.admission.outcome == Outcome::kDenied;
+            turn == order_[admitted_] && item.admission.outcome == Outcome::kDenied;
         if (denied_already) continue;
         // A count that is too old to admit on is good enough to tell how this request fared.
         item.attempt.ask.cost += item.ahead;

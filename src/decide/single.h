@@ -49,6 +49,7 @@ inline void note_retries(Table& table, const Admission& admission) {
     decision.limit = request.limit;
     decision.remaining = static_cast<std::int64_t>(admission.remaining);
     decision.reset_at = start_of(admission.at.sequence + 1, request.duration);
+    decision.retry_at.reset();
     if (admission.outcome == Outcome::kDenied) {
         note_denial(table, entry, now);
         decision.retry_at = retry_at(entry, admission.at, ask);

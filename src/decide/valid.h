@@ -2,6 +2,7 @@
 #ifndef SLUICE_DECIDE_VALID_H_
 #define SLUICE_DECIDE_VALID_H_
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -39,6 +40,10 @@ inline bool is_valid(const Request& request) {
     return is_valid_part(request.workspace) && is_valid_part(request.name_space) &&
            is_valid_part(request.identifier) && is_valid_count(request.limit) &&
            is_valid_count(request.cost) && is_valid_duration(request.duration);
+}
+
+inline bool is_valid_batch(std::span<const Request> requests) {
+    return !requests.empty() && requests.size() <= kMaxBatch && std::ranges::all_of(requests, is_valid);
 }
 
 // What is wrong with a request, a batch or a time that is not valid: the field, its value, what is allowed.

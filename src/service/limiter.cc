@@ -45,18 +45,39 @@ Error out_of_memory() {
 
 }  // namespace
 
+// Decides into a result that the caller has made: one that passes through three returns would be copied at each, which
+// costs as much as a lookup.
+//
 // Alone, no decision ever needs a refresh: the counts held are all there are.
 class Limiter::Core {
   public:
     Core(Options options, std::unique_ptr<Table> table)
         : options_(std::move(options)), table_(std::move(table)) {}
 
-    void decide_at(const Request& request, UnixTime now, Decision& decision) {
-        decide(*table_, request, now, Freshness::kJustRefreshed, decision);
+    void decide_at(UnixTime now, const Request& request, Result<Decision>& result) try {
+        if (!is_valid(request)) [[unlikely]] {
+            result = invalid_request(request);
+        } else if (!is_valid_time(now)) [[unlikely]] {
+            result = invalid_time(now);
+        } else {
+            decide(*table_, request, now, Freshness::kJustRefreshed, *result);
+        }
+    } catch (const std::bad_alloc&) {
+        result = out_of_memory();
     }
-    BatchDecision decide_at(std::span<const Request> requests, UnixTime now) {
-        return *decide_batch(*table_, requests, now, Freshness::kJustRefreshed);
+
+    void decide_at(UnixTime now, std::span<const Request> requests, Result<BatchDecision>& result) try {
+        if (!is_valid_batch(requests)) {
+            result = invalid_batch(requests);
+        } else if (!is_valid_time(now)) {
+            result = invalid_time(now);
+        } else {
+            result = *decide_batch(*table_, requests, now, Freshness::kJustRefreshed);
+        }
+    } catch (const std::bad_alloc&) {
+        result = out_of_memory();
     }
+
     const Tally& tally() const { return table_->tally(); }
 
   private:
@@ -78,23 +99,16 @@ Limiter::Limiter(Limiter&&) noexcept = default;
 Limiter& Limiter::operator=(Limiter&&) noexcept = default;
 Limiter::~Limiter() = default;
 
-Result<Decision> Limiter::limit(const Request& request, UnixTime now) try {
-    if (!is_valid(request)) [[unlikely]] return invalid_request(request);
-    if (!is_valid_time(now)) [[unlikely]] return invalid_time(now);
+Result<Decision> Limiter::limit(const Request& request, UnixTime now) {
     Result<Decision> decision = Decision{};
-    core_->decide_at(request, now, *decision);
+    core_->decide_at(now, request, decision);
     return decision;
-} catch (const std::bad_alloc&) {
-    return out_of_memory();
 }
 
-Result<BatchDecision> Limiter::limit_many(std::span<const Request> requests, UnixTime now) try {
-    const bool right_size = !requests.empty() && requests.size() <= kMaxBatch;
-    if (!right_size || !std::ranges::all_of(requests, is_valid)) return invalid_batch(requests);
-    if (!is_valid_time(now)) return invalid_time(now);
-    return core_->decide_at(requests, now);
-} catch (const std::bad_alloc&) {
-    return out_of_memory();
+Result<BatchDecision> Limiter::limit_many(std::span<const Request> requests, UnixTime now) {
+    Result<BatchDecision> decision = BatchDecision{};
+    core_->decide_at(now, requests, decision);
+    return decision;
 }
 
 // The coarse clock costs a quarter of the exact one, and may lag by a tick. That never matters to a pass: the weight
@@ -102,17 +116,21 @@ Result<BatchDecision> Limiter::limit_many(std::span<const Request> requests, Uni
 // a denial that a tick could turn is made on the exact clock.
 Result<Decision> Limiter::limit(const Request& request) {
     const UnixTime now = coarse_wall_time();
-    auto decision = limit(request, now);
-    if (decision && may_turn(*decision, now)) [[unlikely]] return limit(request, exact_wall_time());
+    Result<Decision> decision = Decision{};
+    core_->decide_at(now, request, decision);
+    if (decision && may_turn(*decision, now)) [[unlikely]] {
+        core_->decide_at(exact_wall_time(), request, decision);
+    }
     return decision;
 }
 
 Result<BatchDecision> Limiter::limit_many(std::span<const Request> requests) {
     const UnixTime now = coarse_wall_time();
-    auto decision = limit_many(requests, now);
+    Result<BatchDecision> decision = BatchDecision{};
+    core_->decide_at(now, requests, decision);
     if (decision && std::ranges::any_of(decision->decisions,
                                         [now](const Decision& own) { return may_turn(own, now); })) {
-        return limit_many(requests, exact_wall_time());
+        core_->decide_at(exact_wall_time(), requests, decision);
     }
     return decision;
 }

@@ -11,6 +11,9 @@ using Count = std::uint64_t;
 inline constexpr int kCountBits = 53;
 inline constexpr Count kMaxCount = (Count{1} << kCountBits) - 1;
 
+// Wide enough for the product of a sum of counts and a duration.
+__extension__ using Wide = unsigned __int128;
+
 // Both at most kMaxCount, and so is the sum.
 constexpr Count saturating_add(Count a, Count b) {
     const Count sum = a + b;

@@ -12,9 +12,9 @@ Duration first_pass_within(const Spent& spent, Duration duration, const Ask& ask
     // previous * (duration - elapsed) / duration <= slack, solved for the largest weight.
     const Count slack = ask.limit - spent.current - ask.cost;
     const auto whole = static_cast<std::uint64_t>(duration.count());
-    const auto weight = static_cast<unsigned __int128>(slack) * whole / spent.previous;
+    const auto weight = static_cast<Wide>(slack) * whole / spent.previous;
     return duration - Duration{static_cast<std::int64_t>(
-                          std::min(weight, static_cast<unsigned __int128>(whole)))};
+                          std::min(weight, static_cast<Wide>(whole)))};
 }
 
 }  // namespace

@@ -68,7 +68,7 @@ constexpr Count weighted(Count previous, Duration elapsed, Duration duration) {
     const auto weight = static_cast<std::uint64_t>((duration - elapsed).count());
     if (previous == 0) return 0;
     if (previous >> 32 == 0) return (previous * weight + whole - 1) / whole;  // below 2^64 - 2^32 + 2^32
-    const auto product = static_cast<unsigned __int128>(previous) * weight;
+    const auto product = static_cast<Wide>(previous) * weight;
     return static_cast<Count>((product + whole - 1) / whole);
 }
 

@@ -1,0 +1,57 @@
+# The front door. Behind it stand the presets of CMakePresets.json; each builds in build/<preset>/.
+
+PREFIX ?= /usr/local
+# Set SETUP=: to take care of the needed packages yourself.
+SETUP ?= scripts/setup
+
+.DEFAULT_GOAL := help
+.PHONY: help build run test bench format lint install clean
+
+# Configures a preset where that has not happened yet or the presets have changed since.
+configure = test build/$(1)/build.ninja -nt CMakePresets.json || cmake --preset $(1)
+
+help: ## List these targets
+	@awk -F ':.* ## ' '/^[a-z]+:.* ## / {printf "  make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+build: ## Build the library and the examples as they ship, in build/release/
+	@$(SETUP) build
+	@$(call configure,release)
+	@cmake --build --preset release
+
+run: build ## Build, then run the first example
+	@build/release/examples/first_limit
+
+test: ## Build and run all tests, with sanitizers, and all checks
+	@$(SETUP) build test
+	@$(call configure,thread-safety)
+	@cmake --build --preset thread-safety
+	@$(call configure,asan)
+	@cmake --build --preset asan
+	@$(call configure,tsan)
+	@cmake --build --preset tsan
+	@$(call configure,release)
+	@cmake --build --preset release
+	@echo 'subdirs(asan tsan release)' >build/CTestTestfile.cmake
+	@ctest --test-dir build --output-on-failure --parallel $$(nproc)
+
+bench: ## Measure speed and memory; writes build/bench/core.json
+	@$(SETUP) build bench
+	@$(call configure,bench)
+	@cmake --build --preset bench
+	@bench/run build/bench
+
+format: ## Format all C++ files
+	@$(SETUP) test
+	@scripts/format
+
+lint: ## Run clang-tidy over the library and its tests
+	@$(SETUP) build test
+	@$(call configure,thread-safety)
+	@scripts/lint build/thread-safety
+
+install: build ## Install the library; PREFIX=/usr/local and DESTDIR= as usual
+	@cmake --install build/release --prefix "$(PREFIX)"
+	@test -n "$(DESTDIR)" || test "$$(id -u)" -ne 0 || ldconfig
+
+clean: ## Remove everything that was built
+	@rm -rf build

@@ -1,0 +1,39 @@
+#include "core/progress.h"
+
+#include <chrono>
+#include <cstdio>
+
+#include <unistd.h>
+
+namespace sluice::bench {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+const Clock::time_point kStart = Clock::now();
+const bool kOnTerminal = isatty(STDERR_FILENO) == 1;
+
+}  // namespace
+
+void show_progress(const std::string& what) {
+    constexpr std::chrono::seconds kBetweenLines{5};
+    static Clock::time_point next_line = kStart;
+    const Clock::time_point now = Clock::now();
+    if (!kOnTerminal && now < next_line) return;
+    next_line = now + kBetweenLines;
+    const double seconds = std::chrono::duration<double>(now - kStart).count();
+
+    std::fprintf(stderr,
+                 "%s%4.0f s  %s%s",
+                 kOnTerminal ? "\r\033[K" : "",
+                 seconds,
+                 what.c_str(),
+                 kOnTerminal ? "" : "\n");
+    std::fflush(stderr);
+}
+
+void end_progress() {
+    if (kOnTerminal) std::fputs("\r\033[K", stderr);
+}
+
+}  // namespace sluice::bench

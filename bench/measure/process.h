@@ -1,0 +1,24 @@
+// What a benchmark asks of its own process: a core to itself, its memory, a fresh copy of itself.
+#ifndef SLUICE_BENCH_MEASURE_PROCESS_H_
+#define SLUICE_BENCH_MEASURE_PROCESS_H_
+
+#include <cstddef>
+#include <string>
+#include <vector>
+
+namespace sluice::bench {
+
+// Keeps the calling thread on the index-th of the cores that the process was started with (modulo
+// their number), so that two measured threads never share one.
+void pin_to_core(std::size_t index);
+
+// How much of this process is in physical memory.
+std::size_t resident_bytes();
+
+// Runs this program afresh with these arguments and returns the numbers that it prints; none if it
+// failed. A fresh process has no free memory left over from earlier measurements.
+std::vector<double> numbers_from_fresh_process(const std::vector<std::string>& arguments);
+
+}  // namespace sluice::bench
+
+#endif  // SLUICE_BENCH_MEASURE_PROCESS_H_

@@ -1,0 +1,160 @@
+# sluice_library, sluice_test and sluice_check: with these a folder says what it holds.
+
+if(SLUICE_BUILD_TESTS)
+    find_package(GTest REQUIRED)
+endif()
+
+set(SLUICE_TEST_LABELS "" CACHE STRING "Build and run only the tests with one of these labels. Empty: all tests")
+
+# sluice_library(NAME window SOURCES sliding.cc HEADERS sliding.h DEPENDS base PACKAGES OpenSSL::SSL)
+#
+# Adds the library sluice_<NAME>. DEPENDS names other folders (base, not sluice_base), PACKAGES targets from
+# outside the repository; users of the folder get both. A folder without SOURCES is header-only. Each header
+# must compile on its own, which the target all_verify_interface_header_sets checks.
+#
+# Code includes its own and other folders as "window/sliding.h": from src/, or from the top folder of the
+# repository that the caller stands in, such as tests/.
+function(sluice_library)
+    cmake_parse_arguments(PARSE_ARGV 0 arg "" "NAME" "SOURCES;HEADERS;DEPENDS;PACKAGES")
+    _sluice_check_arguments(sluice_library)
+    _sluice_include_root(root)
+    list(TRANSFORM arg_DEPENDS PREPEND sluice_)
+
+    set(target sluice_${arg_NAME})
+    if(arg_SOURCES)
+        add_library(${target} STATIC ${arg_SOURCES})
+        set(scope PUBLIC)
+        if(NOT root STREQUAL "${PROJECT_SOURCE_DIR}/src")
+            # What tests and benchmarks share is built for those of them that are.
+            set_target_properties(${target} PROPERTIES EXCLUDE_FROM_ALL ON)
+        endif()
+    else()
+        add_library(${target} INTERFACE)
+        set(scope INTERFACE)
+    endif()
+    target_sources(${target} ${scope} FILE_SET HEADERS BASE_DIRS "${root}" FILES ${arg_HEADERS})
+    target_include_directories(${target} ${scope} "${root}" "${PROJECT_SOURCE_DIR}/include")
+    target_link_libraries(${target} ${scope} sluice_flags ${arg_DEPENDS} ${arg_PACKAGES})
+    set_target_properties(
+        ${target} PROPERTIES SLUICE_DEPENDS "${arg_DEPENDS}" SLUICE_PACKAGES "${arg_PACKAGES}")
+endfunction()
+
+# sluice_test(NAME sliding_test SOURCES sliding_test.cc LIBS sluice_window LABELS unit [TIMEOUT seconds])
+#
+# Adds the GoogleTest program NAME and registers it with CTest. Give the label `concurrent` to a unit test that
+# starts threads, `stress` to a test that is all about them: those two labels run under ThreadSanitizer as well.
+function(sluice_test)
+    cmake_parse_arguments(PARSE_ARGV 0 arg "" "NAME;TIMEOUT" "SOURCES;LIBS;LABELS")
+    _sluice_check_arguments(sluice_test)
+    if(NOT arg_LABELS)
+        message(FATAL_ERROR "sluice_test(${arg_NAME}): give it LABELS, such as unit or stress.")
+    endif()
+    if(NOT SLUICE_BUILD_TESTS)
+        return()
+    endif()
+    _sluice_include_root(root)
+
+    add_executable(${arg_NAME} ${arg_SOURCES})
+    target_include_directories(${arg_NAME} PRIVATE "${root}" "${PROJECT_SOURCE_DIR}/include")
+    target_link_libraries(${arg_NAME} PRIVATE sluice_flags ${arg_LIBS} GTest::gtest_main)
+    _sluice_precompile(${arg_NAME})
+
+    _sluice_is_selected(selected "${arg_LABELS}")
+    if(NOT selected)
+        # It stays in compile_commands.json for clang-tidy and editors.
+        set_target_properties(${arg_NAME} PROPERTIES EXCLUDE_FROM_ALL ON)
+        return()
+    endif()
+    _sluice_add_test(${arg_NAME} "${arg_LABELS}" "${arg_TIMEOUT}")
+endfunction()
+
+# sluice_check(NAME format COMMAND scripts/format --check LABELS house)
+#
+# Registers a command with CTest that is no GoogleTest program. Generator expressions are allowed.
+function(sluice_check)
+    cmake_parse_arguments(PARSE_ARGV 0 arg "" "NAME" "COMMAND;LABELS")
+    _sluice_check_arguments(sluice_check)
+    _sluice_is_selected(selected "${arg_LABELS}")
+    if(selected)
+        add_test(NAME ${arg_NAME} COMMAND ${arg_COMMAND})
+        set_tests_properties(${arg_NAME} PROPERTIES LABELS "${arg_LABELS}" TIMEOUT 300)
+    endif()
+endfunction()
+
+function(_sluice_add_test target labels timeout)
+    set(name ${target})
+    set(launcher "")
+    if(SLUICE_SANITIZE MATCHES "thread")
+        # The same test runs under ASan too; one CTest run may hold both.
+        set(name tsan.${target})
+        _sluice_fixed_addresses(launcher)
+    endif()
+    if(NOT timeout)
+        set(timeout 300)
+    endif()
+
+    add_test(NAME ${name} COMMAND ${launcher} $<TARGET_FILE:${target}>)
+    set_tests_properties(
+        ${name}
+        PROPERTIES
+            LABELS "${labels}"
+            TIMEOUT ${timeout}
+            ENVIRONMENT "UBSAN_OPTIONS=print_stacktrace=1;TSAN_OPTIONS=halt_on_error=1:second_deadlock_stack=1")
+    if("stress" IN_LIST labels OR "concurrent" IN_LIST labels)
+        # Threads that should race need processors to race on.
+        set_tests_properties(${name} PROPERTIES PROCESSORS 2)
+    endif()
+endfunction()
+
+# The runtime of ThreadSanitizer that ships with g++ 12 can't start where the kernel randomises more bits of an
+# address than it knows of. Where the system lets us, its tests run with fixed addresses.
+function(_sluice_fixed_addresses result)
+    if(NOT DEFINED CACHE{SLUICE_FIXED_ADDRESSES})
+        execute_process(COMMAND setarch -R true RESULT_VARIABLE failed OUTPUT_QUIET ERROR_QUIET)
+        set(command "")
+        if(NOT failed)
+            set(command setarch -R)
+        endif()
+        set(SLUICE_FIXED_ADDRESSES "${command}" CACHE INTERNAL "Runs a command without address randomisation")
+    endif()
+    set(${result} "${SLUICE_FIXED_ADDRESSES}" PARENT_SCOPE)
+endfunction()
+
+function(_sluice_is_selected result labels)
+    set(${result} OFF PARENT_SCOPE)
+    if(NOT SLUICE_TEST_LABELS)
+        set(${result} ON PARENT_SCOPE)
+    endif()
+    foreach(label IN LISTS labels)
+        if(label IN_LIST SLUICE_TEST_LABELS)
+            set(${result} ON PARENT_SCOPE)
+        endif()
+    endforeach()
+endfunction()
+
+# All tests share one precompiled header. It belongs to a program, since a header that was compiled for a library
+# has other flags and can't be used by the tests.
+function(_sluice_precompile test)
+    if(NOT TARGET sluice_test_headers)
+        file(CONFIGURE OUTPUT "${PROJECT_BINARY_DIR}/sluice_test_headers.cc" CONTENT "int main() {}\n")
+        add_executable(sluice_test_headers EXCLUDE_FROM_ALL "${PROJECT_BINARY_DIR}/sluice_test_headers.cc")
+        target_link_libraries(sluice_test_headers PRIVATE sluice_flags GTest::gtest_main)
+        target_precompile_headers(sluice_test_headers PRIVATE <gtest/gtest.h> <chrono> <span> <thread>)
+    endif()
+    target_precompile_headers(${test} REUSE_FROM sluice_test_headers)
+endfunction()
+
+function(_sluice_include_root result)
+    cmake_path(RELATIVE_PATH CMAKE_CURRENT_SOURCE_DIR BASE_DIRECTORY "${PROJECT_SOURCE_DIR}" OUTPUT_VARIABLE folder)
+    string(REGEX REPLACE "/.*" "" top "${folder}")
+    set(${result} "${PROJECT_SOURCE_DIR}/${top}" PARENT_SCOPE)
+endfunction()
+
+macro(_sluice_check_arguments function)
+    if(NOT arg_NAME)
+        message(FATAL_ERROR "${function}: NAME is missing.")
+    endif()
+    if(arg_UNPARSED_ARGUMENTS)
+        message(FATAL_ERROR "${function}(${arg_NAME}): unknown arguments: ${arg_UNPARSED_ARGUMENTS}")
+    endif()
+endmacro()

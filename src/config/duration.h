@@ -1,0 +1,20 @@
+// Durations as people write them: 500ms, 60s, 5m, 1h, 30d.
+#ifndef SLUICE_CONFIG_DURATION_H_
+#define SLUICE_CONFIG_DURATION_H_
+
+#include <chrono>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace sluice::config {
+
+// A whole number and one of ms, s, m, h, d. None for anything else, or for more than fits.
+std::optional<std::chrono::milliseconds> parse_duration(std::string_view text);
+
+// In the largest unit that leaves no fraction, as parse_duration() reads it.
+std::string to_string(std::chrono::milliseconds duration);
+
+}  // namespace sluice::config
+
+#endif  // SLUICE_CONFIG_DURATION_H_

@@ -1,0 +1,68 @@
+// Everything that can be set about `sluice serve`, with the values that hold where nothing is set.
+#ifndef SLUICE_CONFIG_SETTINGS_H_
+#define SLUICE_CONFIG_SETTINGS_H_
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "config/address.h"
+#include "config/token.h"
+
+namespace sluice::config {
+
+enum class LogLevel { kTrace, kDebug, kInfo, kWarn, kError, kOff };
+enum class LogFormat { kText, kJson };
+
+struct LogSettings {
+    LogLevel level = LogLevel::kInfo;
+    LogFormat format = LogFormat::kText;
+    bool requests = false;  // one line per request
+
+    bool operator==(const LogSettings&) const = default;
+};
+
+// Both paths are empty where the server speaks plain HTTP.
+struct TlsSettings {
+    std::string cert;
+    std::string key;
+
+    bool enabled() const { return !cert.empty(); }
+    bool operator==(const TlsSettings&) const = default;
+};
+
+// What a slow or hostile client is granted.
+struct HttpSettings {
+    std::chrono::milliseconds header_timeout{10'000};
+    std::chrono::milliseconds body_timeout{30'000};
+    // Node's clients keep an idle connection for 4 seconds, proxies for a minute. A server that is first to close one
+    // makes them lose a request, and send and count it again.
+    std::chrono::milliseconds idle_timeout{75'000};
+    std::chrono::milliseconds write_timeout{30'000};
+    std::size_t max_connections = 100'000;  // over all threads
+    std::size_t max_pipelined = 64;         // requests of one connection that wait for their answers
+
+    bool operator==(const HttpSettings&) const = default;
+};
+
+struct Settings {
+    Address listen{"127.0.0.1", 8080};
+    std::string region = "local";
+    std::string data_dir;  // empty: everything stays in memory
+    std::size_t threads = 0;  // 0: one per core
+    std::size_t max_keys = 1'000'000;
+    std::chrono::milliseconds drain_timeout{10'000};
+    bool test_clock = false;
+    TlsSettings tls;
+    LogSettings log;
+    HttpSettings http;
+    std::vector<Token> tokens;  // empty: no token is needed
+
+    bool operator==(const Settings&) const = default;
+};
+
+}  // namespace sluice::config
+
+#endif  // SLUICE_CONFIG_SETTINGS_H_

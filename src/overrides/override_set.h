@@ -1,0 +1,141 @@
+// All overrides of a node: which one applies to a request, and how they change.
+#ifndef SLUICE_OVERRIDES_OVERRIDE_SET_H_
+#define SLUICE_OVERRIDES_OVERRIDE_SET_H_
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include <sluice/result.h>
+
+#include "base/mutex.h"
+#include "overrides/override.h"
+#include "overrides/store.h"
+
+namespace sluice::overrides {
+
+class Snapshot;
+
+// What one namespace may hold, so that a lookup and a change stay short whatever was set. A pattern with several
+// separate `*` is searched for byte by byte; one with a single run of them is settled by its two ends.
+inline constexpr std::size_t kMaxPerNamespace = 10'000;
+inline constexpr std::size_t kMaxPatternsPerNamespace = 1'000;   // of these, with a `*`
+inline constexpr std::size_t kMaxSearchedPerNamespace = 100;     // of these, with text between two `*`
+inline constexpr std::size_t kMaxPerWorkspace = 100'000;
+
+struct NamespaceKey {
+    std::string_view workspace;
+    std::string_view name_space;
+};
+
+// Where a page begins and how much it holds.
+struct PageRequest {
+    std::string_view cursor;  // empty for the first page, or the cursor of the page before
+    std::size_t limit;
+};
+
+// Overrides of one namespace, the oldest first.
+struct Page {
+    std::vector<Override> overrides;
+    std::optional<std::string> cursor;  // of the next page; none if this is the last one
+};
+
+// OverrideSet holds every override in memory and writes each change through to a store.
+//
+// Thread-safe. set() and remove() take a lock and wait for the store, so they may block on a disk. get() and list()
+// take a lock for the length of a pointer's copy. Decisions read through a Reader, which takes none while nothing
+// changes.
+class OverrideSet {
+  public:
+    // Loads all that the store holds. An error is the store's.
+    static Result<std::unique_ptr<OverrideSet>> open(std::unique_ptr<OverrideStore> store);
+    ~OverrideSet();
+    OverrideSet(const OverrideSet&) = delete;
+    OverrideSet& operator=(const OverrideSet&) = delete;
+
+    // Creates the override or changes what it grants; answers its id, which a change keeps. Holds for every request
+    // that begins afterwards. kInvalidRequest: a field is out of range, or the namespace or workspace is full.
+    // kStoreFailed: the store refused; nothing changed.
+    Result<std::string> set(const OverrideKey& key, const Grant& grant);
+
+    // Whether there was one to remove. kStoreFailed: the store refused; nothing changed.
+    Result<bool> remove(const OverrideKey& key);
+
+    // The override that was set under exactly this pattern.
+    std::optional<Override> get(const OverrideKey& key) const;
+
+    // kInvalidRequest: the cursor is none that a page carried. Nothing is skipped or repeated when overrides are set
+    // and removed between two pages.
+    Result<Page> list(const NamespaceKey& key, const PageRequest& request) const;
+
+    std::size_t size() const { return size_.load(std::memory_order_relaxed); }
+
+  private:
+    friend class Reader;
+
+    explicit OverrideSet(std::unique_ptr<OverrideStore> store);
+    std::optional<Error> load() SLUICE_REQUIRES(writing_);
+    std::optional<Error> no_room(const OverrideKey& key) const SLUICE_REQUIRES(writing_);
+    void publish(std::shared_ptr<const Snapshot> next) SLUICE_REQUIRES(writing_);
+    std::shared_ptr<const Snapshot> current() const;
+
+    // Held for the whole of a change, so that the store and the snapshots change in the same order.
+    Mutex writing_;
+    const std::unique_ptr<OverrideStore> store_;
+    std::uint64_t next_order_ SLUICE_GUARDED_BY(writing_) = 1;
+    std::unordered_map<std::string, std::size_t> per_workspace_ SLUICE_GUARDED_BY(writing_);
+
+    // Held for the copy of one pointer. Taken inside writing_, never around it.
+    mutable Mutex pointing_;
+    std::shared_ptr<const Snapshot> current_ SLUICE_GUARDED_BY(pointing_);
+
+    // Counts the snapshots. Written under pointing_ with a release after current_ has changed; a Reader's acquire
+    // of the new number makes it fetch current_, whose lock orders the rest.
+    std::atomic<std::uint64_t> version_{0};
+    // Written under writing_, read by anyone. Relaxed: it is a number for metrics and publishes nothing.
+    std::atomic<std::size_t> size_{0};
+};
+
+// One serving thread's view of the overrides.
+//
+// Thread-compatible: each thread has its own. Must not outlive its set. A reader that is not refreshed keeps the
+// overrides that it saw last in memory, so there should be one per thread and not one per connection.
+//
+//     reader.refresh();                                    // as a request begins
+//     const Override* found = reader.match({workspace, name_space, identifier});
+//     if (found) limit = found->grant.limit;               // valid until the next refresh()
+class Reader {
+  public:
+    explicit Reader(const OverrideSet& set) : set_(&set) { refresh(); }
+
+    // Makes every change visible that was answered before. Costs one atomic load while nothing has changed.
+    void refresh() {
+        if (set_->version_.load(std::memory_order_acquire) != version_) [[unlikely]] fetch();
+    }
+
+    // The override that applies to an identifier, or null: an exact one before a pattern, more literal bytes before
+    // fewer, the older before the younger. Linear in the identifier for each pattern that is tried, and at most
+    // kMaxPatternsPerNamespace are. Without any override in the set this is one comparison, and without one in the
+    // namespace one lookup in a hash table. A request that is answered after another refresh() copies what it needs.
+    const Override* match(const OverrideKey& key) const {
+        return snapshot_ == nullptr ? nullptr : find(key);
+    }
+
+  private:
+    void fetch();
+    const Override* find(const OverrideKey& key) const;
+
+    const OverrideSet* set_;
+    std::uint64_t version_ = 0;
+    std::shared_ptr<const Snapshot> snapshot_;  // null while there are no overrides
+};
+
+}  // namespace sluice::overrides
+
+#endif  // SLUICE_OVERRIDES_OVERRIDE_SET_H_

@@ -1,0 +1,46 @@
+// A store in an SQLite file.
+#ifndef SLUICE_OVERRIDES_SQLITE_STORE_H_
+#define SLUICE_OVERRIDES_SQLITE_STORE_H_
+
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <sluice/result.h>
+
+#include "overrides/store.h"
+
+namespace sluice::overrides {
+
+struct SqliteOptions {
+    std::string path;  // is created if it doesn't exist; its folder must
+    // How long to wait for another process that is about to let go of the file, such as one that shuts down.
+    std::chrono::milliseconds busy_timeout{1000};
+    std::int64_t max_bytes = std::int64_t{1} << 30;  // what the file may grow to
+};
+
+// What put() and remove() have answered survives a crash of the process and of the machine. The file belongs to one
+// process at a time: a second one that opens it is told so.
+//
+// Thread-compatible.
+class SqliteStore final : public OverrideStore {
+  public:
+    static Result<std::unique_ptr<OverrideStore>> open(const SqliteOptions& options);
+    ~SqliteStore() override;
+
+    Result<std::vector<Override>> load_all() override;
+    std::optional<Error> put(const Override& entry) override;
+    std::optional<Error> remove(const OverrideKey& key) override;
+
+  private:
+    struct Connection;
+    explicit SqliteStore(std::unique_ptr<Connection> connection);
+    std::unique_ptr<Connection> connection_;
+};
+
+}  // namespace sluice::overrides
+
+#endif  // SLUICE_OVERRIDES_SQLITE_STORE_H_

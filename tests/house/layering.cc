@@ -1,0 +1,161 @@
+#include "house/layering.h"
+
+#include <algorithm>
+#include <array>
+#include <optional>
+#include <regex>
+#include <sstream>
+
+namespace sluice::house {
+
+namespace {
+
+constexpr std::array kRooms = {
+    Room{"base", ""},
+    Room{"metrics", "base"},
+    Room{"window", "base"},
+    Room{"breaker", "metrics base"},
+    Room{"counter", "window metrics base"},
+
+    // These three don't know each other.
+    Room{"decide", "counter window metrics base"},
+    Room{"regional", "counter breaker window metrics base"},
+    Room{"global", "counter breaker window metrics base"},
+
+    // Adapters know their port and nothing else of its room.
+    Room{"regional/redis", "regional/origin.h metrics base"},
+    Room{"regional/sqlite", "regional/origin.h metrics base"},
+    Room{"global/mysql", "global/store.h metrics base"},
+    Room{"global/sqlite", "global/store.h metrics base"},
+
+    Room{"service",
+         "decide regional regional/redis regional/sqlite global global/mysql global/sqlite "
+         "counter breaker window metrics base"},
+    Room{"config", "service metrics base"},
+    Room{"http", "service metrics base"},
+    Room{"rls", "service metrics base"},
+    Room{"cli", "http rls config service metrics base"},
+    Room{"sim", "service decide regional global counter breaker window metrics base"},
+};
+
+// An #include, and where it stands.
+struct Include {
+    std::string_view file;
+    int line;
+    char opening;  // '<' or '"'
+    std::string target;
+};
+
+std::vector<Include> includes_of(const SourceFile& file) {
+    static const std::regex pattern(R"(^\s*#\s*include\s*([<"])([^>"]+)[>"].*)");
+    std::vector<Include> includes;
+    std::istringstream lines(file.text);
+    std::string line;
+    for (int number = 1; std::getline(lines, line); ++number) {
+        std::smatch match;
+        if (!std::regex_match(line, match, pattern)) continue;
+        includes.push_back({file.path, number, *match[1].first, match[2].str()});
+    }
+    return includes;
+}
+
+// The part of `path` before its last slash; empty if there is none.
+std::string_view folder_of(std::string_view path) {
+    const std::size_t slash = path.rfind('/');
+    return slash == std::string_view::npos ? std::string_view() : path.substr(0, slash);
+}
+
+const Room* find_room(std::string_view name) {
+    const auto has_name = [&](const Room& room) { return room.name == name; };
+    const auto room = std::find_if(kRooms.begin(), kRooms.end(), has_name);
+    return room == kRooms.end() ? nullptr : &*room;
+}
+
+// The room that `file` stands in; none for a folder that the table does not know.
+const Room* room_of(const SourceFile& file) {
+    const std::string_view folder = folder_of(file.path);
+    if (file.path.starts_with("sim/")) return find_room("sim");
+    return folder.starts_with("src/") ? find_room(folder.substr(4)) : nullptr;
+}
+
+std::string fault_at(const Include& include) {
+    return std::string(include.file) + ":" + std::to_string(include.line) + ": includes " +
+           include.target + ". ";
+}
+
+// Public headers stand on the standard library and each other: a user installs nothing else.
+std::optional<std::string> public_fault(const Include& include) {
+    const bool is_public = include.target.starts_with("sluice/");
+    const bool is_standard = include.target.find_first_of("/.") == std::string::npos;
+    if (include.opening == '<' && (is_public || is_standard)) return std::nullopt;
+    return fault_at(include) +
+           "A public header may include only <sluice/...> and the standard library, since nothing "
+           "else is installed with it. Mend it: forward-declare the type and keep it behind a "
+           "pointer, or move what needs it into src.";
+}
+
+std::optional<std::string> room_fault(const Room& from, const Include& include) {
+    const std::string_view target = include.target;
+    const std::string_view to = folder_of(target);
+    const bool is_known = find_room(to) != nullptr;
+    if (to == from.name) return std::nullopt;
+    if (!is_known && (include.opening == '<' || from.name == "sim")) return std::nullopt;
+    if (!is_known) {
+        return fault_at(include) +
+               "That is no known room. Mend it: write the path from src, as in "
+               "\"window/sliding.h\"; write libraries from outside in angle brackets; give a new "
+               "room a line in the table of tests/house/layering.cc.";
+    }
+    const auto allows = [&](std::string_view word) { return word == to || word == target; };
+    const std::vector<std::string_view> allowed = words_of(from.may_include);
+    if (std::any_of(allowed.begin(), allowed.end(), allows)) return std::nullopt;
+    return fault_at(include) + "What stands in " + std::string(from.name) +
+           " may include only this: " + std::string(from.may_include) +
+           ". Mend it: move what is needed down into one of those, take it as an argument, or let "
+           "a room above both wire them. Only where the design itself changes, change the table "
+           "in tests/house/layering.cc, and ARCHITECTURE.md with it.";
+}
+
+std::vector<std::string> faults_of(const SourceFile& file) {
+    const bool is_public = file.path.starts_with("include/");
+    const Room* room = room_of(file);
+    if (!is_public && room == nullptr) {
+        return {file.path +
+                ": This folder is no known room. Mend it: move the file into a room of "
+                "ARCHITECTURE.md, or give a new room a line in the table of "
+                "tests/house/layering.cc."};
+    }
+    std::vector<std::string> faults;
+    for (const Include& include : includes_of(file)) {
+        auto fault = is_public ? public_fault(include) : room_fault(*room, include);
+        if (fault) faults.push_back(*std::move(fault));
+    }
+    return faults;
+}
+
+}  // namespace
+
+std::span<const Room> rooms() {
+    return kRooms;
+}
+
+std::vector<std::string_view> words_of(std::string_view text) {
+    std::vector<std::string_view> words;
+    while (!text.empty()) {
+        const std::size_t end = std::min(text.find(' '), text.size());
+        words.push_back(text.substr(0, end));
+        text.remove_prefix(std::min(end + 1, text.size()));
+    }
+    return words;
+}
+
+std::vector<std::string> layering_faults(std::span<const SourceFile> files) {
+    std::vector<std::string> all;
+    for (const SourceFile& file : files) {
+        const std::vector<std::string> faults = faults_of(file);
+        all.insert(all.end(), faults.begin(), faults.end());
+    }
+    return all;
+}
+
+}  // namespace sluice::house

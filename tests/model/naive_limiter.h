@@ -1,0 +1,73 @@
+// A limiter that is obviously right and slow: what the tests hold sluice::Limiter against.
+#ifndef SLUICE_TESTS_MODEL_NAIVE_LIMITER_H_
+#define SLUICE_TESTS_MODEL_NAIVE_LIMITER_H_
+
+#include <sluice/limiter.h>
+
+#include <compare>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace sluice::model {
+
+// The largest count, cost, limit and time: 2^53 - 1.
+inline constexpr std::int64_t kMaxNumber = (std::int64_t{1} << 53) - 1;
+
+// NaiveLimiter gives the answers that Limiter promises, from every cell that there ever was. It forgets
+// nothing, shares no code with the library and computes in 128 bits. Its rules:
+//
+//  1. A key remembers the highest sequence that it was ever asked at. A request up to one sequence below
+//     that is decided at its own time, an older one at the beginning of the sequence below the highest.
+//  2. A request of a batch is weighed with the costs of all requests before it that have the same key.
+//  3. A batch that fails spends nothing, and what its passing requests have left is told accordingly.
+//
+// Thread-compatible.
+class NaiveLimiter {
+  public:
+    Result<Decision> limit(const Request& request, UnixTime now);
+    Result<BatchDecision> limit_many(std::span<const Request> requests, UnixTime now);
+
+  private:
+    struct Key {
+        std::string workspace;
+        std::string name_space;
+        std::string identifier;
+        std::int64_t duration;
+        auto operator<=>(const Key&) const = default;
+    };
+
+    struct Counts {
+        std::int64_t highest = 0;                    // sequence
+        std::map<std::int64_t, std::int64_t> cells;  // by sequence
+
+        std::int64_t at(std::int64_t sequence) const;
+    };
+
+    // One request, together with what a decision about it needs.
+    struct Question {
+        Counts* counts;
+        std::int64_t instant;  // the time at which it is decided
+        std::int64_t duration;
+        std::int64_t limit;
+        std::int64_t cost;
+        std::int64_t demand;  // its cost and those of the earlier requests of the batch with the same key
+    };
+
+    enum class Outcome { kSpent, kRefused };
+
+    std::vector<Question> questions_of(std::span<const Request> requests, std::int64_t now);
+    static bool fits(const Question& question, std::int64_t demand, std::int64_t instant);
+    static std::int64_t room(const Question& question, std::int64_t demand);
+    static std::optional<UnixTime> first_fit(const Question& question);
+    static Decision decide(const Question& question, Outcome outcome);
+
+    std::map<Key, Counts> keys_;
+};
+
+}  // namespace sluice::model
+
+#endif  // SLUICE_TESTS_MODEL_NAIVE_LIMITER_H_

@@ -1,0 +1,100 @@
+// What still holds when keys have to be forgotten.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <sluice/limiter.h>
+
+namespace sluice {
+namespace {
+
+using std::chrono::milliseconds;
+
+constexpr std::int64_t kWindow = 1'000;
+constexpr std::int64_t kStart = 1'700'000'000'000;
+
+UnixTime at(std::int64_t time) {
+    return UnixTime{milliseconds{time}};
+}
+
+Limiter limiter_for(std::size_t max_keys) {
+    return Limiter::create({.region = "test", .max_keys = max_keys}).value();
+}
+
+Request request_for(std::string_view identifier, std::int64_t cost, std::int64_t limit) {
+    return {.name_space = "n", .identifier = identifier, .limit = limit, .duration = milliseconds{kWindow}, .cost = cost};
+}
+
+TEST(FullTable, HoldsAndCountsNoMoreThanItsCap) {
+    for (std::size_t cap = 1; cap <= 9; ++cap) {
+        Limiter limiter = limiter_for(cap);
+        for (std::uint64_t key = 1; key <= 50; ++key) {
+            EXPECT_TRUE(limiter.limit(request_for(std::to_string(key), 1, 1), at(kStart))->passed);
+            const Stats stats = limiter.stats();
+            EXPECT_EQ(stats.keys_held, std::min<std::uint64_t>(key, cap));
+            EXPECT_EQ(stats.keys_created, key);
+            EXPECT_EQ(stats.keys_evicted, key - stats.keys_held);
+        }
+    }
+}
+
+// Even where the keys of a batch displace each other, the batch itself spends no more than a limit allows.
+TEST(FullTable, StillLetsDuplicatesOfABatchSeeEachOther) {
+    for (std::size_t cap = 1; cap <= 9; ++cap) {
+        Limiter limiter = limiter_for(cap);
+        std::vector<std::string> others;
+        for (int i = 0; i < 30; ++i) {
+            others.push_back("other " + std::to_string(i));
+        }
+        std::vector<Request> requests{request_for("twice", 1, 1)};
+        for (const std::string& other : others) {
+            requests.push_back(request_for(other, 1, 10));
+        }
+        requests.push_back(request_for("twice", 1, 1));
+        const auto batch = limiter.limit_many(requests, at(kStart)).value();
+        EXPECT_FALSE(batch.passed) << "with a cap of " << cap;
+        EXPECT_TRUE(batch.decisions.front().passed);
+        EXPECT_FALSE(batch.decisions.back().passed);
+        EXPECT_LE(limiter.stats().keys_held, cap);
+    }
+}
+
+TEST(FullTable, KeepsAllKeysOfABatchThatFit) {
+    Limiter limiter = limiter_for(10);
+    for (int i = 0; i < 100; ++i) {
+        EXPECT_TRUE(limiter.limit(request_for("filler " + std::to_string(i), 1, 1'000), at(kStart))->passed);
+    }
+    const std::array batch{request_for("a", 9, 10), request_for("b", 9, 10), request_for("c", 9, 10)};
+    EXPECT_TRUE(limiter.limit_many(batch, at(kStart))->passed);
+    for (const Request& request : batch) {
+        EXPECT_EQ(limiter.limit(request_for(request.identifier, 0, 10), at(kStart))->remaining, 1) << request.identifier;
+    }
+}
+
+// A thousand idle keys are swept away after their counts have ceased to matter. When the clock then steps back to the
+// time when they did matter, that time must not be decided on empty cells.
+TEST(ExpiredKeys, AreNotDecidedAgainWhereTheirCountsMattered) {
+    constexpr int kIdle = 1'000;
+    Limiter limiter = limiter_for(1'000'000);
+    for (int i = 0; i < kIdle; ++i) {
+        ASSERT_TRUE(limiter.limit(request_for("idle " + std::to_string(i), 10, 10), at(kStart))->passed);
+    }
+    for (int i = 0; i < 20'000; ++i) {
+        ASSERT_TRUE(limiter.limit(request_for("busy " + std::to_string(i), 1, 10), at(kStart + 10 * kWindow))->passed);
+    }
+    ASSERT_EQ(limiter.stats().keys_expired, static_cast<std::uint64_t>(kIdle));
+    EXPECT_EQ(limiter.stats().keys_evicted, 0U);
+    for (int i = 0; i < kIdle; ++i) {
+        const auto decision = limiter.limit(request_for("idle " + std::to_string(i), 1, 10), at(kStart)).value();
+        ASSERT_GE(decision.reset_at, at(kStart + 3 * kWindow)) << "idle " << i;
+        ASSERT_TRUE(decision.passed);
+    }
+}
+
+}  // namespace
+}  // namespace sluice

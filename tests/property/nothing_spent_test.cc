@@ -1,0 +1,94 @@
+// Denials, peeks and invalid requests leave no trace: with and without them, the rest is answered alike.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <vector>
+
+#include "model/history.h"
+#include "model/history_decoder.h"
+
+namespace sluice::model {
+namespace {
+
+constexpr std::uint64_t kSeeds = 600;
+
+struct Told {
+    Call call;
+    Answer answer;
+};
+
+std::vector<Told> play(const History& history) {
+    Limiter limiter = fresh_limiter();
+    std::vector<Told> told;
+    for (const Call& call : history) {
+        told.push_back({call, make_call(limiter, call)});
+    }
+    return told;
+}
+
+bool spent(const Told& told) {
+    return told.answer && told.answer->passed && std::ranges::any_of(told.call.asks, [](const Ask& ask) { return ask.cost > 0; });
+}
+
+// Only the calls that spent something are compared, by what they were told to be left.
+std::vector<std::int64_t> remainders_of_spending(const std::vector<Told>& played) {
+    std::vector<std::int64_t> remainders;
+    for (const Told& told : played) {
+        if (!spent(told)) continue;
+        for (const Decision& decision : told.answer->decisions) {
+            remainders.push_back(decision.remaining);
+        }
+    }
+    return remainders;
+}
+
+// Plays random histories as they are and once more with `change` done to each call that spent nothing.
+template <class Change>
+void expect_no_trace(Change change) {
+    for (std::uint64_t seed = 0; seed < kSeeds; ++seed) {
+        const auto played = play(random_history(seed));
+        History changed;
+        for (const Told& told : played) {
+            changed.push_back(told.call);
+            if (!spent(told)) change(changed, told);
+        }
+        ASSERT_EQ(remainders_of_spending(play(changed)), remainders_of_spending(played))
+            << "seed " << seed << ", changed to\n"
+            << to_text(changed);
+    }
+}
+
+TEST(NothingSpent, AnInvalidRequestMayAsWellNotHaveBeenMade) {
+    expect_no_trace([](History& history, const Told& told) {
+        if (!told.answer) history.pop_back();
+    });
+}
+
+// A peek moves the key's time on just as the denial does; it must not do anything else.
+TEST(NothingSpent, ADenialMayAsWellHaveBeenAPeek) {
+    expect_no_trace([](History& history, const Told& told) {
+        if (!told.answer) return;
+        for (Ask& ask : history.back().asks) {
+            ask.cost = 0;
+        }
+    });
+}
+
+TEST(NothingSpent, APeekMayAsWellHaveBeenADenial) {
+    expect_no_trace([](History& history, const Told& told) {
+        if (!told.answer) return;
+        for (Ask& ask : history.back().asks) {
+            ask.limit = 0;
+        }
+    });
+}
+
+TEST(NothingSpent, RepeatingADenialChangesNothing) {
+    expect_no_trace([](History& history, const Told& told) {
+        if (told.answer) history.insert(history.end(), 3, told.call);
+    });
+}
+
+}  // namespace
+}  // namespace sluice::model
