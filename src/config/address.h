@@ -10,14 +10,15 @@
 namespace sluice::config {
 
 struct Address {
-    std::string host;  // an IPv4 or IPv6 address without brackets
+    std::string host;        // an IPv4 or IPv6 address without brackets
     std::uint16_t port = 0;  // 0: any that is free
 
     bool operator==(const Address&) const = default;
 };
 
-// HOST:PORT, where HOST is an IPv4 address, an IPv6 address in brackets, or `localhost` for 127.0.0.1. Other names are
-// not looked up: what a name stands for may change, and with it whether the listener is on loopback.
+// HOST:PORT, where HOST is an IPv4 address, an IPv6 address in brackets, or `localhost` for
+// 127.0.0.1. Other names are not looked up: what a name stands for may change, and with it whether
+// the listener is on loopback.
 std::optional<Address> parse_address(std::string_view text);
 
 // As parse_address() reads it.

@@ -6,8 +6,6 @@
 #include <chrono>
 #include <cstdint>
 #include <optional>
-#include <type_traits>
-#include <vector>
 
 #include "config/duration.h"
 
@@ -58,7 +56,10 @@ bool assign_count(std::size_t& place, const Value& value, std::int64_t least, st
     return true;
 }
 
-bool assign_duration(milliseconds& place, const Value& value, milliseconds least, milliseconds most) {
+bool assign_duration(milliseconds& place,
+                     const Value& value,
+                     milliseconds least,
+                     milliseconds most) {
     const auto text = as_string(value);
     const auto duration = text ? parse_duration(*text) : std::nullopt;
     if (!duration || *duration < least || *duration > most) return false;
@@ -69,15 +70,16 @@ bool assign_duration(milliseconds& place, const Value& value, milliseconds least
 // A path, or a text of `most` bytes; not empty.
 bool assign_text(std::string& place, const Value& value, std::size_t most) {
     auto text = as_string(value);
-    const bool fits = text && !text->empty() && text->size() <= most &&
-                      text->find('\0') == std::string::npos;
+    const bool fits =
+        text && !text->empty() && text->size() <= most && text->find('\0') == std::string::npos;
     return fits && assign(place, std::move(text));
 }
 
 constexpr std::size_t kLongestPath = 4096;
 constexpr std::size_t kLongestRegion = 48;
 
-constexpr std::array<std::string_view, 6> kLevels = {"trace", "debug", "info", "warn", "error", "off"};
+constexpr std::array<std::string_view, 6> kLevels = {
+    "trace", "debug", "info", "warn", "error", "off"};
 constexpr std::array<std::string_view, 2> kFormats = {"text", "json"};
 
 template <class Enum, std::size_t n>
@@ -103,73 +105,131 @@ std::string show_duration(milliseconds duration) {
 }
 
 const std::array kCatalog = {
-    Setting{"listen", "HOST:PORT", "Where to listen; port 0 takes any that is free",
-            "HOST:PORT with an IPv4 address, an IPv6 address in brackets or localhost, and a port from 0 to 65535",
+    Setting{"listen",
+            "HOST:PORT",
+            "Where to listen; port 0 takes any that is free",
+            "HOST:PORT with an IPv4 address, an IPv6 address in brackets or localhost, and a port "
+            "from 0 to 65535",
             [](Settings& s, const Value& v) {
                 const auto text = as_string(v);
                 return text && assign(s.listen, parse_address(*text));
             },
             [](const Settings& s) { return quoted(to_string(s.listen)); }},
-    Setting{"region", "NAME", "The region that this process counts for", "a name of 1 to 48 bytes",
+    Setting{"region",
+            "NAME",
+            "The region that this process counts for",
+            "a name of 1 to 48 bytes",
             [](Settings& s, const Value& v) { return assign_text(s.region, v, kLongestRegion); },
             [](const Settings& s) { return quoted(s.region); }},
-    Setting{"data_dir", "DIR", "Keep overrides in this folder; without it they live in memory",
+    Setting{"data_dir",
+            "DIR",
+            "Keep overrides in this folder; without it they live in memory",
             "the path of a folder, which is made if it is missing",
             [](Settings& s, const Value& v) { return assign_text(s.data_dir, v, kLongestPath); },
             [](const Settings& s) { return quoted(s.data_dir); }},
-    Setting{"threads", "N", "Serving threads; 0 is one per core", "a whole number from 0 to 1024",
+    Setting{"threads",
+            "N",
+            "Serving threads; 0 is one per core",
+            "a whole number from 0 to 1024",
             [](Settings& s, const Value& v) { return assign_count(s.threads, v, 0, 1024); },
             [](const Settings& s) { return std::to_string(s.threads); }},
-    Setting{"max_keys", "N", "How many keys are held in memory at the same time",
-            "a whole number from 1 to 1000000000",
-            [](Settings& s, const Value& v) { return assign_count(s.max_keys, v, 1, 1'000'000'000); },
-            [](const Settings& s) { return std::to_string(s.max_keys); }},
-    Setting{"drain_timeout", "TIME", "How long SIGTERM lets requests in flight take",
-            "a time from 0s to 1h, such as 10s or 500ms",
-            [](Settings& s, const Value& v) { return assign_duration(s.drain_timeout, v, 0ms, 1h); },
-            [](const Settings& s) { return show_duration(s.drain_timeout); }},
-    Setting{"test_clock", "", "Let a request's X-Test-Time header set the time of its decision (loopback only)",
+    Setting{
+        "max_keys",
+        "N",
+        "How many keys are held in memory at the same time",
+        "a whole number from 1 to 1000000000",
+        [](Settings& s, const Value& v) { return assign_count(s.max_keys, v, 1, 1'000'000'000); },
+        [](const Settings& s) { return std::to_string(s.max_keys); }},
+    Setting{
+        "drain_timeout",
+        "TIME",
+        "How long SIGTERM lets requests in flight take",
+        "a time from 0s to 1h, such as 10s or 500ms",
+        [](Settings& s, const Value& v) { return assign_duration(s.drain_timeout, v, 0ms, 1h); },
+        [](const Settings& s) { return show_duration(s.drain_timeout); }},
+    Setting{"test_clock",
+            "",
+            "Let a request's X-Test-Time header set the time of its decision (loopback only)",
             "true or false",
             [](Settings& s, const Value& v) { return assign(s.test_clock, as_bool(v)); },
             [](const Settings& s) { return show_bool(s.test_clock); }},
-    Setting{"tls.cert", "FILE", "Certificate chain in PEM; makes the server speak HTTPS", "the path of a file",
+    Setting{"tls.cert",
+            "FILE",
+            "Certificate chain in PEM; makes the server speak HTTPS",
+            "the path of a file",
             [](Settings& s, const Value& v) { return assign_text(s.tls.cert, v, kLongestPath); },
             [](const Settings& s) { return quoted(s.tls.cert); }},
-    Setting{"tls.key", "FILE", "Private key of the certificate, in PEM", "the path of a file",
+    Setting{"tls.key",
+            "FILE",
+            "Private key of the certificate, in PEM",
+            "the path of a file",
             [](Settings& s, const Value& v) { return assign_text(s.tls.key, v, kLongestPath); },
             [](const Settings& s) { return quoted(s.tls.key); }},
-    Setting{"log.level", "LEVEL", "What is worth a line in the log", "trace, debug, info, warn, error or off",
+    Setting{"log.level",
+            "LEVEL",
+            "What is worth a line in the log",
+            "trace, debug, info, warn, error or off",
             [](Settings& s, const Value& v) { return assign_word(s.log.level, v, kLevels); },
             [](const Settings& s) { return word_of(s.log.level, kLevels); }},
-    Setting{"log.format", "FORMAT", "How a line of the log looks", "text or json",
+    Setting{"log.format",
+            "FORMAT",
+            "How a line of the log looks",
+            "text or json",
             [](Settings& s, const Value& v) { return assign_word(s.log.format, v, kFormats); },
             [](const Settings& s) { return word_of(s.log.format, kFormats); }},
-    Setting{"log.requests", "", "Log a line for each request", "true or false",
+    Setting{"log.requests",
+            "",
+            "Log a line for each request",
+            "true or false",
             [](Settings& s, const Value& v) { return assign(s.log.requests, as_bool(v)); },
             [](const Settings& s) { return show_bool(s.log.requests); }},
-    Setting{"http.header_timeout", "TIME", "How long a request's header may take to arrive",
+    Setting{"http.header_timeout",
+            "TIME",
+            "How long a request's header may take to arrive",
             "a time from 100ms to 1h, such as 10s",
-            [](Settings& s, const Value& v) { return assign_duration(s.http.header_timeout, v, 100ms, 1h); },
+            [](Settings& s, const Value& v) {
+                return assign_duration(s.http.header_timeout, v, 100ms, 1h);
+            },
             [](const Settings& s) { return show_duration(s.http.header_timeout); }},
-    Setting{"http.body_timeout", "TIME", "How long a request's body may take to arrive",
+    Setting{"http.body_timeout",
+            "TIME",
+            "How long a request's body may take to arrive",
             "a time from 100ms to 1h, such as 30s",
-            [](Settings& s, const Value& v) { return assign_duration(s.http.body_timeout, v, 100ms, 1h); },
+            [](Settings& s, const Value& v) {
+                return assign_duration(s.http.body_timeout, v, 100ms, 1h);
+            },
             [](const Settings& s) { return show_duration(s.http.body_timeout); }},
-    Setting{"http.idle_timeout", "TIME", "How long a connection may stay open without a request",
+    Setting{"http.idle_timeout",
+            "TIME",
+            "How long a connection may stay open without a request",
             "a time from 100ms to 1d, such as 75s",
-            [](Settings& s, const Value& v) { return assign_duration(s.http.idle_timeout, v, 100ms, 24h); },
+            [](Settings& s, const Value& v) {
+                return assign_duration(s.http.idle_timeout, v, 100ms, 24h);
+            },
             [](const Settings& s) { return show_duration(s.http.idle_timeout); }},
-    Setting{"http.write_timeout", "TIME", "How long a client may take to read an answer",
+    Setting{"http.write_timeout",
+            "TIME",
+            "How long a client may take to read an answer",
             "a time from 100ms to 1h, such as 30s",
-            [](Settings& s, const Value& v) { return assign_duration(s.http.write_timeout, v, 100ms, 1h); },
+            [](Settings& s, const Value& v) {
+                return assign_duration(s.http.write_timeout, v, 100ms, 1h);
+            },
             [](const Settings& s) { return show_duration(s.http.write_timeout); }},
-    Setting{"http.max_connections", "N", "How many connections are open at the same time",
+    Setting{"http.max_connections",
+            "N",
+            "How many connections are open at the same time",
             "a whole number from 1 to 10000000",
-            [](Settings& s, const Value& v) { return assign_count(s.http.max_connections, v, 1, 10'000'000); },
+            [](Settings& s, const Value& v) {
+                return assign_count(s.http.max_connections, v, 1, 10'000'000);
+            },
             [](const Settings& s) { return std::to_string(s.http.max_connections); }},
-    Setting{"http.max_pipelined", "N", "How many requests of one connection may wait for their answers",
+    Setting{"http.max_pipelined",
+            "N",
+            "How many requests of one connection may wait for their answers",
             "a whole number from 1 to 10000",
-            [](Settings& s, const Value& v) { return assign_count(s.http.max_pipelined, v, 1, 10'000); },
+            [](Settings& s, const Value& v) {
+                return assign_count(s.http.max_pipelined, v, 1, 10'000);
+            },
             [](const Settings& s) { return std::to_string(s.http.max_pipelined); }},
 };
 
@@ -179,21 +239,6 @@ std::string with(std::string_view key, char separator, int (*shape)(int)) {
         text += c == '.' || c == '_' ? separator : static_cast<char>(shape(c));
     }
     return text;
-}
-
-// How many insertions, removals and replacements make `a` of `b`.
-std::size_t edit_distance(std::string_view a, std::string_view b) {
-    std::vector<std::size_t> row(b.size() + 1);
-    for (std::size_t j = 0; j <= b.size(); ++j) row[j] = j;
-    for (std::size_t i = 1; i <= a.size(); ++i) {
-        std::size_t diagonal = std::exchange(row[0], i);
-        for (std::size_t j = 1; j <= b.size(); ++j) {
-            const std::size_t replaced = diagonal + (a[i - 1] == b[j - 1] ? 0 : 1);
-            diagonal = row[j];
-            row[j] = std::min({row[j] + 1, row[j - 1] + 1, replaced});
-        }
-    }
-    return row.back();
 }
 
 }  // namespace
@@ -209,31 +254,12 @@ const Setting* find_setting(std::string_view key) {
 }
 
 std::string variable_of(std::string_view key) {
-    return "SLUICE_" + with(key, '_', [](int c) { return 'a' <= c && c <= 'z' ? c - 'a' + 'A' : c; });
+    return "SLUICE_" +
+           with(key, '_', [](int c) { return 'a' <= c && c <= 'z' ? c - 'a' + 'A' : c; });
 }
 
 std::string flag_of(std::string_view key) {
     return "--" + with(key, '-', [](int c) { return c; });
-}
-
-std::string listed(std::span<const std::string> known) {
-    std::string text;
-    for (const std::string& word : known) text += (text.empty() ? "" : ", ") + word;
-    return text;
-}
-
-std::string nearest(std::string_view word, std::span<const std::string> known) {
-    constexpr std::size_t kLongestWord = 64;
-    std::string best;
-    std::size_t least = 3;  // further away it is another word, not a slip
-    if (word.size() > kLongestWord) return best;
-    for (const std::string& candidate : known) {
-        const std::size_t distance = edit_distance(word, candidate);
-        if (distance >= least) continue;
-        least = distance;
-        best = candidate;
-    }
-    return best;
 }
 
 }  // namespace sluice::config

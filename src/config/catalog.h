@@ -1,5 +1,5 @@
-// The catalog of settings: each with its key, what is allowed, and how it is set and shown. The file, the environment,
-// the flags, their help and their messages all follow from it.
+// The catalog of settings: each with its key, what is allowed, and how it is set and shown. The
+// file, the environment, the flags, their help and their messages all follow from it.
 #ifndef SLUICE_CONFIG_CATALOG_H_
 #define SLUICE_CONFIG_CATALOG_H_
 
@@ -16,7 +16,7 @@ struct Setting {
     std::string_view key;         // in the file: "log.level" is `level` of the table [log]
     std::string_view value_name;  // what stands behind the flag in its help; empty for a switch
     std::string_view help;
-    std::string_view allowed;  // completes "allowed is ..."
+    std::string_view allowed;              // completes "allowed is ..."
     bool (*set)(Settings&, const Value&);  // false, and nothing changed, for what is not allowed
     std::string (*show)(const Settings&);
 };
@@ -28,11 +28,6 @@ const Setting* find_setting(std::string_view key);
 // SLUICE_LOG_LEVEL and --log-level for "log.level".
 std::string variable_of(std::string_view key);
 std::string flag_of(std::string_view key);
-
-// The words of `known` as "a, b, c", and the one among them that `word` is most likely meant to be; empty if none is
-// close.
-std::string listed(std::span<const std::string> known);
-std::string nearest(std::string_view word, std::span<const std::string> known);
 
 }  // namespace sluice::config
 

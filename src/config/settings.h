@@ -37,12 +37,12 @@ struct TlsSettings {
 struct HttpSettings {
     std::chrono::milliseconds header_timeout{10'000};
     std::chrono::milliseconds body_timeout{30'000};
-    // Node's clients keep an idle connection for 4 seconds, proxies for a minute. A server that is first to close one
-    // makes them lose a request, and send and count it again.
+    // Node's clients keep an idle connection for 4 seconds, proxies for a minute. A server that is
+    // first to close one makes them lose a request, and send and count it again.
     std::chrono::milliseconds idle_timeout{75'000};
     std::chrono::milliseconds write_timeout{30'000};
     std::size_t max_connections = 100'000;  // over all threads
-    std::size_t max_pipelined = 64;         // requests of one connection that wait for their answers
+    std::size_t max_pipelined = 64;  // requests of one connection that wait for their answers
 
     bool operator==(const HttpSettings&) const = default;
 };
@@ -50,7 +50,7 @@ struct HttpSettings {
 struct Settings {
     Address listen{"127.0.0.1", 8080};
     std::string region = "local";
-    std::string data_dir;  // empty: everything stays in memory
+    std::string data_dir;     // empty: everything stays in memory
     std::size_t threads = 0;  // 0: one per core
     std::size_t max_keys = 1'000'000;
     std::chrono::milliseconds drain_timeout{10'000};

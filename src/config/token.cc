@@ -13,7 +13,8 @@ namespace sluice::config {
 Sha256 sha256_of(std::string_view text) {
     Sha256 hash{};
     unsigned int size = 0;
-    const int done = EVP_Digest(text.data(), text.size(), hash.data(), &size, EVP_sha256(), nullptr);
+    const int done =
+        EVP_Digest(text.data(), text.size(), hash.data(), &size, EVP_sha256(), nullptr);
     SLUICE_CHECK(done == 1 && size == hash.size());
     return hash;
 }
@@ -53,7 +54,8 @@ std::string make_secret() {
     SLUICE_CHECK(RAND_bytes(random.data(), static_cast<int>(random.size())) == 1);
     std::string secret = "sluice_";
     // The alphabet's 64 characters take six bits of each byte, evenly.
-    for (const std::uint8_t byte : random) secret += kAlphabet[byte & 63U];
+    for (const std::uint8_t byte : random)
+        secret += kAlphabet[byte & 63U];
     return secret;
 }
 

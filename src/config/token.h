@@ -47,11 +47,12 @@ std::optional<Sha256> parse_sha256(std::string_view text);
 // 1 to 512 visible ASCII characters: what an Authorization header can carry.
 bool is_valid_secret(std::string_view secret);
 
-// 256 random bits in a form that a header, a shell and a URL leave alone: "sluice_" and 43 characters.
+// 256 random bits in a form that a header, a shell and a URL leave alone: "sluice_" and 43
+// characters.
 std::string make_secret();
 
-// The token that a bare secret stands for, from a flag or the environment: it may do everything in the workspace
-// `default`.
+// The token that a bare secret stands for, from a flag or the environment: it may do everything in
+// the workspace `default`.
 Token all_powerful_token(std::string name, std::string_view secret);
 
 }  // namespace sluice::config

@@ -38,17 +38,13 @@ struct Quote {
 
 std::string quoted(std::string_view text) {
     std::string out = "\"";
-    for (const char c : text.substr(0, kLongestQuote)) append_escaped(out, c);
+    for (const char c : text.substr(0, kLongestQuote))
+        append_escaped(out, c);
     return out + (text.size() > kLongestQuote ? "...\"" : "\"");
 }
 
-std::string quoted(const Value& value) {
+std::string as_written(const Value& value) {
     return std::visit(Quote{}, value);
-}
-
-std::string to_string(const Problem& problem) {
-    return problem.where + ": " + problem.setting + " is " + problem.value + "; allowed is " +
-           problem.allowed;
 }
 
 }  // namespace sluice::config

@@ -19,22 +19,13 @@ struct Unfit {
     std::string text;
 };
 
-// What a person gave. In a file a number is a number and a string a string; elsewhere everything is text.
+// What a person gave. In a file a number is a number and a string a string; elsewhere everything is
+// text.
 using Value = std::variant<Text, std::string, std::int64_t, bool, Unfit>;
 
 // As a message quotes it. Long values are cut.
-std::string quoted(const Value& value);
+std::string as_written(const Value& value);
 std::string quoted(std::string_view text);
-
-
-// "where: setting is value; allowed is ..."
-struct Problem {
-    std::string where;    // "sluice.toml:3", "SLUICE_LISTEN", "--listen"
-    std::string setting;  // "listen", "tokens[0].name"
-    std::string value;    // as quoted, or a description of a secret one
-    std::string allowed;
-};
-std::string to_string(const Problem& problem);
 
 }  // namespace sluice::config
 

@@ -21,14 +21,16 @@ constexpr std::size_t kLargeSample = 128;
 // part that they have used; the others by what they have spent, so that many small limits, each used up by one
 // request, don't displace a large one. Between equals, the one that was used last stays.
 struct Usefulness {
+    bool needed;
     bool close_to_limit;
     Count amount;
     UnixTime last_used;
 
+    bool is_little() const { return !needed && !close_to_limit; }
     friend auto operator<=>(const Usefulness&, const Usefulness&) = default;
 };
 
-Usefulness usefulness(const Entry& entry, UnixTime now) {
+Usefulness usefulness(const Entry& entry, UnixTime now, Needed needed) {
     const Duration duration = entry.duration();
     Instant at = instant_at(now, duration);
     const Sequence high = entry.high();
@@ -40,7 +42,8 @@ Usefulness usefulness(const Entry& entry, UnixTime now) {
     const Count limit = std::max<Count>(entry.last_limit(), 1);
     const bool close = spent >= limit - limit / 2;
     constexpr Count kFine = 1'024;  // 2^53 * 2^10 still is a 64-bit number
-    return {.close_to_limit = close,
+    return {.needed = std::ranges::find(needed, &entry) != needed.end(),
+            .close_to_limit = close,
             .amount = close ? spent : spent * kFine / limit,
             .last_used = entry.last_used()};
 }
@@ -60,7 +63,7 @@ Shard::~Shard() {
     }
 }
 
-Entry& Shard::find_or_make(const LimitKey& key, UnixTime now, Sharing sharing) {
+Entry& Shard::find_or_make(const LimitKey& key, UnixTime now, Sharing sharing, Needed needed) {
     const MutexLock lock(mutex_);
     if (Entry* const held = find(key)) {
         if (!held->outgrown(now)) return *held;
@@ -70,7 +73,7 @@ Entry& Shard::find_or_make(const LimitKey& key, UnixTime now, Sharing sharing) {
         if (ChangedList::retire(*held)) pool_.give_back(*held);
     }
     Entry& entry = pool_.make(key, now, tally_->forgotten_until(), sharing);
-    make_room(now);
+    make_room(now, needed);
     bucket_of(key.hash(), bucket_count_.load(std::memory_order_relaxed)).insert(entry);
     ++size_;
     Tally::add(tally_->created);
@@ -83,10 +86,10 @@ void Shard::dispose(Entry& entry) {
     pool_.give_back(entry);
 }
 
-void Shard::make_room(UnixTime now) {
+void Shard::make_room(UnixTime now, Needed needed) {
     if (tally_->held() >= kSweepFrom) sweep(now);
     while (!tally_->try_hold_key()) {
-        if (evict(now)) continue;
+        if (evict(now, needed)) continue;
         // All that was looked at is waiting to be replayed, and is not dropped unheard.
         tally_->hold_key_beyond_cap();
         return;
@@ -102,16 +105,16 @@ void Shard::sweep(UnixTime now) {
     });
 }
 
-bool Shard::evict(UnixTime now) {
+bool Shard::evict(UnixTime now, Needed needed) {
     Entry* victim = nullptr;
     Usefulness least{};
     std::size_t seen = 0;
     for (std::size_t buckets = 0; buckets < kLargeSample && seen < kLargeSample; ++buckets) {
-        if (seen >= kSample && victim != nullptr && !least.close_to_limit) break;
+        if (seen >= kSample && victim != nullptr && least.is_little()) break;
         next_bucket().for_each([&](Entry& entry) {
             ++seen;
             if (entry.is_untold()) return;
-            const Usefulness use = usefulness(entry, now);
+            const Usefulness use = usefulness(entry, now, needed);
             if (victim != nullptr && least <= use) return;
             victim = &entry;
             least = use;

@@ -6,6 +6,7 @@
 #include <bit>
 #include <cstddef>
 #include <cstdint>
+#include <span>
 
 #include <sluice/time.h>
 
@@ -15,6 +16,9 @@
 #include "counter/tally.h"
 
 namespace sluice {
+
+// The entries that a batch has found so far, and is about to spend in.
+using Needed = std::span<Entry* const>;
 
 // Shard is a table by linear hashing. It starts with one bucket and splits one more, in turn, when the average bucket
 // grows past kAverage: an insertion moves the entries of one bucket at the most, and nothing is ever rehashed as a
@@ -32,8 +36,9 @@ class alignas(64) Shard {
         return bucket_of(key.hash(), bucket_count_.load(std::memory_order_seq_cst)).find(key);
     }
 
-    // The entry for `key`, made if there is none. An entry that `now` has outgrown is replaced.
-    Entry& find_or_make(const LimitKey& key, UnixTime now, Sharing sharing);
+    // The entry for `key`, made if there is none. An entry that `now` has outgrown is replaced. The entries in `needed`
+    // are evicted last of all.
+    Entry& find_or_make(const LimitKey& key, UnixTime now, Sharing sharing, Needed needed);
 
     // Disposes of an entry that the changed list returned as retired.
     void dispose(Entry& entry);
@@ -47,9 +52,9 @@ class alignas(64) Shard {
         return buckets_[index < count ? index : index & (mask >> 1)];
     }
 
-    void make_room(UnixTime now) SLUICE_REQUIRES(mutex_);
+    void make_room(UnixTime now, Needed needed) SLUICE_REQUIRES(mutex_);
     void sweep(UnixTime now) SLUICE_REQUIRES(mutex_);
-    bool evict(UnixTime now) SLUICE_REQUIRES(mutex_);
+    bool evict(UnixTime now, Needed needed) SLUICE_REQUIRES(mutex_);
     bool drop(Entry& entry, UnixTime now) SLUICE_REQUIRES(mutex_);
     void unlink(Entry& entry) SLUICE_REQUIRES(mutex_);
     void split() SLUICE_REQUIRES(mutex_);

@@ -58,14 +58,14 @@ Table::~Table() {
     for (Entry* entry : changed_.take().retired) dispose(*entry);
 }
 
-Entry& Table::make(const LimitKey& key, UnixTime now) {
-    return shard_of(key).find_or_make(key, now, sharing_);
+Entry& Table::make(const LimitKey& key, UnixTime now, Needed needed) {
+    return shard_of(key).find_or_make(key, now, sharing_, needed);
 }
 
 void Table::settle_in_successor(const LimitKey& key, Sequence sequence, Count cost) {
     for (;;) {  // ends: each repetition follows another removal of the same key
         const UnixTime then = start_of(sequence, key.parts().duration);
-        Entry& entry = make(key, then);
+        Entry& entry = make(key, then, {});
         if (!entry.admitted(sequence).add(sequence, cost)) return;  // dead in the successor, too
         if (!changed_.mark(entry)) continue;
         entry.settled(sequence).add(sequence, cost);

@@ -37,10 +37,11 @@ class Table {
 
     LimitKey key(const KeyParts& parts) const { return {parts, seed_}; }
 
-    // The entry for `key`, made if need be, in which a request at `now` can be located.
-    [[gnu::always_inline]] Entry& entry_for(const LimitKey& key, UnixTime now) {
+    // The entry for `key`, made if need be, in which a request at `now` can be located. The entries in `needed` make
+    // room for it last of all.
+    [[gnu::always_inline]] Entry& entry_for(const LimitKey& key, UnixTime now, Needed needed = {}) {
         Entry* const entry = find(key);
-        if (entry == nullptr || entry->outgrown(now)) [[unlikely]] return make(key, now);
+        if (entry == nullptr || entry->outgrown(now)) [[unlikely]] return make(key, now, needed);
         return *entry;
     }
 
@@ -70,7 +71,7 @@ class Table {
 
     Table(const Config& config, std::unique_ptr<Reservation> buckets);
 
-    Entry& make(const LimitKey& key, UnixTime now);
+    Entry& make(const LimitKey& key, UnixTime now, Needed needed);
     void settle_in_successor(const LimitKey& key, Sequence sequence, Count cost);
 
     Shard& shard_at(std::uint64_t hash) { return shards_[(hash >> kShardShift) & shard_mask_]; }

@@ -13,9 +13,8 @@
 namespace sluice {
 namespace {
 
-// One request of a batch on its way.
+// One request of a batch on its way, at entries_[its index].
 struct Item {
-    Entry* entry;
     Attempt attempt;
     Count ahead;  // what earlier requests of the batch ask for at the same entry
     Admission admission;
@@ -60,11 +59,13 @@ class Batch {
     std::span<const Item> items() const { return {items_.data(), requests_.size()}; }
     std::span<const Turn> order() const { return {order_.data(), requests_.size()}; }
     void join_duplicates();
-    void admit_item(Item& item);
+    void admit_item(std::size_t index);
 
     Table& table_;
     std::span<const Request> requests_;
-    std::array<Item, kMaxBatch> items_;  // in the order of the requests
+    // In the order of the requests, and filled up to their number.
+    std::array<Entry*, kMaxBatch> entries_;
+    std::array<Item, kMaxBatch> items_;
     std::array<Turn, kMaxBatch> order_;  // in the order in which entries are taken
     std::size_t admitted_ = 0;  // so many items of order_ passed, and hold their cost
 };
@@ -76,10 +77,10 @@ Batch::Batch(Table& table, std::span<const Request> requests, UnixTime now, Fres
         const Request& request = requests[i];
         const LimitKey key = table.key(key_parts(request));
         const Ask ask = ask_of(request);
-        Entry& entry = table.entry_for(key, now);
+        Entry& entry = table.entry_for(key, now, {entries_.data(), i});
         entry.note_use(ask.limit, now);
+        entries_[i] = &entry;
         Item& item = items_[i];
-        item.entry = &entry;
         item.attempt = {.at = entry.locate(now), .now = now, .ask = ask, .freshness = freshness};
         item.ahead = 0;
         order_[i] = {.hash = key.hash(), .index = i};
@@ -96,21 +97,21 @@ void Batch::join_duplicates() {
         const std::size_t index = order_[i].index;
         if (order_[i].hash != order_[i - 1].hash) continue;
         if (key_parts(requests_[index]) != key_parts(requests_[before])) continue;
-        items_[index].entry = items_[before].entry;
+        entries_[index] = entries_[before];
         items_[index].ahead = items_[before].ahead + items_[before].ask().cost;
     }
 }
 
-void Batch::admit_item(Item& item) {
-    item.admission = admit(*item.entry, item.attempt);
+void Batch::admit_item(std::size_t index) {
+    Item& item = items_[index];
+    item.admission = admit(*entries_[index], item.attempt);
     note_retries(table_, item.admission);
 }
 
 bool Batch::admit_all() {
     for (const Turn& turn : order()) {
-        Item& item = items_[turn.index];
-        admit_item(item);
-        if (!item.passed()) return false;
+        admit_item(turn.index);
+        if (!items_[turn.index].passed()) return false;
         ++admitted_;
     }
     return true;
@@ -119,17 +120,16 @@ bool Batch::admit_all() {
 BatchDecision Batch::settle_all() {
     BatchDecision decision{.passed = true, .decisions = {}};
     decision.decisions.reserve(requests_.size());
-    const Request* request = requests_.data();
-    for (const Item& item : items()) {
-        const Admission& admission = item.admission;
-        if (item.ask().cost != 0) {
-            table_.settle(*item.entry, admission.at.sequence, item.ask().cost, [&] {
-                return table_.key(key_parts(*request));
+    for (std::size_t i = 0; i < requests_.size(); ++i) {
+        const Request& request = requests_[i];
+        const Admission& admission = items_[i].admission;
+        if (const Count cost = items_[i].ask().cost; cost != 0) {
+            table_.settle(*entries_[i], admission.at.sequence, cost, [&] {
+                return table_.key(key_parts(request));
             });
         }
         decision.decisions.push_back(decision_for(
-            *request, admission.at, {.passed = true, .remaining = admission.remaining}));
-        ++request;
+            request, admission.at, {.passed = true, .remaining = admission.remaining}));
     }
     return decision;
 }
@@ -138,7 +138,7 @@ void Batch::undo_and_weigh_rest() {
     for (const Turn& turn : order().first(admitted_)) {
         const Item& item = items_[turn.index];
         if (item.ask().cost == 0) continue;
-        undo(*item.entry, item.admission.at.sequence, item.ask().cost);
+        undo(*entries_[turn.index], item.admission.at.sequence, item.ask().cost);
     }
     for (const Turn& turn : order().subspan(admitted_)) {
         Item& item = items_[turn.index];
@@ -149,7 +149,7 @@ void Batch::undo_and_weigh_rest() {
         item.attempt.ask.cost += item.ahead;
         item.attempt.freshness = Freshness::kJustRefreshed;
         item.attempt.purpose = Purpose::kAsk;
-        admit_item(item);
+        admit_item(turn.index);
         item.attempt.ask.cost -= item.ahead;
     }
 }
@@ -163,21 +163,18 @@ bool Batch::any_denied() const {
 BatchDecision Batch::report_denial() {
     BatchDecision decision{.passed = false, .decisions = {}};
     decision.decisions.reserve(requests_.size());
-    const Request* request = requests_.data();
-    for (const Item& item : items()) {
-        const Admission& admission = item.admission;
+    for (std::size_t i = 0; i < requests_.size(); ++i) {
+        const Item& item = items_[i];
+        const Instant at = item.admission.at;
         const Ask together{.cost = item.ask().cost + item.ahead, .limit = item.ask().limit};
-        Decision own = decision_for(
-            *request,
-            admission.at,
-            {.passed = item.passed(),
-             .remaining = item.passed() ? admission.remaining + together.cost : 0});
+        const Count remaining = item.passed() ? item.admission.remaining + together.cost : 0;
+        Decision own =
+            decision_for(requests_[i], at, {.passed = item.passed(), .remaining = remaining});
         if (!item.passed()) {
-            note_denial(table_, *item.entry, item.attempt.now);
-            own.retry_at = retry_at(*item.entry, admission.at, together);
+            note_denial(table_, *entries_[i], item.attempt.now);
+            own.retry_at = retry_at(*entries_[i], at, together);
         }
         decision.decisions.push_back(own);
-        ++request;
     }
     return decision;
 }

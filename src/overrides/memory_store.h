@@ -9,7 +9,8 @@
 
 namespace sluice::overrides {
 
-// Keeps nothing: OverrideSet itself holds all overrides in memory, and there is no restart to survive.
+// Keeps nothing: OverrideSet itself holds all overrides in memory, and there is no restart to
+// survive.
 class MemoryStore final : public OverrideStore {
   public:
     Result<std::vector<Override>> load_all() override { return std::vector<Override>{}; }

@@ -9,11 +9,20 @@
 
 namespace sluice::overrides {
 
-// Names one override. The identifier is the pattern as it was set; in it, `*` stands for any run of bytes.
+struct NamespaceKey {
+    std::string_view workspace;
+    std::string_view name_space;
+    friend bool operator==(const NamespaceKey&, const NamespaceKey&) = default;
+};
+
+// Names one override. The identifier is the pattern as it was set; in it, `*` stands for any run of
+// bytes.
 struct OverrideKey {
     std::string_view workspace;
     std::string_view name_space;
     std::string_view identifier;
+
+    NamespaceKey namespace_key() const { return {workspace, name_space}; }
 };
 
 // What an override grants. A limit of 0 is a ban.

@@ -2,6 +2,8 @@
 #ifndef SLUICE_OVERRIDES_OVERRIDE_SET_H_
 #define SLUICE_OVERRIDES_OVERRIDE_SET_H_
 
+#include <sluice/result.h>
+
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
@@ -12,27 +14,22 @@
 #include <unordered_map>
 #include <vector>
 
-#include <sluice/result.h>
-
 #include "base/mutex.h"
 #include "overrides/override.h"
 #include "overrides/store.h"
 
 namespace sluice::overrides {
 
+class Rules;
 class Snapshot;
 
-// What one namespace may hold, so that a lookup and a change stay short whatever was set. A pattern with several
-// separate `*` is searched for byte by byte; one with a single run of them is settled by its two ends.
+// What one namespace may hold, so that a lookup and a change stay short whatever was set. A pattern
+// with several separate `*` is searched for byte by byte; one with a single run of them is settled
+// by its two ends.
 inline constexpr std::size_t kMaxPerNamespace = 10'000;
-inline constexpr std::size_t kMaxPatternsPerNamespace = 1'000;   // of these, with a `*`
-inline constexpr std::size_t kMaxSearchedPerNamespace = 100;     // of these, with text between two `*`
+inline constexpr std::size_t kMaxPatternsPerNamespace = 1'000;  // of these, with a `*`
+inline constexpr std::size_t kMaxSearchedPerNamespace = 100;  // of these, with text between two `*`
 inline constexpr std::size_t kMaxPerWorkspace = 100'000;
-
-struct NamespaceKey {
-    std::string_view workspace;
-    std::string_view name_space;
-};
 
 // Where a page begins and how much it holds.
 struct PageRequest {
@@ -48,9 +45,9 @@ struct Page {
 
 // OverrideSet holds every override in memory and writes each change through to a store.
 //
-// Thread-safe. set() and remove() take a lock and wait for the store, so they may block on a disk. get() and list()
-// take a lock for the length of a pointer's copy. Decisions read through a Reader, which takes none while nothing
-// changes.
+// Thread-safe. set() and remove() take a lock and wait for the store, so they may block on a disk.
+// get() and list() take a lock for the length of a pointer's copy. Decisions read through a Reader,
+// which takes none while nothing changes.
 class OverrideSet {
   public:
     // Loads all that the store holds. An error is the store's.
@@ -59,9 +56,9 @@ class OverrideSet {
     OverrideSet(const OverrideSet&) = delete;
     OverrideSet& operator=(const OverrideSet&) = delete;
 
-    // Creates the override or changes what it grants; answers its id, which a change keeps. Holds for every request
-    // that begins afterwards. kInvalidRequest: a field is out of range, or the namespace or workspace is full.
-    // kStoreFailed: the store refused; nothing changed.
+    // Creates the override or changes what it grants; answers its id, which a change keeps. Holds
+    // for every request that begins afterwards. kInvalidRequest: a field is out of range, or the
+    // namespace or workspace is full. kStoreFailed: the store refused; nothing changed.
     Result<std::string> set(const OverrideKey& key, const Grant& grant);
 
     // Whether there was one to remove. kStoreFailed: the store refused; nothing changed.
@@ -70,8 +67,8 @@ class OverrideSet {
     // The override that was set under exactly this pattern.
     std::optional<Override> get(const OverrideKey& key) const;
 
-    // kInvalidRequest: the cursor is none that a page carried. Nothing is skipped or repeated when overrides are set
-    // and removed between two pages.
+    // kInvalidRequest: the cursor is none that a page carried. Nothing is skipped or repeated when
+    // overrides are set and removed between two pages.
     Result<Page> list(const NamespaceKey& key, const PageRequest& request) const;
 
     std::size_t size() const { return size_.load(std::memory_order_relaxed); }
@@ -81,7 +78,8 @@ class OverrideSet {
 
     explicit OverrideSet(std::unique_ptr<OverrideStore> store);
     std::optional<Error> load() SLUICE_REQUIRES(writing_);
-    std::optional<Error> no_room(const OverrideKey& key) const SLUICE_REQUIRES(writing_);
+    std::optional<Error> no_room(const OverrideKey& key, const Rules* rules) const
+        SLUICE_REQUIRES(writing_);
     void publish(std::shared_ptr<const Snapshot> next) SLUICE_REQUIRES(writing_);
     std::shared_ptr<const Snapshot> current() const;
 
@@ -91,21 +89,25 @@ class OverrideSet {
     std::uint64_t next_order_ SLUICE_GUARDED_BY(writing_) = 1;
     std::unordered_map<std::string, std::size_t> per_workspace_ SLUICE_GUARDED_BY(writing_);
 
+    const std::shared_ptr<const Snapshot> empty_;  // stands for current_ where that is null
+
     // Held for the copy of one pointer. Taken inside writing_, never around it.
     mutable Mutex pointing_;
-    std::shared_ptr<const Snapshot> current_ SLUICE_GUARDED_BY(pointing_);
+    std::shared_ptr<const Snapshot> current_ SLUICE_GUARDED_BY(pointing_);  // null: no overrides
 
-    // Counts the snapshots. Written under pointing_ with a release after current_ has changed; a Reader's acquire
-    // of the new number makes it fetch current_, whose lock orders the rest.
+    // Counts the snapshots. Written under pointing_ with a release after current_ has changed; a
+    // Reader's acquire of the new number makes it fetch current_, whose lock orders the rest.
     std::atomic<std::uint64_t> version_{0};
-    // Written under writing_, read by anyone. Relaxed: it is a number for metrics and publishes nothing.
+    // Written under writing_, read by anyone. Relaxed: it is a number for metrics and publishes
+    // nothing.
     std::atomic<std::size_t> size_{0};
 };
 
 // One serving thread's view of the overrides.
 //
-// Thread-compatible: each thread has its own. Must not outlive its set. A reader that is not refreshed keeps the
-// overrides that it saw last in memory, so there should be one per thread and not one per connection.
+// Thread-compatible: each thread has its own. Must not outlive its set. A reader that is not
+// refreshed keeps the overrides that it saw last in memory, so there should be one per thread and
+// not one per connection.
 //
 //     reader.refresh();                                    // as a request begins
 //     const Override* found = reader.match({workspace, name_space, identifier});
@@ -114,15 +116,18 @@ class Reader {
   public:
     explicit Reader(const OverrideSet& set) : set_(&set) { refresh(); }
 
-    // Makes every change visible that was answered before. Costs one atomic load while nothing has changed.
+    // Makes every change visible that was answered before. Costs one atomic load while nothing has
+    // changed.
     void refresh() {
-        if (set_->version_.load(std::memory_order_acquire) != version_) [[unlikely]] fetch();
+        if (set_->version_.load(std::memory_order_acquire) != version_) [[unlikely]]
+            fetch();
     }
 
-    // The override that applies to an identifier, or null: an exact one before a pattern, more literal bytes before
-    // fewer, the older before the younger. Linear in the identifier for each pattern that is tried, and at most
-    // kMaxPatternsPerNamespace are. Without any override in the set this is one comparison, and without one in the
-    // namespace one lookup in a hash table. A request that is answered after another refresh() copies what it needs.
+    // The override that applies to an identifier, or null: an exact one before a pattern, more
+    // literal bytes before fewer, the older before the younger. Linear in the identifier for each
+    // pattern that is tried, and at most kMaxPatternsPerNamespace are. Without any override in the
+    // set this is one comparison, and without one in the namespace one lookup in a hash table. A
+    // request that is answered after another refresh() copies what it needs.
     const Override* match(const OverrideKey& key) const {
         return snapshot_ == nullptr ? nullptr : find(key);
     }

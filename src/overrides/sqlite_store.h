@@ -2,6 +2,8 @@
 #ifndef SLUICE_OVERRIDES_SQLITE_STORE_H_
 #define SLUICE_OVERRIDES_SQLITE_STORE_H_
 
+#include <sluice/result.h>
+
 #include <chrono>
 #include <cstdint>
 #include <memory>
@@ -9,21 +11,20 @@
 #include <string>
 #include <vector>
 
-#include <sluice/result.h>
-
 #include "overrides/store.h"
 
 namespace sluice::overrides {
 
 struct SqliteOptions {
     std::string path;  // is created if it doesn't exist; its folder must
-    // How long to wait for another process that is about to let go of the file, such as one that shuts down.
+    // How long to wait for another process that is about to let go of the file, such as one that
+    // shuts down.
     std::chrono::milliseconds busy_timeout{1000};
     std::int64_t max_bytes = std::int64_t{1} << 30;  // what the file may grow to
 };
 
-// What put() and remove() have answered survives a crash of the process and of the machine. The file belongs to one
-// process at a time: a second one that opens it is told so.
+// What put() and remove() have answered survives a crash of the process and of the machine. The
+// file belongs to one process at a time: a second one that opens it is told so.
 //
 // Thread-compatible.
 class SqliteStore final : public OverrideStore {

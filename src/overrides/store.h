@@ -2,30 +2,31 @@
 #ifndef SLUICE_OVERRIDES_STORE_H_
 #define SLUICE_OVERRIDES_STORE_H_
 
+#include <sluice/result.h>
+
 #include <optional>
 #include <vector>
-
-#include <sluice/result.h>
 
 #include "overrides/override.h"
 
 namespace sluice::overrides {
 
-// The code of every error that a store reports: what the settings name can't be read or written. The message
-// names the store, what is wrong with it and what to do.
+// The code of every error that a store reports: what the settings name can't be read or written.
+// The message names the store, what is wrong with it and what to do.
 inline constexpr ErrorCode kStoreFailed = kInvalidOption;
 
 // A store holds at most one override for each key.
 //
-// Thread-compatible: OverrideSet calls it from one thread at a time. A call may block on a disk. After an error
-// the store holds what it held before the call.
+// Thread-compatible: OverrideSet calls it from one thread at a time. A call may block on a disk.
+// After an error the store holds what it held before the call.
 class OverrideStore {
   public:
     virtual ~OverrideStore() = default;
 
     virtual Result<std::vector<Override>> load_all() = 0;
 
-    // Adds the override, or replaces the grant of the one with the same key. None if it is safe from a crash.
+    // Adds the override, or replaces the grant of the one with the same key. None if it is safe
+    // from a crash.
     [[nodiscard]] virtual std::optional<Error> put(const Override& entry) = 0;
 
     // Removes the override if there is one.

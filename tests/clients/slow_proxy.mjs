@@ -4,14 +4,21 @@ import net from 'node:net';
 
 export async function startSlowProxy(serverUrl, delayMs) {
   const { hostname, port } = new URL(serverUrl);
+  const sockets = new Set();
   const proxy = net.createServer(client => {
     const server = net.connect(Number(port), hostname);
     client.pipe(server);
     server.on('data', bytes => setTimeout(() => client.writable && client.write(bytes), delayMs));
-    client.on('error', () => {}).on('close', () => server.destroy());
-    server.on('error', () => client.destroy());
+    for (const [socket, other] of [[client, server], [server, client]]) {
+      sockets.add(socket);
+      socket.on('error', () => {}).on('close', () => { other.destroy(); sockets.delete(socket); });
+    }
   });
   proxy.listen(0, '127.0.0.1');
   await once(proxy, 'listening');
-  return { url: `http://127.0.0.1:${proxy.address().port}`, close: () => proxy.close() };
+  const close = () => {
+    proxy.close();
+    for (const socket of sockets) socket.destroy();
+  };
+  return { url: `http://127.0.0.1:${proxy.address().port}`, close };
 }

@@ -17,7 +17,9 @@ void run(const std::filesystem::path& path) {
     std::ifstream file(path, std::ios::binary);
     const std::string bytes{std::istreambuf_iterator<char>(file), {}};
     std::vector<std::uint8_t> data(bytes.size());
-    std::transform(bytes.begin(), bytes.end(), data.begin(), [](char byte) { return static_cast<std::uint8_t>(byte); });
+    std::transform(bytes.begin(), bytes.end(), data.begin(), [](char byte) {
+        return static_cast<std::uint8_t>(byte);
+    });
     std::printf("%s\n", path.c_str());
     std::fflush(stdout);  // so that the last line names the file that failed
     LLVMFuzzerTestOneInput(data.data(), data.size());

@@ -14,7 +14,9 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     using namespace sluice::model;  // NOLINT(google-build-using-namespace)
     const History history = decode_history(std::span(data, size));
     if (first_difference(history)) {
-        const auto differs = [](const History& shorter) { return first_difference(shorter).has_value(); };
+        const auto differs = [](const History& shorter) {
+            return first_difference(shorter).has_value();
+        };
         const History small = minimal(history, differs);
         std::fprintf(stderr,
                      "a minimal history is\n%s%s\n",

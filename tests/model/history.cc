@@ -18,7 +18,8 @@ struct Texts {
     std::string_view identifier;
 };
 
-// Joined without lengths, or compared without case or trailing blanks, some of these would be one key.
+// Joined without lengths, or compared without case or trailing blanks, some of these would be one
+// key.
 constexpr std::array<Texts, kKeys + 1> kTexts{{{"default", "api", "alice"},
                                                {"default", "api", "Alice"},
                                                {"default", "api", "alice "},
@@ -93,7 +94,8 @@ void leave_out_calls(History& history, const std::function<bool(const History&)>
 
 void leave_out_asks(History& history, const std::function<bool(const History&)>& fails) {
     for (std::size_t call = 0; call < history.size(); ++call) {
-        for (std::size_t ask = 0; ask < history[call].asks.size() && history[call].asks.size() > 1;) {
+        for (std::size_t ask = 0;
+             ask < history[call].asks.size() && history[call].asks.size() > 1;) {
             History shorter = history;
             auto& asks = shorter[call].asks;
             asks.erase(asks.begin() + static_cast<std::ptrdiff_t>(ask));
@@ -127,7 +129,8 @@ Limiter fresh_limiter() {
 template <class AnyLimiter>
 Answer make_call(AnyLimiter& limiter, const Call& call) {
     const UnixTime now{std::chrono::milliseconds{call.now}};
-    if (call.kind == CallKind::kSingle) return as_batch(limiter.limit(request_of(call.asks.at(0)), now));
+    if (call.kind == CallKind::kSingle)
+        return as_batch(limiter.limit(request_of(call.asks.at(0)), now));
     std::vector<Request> requests;
     std::transform(call.asks.begin(), call.asks.end(), std::back_inserter(requests), request_of);
     return limiter.limit_many(requests, now);
@@ -169,8 +172,9 @@ std::ostream& operator<<(std::ostream& out, const Ask& ask) {
 }
 
 std::ostream& operator<<(std::ostream& out, const Call& call) {
-    out << "{.now = " << call.now << ", .kind = CallKind::"
-        << (call.kind == CallKind::kSingle ? "kSingle" : "kBatch") << ", .asks = {";
+    out << "{.now = " << call.now
+        << ", .kind = CallKind::" << (call.kind == CallKind::kSingle ? "kSingle" : "kBatch")
+        << ", .asks = {";
     for (std::size_t i = 0; i < call.asks.size(); ++i) {
         out << (i == 0 ? "" : ", ") << call.asks[i];
     }

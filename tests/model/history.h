@@ -13,8 +13,8 @@
 
 namespace sluice::model {
 
-// A request whose texts are named by a number: the keys 0 to kKeys - 1 are different and easily confused, the
-// key kNoKey is not valid.
+// A request whose texts are named by a number: the keys 0 to kKeys - 1 are different and easily
+// confused, the key kNoKey is not valid.
 struct Ask {
     int key = 0;
     std::int64_t limit = 0;
@@ -51,8 +51,8 @@ Answer make_call(AnyLimiter& limiter, const Call& call);
 // Makes the calls of `history` in order and forgets the answers.
 void replay(Limiter& limiter, const History& history);
 
-// Plays `history` against a fresh Limiter and the naive model. Tells the first call that the two answer
-// differently, and how; nothing if they agree to the end.
+// Plays `history` against a fresh Limiter and the naive model. Tells the first call that the two
+// answer differently, and how; nothing if they agree to the end.
 std::optional<std::string> first_difference(const History& history);
 
 // A history that fails as `history` does and from which no call and no ask can be left out.

@@ -11,16 +11,14 @@
 
 namespace sluice::model {
 
-// The bytes are a header of kHeaderBytes and any number of records of kRecordBytes; what is left over at the
-// end is ignored. Each record is one ask.
+// The bytes are a header of kHeaderBytes and any number of records of kRecordBytes; what is left
+// over at the end is ignored. Each record is one ask.
 //
-//   header byte 0   bits 0-1: where time begins, 2-3: how many keys, 4: how many durations, 5-7: which
-//   header byte 1   the usual limit
-//   record byte 0   bits 0-2: how it is asked, 3-5: the key, 6-7: the duration
-//   record byte 1   bits 0-3: how time moves, 4-7: the limit (mostly the usual one)
-//   record byte 2   how far time moves
-//   record byte 3   bits 0-3: the cost, 4-7: what is not valid
-//   record byte 4   detail of the limit or the cost; 255: something is not valid
+//   header byte 0   bits 0-1: where time begins, 2-3: how many keys, 4: how many durations, 5-7:
+//   which header byte 1   the usual limit record byte 0   bits 0-2: how it is asked, 3-5: the key,
+//   6-7: the duration record byte 1   bits 0-3: how time moves, 4-7: the limit (mostly the usual
+//   one) record byte 2   how far time moves record byte 3   bits 0-3: the cost, 4-7: what is not
+//   valid record byte 4   detail of the limit or the cost; 255: something is not valid
 //
 // Values are few and close to each other, so that keys, windows and limits meet often.
 inline constexpr std::size_t kHeaderBytes = 2;

@@ -1,13 +1,13 @@
 #include "model/history_decoder.h"
 
-#include <gtest/gtest.h>
-
 #include <algorithm>
 #include <cstdlib>
 #include <map>
 #include <set>
 #include <string>
 #include <utility>
+
+#include <gtest/gtest.h>
 
 #include "model/naive_limiter.h"
 
@@ -42,7 +42,8 @@ class Census {
             ++seen_[decision.passed ? "a pass" : "a denial"];
             if (decision.retry_at) ++seen_["a denial to retry"];
             if (decision.retry_at > decision.reset_at) ++seen_["a retry past the next boundary"];
-            if (ask.cost == 0) ++seen_[decision.passed ? "a peek that passes" : "a peek that is denied"];
+            if (ask.cost == 0)
+                ++seen_[decision.passed ? "a peek that passes" : "a peek that is denied"];
             if (decision.reset_at.time_since_epoch().count() - ask.duration > call.now) {
                 ++seen_["a request older than what is held"];
             }
@@ -107,15 +108,18 @@ TEST(DecodeHistory, TakesAnyBytes) {
     const std::array<std::uint8_t, kHeaderBytes + kRecordBytes + 1> bytes{};
     const History history = decode_history(bytes);
     ASSERT_EQ(history.size(), 1U);
-    EXPECT_EQ(to_text(history),
-              "    {.now = 1700000000000, .kind = CallKind::kSingle, .asks = {{.key = 0, .limit = 10, "
-              ".duration = 1000, .cost = 1}}},\n");
+    EXPECT_EQ(
+        to_text(history),
+        "    {.now = 1700000000000, .kind = CallKind::kSingle, .asks = {{.key = 0, .limit = 10, "
+        ".duration = 1000, .cost = 1}}},\n");
 }
 
 TEST(MinimalHistory, KeepsOnlyWhatTheFailureNeeds) {
     const auto fails = [](const History& history) {
         return std::count_if(history.begin(), history.end(), [](const Call& call) {
-                   return std::any_of(call.asks.begin(), call.asks.end(), [](const Ask& ask) { return ask.cost == 0; });
+                   return std::any_of(call.asks.begin(), call.asks.end(), [](const Ask& ask) {
+                       return ask.cost == 0;
+                   });
                }) >= 2;
     };
     const History small = minimal(random_history(1), fails);

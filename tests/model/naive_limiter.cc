@@ -53,14 +53,15 @@ std::int64_t NaiveLimiter::Counts::at(std::int64_t sequence) const {
     return cell == cells.end() ? 0 : cell->second;
 }
 
-// Both sides of `current + previous * (duration - elapsed) / duration + demand <= limit` are multiplied by the
-// duration, so that nothing is rounded.
+// Both sides of `current + previous * (duration - elapsed) / duration + demand <= limit` are
+// multiplied by the duration, so that nothing is rounded.
 bool NaiveLimiter::fits(const Question& question, std::int64_t demand, std::int64_t instant) {
     const std::int64_t sequence = instant / question.duration;
     const std::int64_t elapsed = instant % question.duration;
     const Wide current = question.counts->at(sequence);
     const Wide previous = question.counts->at(sequence - 1);
-    const Wide effective = (current + demand) * question.duration + previous * (question.duration - elapsed);
+    const Wide effective =
+        (current + demand) * question.duration + previous * (question.duration - elapsed);
     return question.limit > 0 && effective <= Wide{question.limit} * question.duration;
 }
 
@@ -75,8 +76,9 @@ std::int64_t NaiveLimiter::room(const Question& question, std::int64_t demand) {
     return fitting;
 }
 
-// Within one cell, a request that fits once fits until the cell's end, since only the weight of the previous
-// cell changes, and it falls. Past the cells that hold counts everything fits that does not exceed the limit.
+// Within one cell, a request that fits once fits until the cell's end, since only the weight of the
+// previous cell changes, and it falls. Past the cells that hold counts everything fits that does
+// not exceed the limit.
 std::optional<UnixTime> NaiveLimiter::first_fit(const Question& question) {
     if (question.limit == 0 || question.demand > question.limit) return std::nullopt;
     std::int64_t early = question.instant;
@@ -139,9 +141,10 @@ std::vector<NaiveLimiter::Question> NaiveLimiter::questions_of(std::span<const R
 Result<BatchDecision> NaiveLimiter::limit_many(std::span<const Request> requests, UnixTime now) {
     if (auto fault = fault_of(requests, now)) return Error{kInvalidRequest, *std::move(fault)};
     const auto questions = questions_of(requests, now.time_since_epoch().count());
-    const bool passed = std::all_of(questions.begin(), questions.end(), [](const Question& question) {
-        return fits(question, question.demand, question.instant);
-    });
+    const bool passed =
+        std::all_of(questions.begin(), questions.end(), [](const Question& question) {
+            return fits(question, question.demand, question.instant);
+        });
 
     BatchDecision batch{.passed = passed, .decisions = {}};
     for (const Question& question : questions) {

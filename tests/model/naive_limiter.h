@@ -17,13 +17,17 @@ namespace sluice::model {
 // The largest count, cost, limit and time: 2^53 - 1.
 inline constexpr std::int64_t kMaxNumber = (std::int64_t{1} << 53) - 1;
 
-// NaiveLimiter gives the answers that Limiter promises, from every cell that there ever was. It forgets
-// nothing, shares no code with the library and computes in 128 bits. Its rules:
+// NaiveLimiter gives the answers that Limiter promises, from every cell that there ever was. It
+// forgets nothing, shares no code with the library and computes in 128 bits. Its rules:
 //
-//  1. A key remembers the highest sequence that it was ever asked at. A request up to one sequence below
-//     that is decided at its own time, an older one at the beginning of the sequence below the highest.
-//  2. A request of a batch is weighed with the costs of all requests before it that have the same key.
-//  3. A batch that fails spends nothing, and what its passing requests have left is told accordingly.
+//  1. A key remembers the highest sequence that it was ever asked at. A request up to one sequence
+//  below
+//     that is decided at its own time, an older one at the beginning of the sequence below the
+//     highest.
+//  2. A request of a batch is weighed with the costs of all requests before it that have the same
+//  key.
+//  3. A batch that fails spends nothing, and what its passing requests have left is told
+//  accordingly.
 //
 // Thread-compatible.
 class NaiveLimiter {
@@ -54,7 +58,8 @@ class NaiveLimiter {
         std::int64_t duration;
         std::int64_t limit;
         std::int64_t cost;
-        std::int64_t demand;  // its cost and those of the earlier requests of the batch with the same key
+        std::int64_t
+            demand;  // its cost and those of the earlier requests of the batch with the same key
     };
 
     enum class Outcome { kSpent, kRefused };

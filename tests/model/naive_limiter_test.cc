@@ -1,8 +1,8 @@
 #include "model/naive_limiter.h"
 
-#include <gtest/gtest.h>
-
 #include <array>
+
+#include <gtest/gtest.h>
 
 namespace sluice::model {
 namespace {

@@ -1,8 +1,8 @@
 // The formula by table, and what happens around the boundary between two windows.
-#include <gtest/gtest.h>
-
 #include <cstdint>
 #include <ostream>
+
+#include <gtest/gtest.h>
 
 #include "model/history.h"
 
@@ -26,8 +26,8 @@ struct Row {
 };
 
 std::ostream& operator<<(std::ostream& out, const Row& row) {
-    return out << "current " << row.current << ", previous " << row.previous << ", elapsed " << row.elapsed_percent
-               << " %, cost " << row.cost << ", limit " << row.limit;
+    return out << "current " << row.current << ", previous " << row.previous << ", elapsed "
+               << row.elapsed_percent << " %, cost " << row.cost << ", limit " << row.limit;
 }
 
 class Formula : public testing::TestWithParam<Row> {};
@@ -65,7 +65,8 @@ TEST(Boundary, LetsALimitOfOnePassOnceAroundIt) {
         const std::int64_t boundary = kBoundary / duration * duration;
         Limiter limiter = fresh_limiter();
         EXPECT_TRUE(limit(limiter, ask, boundary - 1)->passed);
-        for (const std::int64_t after : {std::int64_t{0}, std::int64_t{1}, duration / 2, duration - 1}) {
+        for (const std::int64_t after :
+             {std::int64_t{0}, std::int64_t{1}, duration / 2, duration - 1}) {
             const auto decision = limit(limiter, ask, boundary + after);
             EXPECT_FALSE(decision->passed) << after << " ms after the boundary";
             EXPECT_EQ(decision->retry_at, UnixTime{std::chrono::milliseconds{boundary + duration}});
@@ -90,7 +91,8 @@ TEST(Boundary, BelongsToTheWindowThatBeginsThere) {
     Limiter limiter = fresh_limiter();
     const Ask peek{.limit = 10, .cost = 0};
     EXPECT_EQ(limit(limiter, peek, kBoundary - 1)->reset_at.time_since_epoch().count(), kBoundary);
-    EXPECT_EQ(limit(limiter, peek, kBoundary)->reset_at.time_since_epoch().count(), kBoundary + 1'000);
+    EXPECT_EQ(limit(limiter, peek, kBoundary)->reset_at.time_since_epoch().count(),
+              kBoundary + 1'000);
 }
 
 }  // namespace

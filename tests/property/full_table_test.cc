@@ -1,5 +1,5 @@
 // What still holds when keys have to be forgotten.
-#include <gtest/gtest.h>
+#include <sluice/limiter.h>
 
 #include <algorithm>
 #include <array>
@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include <sluice/limiter.h>
+#include <gtest/gtest.h>
 
 namespace sluice {
 namespace {
@@ -27,7 +27,11 @@ Limiter limiter_for(std::size_t max_keys) {
 }
 
 Request request_for(std::string_view identifier, std::int64_t cost, std::int64_t limit) {
-    return {.name_space = "n", .identifier = identifier, .limit = limit, .duration = milliseconds{kWindow}, .cost = cost};
+    return {.name_space = "n",
+            .identifier = identifier,
+            .limit = limit,
+            .duration = milliseconds{kWindow},
+            .cost = cost};
 }
 
 TEST(FullTable, HoldsAndCountsNoMoreThanItsCap) {
@@ -43,7 +47,8 @@ TEST(FullTable, HoldsAndCountsNoMoreThanItsCap) {
     }
 }
 
-// Even where the keys of a batch displace each other, the batch itself spends no more than a limit allows.
+// Even where the keys of a batch displace each other, the batch itself spends no more than a limit
+// allows.
 TEST(FullTable, StillLetsDuplicatesOfABatchSeeEachOther) {
     for (std::size_t cap = 1; cap <= 9; ++cap) {
         Limiter limiter = limiter_for(cap);
@@ -67,30 +72,38 @@ TEST(FullTable, StillLetsDuplicatesOfABatchSeeEachOther) {
 TEST(FullTable, KeepsAllKeysOfABatchThatFit) {
     Limiter limiter = limiter_for(10);
     for (int i = 0; i < 100; ++i) {
-        EXPECT_TRUE(limiter.limit(request_for("filler " + std::to_string(i), 1, 1'000), at(kStart))->passed);
+        EXPECT_TRUE(limiter.limit(request_for("filler " + std::to_string(i), 1, 1'000), at(kStart))
+                        ->passed);
     }
-    const std::array batch{request_for("a", 9, 10), request_for("b", 9, 10), request_for("c", 9, 10)};
+    const std::array batch{
+        request_for("a", 9, 10), request_for("b", 9, 10), request_for("c", 9, 10)};
     EXPECT_TRUE(limiter.limit_many(batch, at(kStart))->passed);
     for (const Request& request : batch) {
-        EXPECT_EQ(limiter.limit(request_for(request.identifier, 0, 10), at(kStart))->remaining, 1) << request.identifier;
+        EXPECT_EQ(limiter.limit(request_for(request.identifier, 0, 10), at(kStart))->remaining, 1)
+            << request.identifier;
     }
 }
 
-// A thousand idle keys are swept away after their counts have ceased to matter. When the clock then steps back to the
-// time when they did matter, that time must not be decided on empty cells.
+// A thousand idle keys are swept away after their counts have ceased to matter. When the clock then
+// steps back to the time when they did matter, that time must not be decided on empty cells.
 TEST(ExpiredKeys, AreNotDecidedAgainWhereTheirCountsMattered) {
     constexpr int kIdle = 1'000;
     Limiter limiter = limiter_for(1'000'000);
     for (int i = 0; i < kIdle; ++i) {
-        ASSERT_TRUE(limiter.limit(request_for("idle " + std::to_string(i), 10, 10), at(kStart))->passed);
+        ASSERT_TRUE(
+            limiter.limit(request_for("idle " + std::to_string(i), 10, 10), at(kStart))->passed);
     }
     for (int i = 0; i < 20'000; ++i) {
-        ASSERT_TRUE(limiter.limit(request_for("busy " + std::to_string(i), 1, 10), at(kStart + 10 * kWindow))->passed);
+        ASSERT_TRUE(
+            limiter
+                .limit(request_for("busy " + std::to_string(i), 1, 10), at(kStart + 10 * kWindow))
+                ->passed);
     }
     ASSERT_EQ(limiter.stats().keys_expired, static_cast<std::uint64_t>(kIdle));
     EXPECT_EQ(limiter.stats().keys_evicted, 0U);
     for (int i = 0; i < kIdle; ++i) {
-        const auto decision = limiter.limit(request_for("idle " + std::to_string(i), 1, 10), at(kStart)).value();
+        const auto decision =
+            limiter.limit(request_for("idle " + std::to_string(i), 1, 10), at(kStart)).value();
         ASSERT_GE(decision.reset_at, at(kStart + 3 * kWindow)) << "idle " << i;
         ASSERT_TRUE(decision.passed);
     }

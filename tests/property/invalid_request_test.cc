@@ -1,12 +1,12 @@
 // A request that is not valid is an error that names the field, its value and what is allowed.
-#include <gtest/gtest.h>
-
 #include <array>
 #include <cstdint>
 #include <functional>
 #include <ostream>
 #include <string>
 #include <vector>
+
+#include <gtest/gtest.h>
 
 #include "model/history.h"
 #include "model/naive_limiter.h"
@@ -19,7 +19,11 @@ using std::chrono::milliseconds;
 constexpr UnixTime kNow{milliseconds{1'700'000'000'000}};
 
 Request valid_request() {
-    return {.workspace = "w", .name_space = "n", .identifier = "i", .limit = 10, .duration = milliseconds{1'000}};
+    return {.workspace = "w",
+            .name_space = "n",
+            .identifier = "i",
+            .limit = 10,
+            .duration = milliseconds{1'000}};
 }
 
 const std::string& text_of(std::size_t characters, const std::string& character) {
@@ -34,7 +38,8 @@ const std::string& text_of(std::size_t characters, const std::string& character)
 
 struct Fault {
     std::string field;
-    std::string value;  // what the message must show of the value; empty where it is too long to show
+    std::string
+        value;  // what the message must show of the value; empty where it is too long to show
     std::string allowed;
     std::function<void(Request&)> commit;
 };
@@ -47,18 +52,26 @@ std::vector<Fault> number_faults() {
     std::vector<Fault> faults;
     for (const std::int64_t bad : {std::int64_t{-1}, INT64_MIN, kMaxNumber + 1, INT64_MAX}) {
         const std::string shown = std::to_string(bad);
-        faults.push_back({"limit", shown, "9007199254740991", [bad](Request& r) { r.limit = bad; }});
+        faults.push_back(
+            {"limit", shown, "9007199254740991", [bad](Request& r) { r.limit = bad; }});
         faults.push_back({"cost", shown, "9007199254740991", [bad](Request& r) { r.cost = bad; }});
     }
-    for (const std::int64_t bad : {std::int64_t{-1'000}, std::int64_t{0}, std::int64_t{999}, std::int64_t{2'592'000'001}, INT64_MAX}) {
-        faults.push_back({"duration", std::to_string(bad), "2592000000", [bad](Request& r) { r.duration = milliseconds{bad}; }});
+    for (const std::int64_t bad : {std::int64_t{-1'000},
+                                   std::int64_t{0},
+                                   std::int64_t{999},
+                                   std::int64_t{2'592'000'001},
+                                   INT64_MAX}) {
+        faults.push_back({"duration", std::to_string(bad), "2592000000", [bad](Request& r) {
+                              r.duration = milliseconds{bad};
+                          }});
     }
     return faults;
 }
 
 std::vector<Fault> text_faults() {
     std::vector<Fault> faults;
-    for (const auto& [characters, character] : {std::pair{0U, "a"}, {513U, "a"}, {513U, "\xC3\xA9"}, {1'000'000U, "a"}}) {
+    for (const auto& [characters, character] :
+         {std::pair{0U, "a"}, {513U, "a"}, {513U, "\xC3\xA9"}, {1'000'000U, "a"}}) {
         const std::string_view bad = text_of(characters, character);
         faults.push_back({"workspace", "", "512", [bad](Request& r) { r.workspace = bad; }});
         faults.push_back({"name_space", "", "512", [bad](Request& r) { r.name_space = bad; }});
@@ -76,9 +89,12 @@ TEST_P(InvalidRequest, IsAnErrorThatNamesTheFieldTheValueAndWhatIsAllowed) {
     const auto decision = limiter.limit(request, kNow);
     ASSERT_FALSE(decision);
     EXPECT_EQ(decision.error().code, kInvalidRequest);
-    EXPECT_NE(decision.error().message.find(GetParam().field), std::string::npos) << decision.error().message;
-    EXPECT_NE(decision.error().message.find(GetParam().value), std::string::npos) << decision.error().message;
-    EXPECT_NE(decision.error().message.find(GetParam().allowed), std::string::npos) << decision.error().message;
+    EXPECT_NE(decision.error().message.find(GetParam().field), std::string::npos)
+        << decision.error().message;
+    EXPECT_NE(decision.error().message.find(GetParam().value), std::string::npos)
+        << decision.error().message;
+    EXPECT_NE(decision.error().message.find(GetParam().allowed), std::string::npos)
+        << decision.error().message;
     EXPECT_LT(decision.error().message.size(), 300U);
     EXPECT_EQ(limiter.stats().keys_held, 0U);
 }
@@ -90,7 +106,8 @@ TEST_P(InvalidRequest, FailsItsWholeBatchAndIsNamedByItsIndex) {
     const auto batch = limiter.limit_many(requests, kNow);
     ASSERT_FALSE(batch);
     EXPECT_EQ(batch.error().code, kInvalidRequest);
-    EXPECT_NE(batch.error().message.find(GetParam().field), std::string::npos) << batch.error().message;
+    EXPECT_NE(batch.error().message.find(GetParam().field), std::string::npos)
+        << batch.error().message;
     EXPECT_NE(batch.error().message.find('2'), std::string::npos) << batch.error().message;
     EXPECT_EQ(limiter.limit(valid_request(), kNow)->remaining, 9);
 }
@@ -104,8 +121,10 @@ TEST(InvalidTime, IsAnErrorThatNamesTheTime) {
         const auto decision = limiter.limit(valid_request(), UnixTime{milliseconds{bad}});
         ASSERT_FALSE(decision);
         EXPECT_EQ(decision.error().code, kInvalidRequest);
-        EXPECT_NE(decision.error().message.find("now"), std::string::npos) << decision.error().message;
-        EXPECT_NE(decision.error().message.find(std::to_string(bad)), std::string::npos) << decision.error().message;
+        EXPECT_NE(decision.error().message.find("now"), std::string::npos)
+            << decision.error().message;
+        EXPECT_NE(decision.error().message.find(std::to_string(bad)), std::string::npos)
+            << decision.error().message;
     }
 }
 
@@ -115,7 +134,8 @@ TEST(InvalidBatch, IsOneOfNoRequestsOrOfMoreThanAHundred) {
         const auto batch = limiter.limit_many(std::vector(size, valid_request()), kNow);
         ASSERT_FALSE(batch);
         EXPECT_EQ(batch.error().code, kInvalidRequest);
-        EXPECT_NE(batch.error().message.find(std::to_string(size)), std::string::npos) << batch.error().message;
+        EXPECT_NE(batch.error().message.find(std::to_string(size)), std::string::npos)
+            << batch.error().message;
         EXPECT_NE(batch.error().message.find("100"), std::string::npos) << batch.error().message;
     }
     EXPECT_TRUE(limiter.limit_many(std::vector(100, valid_request()), kNow));
@@ -124,7 +144,10 @@ TEST(InvalidBatch, IsOneOfNoRequestsOrOfMoreThanAHundred) {
 // The extremes that are still allowed.
 TEST(ValidRequest, MayHaveAnyFieldAtTheEndOfItsRange) {
     Limiter limiter = fresh_limiter();
-    for (const std::string* text : {&text_of(1, "a"), &text_of(512, "a"), &text_of(512, "\xF0\x9F\x98\x80"), &text_of(512, std::string(1, '\0'))}) {
+    for (const std::string* text : {&text_of(1, "a"),
+                                    &text_of(512, "a"),
+                                    &text_of(512, "\xF0\x9F\x98\x80"),
+                                    &text_of(512, std::string(1, '\0'))}) {
         for (const std::int64_t duration : {1'000L, 2'592'000'000L}) {
             for (const std::int64_t number : {std::int64_t{0}, kMaxNumber}) {
                 const Request request{.workspace = *text,

@@ -1,9 +1,10 @@
-// Denials, peeks and invalid requests leave no trace: with and without them, the rest is answered alike.
-#include <gtest/gtest.h>
-
+// Denials, peeks and invalid requests leave no trace: with and without them, the rest is answered
+// alike.
 #include <algorithm>
 #include <cstdint>
 #include <vector>
+
+#include <gtest/gtest.h>
 
 #include "model/history.h"
 #include "model/history_decoder.h"
@@ -28,7 +29,8 @@ std::vector<Told> play(const History& history) {
 }
 
 bool spent(const Told& told) {
-    return told.answer && told.answer->passed && std::ranges::any_of(told.call.asks, [](const Ask& ask) { return ask.cost > 0; });
+    return told.answer && told.answer->passed &&
+           std::ranges::any_of(told.call.asks, [](const Ask& ask) { return ask.cost > 0; });
 }
 
 // Only the calls that spent something are compared, by what they were told to be left.
@@ -43,7 +45,8 @@ std::vector<std::int64_t> remainders_of_spending(const std::vector<Told>& played
     return remainders;
 }
 
-// Plays random histories as they are and once more with `change` done to each call that spent nothing.
+// Plays random histories as they are and once more with `change` done to each call that spent
+// nothing.
 template <class Change>
 void expect_no_trace(Change change) {
     for (std::uint64_t seed = 0; seed < kSeeds; ++seed) {

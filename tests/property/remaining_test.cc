@@ -1,8 +1,8 @@
 // What a decision says to be left is the largest cost that passes then: one more is denied.
-#include <gtest/gtest.h>
-
 #include <algorithm>
 #include <cstdint>
+
+#include <gtest/gtest.h>
 
 #include "model/history.h"
 #include "model/history_decoder.h"
@@ -17,12 +17,14 @@ bool passes(const History& history, const Ask& ask, std::int64_t now) {
     return limiter.limit(request_of(ask), UnixTime{std::chrono::milliseconds{now}}).value().passed;
 }
 
-// A later request of a batch that passed may have spent more of the same key than this one was told.
+// A later request of a batch that passed may have spent more of the same key than this one was
+// told.
 bool is_last_of_its_key(const Call& call, std::size_t index) {
     const Ask& own = call.asks[index];
-    return std::none_of(call.asks.begin() + static_cast<std::ptrdiff_t>(index) + 1, call.asks.end(), [&](const Ask& ask) {
-        return ask.key == own.key && ask.duration == own.duration;
-    });
+    return std::none_of(
+        call.asks.begin() + static_cast<std::ptrdiff_t>(index) + 1,
+        call.asks.end(),
+        [&](const Ask& ask) { return ask.key == own.key && ask.duration == own.duration; });
 }
 
 void check_pass(const History& history, Ask ask, std::int64_t remaining) {

@@ -1,11 +1,11 @@
 // The time at which a denied request may come again, found by asking at every millisecond.
-#include <gtest/gtest.h>
-
 #include <algorithm>
 #include <cstdint>
 #include <map>
 #include <optional>
 #include <utility>
+
+#include <gtest/gtest.h>
 
 #include "model/history.h"
 #include "model/history_decoder.h"
@@ -18,8 +18,8 @@ UnixTime at(std::int64_t time) {
     return UnixTime{std::chrono::milliseconds{time}};
 }
 
-// The first time from `from` on at which `ask` passes after `history`; none within five windows. One limiter is
-// asked again and again, which changes nothing, because a denial adds nothing.
+// The first time from `from` on at which `ask` passes after `history`; none within five windows.
+// One limiter is asked again and again, which changes nothing, because a denial adds nothing.
 std::optional<UnixTime> first_pass(const History& history, const Ask& ask, std::int64_t from) {
     Limiter limiter = fresh_limiter();
     replay(limiter, history);
@@ -35,11 +35,15 @@ bool passes(const History& history, const Ask& ask, UnixTime now) {
     return limiter.limit(request_of(ask), now).value().passed;
 }
 
-// Holds a denial against brute force. `ask` is the request that was denied, its cost being that of all requests
-// of the batch up to it that have its key.
-void check_denial(const History& before, const Ask& ask, const Decision& decision, std::int64_t now) {
+// Holds a denial against brute force. `ask` is the request that was denied, its cost being that of
+// all requests of the batch up to it that have its key.
+void check_denial(const History& before,
+                  const Ask& ask,
+                  const Decision& decision,
+                  std::int64_t now) {
     const std::int64_t window = decision.reset_at.time_since_epoch().count() - ask.duration;
-    const auto found = ask.cost > kMaxNumber ? std::nullopt : first_pass(before, ask, std::max(now, window));
+    const auto found =
+        ask.cost > kMaxNumber ? std::nullopt : first_pass(before, ask, std::max(now, window));
     ASSERT_EQ(found, decision.retry_at) << ask << " at " << now << " after\n" << to_text(before);
     if (!found) return;
     ASSERT_TRUE(passes(before, ask, *found)) << ask << " after\n" << to_text(before);
@@ -89,14 +93,17 @@ TEST(RetryAt, IsTheFirstMillisecondThatPassesInRandomHistories) {
     EXPECT_GE(checked, 200);
 }
 
-// Every cost against every state of the two cells, from the first, a middle and the last millisecond.
+// Every cost against every state of the two cells, from the first, a middle and the last
+// millisecond.
 TEST(RetryAt, IsTheFirstMillisecondThatPassesFromEveryStateOfASmallLimit) {
     constexpr std::int64_t kLimit = 3;
     for (std::int64_t previous = 0; previous <= kLimit; ++previous) {
         for (std::int64_t current = 0; current <= kLimit; ++current) {
             for (const std::int64_t elapsed : {0, 1, 499, 999}) {
                 const auto spend = [](std::int64_t now, std::int64_t cost) {
-                    return Call{.now = now, .kind = CallKind::kSingle, .asks = {{.limit = 1'000, .cost = cost}}};
+                    return Call{.now = now,
+                                .kind = CallKind::kSingle,
+                                .asks = {{.limit = 1'000, .cost = cost}}};
                 };
                 const History before{spend(7'000, previous), spend(8'000, current)};
                 for (std::int64_t cost = 0; cost <= kLimit + 1; ++cost) {
@@ -115,8 +122,9 @@ TEST(RetryAt, IsTheFirstMillisecondThatPassesFromEveryStateOfASmallLimit) {
 
 // A clock that stepped back finds counts in the window after its own, which are in its way too.
 TEST(RetryAt, HeedsWhatTheNextWindowHoldsAlready) {
-    const History before{{.now = 8'999, .kind = CallKind::kSingle, .asks = {{.limit = 10, .cost = 5}}},
-                         {.now = 9'999, .kind = CallKind::kSingle, .asks = {{.limit = 10, .cost = 5}}}};
+    const History before{
+        {.now = 8'999, .kind = CallKind::kSingle, .asks = {{.limit = 10, .cost = 5}}},
+        {.now = 9'999, .kind = CallKind::kSingle, .asks = {{.limit = 10, .cost = 5}}}};
     Limiter limiter = fresh_limiter();
     replay(limiter, before);
     for (const std::int64_t cost : {6, 7, 10}) {

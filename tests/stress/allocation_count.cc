@@ -22,13 +22,14 @@ std::int64_t allocations_of_this_thread() {
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 
 // A sanitizer brings its own malloc, and calls whoever wants to know.
-extern "C" int __sanitizer_install_malloc_and_free_hooks(void (*on_malloc)(const volatile void*, std::size_t),
+extern "C" int __sanitizer_install_malloc_and_free_hooks(void (*on_malloc)(const volatile void*,
+                                                                           std::size_t),
                                                          void (*on_free)(const volatile void*));
 
 namespace {
 
-const int kInstalled = __sanitizer_install_malloc_and_free_hooks([](const volatile void*, std::size_t) { ++count; },
-                                                                 [](const volatile void*) {});
+const int kInstalled = __sanitizer_install_malloc_and_free_hooks(
+    [](const volatile void*, std::size_t) { ++count; }, [](const volatile void*) {});
 
 }  // namespace
 

@@ -6,7 +6,8 @@
 
 namespace sluice::stress {
 
-// How many blocks this thread has taken from malloc and its relatives so far; operator new takes from there, too.
+// How many blocks this thread has taken from malloc and its relatives so far; operator new takes
+// from there, too.
 std::int64_t allocations_of_this_thread();
 
 }  // namespace sluice::stress

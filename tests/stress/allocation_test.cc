@@ -1,12 +1,12 @@
 // A decision about a key that the limiter holds allocates nothing.
-#include <gtest/gtest.h>
+#include <sluice/limiter.h>
 
 #include <array>
 #include <cstdint>
 #include <memory>
 #include <thread>
 
-#include <sluice/limiter.h>
+#include <gtest/gtest.h>
 
 #include "stress/allocation_count.h"
 #include "stress/ledger.h"
@@ -34,7 +34,9 @@ std::int64_t allocations_in(Work work) {
 
 class WarmDecision : public testing::Test {
   protected:
-    void SetUp() override { ASSERT_TRUE(limiter_.limit(request(1, 100), at(kStart)).value().passed); }
+    void SetUp() override {
+        ASSERT_TRUE(limiter_.limit(request(1, 100), at(kStart)).value().passed);
+    }
 
     Limiter limiter_ = Limiter::create({.region = "test"}).value();
 };
@@ -91,7 +93,8 @@ TEST_F(WarmDecision, AllocatesNothingWhenItIsAPeek) {
 
 TEST_F(WarmDecision, AllocatesNothingWhereverTheClockGoes) {
     EXPECT_EQ(allocations_in([&] {
-                  for (const std::int64_t move : {1'000, 2'000, 1'500, 0, 3'000, 8'000, 7'000, -50'000, 100'000, 200'000}) {
+                  for (const std::int64_t move :
+                       {1'000, 2'000, 1'500, 0, 3'000, 8'000, 7'000, -50'000, 100'000, 200'000}) {
                       static_cast<void>(limiter_.limit(request(1, 100), at(kStart + move)));
                   }
               }),
@@ -111,9 +114,11 @@ TEST_F(WarmDecision, AllocatesNothingWhenItReadsTheClockItself) {
 // The list of decisions is the caller's, and has to come from somewhere.
 TEST_F(WarmDecision, AllocatesOnlyTheAnswerWhenItIsABatch) {
     const std::array requests{request(1, 100), request(2, 100), request(0, 100)};
-    EXPECT_LE(allocations_in([&] { static_cast<void>(limiter_.limit_many(requests, at(kStart))); }), 1);
+    EXPECT_LE(allocations_in([&] { static_cast<void>(limiter_.limit_many(requests, at(kStart))); }),
+              1);
     const std::array refused{request(1, 100), request(200, 100)};
-    EXPECT_LE(allocations_in([&] { static_cast<void>(limiter_.limit_many(refused, at(kStart))); }), 1);
+    EXPECT_LE(allocations_in([&] { static_cast<void>(limiter_.limit_many(refused, at(kStart))); }),
+              1);
 }
 
 }  // namespace

@@ -1,5 +1,6 @@
-// What was admitted is what callers were told, exactly once, while threads race each other and the clock.
-#include <gtest/gtest.h>
+// What was admitted is what callers were told, exactly once, while threads race each other and the
+// clock.
+#include <sluice/limiter.h>
 
 #include <algorithm>
 #include <array>
@@ -9,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include <sluice/limiter.h>
+#include <gtest/gtest.h>
 
 #include "stress/ledger.h"
 #include "stress/racing_threads.h"
@@ -27,10 +28,15 @@ Limiter new_limiter() {
 }
 
 Request request_for(const char* identifier, std::int64_t cost, std::int64_t limit) {
-    return {.name_space = "stress", .identifier = identifier, .limit = limit, .duration = kDuration, .cost = cost};
+    return {.name_space = "stress",
+            .identifier = identifier,
+            .limit = limit,
+            .duration = kDuration,
+            .cost = cost};
 }
 
-// A clock that all threads read and push forward, and that shows each of them a slightly different time.
+// A clock that all threads read and push forward, and that shows each of them a slightly different
+// time.
 class JitteryClock {
   public:
     struct Jitter {
@@ -38,15 +44,19 @@ class JitteryClock {
         std::int64_t ahead;
     };
 
-    JitteryClock(std::int64_t start, Jitter jitter) : jitter_(jitter), now_(start), latest_(start) {}
+    JitteryClock(std::int64_t start, Jitter jitter)
+        : jitter_(jitter), now_(start), latest_(start) {}
 
     std::int64_t read(std::mt19937_64& random) {
-        const std::int64_t now = now_.fetch_add(static_cast<std::int64_t>(random() % 2), std::memory_order_relaxed);
+        const std::int64_t now =
+            now_.fetch_add(static_cast<std::int64_t>(random() % 2), std::memory_order_relaxed);
         const auto spread = static_cast<std::uint64_t>(jitter_.back + jitter_.ahead + 1);
-        const std::int64_t shown = now - jitter_.back + static_cast<std::int64_t>(random() % spread);
+        const std::int64_t shown =
+            now - jitter_.back + static_cast<std::int64_t>(random() % spread);
         std::int64_t latest = latest_.load(std::memory_order_relaxed);
         // Ends: every failure means that another thread has raised the number.
-        while (latest < shown && !latest_.compare_exchange_weak(latest, shown, std::memory_order_relaxed)) {
+        while (latest < shown &&
+               !latest_.compare_exchange_weak(latest, shown, std::memory_order_relaxed)) {
         }
         return shown;
     }
@@ -55,7 +65,8 @@ class JitteryClock {
 
   private:
     const Jitter jitter_;
-    // Written by all threads; read after they were joined. Nothing else is published through either.
+    // Written by all threads; read after they were joined. Nothing else is published through
+    // either.
     std::atomic<std::int64_t> now_;
     std::atomic<std::int64_t> latest_;
 };
@@ -81,7 +92,9 @@ class Caller {
   private:
     Request random_request() {
         const std::int64_t limit = random_() % 4 == 0 ? limit_ / 2 : limit_;
-        return request_for(kIdentifiers.at(random_() % kIdentifiers.size()), static_cast<std::int64_t>(random_() % 4), limit);
+        return request_for(kIdentifiers.at(random_() % kIdentifiers.size()),
+                           static_cast<std::int64_t>(random_() % 4),
+                           limit);
     }
 
     void call_single() {
@@ -118,7 +131,8 @@ struct Plan {
     int calls;  // of each thread in each round
 };
 
-// Lets threads race in rounds. After each, all cells that are still held must contain what callers were told.
+// Lets threads race in rounds. After each, all cells that are still held must contain what callers
+// were told.
 void expect_conservation(const Plan& plan) {
     Limiter limiter = new_limiter();
     JitteryClock clock(kStart, plan.jitter);
@@ -128,7 +142,8 @@ void expect_conservation(const Plan& plan) {
     for (int round = 0; round < plan.rounds; ++round) {
         std::vector<Caller> callers;
         for (std::uint64_t i = 0; i < kThreads; ++i) {
-            callers.emplace_back(limiter, clock, plan.limit, static_cast<std::uint64_t>(round) * kThreads + i);
+            callers.emplace_back(
+                limiter, clock, plan.limit, static_cast<std::uint64_t>(round) * kThreads + i);
         }
         race(kThreads, [&](int i) {
             for (int call = 0; call < plan.calls; ++call) {
@@ -141,7 +156,8 @@ void expect_conservation(const Plan& plan) {
             failed += caller.failed();
         }
         for (const char* identifier : kIdentifiers) {
-            ASSERT_EQ(total.first_mismatch(limiter, request_for(identifier, 0, 1), clock.latest()), "")
+            ASSERT_EQ(total.first_mismatch(limiter, request_for(identifier, 0, 1), clock.latest()),
+                      "")
                 << "after round " << round;
         }
         ASSERT_LE(total.largest(), plan.limit);
@@ -151,19 +167,23 @@ void expect_conservation(const Plan& plan) {
 }
 
 TEST(Conservation, HoldsWithinOneWindow) {
-    expect_conservation({.jitter = {.back = 0, .ahead = 0}, .limit = 500, .rounds = 40, .calls = 150});
+    expect_conservation(
+        {.jitter = {.back = 0, .ahead = 0}, .limit = 500, .rounds = 40, .calls = 150});
 }
 
 TEST(Conservation, HoldsWhileThreadsCrossABoundary) {
-    expect_conservation({.jitter = {.back = 900, .ahead = 100}, .limit = 150, .rounds = 40, .calls = 200});
+    expect_conservation(
+        {.jitter = {.back = 900, .ahead = 100}, .limit = 150, .rounds = 40, .calls = 200});
 }
 
 // Some threads work where the others' cells are already too old to be held.
 TEST(Conservation, HoldsWhileClocksAreWindowsApart) {
-    expect_conservation({.jitter = {.back = 5'000, .ahead = 5'000}, .limit = 150, .rounds = 40, .calls = 200});
+    expect_conservation(
+        {.jitter = {.back = 5'000, .ahead = 5'000}, .limit = 150, .rounds = 40, .calls = 200});
 }
 
-// Single requests of cost 1 leave no gap: whoever is denied knows that the limit was spent to the last unit.
+// Single requests of cost 1 leave no gap: whoever is denied knows that the limit was spent to the
+// last unit.
 TEST(Conservation, SpendsTheLimitToTheLastUnit) {
     constexpr std::int64_t kLimit = 97;
     Limiter limiter = new_limiter();
@@ -175,7 +195,8 @@ TEST(Conservation, SpendsTheLimitToTheLastUnit) {
         std::vector<Ledger> ledgers(kThreads, Ledger(kDuration));
         race(kThreads, [&](int i) {
             const Request request = request_for("alice", 1, kLimit);
-            for (auto decision = limiter.limit(request, at(now)); decision->passed; decision = limiter.limit(request, at(now))) {
+            for (auto decision = limiter.limit(request, at(now)); decision->passed;
+                 decision = limiter.limit(request, at(now))) {
                 ledgers[static_cast<std::size_t>(i)].note(request, *decision);
             }
         });

@@ -1,5 +1,6 @@
-// A flood of random keys, ten times what the limiter may hold, doesn't displace keys that are close to their limits.
-#include <gtest/gtest.h>
+// A flood of random keys, ten times what the limiter may hold, doesn't displace keys that are close
+// to their limits.
+#include <sluice/limiter.h>
 
 #include <algorithm>
 #include <atomic>
@@ -9,20 +10,31 @@
 #include <string>
 #include <vector>
 
-#include <sluice/limiter.h>
+#include <gtest/gtest.h>
 
 #include "stress/ledger.h"
 #include "stress/racing_threads.h"
 #include "stress/resident_memory.h"
 
 // Memory that is freed should be free: AddressSanitizer would keep up to 256 MB of it.
-extern "C" [[gnu::visibility("default")]] const char* __asan_default_options();  // NOLINT(bugprone-reserved-identifier)
-extern "C" const char* __asan_default_options() {                                // NOLINT(bugprone-reserved-identifier)
+extern "C" [[gnu::visibility("default")]] const char*
+__asan_default_options();                          // NOLINT(bugprone-reserved-identifier)
+extern "C" const char* __asan_default_options() {  // NOLINT(bugprone-reserved-identifier)
     return "quarantine_size_mb=1";
 }
 
 namespace sluice::stress {
 namespace {
+
+// ThreadSanitizer is there to find races, for which a smaller flood will do, and occupies memory of
+// its own.
+#if defined(__SANITIZE_THREAD__)
+constexpr std::size_t kTimesMaxKeys = 2;
+constexpr bool kMemoryIsOurs = false;
+#else
+constexpr std::size_t kTimesMaxKeys = 10;
+constexpr bool kMemoryIsOurs = true;
+#endif
 
 constexpr std::chrono::milliseconds kDuration{3'600'000};
 constexpr std::int64_t kStart = 1'700'000'000'000 / 3'600'000 * 3'600'000;
@@ -45,7 +57,11 @@ std::ostream& operator<<(std::ostream& out, const Flood& flood) {
 }
 
 Request real_request(const std::string& identifier, std::int64_t cost) {
-    return {.name_space = "login", .identifier = identifier, .limit = kRealLimit, .duration = kDuration, .cost = cost};
+    return {.name_space = "login",
+            .identifier = identifier,
+            .limit = kRealLimit,
+            .duration = kDuration,
+            .cost = cost};
 }
 
 std::string real_key(int index) {
@@ -64,7 +80,9 @@ class KeyFlood : public testing::TestWithParam<Flood> {
             std::mt19937_64 random(seed + static_cast<std::uint64_t>(thread));
             for (std::size_t i = 0; i < keys; ++i) {
                 send_one(random, kStart + static_cast<std::int64_t>(i / 100));
-                if (i % 64 == 0) look_after(static_cast<int>(i / 64) % kRealKeys, kStart + static_cast<std::int64_t>(i / 100));
+                if (i % 64 == 0)
+                    look_after(static_cast<int>(i / 64) % kRealKeys,
+                               kStart + static_cast<std::int64_t>(i / 100));
             }
         });
     }
@@ -88,10 +106,12 @@ class KeyFlood : public testing::TestWithParam<Flood> {
         std::uint64_t most = most_held_.load(std::memory_order_relaxed);
         const std::uint64_t held = limiter_.stats().keys_held;
         // Ends: every failure means that another thread has raised the number.
-        while (most < held && !most_held_.compare_exchange_weak(most, held, std::memory_order_relaxed)) {
+        while (most < held &&
+               !most_held_.compare_exchange_weak(most, held, std::memory_order_relaxed)) {
         }
         if (GetParam().real_keys == RealKeys::kLeftAlone) return;
-        const auto decision = limiter_.limit(real_request(real_key(index), kRealLimit - kRealSpent + 1), at(now));
+        const auto decision =
+            limiter_.limit(real_request(real_key(index), kRealLimit - kRealSpent + 1), at(now));
         EXPECT_FALSE(decision.value().passed) << real_key(index) << " was forgotten";
     }
 };
@@ -99,29 +119,31 @@ class KeyFlood : public testing::TestWithParam<Flood> {
 TEST_P(KeyFlood, LeavesKeysCloseToTheirLimitsExactlyAsTheyAre) {
     const std::size_t share = GetParam().max_keys / static_cast<std::size_t>(GetParam().threads);
     for (int i = 0; i < kRealKeys; ++i) {
-        ASSERT_TRUE(limiter_.limit(real_request(real_key(i), kRealSpent), at(kStart)).value().passed);
+        ASSERT_TRUE(
+            limiter_.limit(real_request(real_key(i), kRealSpent), at(kStart)).value().passed);
     }
     const std::int64_t before = resident_bytes();
     flood(share, 1);
     const std::int64_t filled = resident_bytes();
-    flood(9 * share, 1'000);
+    flood((kTimesMaxKeys - 1) * share, 1'000);
     const std::int64_t flooded = resident_bytes();
 
     for (int i = 0; i < kRealKeys; ++i) {
         const auto peek = limiter_.limit(real_request(real_key(i), 0), at(kStart)).value();
         EXPECT_EQ(peek.remaining, kRealLimit - kRealSpent) << real_key(i);
     }
+    const std::size_t sent =
+        kRealKeys + kTimesMaxKeys * share * static_cast<std::size_t>(GetParam().threads);
     const Stats stats = limiter_.stats();
     EXPECT_LE(std::max(most_held_.load(), stats.keys_held), GetParam().max_keys);
-    EXPECT_EQ(stats.keys_created, kRealKeys + 10 * share * static_cast<std::size_t>(GetParam().threads));
-    EXPECT_EQ(stats.keys_evicted + stats.keys_expired, stats.keys_created - stats.keys_held);
+    EXPECT_EQ(stats.keys_created, sent);
+    EXPECT_EQ(stats.keys_evicted, sent - stats.keys_held);
     EXPECT_EQ(stats.keys_expired, 0U) << "all counts still matter";
-    // The flood finds its room in what the first filling cost. While one of several threads is off its processor in
-    // the midst of a request, the others can't reuse what they remove, which costs a little more.
+    // The flood finds its room in what the first filling cost. While one of several threads is off
+    // its processor in the midst of a request, the others can't reuse what they remove, which costs
+    // a little more.
     const std::int64_t slack = GetParam().threads == 1 ? 4 << 20U : 32 << 20U;
-    EXPECT_LE(flooded - filled, (filled - before) / 4 + slack);
-    RecordProperty("filled_bytes", std::to_string(filled - before));
-    RecordProperty("flooded_bytes", std::to_string(flooded - filled));
+    if (kMemoryIsOurs) EXPECT_LE(flooded - filled, (filled - before) / 4 + slack);
 }
 
 INSTANTIATE_TEST_SUITE_P(

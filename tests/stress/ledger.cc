@@ -33,12 +33,15 @@ std::int64_t Ledger::largest() const {
     return found == sums_.end() ? 0 : found->second;
 }
 
-// At the first millisecond of a window its cell and the previous one count in full, at the last one the
-// previous cell hardly counts: together the peeks tell the two apart.
-std::string Ledger::first_mismatch(Limiter& limiter, const Request& sample, std::int64_t latest) const {
+// At the first millisecond of a window its cell and the previous one count in full, at the last one
+// the previous cell hardly counts: together the peeks tell the two apart.
+std::string Ledger::first_mismatch(Limiter& limiter,
+                                   const Request& sample,
+                                   std::int64_t latest) const {
     const std::int64_t window = latest - latest % duration_.count();
     for (const std::int64_t begin : {window - duration_.count(), window}) {
-        for (const std::int64_t elapsed : {std::int64_t{0}, duration_.count() / 3, duration_.count() - 1}) {
+        for (const std::int64_t elapsed :
+             {std::int64_t{0}, duration_.count() / 3, duration_.count() - 1}) {
             std::string mismatch = mismatch_at(limiter, sample, begin + elapsed);
             if (!mismatch.empty()) return mismatch;
         }
@@ -53,12 +56,14 @@ std::string Ledger::mismatch_at(Limiter& limiter, Request peek, std::int64_t tim
     const std::int64_t duration = duration_.count();
     const std::int64_t current = spent(identifier, time / duration);
     const std::int64_t previous = spent(identifier, time / duration - 1);
-    const std::int64_t weighted = (previous * (duration - time % duration) + duration - 1) / duration;
+    const std::int64_t weighted =
+        (previous * (duration - time % duration) + duration - 1) / duration;
     const std::int64_t counted = kMaxNumber - limiter.limit(peek, at(time)).value().remaining;
     if (counted == current + weighted) return {};
     std::ostringstream out;
-    out << identifier << " at " << time << ": callers were told " << current << " in this window and " << previous
-        << " in the one before, which makes " << current + weighted << ", but the limiter counts " << counted;
+    out << identifier << " at " << time << ": callers were told " << current
+        << " in this window and " << previous << " in the one before, which makes "
+        << current + weighted << ", but the limiter counts " << counted;
     return out.str();
 }
 

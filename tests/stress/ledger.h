@@ -1,6 +1,9 @@
-// What callers were told: the sums against which a limiter's counts are checked after threads have raced.
+// What callers were told: the sums against which a limiter's counts are checked after threads have
+// raced.
 #ifndef SLUICE_TESTS_STRESS_LEDGER_H_
 #define SLUICE_TESTS_STRESS_LEDGER_H_
+
+#include <sluice/limiter.h>
 
 #include <chrono>
 #include <cstdint>
@@ -8,8 +11,6 @@
 #include <span>
 #include <string>
 #include <utility>
-
-#include <sluice/limiter.h>
 
 namespace sluice::stress {
 
@@ -19,9 +20,9 @@ inline UnixTime at(std::int64_t milliseconds) {
     return UnixTime{std::chrono::milliseconds{milliseconds}};
 }
 
-// Ledger sums, for each identifier and sequence, the costs of the requests that passed. All requests of a
-// ledger have one duration. A decision itself tells in which sequence it was made: the one that ends at its
-// reset_at.
+// Ledger sums, for each identifier and sequence, the costs of the requests that passed. All
+// requests of a ledger have one duration. A decision itself tells in which sequence it was made:
+// the one that ends at its reset_at.
 //
 // Thread-compatible: each thread keeps its own, which are then added up.
 class Ledger {
@@ -39,8 +40,9 @@ class Ledger {
     // The largest sum of any identifier and sequence.
     std::int64_t largest() const;
 
-    // Peeks at every cell that `limiter` still holds and tells the first that holds something else than what
-    // callers were told; empty if all agree. `latest` is the highest time that any request was made at.
+    // Peeks at every cell that `limiter` still holds and tells the first that holds something else
+    // than what callers were told; empty if all agree. `latest` is the highest time that any
+    // request was made at.
     std::string first_mismatch(Limiter& limiter, const Request& sample, std::int64_t latest) const;
 
   private:

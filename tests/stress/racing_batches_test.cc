@@ -1,5 +1,6 @@
-// Batches are spent on all of their keys or on none, also while other batches and singles race them.
-#include <gtest/gtest.h>
+// Batches are spent on all of their keys or on none, also while other batches and singles race
+// them.
+#include <sluice/limiter.h>
 
 #include <algorithm>
 #include <array>
@@ -8,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include <sluice/limiter.h>
+#include <gtest/gtest.h>
 
 #include "stress/ledger.h"
 #include "stress/racing_threads.h"
@@ -28,15 +29,20 @@ Limiter new_limiter() {
 }
 
 Request request_for(const char* identifier, std::int64_t cost, std::int64_t limit) {
-    return {.name_space = "batch", .identifier = identifier, .limit = limit, .duration = kDuration, .cost = cost};
+    return {.name_space = "batch",
+            .identifier = identifier,
+            .limit = limit,
+            .duration = kDuration,
+            .cost = cost};
 }
 
 std::int64_t counted(Limiter& limiter, const char* identifier, std::int64_t now) {
-    return kMaxNumber - limiter.limit(request_for(identifier, 0, kMaxNumber), at(now)).value().remaining;
+    return kMaxNumber -
+           limiter.limit(request_for(identifier, 0, kMaxNumber), at(now)).value().remaining;
 }
 
-// Every batch asks for the same of each key, in another order on each thread, so that all keys must end up with
-// the same count. Only the scarcest of the limits ever denies.
+// Every batch asks for the same of each key, in another order on each thread, so that all keys must
+// end up with the same count. Only the scarcest of the limits ever denies.
 TEST(RacingBatches, SpendTheSameOnEachOfTheirKeys) {
     constexpr std::array<const char*, 4> kKeys{"a", "b", "c", "d"};
     Limiter limiter = new_limiter();
@@ -61,7 +67,8 @@ TEST(RacingBatches, SpendTheSameOnEachOfTheirKeys) {
     }
 }
 
-// A batch that can't pass holds its costs for a moment, and may deny others meanwhile. Nothing of it stays.
+// A batch that can't pass holds its costs for a moment, and may deny others meanwhile. Nothing of
+// it stays.
 TEST(RacingBatches, LeaveNothingBehindWhenTheyFail) {
     constexpr std::int64_t kLimit = 60;
     Limiter limiter = new_limiter();
@@ -70,45 +77,56 @@ TEST(RacingBatches, LeaveNothingBehindWhenTheyFail) {
         Told told{0};
         race(kThreads, [&](int thread) {
             const Request single = request_for("shared", 1, kLimit);
-            const std::array hopeless{request_for("shared", 20, kLimit), request_for("shared", 5, kLimit), request_for("other", 3, kLimit), request_for("banned", 1, 0)};
+            const std::array hopeless{request_for("shared", 20, kLimit),
+                                      request_for("shared", 5, kLimit),
+                                      request_for("other", 3, kLimit),
+                                      request_for("banned", 1, 0)};
             for (int i = 0; i < 50; ++i) {
                 if (thread % 2 == 0) {
                     EXPECT_FALSE(limiter.limit_many(hopeless, at(now)).value().passed);
                 } else {
-                    told.fetch_add(limiter.limit(single, at(now)).value().passed ? 1 : 0, std::memory_order_relaxed);
+                    told.fetch_add(limiter.limit(single, at(now)).value().passed ? 1 : 0,
+                                   std::memory_order_relaxed);
                 }
             }
         });
         ASSERT_EQ(counted(limiter, "shared", now), told.load()) << "in round " << round;
         ASSERT_EQ(counted(limiter, "other", now), 0);
         ASSERT_EQ(counted(limiter, "banned", now), 0);
-        ASSERT_TRUE(limiter.limit(request_for("shared", kLimit - told.load(), kLimit), at(now)).value().passed);
+        ASSERT_TRUE(limiter.limit(request_for("shared", kLimit - told.load(), kLimit), at(now))
+                        .value()
+                        .passed);
     }
 }
 
-// The previous window is full and its weight falls: what batches and singles take of the new one together
-// never exceeds what has become free.
+// The previous window is full and its weight falls: what batches and singles take of the new one
+// together never exceeds what has become free.
 TEST(RacingBatches, NeverTakeMoreThanTheSlidingWindowHasFree) {
     constexpr std::int64_t kLimit = 100;
     Limiter limiter = new_limiter();
     for (std::int64_t round = 0; round < 100; ++round) {
         const std::int64_t boundary = kStart + round * 3'000;
-        ASSERT_TRUE(limiter.limit(request_for("shared", kLimit, kLimit), at(boundary - 1)).value().passed);
+        ASSERT_TRUE(
+            limiter.limit(request_for("shared", kLimit, kLimit), at(boundary - 1)).value().passed);
         const std::int64_t elapsed = 100 + round * 7;
         Told told{0};
         race(kThreads, [&](int thread) {
-            const std::array pair{request_for("shared", 2, kLimit), request_for("shared", 1, kLimit)};
+            const std::array pair{request_for("shared", 2, kLimit),
+                                  request_for("shared", 1, kLimit)};
             for (int i = 0; i < 60; ++i) {
                 const UnixTime now = at(boundary + elapsed * (i + 1) / 60);
                 if (thread % 2 == 0) {
-                    told.fetch_add(limiter.limit_many(pair, now).value().passed ? 3 : 0, std::memory_order_relaxed);
+                    told.fetch_add(limiter.limit_many(pair, now).value().passed ? 3 : 0,
+                                   std::memory_order_relaxed);
                 } else {
-                    told.fetch_add(limiter.limit(pair[1], now).value().passed ? 1 : 0, std::memory_order_relaxed);
+                    told.fetch_add(limiter.limit(pair[1], now).value().passed ? 1 : 0,
+                                   std::memory_order_relaxed);
                 }
             }
         });
         ASSERT_LE(told.load(), kLimit * elapsed / 1'000) << "in round " << round;
-        ASSERT_EQ(counted(limiter, "shared", boundary + elapsed), told.load() + (kLimit * (1'000 - elapsed) + 999) / 1'000);
+        ASSERT_EQ(counted(limiter, "shared", boundary + elapsed),
+                  told.load() + (kLimit * (1'000 - elapsed) + 999) / 1'000);
     }
 }
 

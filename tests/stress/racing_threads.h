@@ -8,8 +8,8 @@
 
 namespace sluice::stress {
 
-// Calls `body(i)` for i = 0 to threads - 1, each on its own thread. None begins before all are there; returns
-// when all have ended.
+// Calls `body(i)` for i = 0 to threads - 1, each on its own thread. None begins before all are
+// there; returns when all have ended.
 template <class Body>
 void race(int threads, Body body) {
     std::latch start(threads);

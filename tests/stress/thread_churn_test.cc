@@ -1,5 +1,5 @@
 // Threads come and go, limiters too: neither may leave anything of itself with the other.
-#include <gtest/gtest.h>
+#include <sluice/limiter.h>
 
 #include <atomic>
 #include <barrier>
@@ -8,7 +8,7 @@
 #include <string>
 #include <thread>
 
-#include <sluice/limiter.h>
+#include <gtest/gtest.h>
 
 #include "stress/ledger.h"
 #include "stress/racing_threads.h"
@@ -23,7 +23,11 @@ constexpr std::size_t kMaxKeys = 2'000;
 constexpr std::int64_t kLimit = 50'000;
 
 Request request_for(const std::string& identifier) {
-    return {.name_space = "churn", .identifier = identifier, .limit = kLimit, .duration = kDuration, .cost = 1};
+    return {.name_space = "churn",
+            .identifier = identifier,
+            .limit = kLimit,
+            .duration = kDuration,
+            .cost = 1};
 }
 
 Limiter new_limiter() {
@@ -49,7 +53,8 @@ TEST(ThreadChurn, LosesNoCountAndKeepsNoMemory) {
             for (int call = 0; call < kCalls; ++call) {
                 EXPECT_TRUE(limiter.limit(request_for("shared"), at(kStart)).value().passed);
                 const int number = (generation * kThreads + thread) * kCalls + call;
-                EXPECT_TRUE(limiter.limit(request_for(std::to_string(number)), at(kStart)).value().passed);
+                EXPECT_TRUE(
+                    limiter.limit(request_for(std::to_string(number)), at(kStart)).value().passed);
             }
         });
     }
@@ -79,7 +84,10 @@ TEST(ThreadChurn, LetsAThreadOutliveManyLimiters) {
             ready.arrive_and_wait();
             for (int call = 0; call < 10; ++call) {
                 EXPECT_TRUE(limiter->limit(request_for("shared"), at(kStart)).value().passed);
-                EXPECT_TRUE(limiter->limit(request_for(std::to_string(thread * 10 + call)), at(kStart)).value().passed);
+                EXPECT_TRUE(
+                    limiter->limit(request_for(std::to_string(thread * 10 + call)), at(kStart))
+                        .value()
+                        .passed);
             }
             done.arrive_and_wait();
         }

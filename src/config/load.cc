@@ -1,0 +1,241 @@
+#include "config/load.h"
+
+#include <algorithm>
+#include <sstream>
+#include <utility>
+
+#include <unistd.h>
+
+#include "config/catalog.h"
+#include "config/file.h"
+#include "config/problem.h"
+#include "config/value.h"
+
+namespace sluice::config {
+namespace {
+
+constexpr std::string_view kPrefix = "SLUICE_";
+constexpr std::string_view kTokenVariable = "SLUICE_TOKEN";
+constexpr std::string_view kConfigVariable = "SLUICE_CONFIG";
+constexpr std::string_view kUrlVariable = "SLUICE_URL";  // of the client commands
+
+constexpr std::string_view kSecretAllowed = "1 to 512 visible ASCII characters";
+
+std::vector<std::string> known_keys() {
+    std::vector<std::string> keys;
+    for (const Setting& setting : catalog())
+        keys.emplace_back(setting.key);
+    keys.emplace_back("tokens");
+    return keys;
+}
+
+std::vector<std::string> known_variables() {
+    std::vector<std::string> names{
+        std::string(kConfigVariable), std::string(kTokenVariable), std::string(kUrlVariable)};
+    for (const Setting& setting : catalog())
+        names.push_back(variable_of(setting.key));
+    return names;
+}
+
+// Kubernetes tells each container about the services beside it. A service whose name begins with
+// "sluice" makes variables that nobody meant as settings.
+bool is_service_link(std::string_view name, std::string_view value) {
+    return name.find("SERVICE_HOST") != std::string_view::npos ||
+           name.find("SERVICE_PORT") != std::string_view::npos ||
+           name.find("_PORT_") != std::string_view::npos ||
+           (name.ends_with("_PORT") && value.find("://") != std::string_view::npos);
+}
+
+// Joins the sources, the weakest first.
+class Loader {
+  public:
+    void take_file(const std::string& path) {
+        auto text = read_text(path);
+        if (!text) return problems_.push_back(std::move(text.error().message));
+        loaded_.file = path;
+        FileContents contents = parse_file(*text, path, problems_);
+        for (const FileValue& given : contents.values)
+            take(given.key, given.where, given.value);
+        if (!contents.tokens_where.empty())
+            set_tokens(std::move(contents.tokens), contents.tokens_where);
+    }
+
+    void take_environment(const std::map<std::string, std::string>& environment) {
+        const std::vector<std::string> known = known_variables();
+        for (const auto& [name, value] : environment) {
+            if (!name.starts_with(kPrefix) || is_service_link(name, value)) continue;
+            if (std::find(known.begin(), known.end(), name) != known.end()) continue;
+            problems_.push_back(unknown_setting({"environment", name, shown(name, value)}, known));
+        }
+        for (const Setting& setting : catalog()) {
+            const auto given = environment.find(variable_of(setting.key));
+            if (given != environment.end()) take(setting.key, given->first, Text{given->second});
+        }
+        const auto secrets = environment.find(std::string(kTokenVariable));
+        if (secrets != environment.end()) take_secrets(words_of(secrets->second), kTokenVariable);
+    }
+
+    void take_flags(const std::map<std::string, std::string>& flags) {
+        for (const auto& [key, value] : flags)
+            take(key, flag_of(key), Text{value});
+    }
+
+    // `where` is a flag or a variable; nothing that stands there is ever shown.
+    void take_secrets(const std::vector<std::string>& secrets, std::string_view where) {
+        std::vector<Token> tokens;
+        for (const std::string& secret : secrets) {
+            if (!is_valid_secret(secret)) {
+                problems_.push_back(not_allowed({std::string(where), "token", std::string(kHidden)},
+                                                kSecretAllowed));
+                continue;
+            }
+            Token token = all_powerful_token(
+                std::string(where) + " " + std::to_string(tokens.size() + 1), secret);
+            const auto is_same = [&](const Token& other) { return other.sha256 == token.sha256; };
+            if (std::none_of(tokens.begin(), tokens.end(), is_same))
+                tokens.push_back(std::move(token));
+        }
+        const bool fits = !secrets.empty() && secrets.size() <= kMaxTokens;
+        if (!fits) {
+            problems_.push_back(not_allowed(
+                {std::string(where), "token", std::to_string(secrets.size()) + " tokens"},
+                "1 to 1000 of them"));
+        }
+        set_tokens(std::move(tokens), std::string(where));
+    }
+
+    void check_together();
+
+    Result<Loaded> finish() {
+        if (problems_.empty()) check_together();
+        if (problems_.empty()) return std::move(loaded_);
+        std::string message;
+        for (const std::string& problem : problems_)
+            message += (message.empty() ? "" : "\n") + problem;
+        return Error{kInvalidOption, std::move(message)};
+    }
+
+  private:
+    static std::string shown(std::string_view name, const Value& value) {
+        return sounds_secret(name) ? std::string(kHidden) : as_written(value);
+    }
+    static std::string shown(std::string_view name, std::string_view value) {
+        return shown(name, Text{std::string(value)});
+    }
+    static std::vector<std::string> words_of(const std::string& text) {
+        std::istringstream stream(text);
+        std::vector<std::string> words;
+        for (std::string word; stream >> word;)
+            words.push_back(word);
+        return words;
+    }
+
+    void take(std::string_view key, const std::string& where, const Value& value) {
+        const Given given{where, std::string(key), shown(key, value)};
+        const Setting* const setting = find_setting(key);
+        if (setting == nullptr) return problems_.push_back(unknown_setting(given, known_keys()));
+        if (!setting->set(loaded_.settings, value))
+            return problems_.push_back(not_allowed(given, setting->allowed));
+        loaded_.origins[given.setting] = where;
+    }
+
+    void set_tokens(std::vector<Token> tokens, const std::string& where) {
+        loaded_.settings.tokens = std::move(tokens);
+        loaded_.origins["tokens"] = where;
+    }
+
+    void refuse(const std::string& key, std::string_view allowed) {
+        const auto origin = loaded_.origins.find(key);
+        const std::string where = origin == loaded_.origins.end() ? "default" : origin->second;
+        problems_.push_back(
+            not_allowed({where, key, find_setting(key)->show(loaded_.settings)}, allowed));
+    }
+
+    Loaded loaded_;
+    Problems problems_;
+};
+
+// What each setting allows by itself but not beside the others.
+void Loader::check_together() {
+    const Settings& settings = loaded_.settings;
+    const bool is_open = !is_loopback(settings.listen);
+    if (is_open && settings.tokens.empty()) {
+        refuse("listen",
+               "an address on loopback, such as 127.0.0.1:8080, as long as there is no token: "
+               "anybody who reaches "
+               "another one could use the server. `sluice token` makes a token");
+    }
+    if (is_open && settings.test_clock) {
+        refuse("test_clock",
+               "false unless the server listens on loopback: its clients choose the time");
+    }
+    if (settings.tls.cert.empty() && !settings.tls.key.empty()) {
+        refuse("tls.cert", "the path of a file, since tls.key is set");
+    }
+    if (!settings.tls.cert.empty() && settings.tls.key.empty()) {
+        refuse("tls.key", "the path of a file, since tls.cert is set");
+    }
+}
+
+std::string origin_of(const Loaded& loaded, std::string_view key) {
+    const auto origin = loaded.origins.find(std::string(key));
+    return origin == loaded.origins.end() ? "default" : origin->second;
+}
+
+std::string list_of(const std::vector<std::string>& texts) {
+    std::string list;
+    for (const std::string& text : texts)
+        list += (list.empty() ? "" : ", ") + quoted(text);
+    return "[" + list + "]";
+}
+
+std::string permissions_of(const Permissions& permissions) {
+    std::vector<std::string> names;
+    if (permissions.limit) names.emplace_back("limit");
+    if (permissions.read_override) names.emplace_back("read_override");
+    if (permissions.set_override) names.emplace_back("set_override");
+    if (permissions.delete_override) names.emplace_back("delete_override");
+    return list_of(names);
+}
+
+}  // namespace
+
+Result<Loaded> load_settings(const Sources& sources) {
+    const auto named = sources.environment.find(std::string(kConfigVariable));
+    const bool is_named = sources.file.empty() && named != sources.environment.end();
+    const std::string& file = is_named ? named->second : sources.file;
+    Loader loader;
+    if (!file.empty()) loader.take_file(file);
+    loader.take_environment(sources.environment);
+    loader.take_flags(sources.flags);
+    if (!sources.tokens.empty()) loader.take_secrets(sources.tokens, "--token");
+    return loader.finish();
+}
+
+std::map<std::string, std::string> sluice_environment() {
+    std::map<std::string, std::string> variables;
+    for (char** entry = environ; entry != nullptr && *entry != nullptr; ++entry) {
+        const std::string_view text(*entry);
+        const std::size_t equals = text.find('=');
+        if (!text.starts_with(kPrefix) || equals == std::string_view::npos) continue;
+        variables.emplace(text.substr(0, equals), text.substr(equals + 1));
+    }
+    return variables;
+}
+
+std::string describe(const Loaded& loaded) {
+    std::string text;
+    for (const Setting& setting : catalog()) {
+        text += std::string(setting.key) + " = " + setting.show(loaded.settings) + "  # " +
+                origin_of(loaded, setting.key) + "\n";
+    }
+    for (const Token& token : loaded.settings.tokens) {
+        text += "\n[[tokens]]  # " + origin_of(loaded, "tokens") + "\n";
+        text += "name = " + quoted(token.name) + "\nworkspace = " + quoted(token.workspace) + "\n";
+        text += "namespaces = " + list_of(token.namespaces) +
+                "\npermissions = " + permissions_of(token.permissions) + "\n";
+    }
+    return text;
+}
+
+}  // namespace sluice::config

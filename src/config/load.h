@@ -1,0 +1,45 @@
+// Settings from everywhere they can be given: flags win over the environment, the environment over
+// the file.
+#ifndef SLUICE_CONFIG_LOAD_H_
+#define SLUICE_CONFIG_LOAD_H_
+
+#include <sluice/result.h>
+
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "config/settings.h"
+
+namespace sluice::config {
+
+struct Sources {
+    std::string file;  // empty: the one that SLUICE_CONFIG names, or none
+    std::map<std::string, std::string> environment;  // what doesn't begin with SLUICE_ is ignored
+    std::map<std::string, std::string> flags;        // by the setting's key
+    std::vector<std::string> tokens;                 // secrets, each from a flag --token
+};
+
+struct Loaded {
+    Settings settings;
+    std::string file;  // empty: none was read
+    std::map<std::string, std::string>
+        origins;  // by key: "sluice.toml:3", "SLUICE_LISTEN", "--listen"
+};
+
+// Reads, checks and joins the sources. The error names everything that is wrong, one problem per
+// line: the setting, its value, what is allowed, and where it was given.
+//
+// A list of tokens replaces the list of a weaker source as a whole.
+Result<Loaded> load_settings(const Sources& sources);
+
+// The variables of this process that begin with SLUICE_.
+std::map<std::string, std::string> sluice_environment();
+
+// Every setting as a line of TOML, with its origin in a comment. Tokens show without their hashes.
+std::string describe(const Loaded& loaded);
+
+}  // namespace sluice::config
+
+#endif  // SLUICE_CONFIG_LOAD_H_

@@ -1,0 +1,70 @@
+#include "config/problem.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <utility>
+
+namespace sluice::config {
+namespace {
+
+// How many insertions, removals and replacements make `a` of `b`.
+std::size_t edit_distance(std::string_view a, std::string_view b) {
+    std::vector<std::size_t> row(b.size() + 1);
+    for (std::size_t j = 0; j <= b.size(); ++j)
+        row[j] = j;
+    for (std::size_t i = 1; i <= a.size(); ++i) {
+        std::size_t diagonal = std::exchange(row[0], i);
+        for (std::size_t j = 1; j <= b.size(); ++j) {
+            const std::size_t replaced = diagonal + (a[i - 1] == b[j - 1] ? 0 : 1);
+            diagonal = row[j];
+            row[j] = std::min({row[j] + 1, row[j - 1] + 1, replaced});
+        }
+    }
+    return row.back();
+}
+
+// The word that `word` is most likely meant to be; empty if none is close.
+std::string nearest(std::string_view word, std::span<const std::string> known) {
+    constexpr std::size_t kLongestWord = 64;
+    std::string best;
+    std::size_t least = 4;  // further away it is another word, not a slip
+    if (word.size() > kLongestWord) return best;
+    for (const std::string& candidate : known) {
+        const std::size_t distance = edit_distance(word, candidate);
+        if (distance >= std::min(least, candidate.size())) continue;
+        least = distance;
+        best = candidate;
+    }
+    return best;
+}
+
+std::string listed(std::span<const std::string> known) {
+    std::string text;
+    for (const std::string& word : known)
+        text += (text.empty() ? "" : ", ") + word;
+    return text;
+}
+
+}  // namespace
+
+std::string not_allowed(const Given& given, std::string_view allowed) {
+    return given.where + ": " + given.setting + " is " + given.value + "; allowed is " +
+           std::string(allowed);
+}
+
+std::string unknown_setting(const Given& given, std::span<const std::string> known) {
+    const std::string meant = nearest(given.setting, known);
+    return given.where + ": " + given.setting + " is " + given.value +
+           ", but there is no such setting; " +
+           (meant.empty() ? "" : "did you mean " + meant + "? ") + "Allowed are " + listed(known);
+}
+
+bool sounds_secret(std::string_view setting) {
+    constexpr std::string_view kWords[] = {
+        "token", "secret", "password", "sha256", "TOKEN", "SECRET", "PASSWORD"};
+    return std::any_of(std::begin(kWords), std::end(kWords), [&](std::string_view word) {
+        return setting.find(word) != std::string_view::npos;
+    });
+}
+
+}  // namespace sluice::config

@@ -1,0 +1,229 @@
+#include "config/token_table.h"
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <optional>
+#include <sstream>
+#include <string_view>
+#include <utility>
+
+namespace sluice::config {
+namespace {
+
+constexpr std::size_t kLongestName = 64;
+constexpr std::size_t kLongestPart = 512;  // of a workspace or a namespace pattern
+constexpr std::size_t kMostPatterns = 1000;
+
+struct PermissionName {
+    std::string_view name;
+    bool Permissions::*bit;
+};
+constexpr std::array kPermissions = {
+    PermissionName{"limit", &Permissions::limit},
+    PermissionName{"read_override", &Permissions::read_override},
+    PermissionName{"set_override", &Permissions::set_override},
+    PermissionName{"delete_override", &Permissions::delete_override}};
+
+std::optional<std::string> text_up_to(const toml::node& node, std::size_t most) {
+    auto text = node.value_exact<std::string>();
+    if (!text || text->empty() || text->size() > most) return std::nullopt;
+    return text;
+}
+
+// A list of 1 to `most` texts; none if it is anything else.
+std::optional<std::vector<std::string>> texts_of(const toml::node& node, std::size_t most) {
+    const toml::array* const array = node.as_array();
+    if (array == nullptr || array->empty() || array->size() > most) return std::nullopt;
+    std::vector<std::string> texts;
+    for (const toml::node& element : *array) {
+        auto text = text_up_to(element, kLongestPart);
+        if (!text) return std::nullopt;
+        texts.push_back(*std::move(text));
+    }
+    return texts;
+}
+
+std::optional<Permissions> permissions_of(const toml::node& node) {
+    const auto names = texts_of(node, kPermissions.size());
+    if (!names) return std::nullopt;
+    Permissions permissions;
+    for (const std::string& name : *names) {
+        const auto has_name = [&](const PermissionName& permission) {
+            return permission.name == name;
+        };
+        const auto* const found = std::find_if(kPermissions.begin(), kPermissions.end(), has_name);
+        if (found == kPermissions.end()) return std::nullopt;
+        permissions.*found->bit = true;
+    }
+    return permissions;
+}
+
+template <class T>
+bool take(T& place, std::optional<T> value) {
+    if (!value) return false;
+    place = *std::move(value);
+    return true;
+}
+
+// One key that a token has.
+struct Field {
+    std::string_view name;
+    std::string_view allowed;
+    bool (*set)(Token&, const toml::node&);
+};
+constexpr std::array kFields = {
+    Field{"name",
+          "a text of 1 to 64 bytes that no other token has",
+          [](Token& token, const toml::node& node) {
+              return take(token.name, text_up_to(node, kLongestName));
+          }},
+    Field{"sha256",
+          "the token's SHA-256 in 64 hexadecimal digits, as `sluice token` prints it",
+          [](Token& token, const toml::node& node) {
+              const auto text = node.value_exact<std::string>();
+              return text && take(token.sha256, parse_sha256(*text));
+          }},
+    Field{"workspace",
+          "a text of 1 to 512 bytes",
+          [](Token& token, const toml::node& node) {
+              return take(token.workspace, text_up_to(node, kLongestPart));
+          }},
+    Field{"namespaces",
+          "a list of 1 to 1000 patterns of 1 to 512 bytes, such as [\"email.*\"]",
+          [](Token& token, const toml::node& node) {
+              return take(token.namespaces, texts_of(node, kMostPatterns));
+          }},
+    Field{"permissions",
+          "a list of one or more of limit, read_override, set_override, delete_override",
+          [](Token& token, const toml::node& node) {
+              return take(token.permissions, permissions_of(node));
+          }},
+};
+
+std::vector<std::string> field_names() {
+    std::vector<std::string> names;
+    for (const Field& field : kFields)
+        names.emplace_back(field.name);
+    return names;
+}
+
+// Reads one [[tokens]] table.
+class TokenReader {
+  public:
+    TokenReader(const std::string& name, std::string path, Problems& problems)
+        : name_(name), path_(std::move(path)), problems_(problems) {}
+
+    // None if anything is wrong with it.
+    std::optional<Token> read(const toml::table& table) {
+        const std::size_t before = problems_.size();
+        Token token;
+        for (const auto& [key, node] : table)
+            set(token, key, node);
+        for (const std::string_view needed : {"name", "sha256"}) {
+            if (!table.contains(needed)) {
+                problems_.push_back(not_allowed(given(line_of(name_, table), needed, "missing"),
+                                                find(needed)->allowed));
+            }
+        }
+        if (problems_.size() != before) return std::nullopt;
+        return token;
+    }
+
+    Given given(std::string where, std::string_view field, std::string value) const {
+        return {std::move(where), path_ + "." + std::string(field), std::move(value)};
+    }
+
+  private:
+    static const Field* find(std::string_view name) {
+        const auto has_name = [&](const Field& field) { return field.name == name; };
+        const auto* const found = std::find_if(kFields.begin(), kFields.end(), has_name);
+        return found == kFields.end() ? nullptr : found;
+    }
+
+    void set(Token& token, const toml::key& key, const toml::node& node) {
+        const Field* const field = find(key.str());
+        if (field == nullptr) {
+            // Whoever misspells sha256 may have pasted the token itself.
+            problems_.push_back(unknown_setting({line_of(name_, key),
+                                                 std::string(key.str()) + " of " + path_,
+                                                 std::string(kHidden)},
+                                                field_names()));
+        } else if (!field->set(token, node)) {
+            const bool is_secret = sounds_secret(field->name);
+            problems_.push_back(
+                not_allowed(given(line_of(name_, key),
+                                  field->name,
+                                  is_secret ? std::string(kHidden) : as_written(value_of(node))),
+                            field->allowed));
+        }
+    }
+
+    const std::string& name_;
+    std::string path_;
+    Problems& problems_;
+};
+
+// Two tokens of one name can't be told apart by a person, two of one hash not by the server.
+void check_unique(const Token& token,
+                  const TokenReader& reader,
+                  const std::string& where,
+                  FileContents& contents,
+                  Problems& problems) {
+    for (const Token& other : contents.tokens) {
+        if (other.name == token.name) {
+            problems.push_back(
+                not_allowed(reader.given(where, "name", quoted(token.name)), kFields[0].allowed));
+        } else if (other.sha256 == token.sha256) {
+            problems.push_back(
+                not_allowed(reader.given(where, "sha256", "that of " + quoted(other.name)),
+                            "one that no other token has"));
+        }
+    }
+}
+
+}  // namespace
+
+std::string line_of(const std::string& name, const toml::node& node) {
+    return name + ":" + std::to_string(node.source().begin.line);
+}
+
+std::string line_of(const std::string& name, const toml::key& key) {
+    return name + ":" + std::to_string(key.source().begin.line);
+}
+
+Value value_of(const toml::node& node) {
+    if (const auto text = node.value_exact<std::string>()) return *text;
+    if (const auto integer = node.value_exact<std::int64_t>()) return *integer;
+    if (const auto boolean = node.value_exact<bool>()) return *boolean;
+    std::ostringstream text;
+    node.visit([&](const auto& value) { text << value; });
+    return Unfit{text.str()};
+}
+
+void read_tokens(const toml::node& node,
+                 const std::string& name,
+                 FileContents& contents,
+                 Problems& problems) {
+    contents.tokens_where = line_of(name, node);
+    const toml::array* const array = node.as_array();
+    const bool is_list = array != nullptr &&
+                         std::all_of(array->begin(), array->end(), [](const toml::node& element) {
+                             return element.is_table();
+                         });
+    if (!is_list || array->size() > kMaxTokens) {
+        problems.push_back(not_allowed({contents.tokens_where, "tokens", std::string(kHidden)},
+                                       "a list of up to 1000 [[tokens]] tables"));
+        return;
+    }
+    for (std::size_t i = 0; i < array->size(); ++i) {
+        const toml::table& table = *array->get(i)->as_table();
+        TokenReader reader(name, "tokens[" + std::to_string(i) + "]", problems);
+        auto token = reader.read(table);
+        if (!token) continue;
+        check_unique(*token, reader, line_of(name, table), contents, problems);
+        contents.tokens.push_back(*std::move(token));
+    }
+}
+
+}  // namespace sluice::config

@@ -1,0 +1,69 @@
+// The fields of the API's requests and what each may hold.
+#ifndef SLUICE_HTTP_API_FIELDS_H_
+#define SLUICE_HTTP_API_FIELDS_H_
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string_view>
+
+namespace sluice::http {
+
+// The union of what the routes take. A field that is absent keeps its default.
+struct Fields {
+    std::string_view name_space;
+    std::string_view identifier;
+    std::string_view cursor;
+    std::int64_t limit = 0;
+    std::int64_t duration = 0;  // milliseconds
+    std::int64_t cost = 1;
+    std::int64_t page_size = 50;  // called "limit" in a request for a page
+};
+
+enum class Presence { kRequired, kOptional };
+
+// One field of a request: a text of 1 to 512 characters, or a whole number within a range.
+struct FieldRule {
+    std::string_view name;
+    std::string_view Fields::*text = nullptr;
+    std::int64_t Fields::*number = nullptr;  // where `text` is null
+    std::int64_t min = 0;
+    std::int64_t max = 0;
+    Presence presence = Presence::kRequired;
+};
+
+using Schema = std::span<const FieldRule>;
+
+inline constexpr std::size_t kMaxCharacters = 512;
+inline constexpr std::int64_t kMaxNumber = (std::int64_t{1} << 53) - 1;
+inline constexpr std::size_t kMaxItems = 100;
+
+inline constexpr FieldRule kNamespace{.name = "namespace", .text = &Fields::name_space};
+inline constexpr FieldRule kIdentifier{.name = "identifier", .text = &Fields::identifier};
+inline constexpr FieldRule kLimit{
+    .name = "limit", .number = &Fields::limit, .min = 0, .max = kMaxNumber};
+inline constexpr FieldRule kDuration{
+    .name = "duration", .number = &Fields::duration, .min = 1000, .max = 2'592'000'000};
+inline constexpr FieldRule kCost{.name = "cost",
+                                 .number = &Fields::cost,
+                                 .min = 0,
+                                 .max = kMaxNumber,
+                                 .presence = Presence::kOptional};
+inline constexpr FieldRule kCursor{
+    .name = "cursor", .text = &Fields::cursor, .presence = Presence::kOptional};
+inline constexpr FieldRule kPageSize{.name = "limit",
+                                     .number = &Fields::page_size,
+                                     .min = 1,
+                                     .max = 100,
+                                     .presence = Presence::kOptional};
+
+// In the order in which the published clients send them: the reader looks first where it found the last one.
+inline constexpr std::array kDecisionSchema{kNamespace, kCost, kDuration, kIdentifier, kLimit};
+inline constexpr std::array kGrantSchema{kNamespace, kDuration, kIdentifier, kLimit};
+inline constexpr std::array kNameSchema{kNamespace, kIdentifier};
+inline constexpr std::array kPageSchema{kNamespace, kCursor, kPageSize};
+
+}  // namespace sluice::http
+
+#endif  // SLUICE_HTTP_API_FIELDS_H_

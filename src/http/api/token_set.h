@@ -1,0 +1,88 @@
+// Who may ask for what.
+#ifndef SLUICE_HTTP_API_TOKEN_SET_H_
+#define SLUICE_HTTP_API_TOKEN_SET_H_
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/mutex.h"
+#include "config/token.h"
+#include "overrides/glob.h"
+
+namespace sluice::http {
+
+// What the bearer of one token may do.
+struct Caller {
+    std::string workspace = "default";
+    config::Permissions permissions = config::kAllPermissions;
+    std::vector<overrides::Glob> namespaces;
+
+    bool may_use(std::string_view name_space) const;
+};
+
+// The tokens of the settings. Immutable, hence thread-safe. Holds no secret, only hashes.
+class TokenSet {
+  public:
+    explicit TokenSet(std::span<const config::Token> tokens);
+
+    // Without any token, everybody may do everything in the workspace `default`.
+    bool is_open() const { return hashes_.empty(); }
+    const Caller& anybody() const { return anybody_; }
+
+    // Whose token `secret` is, or null. The time depends on the length of `secret` and the number of tokens alone:
+    // what is sent is hashed, and the hash is compared with all others, each in constant time.
+    const Caller* find(std::string_view secret) const;
+
+  private:
+    Caller anybody_;
+    std::vector<config::Sha256> hashes_;
+    std::vector<Caller> callers_;  // in the order of hashes_
+};
+
+// The tokens that hold now; a reload replaces them under the feet of running requests.
+//
+// Thread-safe. Serving threads read through a TokenReader.
+class CurrentTokens {
+  public:
+    explicit CurrentTokens(std::span<const config::Token> tokens);
+
+    // Holds for every request that begins afterwards.
+    void replace(std::span<const config::Token> tokens);
+
+  private:
+    friend class TokenReader;
+
+    mutable Mutex mutex_;
+    std::shared_ptr<const TokenSet> current_ SLUICE_GUARDED_BY(mutex_);
+    // Counts the sets. Written under mutex_ with a release after current_ has changed; a reader's acquire of the new
+    // number makes it fetch current_ under the mutex, which orders the rest.
+    std::atomic<std::uint64_t> version_{1};
+};
+
+// One serving thread's view of the tokens. Thread-compatible; must not outlive what it reads.
+class TokenReader {
+  public:
+    explicit TokenReader(const CurrentTokens& tokens) : tokens_(&tokens) { fetch(); }
+
+    // Valid until the next call. Costs one atomic load while nothing has changed.
+    const TokenSet& current() {
+        if (tokens_->version_.load(std::memory_order_acquire) != version_) [[unlikely]] fetch();
+        return *set_;
+    }
+
+  private:
+    void fetch();
+
+    const CurrentTokens* tokens_;
+    std::uint64_t version_ = 0;
+    std::shared_ptr<const TokenSet> set_;
+};
+
+}  // namespace sluice::http
+
+#endif  // SLUICE_HTTP_API_TOKEN_SET_H_

@@ -1,0 +1,82 @@
+// The registry that a scrape reads.
+#ifndef SLUICE_METRICS_METRICS_H_
+#define SLUICE_METRICS_METRICS_H_
+
+#include <atomic>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "metrics/names.h"
+#include "metrics/thread_metrics.h"
+
+namespace sluice::metrics {
+
+// What others hold and count, asked for at each scrape.
+struct Readings {
+    std::uint64_t keys_held = 0;
+    std::uint64_t keys_created = 0;
+    std::uint64_t keys_expired = 0;
+    std::uint64_t keys_evicted = 0;
+    std::uint64_t cas_retries = 0;
+    std::uint64_t strict_activations = 0;
+    std::uint64_t overrides_held = 0;
+    bool ready = false;
+};
+
+struct MetricsOptions {
+    std::string version;  // such as "0.1.0"
+    std::string region;
+    std::size_t threads = 1;
+    std::function<Readings()> read;  // called by the thread that scrapes
+};
+
+// The content type of write()'s text.
+inline constexpr std::string_view kTextContentType = "text/plain; version=0.0.4; charset=utf-8";
+
+// Metrics owns one ThreadMetrics for each serving thread and adds them up when it is scraped.
+// Serving threads only write to their own, so a scrape costs them nothing.
+//
+// Thread-safe, but for what ThreadMetrics says about itself. A scrape is no snapshot: numbers that
+// change meanwhile may be newer in a later line.
+class Metrics {
+  public:
+    explicit Metrics(MetricsOptions options);
+
+    std::size_t threads() const { return threads_.size(); }
+    ThreadMetrics& thread(std::size_t index) { return *threads_[index]; }
+
+    // From any thread.
+    void count_reload(Success success) {
+        reloads_[static_cast<std::size_t>(success)].fetch_add(1, std::memory_order_relaxed);
+    }
+
+    // Appends all metrics in Prometheus' text format, each with its help and type.
+    void write(std::string& out) const;
+
+  private:
+    void write_decisions(std::string& out) const;
+    void write_keys(const Readings& readings, std::string& out) const;
+    void write_overrides(const Readings& readings, std::string& out) const;
+    void write_requests(std::string& out) const;
+    void write_connections(std::string& out) const;
+    void write_process(const Readings& readings, std::string& out) const;
+
+    template <class Read>
+    std::uint64_t sum(Read read) const;
+
+    const MetricsOptions options_;
+    const std::chrono::steady_clock::time_point started_;
+    const std::vector<std::unique_ptr<ThreadMetrics>> threads_;
+    // Raised by whichever thread reloads. Relaxed: numbers that stand for themselves.
+    std::array<std::atomic<std::uint64_t>, kCountOf<Success>> reloads_{};
+};
+
+}  // namespace sluice::metrics
+
+#endif  // SLUICE_METRICS_METRICS_H_

@@ -1,0 +1,209 @@
+// Every metric that Sluice exports: its name, its type, its labels and what it means.
+// docs/metrics.md shows the same list to operators. No label ever holds an identifier, a namespace
+// or anything else that a client chooses.
+#ifndef SLUICE_METRICS_NAMES_H_
+#define SLUICE_METRICS_NAMES_H_
+
+#include <array>
+#include <cstddef>
+#include <string_view>
+
+namespace sluice::metrics {
+
+enum class Type { kCounter, kGauge, kHistogram };
+
+struct Name {
+    std::string_view name;
+    Type type;
+    std::string_view help;
+};
+
+// clang-format off
+inline constexpr Name kDecisions{"sluice_decisions_total", Type::kCounter,
+    "Decisions, by where the counts came from and how they ended. Each item of a batch is one."};
+inline constexpr Name kOverridden{"sluice_decisions_overridden_total", Type::kCounter,
+    "Decisions for which an override replaced the requested limit."};
+
+inline constexpr Name kKeysHeld{"sluice_keys_held", Type::kGauge,
+    "Keys in memory. A key holds the windows of one workspace, namespace, identifier and duration."};
+inline constexpr Name kKeysCreated{"sluice_keys_created_total", Type::kCounter,
+    "Keys created because a request named them."};
+inline constexpr Name kKeysExpired{"sluice_keys_expired_total", Type::kCounter,
+    "Keys removed after their counts had ceased to matter."};
+inline constexpr Name kKeysEvicted{"sluice_keys_evicted_total", Type::kCounter,
+    "Keys displaced at the cap although their counts still mattered."};
+inline constexpr Name kCasRetries{"sluice_cas_retries_total", Type::kCounter,
+    "Decisions repeated because another thread changed the same counts first."};
+inline constexpr Name kStrictActivations{"sluice_strict_activations_total", Type::kCounter,
+    "Keys that a denial put into strict mode."};
+
+inline constexpr Name kOverridesHeld{"sluice_overrides_held", Type::kGauge,
+    "Overrides that are set."};
+inline constexpr Name kOverrideWrites{"sluice_override_writes_total", Type::kCounter,
+    "Calls that set or deleted an override, by whether the store took them."};
+
+inline constexpr Name kRequestDuration{"sluice_http_request_duration_seconds", Type::kHistogram,
+    "Time from a request's last byte to its complete answer, by route."};
+inline constexpr Name kErrors{"sluice_http_errors_total", Type::kCounter,
+    "Requests answered with an error, by its kind. A denial is none."};
+inline constexpr Name kConnectionsOpen{"sluice_http_connections_open", Type::kGauge,
+    "Connections that are open."};
+inline constexpr Name kConnectionsAccepted{"sluice_http_connections_accepted_total", Type::kCounter,
+    "Connections accepted."};
+inline constexpr Name kConnectionsRefused{"sluice_http_connections_refused_total", Type::kCounter,
+    "Connections closed at once because as many as allowed were open."};
+inline constexpr Name kConnectionTimeouts{"sluice_http_timeouts_total", Type::kCounter,
+    "Connections closed because the client was too slow, by what it was too slow at."};
+inline constexpr Name kHandshakeFailures{"sluice_http_tls_handshake_failures_total", Type::kCounter,
+    "TLS connections that ended before the handshake did."};
+inline constexpr Name kReceivedBytes{"sluice_http_received_bytes_total", Type::kCounter,
+    "Bytes read from clients, without TLS."};
+inline constexpr Name kSentBytes{"sluice_http_sent_bytes_total", Type::kCounter,
+    "Bytes written to clients, without TLS."};
+
+inline constexpr Name kReloads{"sluice_reloads_total", Type::kCounter,
+    "Reloads of the configuration, by whether the new one was taken."};
+inline constexpr Name kReady{"sluice_ready", Type::kGauge,
+    "1 while the node takes requests, 0 while it starts or drains."};
+inline constexpr Name kThreads{"sluice_threads", Type::kGauge,
+    "Threads that serve requests."};
+inline constexpr Name kUptime{"sluice_uptime_seconds", Type::kGauge,
+    "Time since the process started."};
+inline constexpr Name kBuildInfo{"sluice_build_info", Type::kGauge,
+    "Always 1; the labels tell what runs."};
+// clang-format on
+
+inline constexpr std::array kAllNames = {
+    kDecisions,
+    kOverridden,
+    kKeysHeld,
+    kKeysCreated,
+    kKeysExpired,
+    kKeysEvicted,
+    kCasRetries,
+    kStrictActivations,
+    kOverridesHeld,
+    kOverrideWrites,
+    kRequestDuration,
+    kErrors,
+    kConnectionsOpen,
+    kConnectionsAccepted,
+    kConnectionsRefused,
+    kConnectionTimeouts,
+    kHandshakeFailures,
+    kReceivedBytes,
+    kSentBytes,
+    kReloads,
+    kReady,
+    kThreads,
+    kUptime,
+    kBuildInfo,
+};
+
+// The values of the labels. Each enumeration begins at 0 and ends with its count, so that it can
+// index an array; the texts below stand in the same order.
+enum class Source { kLocal, kOrigin, kCount };
+enum class Outcome { kPassed, kDenied, kCount };
+enum class Route {
+    kLimit,
+    kMultiLimit,
+    kSetOverride,
+    kGetOverride,
+    kListOverrides,
+    kDeleteOverride,
+    kHealth,
+    kReady,
+    kMetrics,
+    kUnknown,  // no such route, or no request that could be read
+    kCount
+};
+enum class ErrorKind {
+    kInvalidRequest,    // 400: the body is no JSON, or a field is wrong
+    kMalformedHttp,     // 400: not HTTP, or a form that is refused
+    kUnauthorized,      // 401
+    kForbidden,         // 403
+    kNotFound,          // 404: no such route or override
+    kMethodNotAllowed,  // 405
+    kTimeout,           // 408
+    kBodyTooLarge,      // 413
+    kUnsupportedMedia,  // 415
+    kHeaderTooLarge,    // 431
+    kInternal,          // 500
+    kUnavailable,       // 503
+    kHttpVersion,       // 505
+    kOther,
+    kCount
+};
+enum class Phase { kHandshake, kHeader, kBody, kIdle, kWrite, kCount };
+enum class Success { kOk, kFailed, kCount };
+
+template <class Label>
+inline constexpr std::size_t kCountOf = static_cast<std::size_t>(Label::kCount);
+
+template <class Label>
+using Texts = std::array<std::string_view, kCountOf<Label>>;
+
+inline constexpr Texts<Source> kSourceTexts = {"local", "origin"};
+inline constexpr Texts<Outcome> kOutcomeTexts = {"passed", "denied"};
+inline constexpr Texts<Route> kRouteTexts = {"limit",
+                                             "multiLimit",
+                                             "setOverride",
+                                             "getOverride",
+                                             "listOverrides",
+                                             "deleteOverride",
+                                             "healthz",
+                                             "readyz",
+                                             "metrics",
+                                             "unknown"};
+inline constexpr Texts<ErrorKind> kErrorTexts = {"invalid_request",
+                                                 "malformed_http",
+                                                 "unauthorized",
+                                                 "forbidden",
+                                                 "not_found",
+                                                 "method_not_allowed",
+                                                 "timeout",
+                                                 "body_too_large",
+                                                 "unsupported_media_type",
+                                                 "header_too_large",
+                                                 "internal",
+                                                 "unavailable",
+                                                 "http_version",
+                                                 "other"};
+inline constexpr Texts<Phase> kPhaseTexts = {"handshake", "header", "body", "idle", "write"};
+inline constexpr Texts<Success> kSuccessTexts = {"ok", "failed"};
+
+// The kind of an error that is known by its HTTP status alone.
+constexpr ErrorKind error_kind_of(int status) {
+    switch (status) {
+        case 400:
+            return ErrorKind::kInvalidRequest;
+        case 401:
+            return ErrorKind::kUnauthorized;
+        case 403:
+            return ErrorKind::kForbidden;
+        case 404:
+            return ErrorKind::kNotFound;
+        case 405:
+            return ErrorKind::kMethodNotAllowed;
+        case 408:
+            return ErrorKind::kTimeout;
+        case 413:
+            return ErrorKind::kBodyTooLarge;
+        case 415:
+            return ErrorKind::kUnsupportedMedia;
+        case 431:
+            return ErrorKind::kHeaderTooLarge;
+        case 500:
+            return ErrorKind::kInternal;
+        case 503:
+            return ErrorKind::kUnavailable;
+        case 505:
+            return ErrorKind::kHttpVersion;
+        default:
+            return ErrorKind::kOther;
+    }
+}
+
+}  // namespace sluice::metrics
+
+#endif  // SLUICE_METRICS_NAMES_H_

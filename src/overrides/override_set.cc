@@ -1,0 +1,219 @@
+#include "overrides/override_set.h"
+
+#include <algorithm>
+#include <charconv>
+#include <utility>
+
+#include "base/random.h"
+#include "overrides/glob.h"
+#include "overrides/snapshot.h"
+#include "window/count.h"
+#include "window/sliding.h"
+
+namespace sluice::overrides {
+namespace {
+
+constexpr std::size_t kMaxPartBytes = 2048;
+static_assert(kMaxPartBytes <= Glob::kMaxBytes);
+
+Error invalid(const std::string& what) {
+    return {kInvalidRequest, what};
+}
+
+std::optional<Error> invalid_part(const std::string& name, std::string_view part) {
+    if (!part.empty() && part.size() <= kMaxPartBytes) return std::nullopt;
+    return invalid(name + " is " + std::to_string(part.size()) + " bytes long; allowed: 1 to " +
+                   std::to_string(kMaxPartBytes));
+}
+
+std::optional<Error> invalid_grant(const Grant& grant) {
+    if (grant.limit < 0 || static_cast<Count>(grant.limit) > kMaxCount) {
+        return invalid("limit is " + std::to_string(grant.limit) + "; allowed: 0 to " +
+                       std::to_string(kMaxCount));
+    }
+    if (grant.duration < kMinDuration || grant.duration > kMaxDuration) {
+        return invalid("duration is " + std::to_string(grant.duration.count()) +
+                       " ms; allowed: " + std::to_string(kMinDuration.count()) + " to " +
+                       std::to_string(kMaxDuration.count()) + " ms");
+    }
+    return std::nullopt;
+}
+
+std::optional<Error> invalid_override(const OverrideKey& key, const Grant& grant) {
+    if (auto error = invalid_part("workspace", key.workspace)) return error;
+    if (auto error = invalid_part("namespace", key.name_space)) return error;
+    if (auto error = invalid_part("identifier", key.identifier)) return error;
+    return invalid_grant(grant);
+}
+
+// 120 random bits, five to a letter.
+std::string new_id() {
+    static constexpr std::string_view kLetters = "0123456789abcdefghjkmnpqrstvwxyz";
+    std::string id = "rlor_";
+    for (int half = 0; half < 2; ++half) {
+        std::uint64_t bits = system_random();
+        for (int i = 0; i < 12; ++i, bits >>= 5U) id += kLetters[bits % kLetters.size()];
+    }
+    return id;
+}
+
+// A cursor is the order of the last override on the page before.
+std::string to_cursor(std::uint64_t order) {
+    return "c" + std::to_string(order);
+}
+
+std::optional<std::uint64_t> order_of(std::string_view cursor) {
+    if (cursor.empty()) return 0;
+    if (!cursor.starts_with('c')) return std::nullopt;
+    std::uint64_t order = 0;
+    const char* const end = cursor.data() + cursor.size();
+    const auto [stopped, error] = std::from_chars(cursor.data() + 1, end, order);
+    if (error != std::errc{} || stopped != end) return std::nullopt;
+    return order;
+}
+
+std::string full(const std::string& what, std::size_t most, const std::string& of) {
+    return what + " holds " + std::to_string(most) + " overrides" + of +
+           ", which is as many as it may; remove one first";
+}
+
+}  // namespace
+
+OverrideSet::OverrideSet(std::unique_ptr<OverrideStore> store)
+    : store_(std::move(store)), empty_(std::make_shared<const Snapshot>(system_random())) {}
+
+OverrideSet::~OverrideSet() = default;
+
+Result<std::unique_ptr<OverrideSet>> OverrideSet::open(std::unique_ptr<OverrideStore> store) {
+    std::unique_ptr<OverrideSet> set(new OverrideSet(std::move(store)));
+    const MutexLock lock(set->writing_);
+    if (auto error = set->load()) return *std::move(error);
+    return set;
+}
+
+std::optional<Error> OverrideSet::load() {
+    auto loaded = store_->load_all();
+    if (!loaded) return std::move(loaded).error();
+    std::ranges::sort(*loaded, {}, &Override::order);
+    for (const Override& entry : *loaded) {
+        if (const auto error = invalid_override(entry.key(), entry.grant)) {
+            return Error{kStoreFailed, "stored override " + entry.id + ": " + error->message};
+        }
+        ++per_workspace_[entry.workspace];
+        next_order_ = entry.order + 1;
+    }
+    publish(std::make_shared<const Snapshot>(*std::move(loaded), system_random()));
+    return std::nullopt;
+}
+
+// What can fail comes before the store is asked, so that what it has taken is published.
+Result<std::string> OverrideSet::set(const OverrideKey& key, const Grant& grant) {
+    if (auto error = invalid_override(key, grant)) return *std::move(error);
+    const MutexLock lock(writing_);
+    const auto now = current();
+    const Rules* rules = now->rules(key.namespace_key());
+    const Override* held = rules == nullptr ? nullptr : rules->find(key.identifier);
+    if (held == nullptr) {
+        if (auto error = no_room(key, rules)) return *std::move(error);
+    }
+    const Override entry{.workspace = std::string(key.workspace),
+                         .name_space = std::string(key.name_space),
+                         .identifier = std::string(key.identifier),
+                         .id = held == nullptr ? new_id() : held->id,
+                         .grant = grant,
+                         .order = held == nullptr ? next_order_ : held->order};
+    auto next = now->with(entry);
+    std::size_t& in_workspace = per_workspace_[entry.workspace];
+
+    if (auto error = store_->put(entry)) return *std::move(error);
+    if (held == nullptr) {
+        ++next_order_;
+        ++in_workspace;
+    }
+    publish(std::move(next));
+    return entry.id;
+}
+
+Result<bool> OverrideSet::remove(const OverrideKey& key) {
+    const MutexLock lock(writing_);
+    const auto now = current();
+    const Rules* rules = now->rules(key.namespace_key());
+    if (rules == nullptr || rules->find(key.identifier) == nullptr) return false;
+    auto next = now->without(key);
+
+    if (auto error = store_->remove(key)) return *std::move(error);
+    const auto workspace = per_workspace_.find(std::string(key.workspace));
+    if (--workspace->second == 0) per_workspace_.erase(workspace);
+    publish(std::move(next));
+    return true;
+}
+
+std::optional<Error> OverrideSet::no_room(const OverrideKey& key, const Rules* rules) const {
+    const auto workspace = per_workspace_.find(std::string(key.workspace));
+    if (workspace != per_workspace_.end() && workspace->second >= kMaxPerWorkspace) {
+        return invalid(full("the workspace", kMaxPerWorkspace, ""));
+    }
+    if (rules == nullptr) return std::nullopt;
+    if (rules->in_order().size() >= kMaxPerNamespace) {
+        return invalid(full("the namespace", kMaxPerNamespace, ""));
+    }
+    const Glob glob(key.identifier);
+    if (!glob.is_exact() && rules->patterns() >= kMaxPatternsPerNamespace) {
+        return invalid(full("the namespace", kMaxPatternsPerNamespace, " with a '*'"));
+    }
+    if (glob.is_searched() && rules->searched() >= kMaxSearchedPerNamespace) {
+        return invalid(
+            full("the namespace", kMaxSearchedPerNamespace, " with text between two '*'"));
+    }
+    return std::nullopt;
+}
+
+std::optional<Override> OverrideSet::get(const OverrideKey& key) const {
+    const auto now = current();
+    const Rules* rules = now->rules(key.namespace_key());
+    const Override* held = rules == nullptr ? nullptr : rules->find(key.identifier);
+    if (held == nullptr) return std::nullopt;
+    return *held;
+}
+
+Result<Page> OverrideSet::list(const NamespaceKey& key, const PageRequest& request) const {
+    const auto order = order_of(request.cursor);
+    if (!order) return invalid("cursor is none that an earlier page carried");
+    const auto now = current();
+    const Rules* rules = now->rules(key);
+    if (rules == nullptr) return Page{};
+    const auto rest = rules->after(*order);
+    const auto shown = rest.first(std::min(rest.size(), request.limit));
+    Page page;
+    for (const RulePointer& rule : shown) page.overrides.push_back(rule->entry);
+    if (shown.size() < rest.size() && !shown.empty()) {
+        page.cursor = to_cursor(shown.back()->entry.order);
+    }
+    return page;
+}
+
+std::shared_ptr<const Snapshot> OverrideSet::current() const {
+    const MutexLock lock(pointing_);
+    return current_ == nullptr ? empty_ : current_;
+}
+
+void OverrideSet::publish(std::shared_ptr<const Snapshot> next) {
+    size_.store(next->size(), std::memory_order_relaxed);
+    if (next->size() == 0) next = nullptr;
+    const MutexLock lock(pointing_);
+    current_.swap(next);
+    version_.store(version_.load(std::memory_order_relaxed) + 1, std::memory_order_release);
+}
+
+void Reader::fetch() {
+    const MutexLock lock(set_->pointing_);
+    snapshot_ = set_->current_;
+    version_ = set_->version_.load(std::memory_order_relaxed);
+}
+
+const Override* Reader::find(const OverrideKey& key) const {
+    const Rules* rules = snapshot_->rules(key.namespace_key());
+    return rules == nullptr ? nullptr : rules->match(key.identifier);
+}
+
+}  // namespace sluice::overrides

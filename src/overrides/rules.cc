@@ -1,0 +1,121 @@
+#include "overrides/rules.h"
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <utility>
+
+#include "base/check.h"
+
+namespace sluice::overrides {
+namespace {
+
+constexpr std::size_t kWordBytes = sizeof(std::uint64_t);
+
+std::uint64_t word_of(const std::array<char, kWordBytes>& bytes) {
+    std::uint64_t word = 0;
+    std::memcpy(&word, bytes.data(), kWordBytes);
+    return word;
+}
+
+// The first bytes of `text` at the front of a word, zeros behind.
+std::uint64_t first_word(std::string_view text) {
+    std::array<char, kWordBytes> bytes{};
+    std::copy_n(text.begin(), std::min(text.size(), kWordBytes), bytes.begin());
+    return word_of(bytes);
+}
+
+// The last bytes of `text` at the end of a word, zeros before.
+std::uint64_t last_word(std::string_view text) {
+    std::array<char, kWordBytes> bytes{};
+    std::copy_n(text.rbegin(), std::min(text.size(), kWordBytes), bytes.rbegin());
+    return word_of(bytes);
+}
+
+std::string_view ones(std::size_t size) {
+    static constexpr std::string_view kOnes = "\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF";
+    return kOnes.substr(0, std::min(size, kWordBytes));
+}
+
+std::optional<Glob> glob_of(std::string_view pattern) {
+    if (pattern.find('*') == std::string_view::npos) return std::nullopt;
+    return Glob(pattern);
+}
+
+}  // namespace
+
+Rule::Rule(Override held)
+    : entry(std::move(held)), glob(glob_of(entry.identifier)) {}
+
+Rules::Pattern::Pattern(const Rule& held)
+    : first(first_word(held.glob->prefix())),
+      first_mask(first_word(ones(held.glob->prefix().size()))),
+      last(last_word(held.glob->suffix())),
+      last_mask(last_word(ones(held.glob->suffix().size()))),
+      rule(&held) {}
+
+Rules::Rules(std::vector<RulePointer> in_order, std::uint64_t hash_seed)
+    : hash_seed_(hash_seed),
+      in_order_(std::move(in_order)),
+      by_pattern_(in_order_.size(), TextHash{hash_seed}) {
+    SLUICE_CHECK(!in_order_.empty());
+    for (const RulePointer& rule : in_order_) {
+        by_pattern_.emplace(rule->entry.identifier, rule.get());
+        if (!rule->glob) continue;
+        patterns_.emplace_back(*rule);
+        if (rule->glob->is_searched()) ++searched_;
+    }
+    // Stable: of two with equally many literal bytes, the older stays in front.
+    std::ranges::stable_sort(patterns_, std::ranges::greater{}, [](const Pattern& pattern) {
+        return pattern.rule->glob->literal_bytes();
+    });
+}
+
+const Override* Rules::match(std::string_view identifier) const {
+    const auto same = by_pattern_.find(identifier);
+    if (same != by_pattern_.end() && !same->second->glob) return &same->second->entry;
+    const std::uint64_t first = first_word(identifier);
+    const std::uint64_t last = last_word(identifier);
+    for (const Pattern& pattern : patterns_) {
+        const std::uint64_t differing = ((first ^ pattern.first) & pattern.first_mask) |
+                                        ((last ^ pattern.last) & pattern.last_mask);
+        if (differing == 0 && pattern.rule->glob->matches(identifier)) {
+            return &pattern.rule->entry;
+        }
+    }
+    return nullptr;
+}
+
+const Override* Rules::find(std::string_view pattern) const {
+    const auto found = by_pattern_.find(pattern);
+    return found == by_pattern_.end() ? nullptr : &found->second->entry;
+}
+
+std::span<const RulePointer> Rules::after(std::uint64_t order) const {
+    const auto first = std::ranges::upper_bound(
+        in_order_, order, {}, [](const RulePointer& rule) { return rule->entry.order; });
+    return {first, in_order_.end()};
+}
+
+std::shared_ptr<const Rules> Rules::with(RulePointer rule) const {
+    std::vector<RulePointer> next = in_order_;
+    const auto same = std::ranges::find_if(next, [&](const RulePointer& held) {
+        return held->entry.order == rule->entry.order;
+    });
+    if (same == next.end()) {
+        next.push_back(std::move(rule));
+    } else {
+        *same = std::move(rule);
+    }
+    return std::make_shared<const Rules>(std::move(next), hash_seed_);
+}
+
+std::shared_ptr<const Rules> Rules::without(std::string_view pattern) const {
+    std::vector<RulePointer> next = in_order_;
+    std::erase_if(next,
+                  [&](const RulePointer& held) { return held->entry.identifier == pattern; });
+    if (next.empty()) return nullptr;
+    return std::make_shared<const Rules>(std::move(next), hash_seed_);
+}
+
+}  // namespace sluice::overrides

@@ -1,0 +1,78 @@
+// The overrides of one namespace, arranged for lookup.
+#ifndef SLUICE_OVERRIDES_RULES_H_
+#define SLUICE_OVERRIDES_RULES_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "overrides/glob.h"
+#include "overrides/override.h"
+#include "overrides/text_hash.h"
+
+namespace sluice::overrides {
+
+// An override with its pattern prepared. One without a `*` needs no more than its text.
+struct Rule {
+    explicit Rule(Override held);
+
+    const Override entry;
+    const std::optional<Glob> glob;
+};
+
+using RulePointer = std::shared_ptr<const Rule>;
+
+// Rules is never empty and never changes: with() and without() make another one, which shares the rules that stay.
+//
+// Immutable, hence thread-safe.
+class Rules {
+  public:
+    // In the order of their creation.
+    Rules(std::vector<RulePointer> in_order, std::uint64_t hash_seed);
+
+    // The one that applies to `identifier`; null if none does.
+    const Override* match(std::string_view identifier) const;
+    // The one that was set under exactly this pattern; null if there is none.
+    const Override* find(std::string_view pattern) const;
+
+    // The oldest first.
+    std::span<const RulePointer> in_order() const { return in_order_; }
+    // Those that are younger than the one with this order.
+    std::span<const RulePointer> after(std::uint64_t order) const;
+
+    std::size_t patterns() const { return patterns_.size(); }
+    std::size_t searched() const { return searched_; }
+
+    // Adds the rule, or puts it in the place of the one with the same pattern.
+    std::shared_ptr<const Rules> with(RulePointer rule) const;
+    // Null if nothing is left.
+    std::shared_ptr<const Rules> without(std::string_view pattern) const;
+
+  private:
+    // The first and the last bytes that a pattern prescribes, up to eight each, as words with the bytes that count set
+    // in the mask. Nearly all patterns that don't match are told by these two comparisons, side by side in memory.
+    struct Pattern {
+        explicit Pattern(const Rule& rule);
+
+        std::uint64_t first;
+        std::uint64_t first_mask;
+        std::uint64_t last;
+        std::uint64_t last_mask;
+        const Rule* rule;
+    };
+
+    const std::uint64_t hash_seed_;
+    const std::vector<RulePointer> in_order_;
+    std::unordered_map<std::string_view, const Rule*, TextHash> by_pattern_;
+    std::vector<Pattern> patterns_;  // those with a `*`; the first that matches is the one that applies
+    std::size_t searched_ = 0;
+};
+
+}  // namespace sluice::overrides
+
+#endif  // SLUICE_OVERRIDES_RULES_H_

@@ -1,0 +1,131 @@
+// Threads contend for the same unit at the same moment, again and again: exactly one of them gets
+// it.
+#include <sluice/limiter.h>
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "stress/ledger.h"
+#include "stress/racing_threads.h"
+
+namespace sluice::stress {
+namespace {
+
+constexpr int kThreads = 4;
+constexpr std::chrono::milliseconds kDuration{1'000};
+constexpr std::int64_t kStart = 1'700'000'000'000;
+
+// What each thread was told, one list for each.
+using Told = std::array<std::vector<std::int64_t>, kThreads>;
+
+std::vector<std::int64_t> sorted(const Told& told) {
+    std::vector<std::int64_t> all;
+    for (const auto& own : told) {
+        all.insert(all.end(), own.begin(), own.end());
+    }
+    std::sort(all.begin(), all.end());
+    return all;
+}
+
+Limiter new_limiter() {
+    return Limiter::create({.region = "test", .max_keys = 1'000'000}).value();
+}
+
+Request request_for(std::string_view identifier, std::int64_t limit) {
+    return {.name_space = "contention",
+            .identifier = identifier,
+            .limit = limit,
+            .duration = kDuration,
+            .cost = 1};
+}
+
+// While all pass and spend 1, what remains after each is a number that nobody else was told, and
+// none is left out.
+TEST(Contention, TellsNoTwoCallersTheSameRemainder) {
+    constexpr std::int64_t kLimit = 1'000'000;
+    constexpr int kCalls = 20'000;
+    Limiter limiter = new_limiter();
+    Told told;
+    race(kThreads, [&](int thread) {
+        auto& own = told.at(static_cast<std::size_t>(thread));
+        const Request request = request_for("hot", kLimit);
+        const std::array three{request, request, request};
+        for (int call = 0; call < kCalls; ++call) {
+            if (call % 8 != 0) {
+                own.push_back(limiter.limit(request, at(kStart)).value().remaining);
+                continue;
+            }
+            for (const Decision& decision :
+                 limiter.limit_many(three, at(kStart)).value().decisions) {
+                own.push_back(decision.remaining);
+            }
+        }
+    });
+    const auto all = sorted(told);
+    ASSERT_EQ(all.size(), kThreads * kCalls * 10 / 8);
+    for (std::size_t i = 0; i < all.size(); ++i) {
+        ASSERT_EQ(all[i], kLimit - static_cast<std::int64_t>(all.size() - i))
+            << "told twice, or left out";
+    }
+}
+
+// All threads ask in a window that nobody has asked in before, and the first to be done leads them
+// on to another. The windows between stay empty, so that each allows for exactly one pass.
+TEST(Contention, LetsALimitOfOnePassOnceInEachWindowThatThreadsRaceToOpen) {
+    constexpr std::int64_t kWindows = 50'000;
+    Limiter limiter = new_limiter();
+    std::atomic<std::int64_t> window{0};  // raised by all threads; says nothing about other memory
+    Told told;
+    race(kThreads, [&](int thread) {
+        auto& own = told.at(static_cast<std::size_t>(thread));
+        const Request request = request_for("hot", 1);
+        std::int64_t mine = 0;
+        while ((mine = window.load(std::memory_order_relaxed)) < kWindows) {
+            const Decision decision =
+                limiter.limit(request, at(kStart + 2 * mine * kDuration.count())).value();
+            if (decision.passed) own.push_back(decision.reset_at.time_since_epoch() / kDuration);
+            window.compare_exchange_strong(mine, mine + 1, std::memory_order_relaxed);
+        }
+    });
+    const auto all = sorted(told);
+    EXPECT_EQ(std::adjacent_find(all.begin(), all.end()), all.end()) << "a window was spent twice";
+    EXPECT_EQ(std::adjacent_find(all.begin(), all.end(), [](auto a, auto b) { return b == a + 1; }),
+              all.end())
+        << "a window was spent although the one before it was";
+    EXPECT_EQ(all.size(), kWindows);
+}
+
+// The same with keys that nobody has asked for before, while the table grows under them.
+TEST(Contention, LetsALimitOfOnePassOnceForEachKeyThatThreadsRaceToMake) {
+    constexpr std::int64_t kKeys = 30'000;
+    Limiter limiter = new_limiter();
+    std::atomic<std::int64_t> key{0};  // raised by all threads; says nothing about other memory
+    Told told;
+    race(kThreads, [&](int thread) {
+        auto& own = told.at(static_cast<std::size_t>(thread));
+        std::int64_t mine = 0;
+        while ((mine = key.load(std::memory_order_relaxed)) < kKeys) {
+            const std::string identifier = std::to_string(mine);
+            if (limiter.limit(request_for(identifier, 1), at(kStart)).value().passed)
+                own.push_back(mine);
+            // A key from long ago is where it was left, whatever has grown since.
+            const std::string old = std::to_string(mine / 2);
+            if (mine > 100 && limiter.limit(request_for(old, 1), at(kStart)).value().passed)
+                own.push_back(mine / 2);
+            key.compare_exchange_strong(mine, mine + 1, std::memory_order_relaxed);
+        }
+    });
+    const auto all = sorted(told);
+    EXPECT_EQ(std::adjacent_find(all.begin(), all.end()), all.end()) << "a key was spent twice";
+    EXPECT_EQ(all.size(), kKeys);
+    EXPECT_EQ(limiter.stats().keys_created, kKeys);
+}
+
+}  // namespace
+}  // namespace sluice::stress
