@@ -1,0 +1,138 @@
+#include "counter/changed.h"
+
+#include <algorithm>
+#include <atomic>
+#include <memory>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "counter/epoch.h"
+#include "counter/table.h"
+
+namespace sluice {
+namespace {
+
+constexpr Duration kMinute{60'000};
+constexpr UnixTime kNow{Duration{600'000}};
+constexpr Sequence kSequence = 10;
+
+class ChangedTest : public testing::Test {
+  protected:
+    LimitKey key(std::string_view identifier) {
+        return table_->key(
+            {.workspace = "w", .name_space = "n", .identifier = identifier, .duration = kMinute});
+    }
+    Entry& entry(std::string_view identifier) { return table_->entry_for(key(identifier), kNow); }
+    void spend(std::string_view identifier, Count cost) {
+        const EpochPin pin;
+        Entry& spent = entry(identifier);
+        spent.admitted(kSequence).add(kSequence, cost);
+        table_->settle(spent, kSequence, cost, [&] { return key(identifier); });
+    }
+
+    std::unique_ptr<Table> table_ =
+        *Table::create({.max_keys = 1'000, .sharing = Sharing::kShared, .seed = 1});
+    ChangedList& changed_ = table_->changed();
+};
+
+TEST_F(ChangedTest, ListsAnEntryOnceHoweverOftenItChanges) {
+    spend("a", 1);
+    spend("a", 2);
+    spend("b", 4);
+    const auto taken = changed_.take();
+    ASSERT_EQ(taken.changed.size(), 2U);
+    EXPECT_EQ(taken.changed[0], &entry("b"));
+    EXPECT_EQ(taken.changed[1]->settled(kSequence).of(kSequence), 3U);
+    EXPECT_TRUE(changed_.take().changed.empty());
+}
+
+TEST_F(ChangedTest, KeepsAnEntryListedThatChangedWhileItWasTaken) {
+    spend("a", 1);
+    Entry& a = *changed_.take().changed.at(0);
+    const Components told(a);
+    spend("a", 1);
+    EXPECT_TRUE(changed_.take().changed.empty()) << "handed out twice at a time";
+    EXPECT_TRUE(changed_.release(a, told));
+    EXPECT_EQ(changed_.take().changed, std::vector{&a});
+    EXPECT_TRUE(changed_.release(a, Components(a)));
+    EXPECT_TRUE(changed_.take().changed.empty());
+    EXPECT_FALSE(a.is_untold());
+}
+
+TEST_F(ChangedTest, KeepsAnEntryListedUntilWhatIsAdmittedIsSettled) {
+    spend("a", 1);
+    Entry& a = entry("a");
+    a.admitted(kSequence).add(kSequence, 5);
+    ASSERT_TRUE(changed_.mark(a));
+    ASSERT_EQ(changed_.take().changed.size(), 1U);
+    EXPECT_TRUE(changed_.release(a, Components(a)));
+    ASSERT_EQ(changed_.take().changed.size(), 1U) << "an unfinished batch was forgotten";
+    a.admitted(kSequence).subtract(kSequence, 5);
+    EXPECT_TRUE(changed_.release(a, Components(a)));
+    EXPECT_TRUE(changed_.take().changed.empty());
+}
+
+TEST_F(ChangedTest, IsNotRetiredBeforeItWasTold) {
+    spend("a", 1);
+    Entry& a = entry("a");
+    EXPECT_FALSE(ChangedList::retire_idle(a));
+    ASSERT_EQ(changed_.take().changed.size(), 1U);
+    EXPECT_FALSE(ChangedList::retire_idle(a));
+    EXPECT_TRUE(changed_.release(a, Components(a)));
+    EXPECT_TRUE(ChangedList::retire_idle(a));
+    EXPECT_FALSE(changed_.mark(a)) << "a retired entry must send its spender elsewhere";
+}
+
+TEST_F(ChangedTest, HandsARetiredEntryToWhoeverHeldItLast) {
+    spend("listed", 1);
+    EXPECT_FALSE(ChangedList::retire(entry("listed")));
+    auto taken = changed_.take();
+    EXPECT_TRUE(taken.changed.empty());
+    ASSERT_EQ(taken.retired.size(), 1U);
+    spend("taken", 1);
+    Entry& held = *changed_.take().changed.at(0);
+    EXPECT_FALSE(ChangedList::retire(held));
+    EXPECT_FALSE(changed_.release(held, Components(held)));
+    EXPECT_TRUE(ChangedList::retire(entry("idle")));
+}
+
+// Threads spend, one consumer takes and releases: in the end it has been told every cost, exactly.
+TEST_F(ChangedTest, TellsEverythingUnderRealThreads) {
+    constexpr int kThreads = 3;
+    constexpr int kRounds = 20'000;
+    const std::vector<std::string> names{"a", "b", "c", "d"};
+    std::atomic<int> running{kThreads};
+    std::vector<std::thread> threads;
+    for (int t = 0; t < kThreads; ++t) {
+        threads.emplace_back([&, t] {
+            for (int i = 0; i < kRounds; ++i) spend(names[static_cast<std::size_t>(i + t) % names.size()], 1);
+            running.fetch_sub(1);
+        });
+    }
+    std::vector<std::pair<const Entry*, Count>> told(names.size());
+    bool last = false;
+    for (;;) {
+        const auto taken = changed_.take();
+        for (Entry* entry : taken.changed) {
+            const Components components(*entry);
+            auto slot = std::ranges::find_if(told, [&](const auto& pair) {
+                return pair.first == entry || pair.first == nullptr;
+            });
+            *slot = {entry, components.all()[2].count};
+            ASSERT_EQ(components.all()[2].sequence, kSequence);
+            ASSERT_TRUE(changed_.release(*entry, components));
+        }
+        if (last && taken.changed.empty()) break;
+        last = running.load() == 0;
+    }
+    for (std::thread& thread : threads) thread.join();
+    Count sum = 0;
+    for (const auto& [entry, count] : told) sum += count;
+    EXPECT_EQ(sum, static_cast<Count>(kThreads) * kRounds);
+}
+
+}  // namespace
+}  // namespace sluice

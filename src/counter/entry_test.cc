@@ -1,0 +1,151 @@
+#include "counter/entry.h"
+
+#include <string>
+
+#include <gtest/gtest.h>
+
+namespace sluice {
+namespace {
+
+constexpr Duration kSecond{1'000};
+
+constexpr UnixTime at(std::int64_t ms) {
+    return UnixTime{Duration{ms}};
+}
+
+LimitKey key_for(std::string_view identifier) {
+    return {{.workspace = "w", .name_space = "n", .identifier = identifier, .duration = kSecond}, 1};
+}
+
+class EntryTest : public testing::Test {
+  protected:
+    Entry entry_{key_for("id"), at(100'500), at(0), Sharing::kAlone};
+};
+
+TEST_F(EntryTest, BeginsWhereItWasAskedFor) {
+    EXPECT_EQ(entry_.high(), 100);
+    EXPECT_EQ(entry_.locate(at(100'250)).elapsed, Duration{250});
+}
+
+TEST_F(EntryTest, MovesOnAndKeepsTheCellsThatStillMatter) {
+    entry_.admitted(100).add(100, 7);
+    EXPECT_EQ(entry_.locate(at(102'000)).sequence, 102);
+    EXPECT_EQ(entry_.spent(100), 7U);
+    EXPECT_EQ(entry_.spent(101), 0U);
+    entry_.locate(at(103'000));
+    EXPECT_EQ(entry_.spent(100), 0U);
+}
+
+TEST_F(EntryTest, DecidesAStepBackOfOneWindowWhereItAsksFor) {
+    entry_.locate(at(102'000));
+    const Instant back = entry_.locate(at(101'900));
+    EXPECT_EQ(back.sequence, 101);
+    EXPECT_EQ(back.elapsed, Duration{900});
+    EXPECT_EQ(entry_.high(), 102);
+}
+
+TEST_F(EntryTest, DecidesALargerStepBackAtTheOldestInstantHeld) {
+    entry_.locate(at(105'000));
+    const Instant back = entry_.locate(at(100'900));
+    EXPECT_EQ(back.sequence, 104);
+    EXPECT_EQ(back.elapsed, Duration::zero());
+}
+
+TEST_F(EntryTest, DecidesNothingBeforeWhatWasForgotten) {
+    Entry entry{key_for("id"), at(100'500), at(104'700), Sharing::kAlone};
+    EXPECT_EQ(entry.locate(at(100'500)).sequence, 104);
+    EXPECT_EQ(entry.locate(at(103'999)).sequence, 104);
+    entry.locate(at(105'000));
+    EXPECT_EQ(entry.locate(at(104'100)).sequence, 104);
+    EXPECT_EQ(entry.locate(at(103'100)).sequence, 104);
+}
+
+TEST_F(EntryTest, FollowsARingThatMovedBeforeItsNewestSequenceWasStored) {
+    // What a thread leaves behind that stops between opening the cells of 102 and storing 102.
+    for (const Sequence sequence : {102, 103}) {
+        CellCount& count = entry_.admitted(sequence);
+        count.reopen(count.load(), sequence);
+    }
+    const Instant asked{.sequence = 100, .elapsed = Duration{500}};
+    ASSERT_FALSE(entry_.admitted(99).load().belongs_to(99));
+    const Instant moved = entry_.relocate(asked, at(100'500));
+    EXPECT_EQ(entry_.high(), 102);
+    EXPECT_EQ(moved.sequence, 101);
+    EXPECT_EQ(moved.elapsed, Duration::zero());
+}
+
+TEST_F(EntryTest, OpensEachCellEmptyHoweverFarItLeaps) {
+    Sequence sequence = 100;
+    for (const Sequence leap : {1, 2, 3, 4, 5, 3'999, 7, 3'999, 3'999, 1}) {
+        entry_.admitted(sequence).add(sequence, 9);
+        entry_.raise_others(sequence, 3);
+        entry_.raise_global(sequence + 1, 2);
+        sequence += leap;
+        ASSERT_EQ(entry_.locate(start_of(sequence, kSecond)).sequence, sequence);
+        ASSERT_EQ(entry_.spent(sequence), leap == 1 ? 2U : 0U) << "after a leap of " << leap;
+        ASSERT_EQ(entry_.spent(sequence + 1), 0U);
+        ASSERT_EQ(entry_.spent(sequence - 1), leap == 1 ? 12U : leap == 2 ? 2U : 0U);
+    }
+}
+
+TEST_F(EntryTest, IsOutgrownOnlyWhenLapsCouldBeMistaken) {
+    EXPECT_FALSE(entry_.outgrown(at(4'099'999)));
+    EXPECT_TRUE(entry_.outgrown(at(4'100'000)));
+}
+
+TEST_F(EntryTest, MergesWhatOthersSpentByMaximum) {
+    EXPECT_TRUE(entry_.raise_others(100, 4));
+    EXPECT_TRUE(entry_.raise_others(100, 2));
+    EXPECT_TRUE(entry_.raise_global(100, 5));
+    EXPECT_TRUE(entry_.raise_global(101, 8));
+    EXPECT_FALSE(entry_.raise_global(102, 8));
+    EXPECT_FALSE(entry_.raise_others(97, 8));
+    EXPECT_EQ(entry_.foreign(100), 9U);
+    EXPECT_EQ(entry_.foreign(101), 8U);
+    EXPECT_EQ(entry_.admitted(100).of(100), 0U);
+}
+
+TEST_F(EntryTest, ComparesKeysWhole) {
+    const std::string long_text(2'000, 'x');
+    for (const std::string& text : {std::string("i"), std::string("seven77"), std::string("sixteen bytes..."),
+                                    std::string("longer than sixteen bytes"), long_text}) {
+        const Entry entry{key_for(text), at(0), at(0), Sharing::kAlone};
+        EXPECT_TRUE(entry.has_key(key_for(text)));
+        EXPECT_EQ(entry.key().identifier, text);
+        EXPECT_EQ(entry.key().workspace, "w");
+        for (std::size_t i = 0; i < text.size(); ++i) {
+            std::string other = text;
+            other[i] ^= 1;
+            ASSERT_FALSE(entry.has_key(key_for(other))) << "byte " << i << " of " << text.size();
+        }
+        EXPECT_FALSE(entry.has_key(key_for(text + "x")));
+    }
+}
+
+TEST(LimitKey, KeepsPartsApartWhereverTheSeparatorFalls) {
+    const auto key = [](std::string_view workspace, std::string_view name_space, Duration duration) {
+        return LimitKey{{.workspace = workspace, .name_space = name_space, .identifier = "i", .duration = duration}, 7};
+    };
+    const Entry entry{key("ab", "c", kSecond), at(0), at(0), Sharing::kAlone};
+    EXPECT_TRUE(entry.has_key(key("ab", "c", kSecond)));
+    EXPECT_FALSE(entry.has_key(key("a", "bc", kSecond)));
+    EXPECT_FALSE(entry.has_key(key("ab", "c", Duration{1'001})));
+    EXPECT_NE(key("ab", "c", kSecond).hash(), key("a", "bc", kSecond).hash());
+    EXPECT_NE(key("ab", "c", kSecond).hash(), key("c", "ab", kSecond).hash());
+    EXPECT_NE(key("ab", "c", kSecond).hash(), key("ab", "c", Duration{1'001}).hash());
+}
+
+TEST(SharedEntry, NeedsARefreshUntilItWasRefreshedAndWhileItIsStrict) {
+    Entry entry{key_for("id"), at(100'000), at(0), Sharing::kShared};
+    EXPECT_TRUE(entry.needs_refresh(at(100'000)));
+    entry.set_fresh_until(at(105'000));
+    EXPECT_FALSE(entry.needs_refresh(at(104'999)));
+    EXPECT_TRUE(entry.needs_refresh(at(105'000)));
+    entry.make_strict(at(103'000));
+    entry.make_strict(at(101'000));
+    EXPECT_TRUE(entry.needs_refresh(at(102'999)));
+    EXPECT_FALSE(entry.needs_refresh(at(103'000)));
+}
+
+}  // namespace
+}  // namespace sluice

@@ -1,0 +1,123 @@
+#include "counter/table.h"
+
+#include <memory>
+#include <set>
+#include <string>
+
+#include <gtest/gtest.h>
+
+#include "counter/epoch.h"
+
+namespace sluice {
+namespace {
+
+constexpr Duration kSecond{1'000};
+constexpr UnixTime kNow{Duration{1'000'000}};
+
+class TableTest : public testing::Test {
+  protected:
+    void open(std::size_t max_keys, Sharing sharing = Sharing::kAlone) {
+        table_ = *Table::create({.max_keys = max_keys, .sharing = sharing, .seed = 42});
+    }
+    LimitKey key(std::string_view identifier) {
+        return table_->key(
+            {.workspace = "w", .name_space = "n", .identifier = identifier, .duration = kSecond});
+    }
+    Entry& use(std::string_view identifier, Count spend, Count limit, UnixTime now = kNow) {
+        Entry& entry = table_->entry_for(key(identifier), now);
+        const Sequence sequence = entry.locate(now).sequence;
+        entry.note_use(limit, now);
+        entry.admitted(sequence).add(sequence, spend);
+        return entry;
+    }
+
+    std::unique_ptr<Table> table_;
+    const EpochPin pin_;
+};
+
+TEST_F(TableTest, FindsEveryKeyWhileItGrows) {
+    open(100'000);
+    std::set<const Entry*> entries;
+    for (int i = 0; i < 50'000; ++i) entries.insert(&use("key " + std::to_string(i), 1, 10));
+    EXPECT_EQ(entries.size(), 50'000U);
+    EXPECT_EQ(table_->tally().held(), 50'000U);
+    for (int i = 0; i < 50'000; ++i) {
+        const std::string name = "key " + std::to_string(i);
+        const Entry* const entry = table_->find(key(name));
+        ASSERT_TRUE(entry != nullptr && entry->key().identifier == name) << name;
+    }
+    EXPECT_EQ(table_->find(key("another")), nullptr);
+}
+
+TEST_F(TableTest, EvictsTheLeastUsedFirst) {
+    open(64);
+    for (int i = 0; i < 32; ++i) use("busy " + std::to_string(i), 9, 10);
+    for (int i = 0; i < 32; ++i) use("small " + std::to_string(i), 1, 10);
+    for (int i = 0; i < 640; ++i) use("flood " + std::to_string(i), 1, 10);
+    EXPECT_EQ(table_->tally().held(), 64U);
+    EXPECT_EQ(table_->tally().evicted.load(), 640U);
+    for (int i = 0; i < 32; ++i) EXPECT_NE(table_->find(key("busy " + std::to_string(i))), nullptr);
+}
+
+TEST_F(TableTest, DoesNotLetManySmallLimitsDisplaceALargeOne) {
+    open(64);
+    use("large", 95, 100);
+    for (int i = 0; i < 640; ++i) use("used up " + std::to_string(i), 1, 1);
+    EXPECT_NE(table_->find(key("large")), nullptr);
+}
+
+TEST_F(TableTest, RemovesWhatHasExpiredStepByStep) {
+    open(1'000'000);
+    for (int i = 0; i < 5'000; ++i) use("old " + std::to_string(i), 1, 10);
+    for (int i = 0; i < 5'000; ++i) use("new " + std::to_string(i), 1, 10, kNow + 10 * kSecond);
+    EXPECT_EQ(table_->tally().evicted.load(), 0U);
+    EXPECT_GT(table_->tally().expired.load(), 3'900U);
+    EXPECT_LT(table_->tally().held(), 6'200U);
+}
+
+TEST_F(TableTest, ReplacesAnEntryThatWasOutgrown) {
+    open(100);
+    use("sleeper", 5, 10);
+    const UnixTime later = kNow + 100'000'000 * kSecond;
+    const Entry& entry = use("sleeper", 1, 10, later);
+    EXPECT_EQ(entry.spent(entry.high()), 1U);
+    EXPECT_EQ(table_->tally().held(), 1U);
+}
+
+TEST_F(TableTest, KeepsWhatWasNotToldEvenAtTheCap) {
+    open(8, Sharing::kShared);
+    for (int i = 0; i < 8; ++i) {
+        Entry& entry = use("told " + std::to_string(i), 1, 10);
+        if (i < 4) {
+            ASSERT_TRUE(table_->changed().mark(entry));
+        }
+    }
+    for (int i = 0; i < 100; ++i) use("flood " + std::to_string(i), 1, 10);
+    for (int i = 0; i < 4; ++i) EXPECT_NE(table_->find(key("told " + std::to_string(i))), nullptr);
+    EXPECT_EQ(table_->tally().held(), 8U);
+}
+
+TEST_F(TableTest, SettlesInTheSuccessorOfAnEntryThatWasRemoved) {
+    open(100, Sharing::kShared);
+    Entry& removed = use("a", 3, 10);
+    ASSERT_TRUE(ChangedList::retire_idle(removed));
+    // The table's own removal follows the same steps; a retired entry that is still linked stands in for it here.
+    const UnixTime later = kNow + 10'000 * kSecond;
+    Entry& successor = use("a", 0, 10, later);
+    ASSERT_NE(&successor, &removed);
+    const Sequence sequence = successor.high();
+    table_->settle(removed, sequence, 3, [&] { return key("a"); });
+    EXPECT_EQ(successor.admitted(sequence).of(sequence), 3U);
+    EXPECT_EQ(successor.settled(sequence).of(sequence), 3U);
+    EXPECT_TRUE(successor.is_untold());
+}
+
+TEST(Table, SaysHowMuchMemoryWasRefused) {
+    const auto table = Table::create({.max_keys = std::size_t{1} << 52U, .sharing = Sharing::kAlone, .seed = 1});
+    ASSERT_FALSE(table.has_value());
+    EXPECT_EQ(table.error().code, ErrorCode::kOutOfMemory);
+    EXPECT_NE(table.error().message.find("max_keys"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace sluice

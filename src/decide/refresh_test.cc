@@ -1,0 +1,96 @@
+// What a decision does where its counts are one part of a region's: the seam that the regional layer plugs into.
+#include <array>
+#include <memory>
+
+#include <gtest/gtest.h>
+
+#include "counter/epoch.h"
+#include "counter/table.h"
+#include "decide/batch.h"
+#include "decide/single.h"
+
+namespace sluice {
+namespace {
+
+constexpr Duration kMinute{60'000};
+constexpr UnixTime kNow{Duration{6'000'000}};
+constexpr Sequence kSequence = 100;
+
+class RefreshTest : public testing::Test {
+  protected:
+    static Request request(std::string_view identifier, std::int64_t cost, std::int64_t limit) {
+        return {.name_space = "n", .identifier = identifier, .limit = limit, .duration = kMinute, .cost = cost};
+    }
+    Outcome decide_one(const Request& request, Freshness freshness = Freshness::kAsHeld) {
+        return decide(*table_, request, kNow, freshness, decision_);
+    }
+    Entry& entry(std::string_view identifier) {
+        const EpochPin pin;
+        return table_->entry_for(table_->key(key_parts(request(identifier, 0, 1))), kNow);
+    }
+
+    std::unique_ptr<Table> table_ =
+        *Table::create({.max_keys = 100, .sharing = Sharing::kShared, .seed = 1});
+    Decision decision_{};
+};
+
+TEST_F(RefreshTest, AColdKeyAsksForAFresherCountAndSpendsNothing) {
+    EXPECT_EQ(decide_one(request("a", 3, 10)), Outcome::kNeedsRefresh);
+    EXPECT_EQ(entry("a").spent(kSequence), 0U);
+    EXPECT_TRUE(table_->changed().take().changed.empty());
+    EXPECT_EQ(decide_one(request("a", 3, 10), Freshness::kJustRefreshed), Outcome::kPassed);
+    EXPECT_EQ(entry("a").settled(kSequence).of(kSequence), 3U);
+    EXPECT_EQ(table_->changed().take().changed.size(), 1U);
+}
+
+TEST_F(RefreshTest, AFreshKeyDecidesAtOnce) {
+    entry("a").set_fresh_until(kNow + Duration{5'000});
+    EXPECT_EQ(decide_one(request("a", 3, 10)), Outcome::kPassed);
+}
+
+TEST_F(RefreshTest, ADenialThatHeldCountsProveNeedsNoRefreshAndMakesTheKeyStrict) {
+    entry("a").set_fresh_until(kNow + Duration{5'000});
+    entry("a").raise_others(kSequence, 8);
+    entry("a").raise_global(kSequence, 1);
+    EXPECT_EQ(decide_one(request("a", 2, 10)), Outcome::kDenied);
+    ASSERT_TRUE(decision_.retry_at.has_value());
+    EXPECT_EQ(decide_one(request("a", 1, 10)), Outcome::kNeedsRefresh) << "a pass in strict mode must refresh";
+    EXPECT_EQ(decide_one(request("a", 2, 10)), Outcome::kDenied) << "a denial need not";
+    EXPECT_EQ(decide_one(request("a", 1, 10), Freshness::kJustRefreshed), Outcome::kPassed);
+    EXPECT_TRUE(entry("a").needs_refresh(kNow + kMinute - Duration{1})) << "strict mode outlives the rollover";
+    EXPECT_EQ(entry("a").settled(kSequence).of(kSequence), 1U) << "what others spent is never settled as our own";
+}
+
+TEST_F(RefreshTest, ThePreviousCellOfOthersWeighsIn) {
+    entry("a").set_fresh_until(kNow + Duration{5'000});
+    entry("a").raise_others(kSequence - 1, 6);
+    entry("a").raise_global(kSequence - 1, 4);
+    EXPECT_EQ(decide_one(request("a", 1, 10)), Outcome::kDenied);
+    EXPECT_EQ(decide_one(request("a", 1, 11)), Outcome::kNeedsRefresh);
+}
+
+TEST_F(RefreshTest, ABatchAsksForAllOrDecidesAll) {
+    const std::array batch{request("a", 1, 10), request("b", 1, 10)};
+    entry("a").set_fresh_until(kNow + Duration{5'000});
+    EXPECT_FALSE(decide_batch(*table_, batch, kNow, Freshness::kAsHeld).has_value());
+    EXPECT_EQ(entry("a").spent(kSequence), 0U) << "the fresh half of the batch leaked";
+    const auto decided = decide_batch(*table_, batch, kNow, Freshness::kJustRefreshed);
+    ASSERT_TRUE(decided.has_value());
+    EXPECT_TRUE(decided->passed);
+    EXPECT_EQ(entry("b").settled(kSequence).of(kSequence), 1U);
+}
+
+TEST_F(RefreshTest, ABatchThatHeldCountsDenyNeedsNoRefresh) {
+    entry("full").raise_others(kSequence, 10);
+    const std::array batch{request("cold", 1, 10), request("full", 1, 10), request("cold", 1, 10)};
+    const auto decided = decide_batch(*table_, batch, kNow, Freshness::kAsHeld);
+    ASSERT_TRUE(decided.has_value());
+    EXPECT_FALSE(decided->passed);
+    EXPECT_TRUE(decided->decisions[0].passed);
+    EXPECT_FALSE(decided->decisions[1].passed);
+    EXPECT_EQ(decided->decisions[2].remaining, 10);
+    EXPECT_EQ(entry("cold").spent(kSequence), 0U);
+}
+
+}  // namespace
+}  // namespace sluice
