@@ -54,11 +54,14 @@ std::vector<std::string> google_benchmark_flags(const Arguments& arguments) {
     return flags;
 }
 
-// False where a flag is unknown; Google Benchmark has then said which.
-bool initialize(std::vector<std::string> flags) {
+// False where a flag is unknown; Google Benchmark has then said which. It keeps a pointer to the
+// first.
+bool initialize(std::vector<std::string>& flags) {
     std::vector<char*> argv;
-    for (std::string& flag : flags)
+    argv.reserve(flags.size());
+    for (std::string& flag : flags) {
         argv.push_back(flag.data());
+    }
     int argc = static_cast<int>(argv.size());
     benchmark::Initialize(&argc, argv.data());
     return !benchmark::ReportUnrecognizedArguments(argc, argv.data());
@@ -67,7 +70,8 @@ bool initialize(std::vector<std::string> flags) {
 int run(const Arguments& arguments) {
     const std::filesystem::path folder = std::filesystem::path(arguments.json).parent_path();
     if (!folder.empty()) std::filesystem::create_directories(folder);
-    if (!initialize(google_benchmark_flags(arguments))) return 2;
+    std::vector<std::string> flags = google_benchmark_flags(arguments);
+    if (!initialize(flags)) return 2;
     register_floor();
     register_decide();
     register_batch();
@@ -85,7 +89,8 @@ int run(const Arguments& arguments) {
 }  // namespace sluice::bench
 
 int main(int argc, char** argv) {
-    if (argc == 2 && std::string(argv[1]) == sluice::bench::kMeasureMemory)
+    if (argc == 2 && std::string(argv[1]) == sluice::bench::kMeasureMemory) {
         return sluice::bench::measure_memory();
+    }
     return sluice::bench::run(sluice::bench::parse(argc, argv));
 }

@@ -13,8 +13,9 @@ void run_decide(benchmark::State& state) {
     Limiter& limiter = limiter_of(state.range(0));
     bool passed = warm_up(limiter, order);
     Cursor cursor(order);
-    for (auto _ : state)
+    for (auto _ : state) {
         passed &= passes(limiter, request_for(cursor.next()));
+    }
     if (!passed) state.SkipWithError("a request did not pass");
 }
 
@@ -26,8 +27,9 @@ void run_batch(benchmark::State& state) {
     std::array<Request, kBatch> requests;
     requests.fill(request_for(order.front()));
     for (auto _ : state) {
-        for (Request& request : requests)
+        for (Request& request : requests) {
             request.identifier = cursor.next().identifier();
+        }
         const Result<BatchDecision> answer = limiter.limit_many(requests);
         passed &= answer && answer->passed;
     }

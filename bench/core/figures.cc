@@ -12,7 +12,8 @@ void Figures::ReportRuns(const std::vector<Run>& runs) {
             errors_.push_back(name + ": " + run.error_message);
             continue;
         }
-        repetitions_[name].push_back(run.GetAdjustedRealTime());
+        repetitions_[name + " real"].push_back(run.GetAdjustedRealTime());
+        repetitions_[name + " cpu"].push_back(run.GetAdjustedCPUTime());
         for (const auto& [counter, value] : run.counters) {
             repetitions_[name + " " + counter].push_back(value);
         }

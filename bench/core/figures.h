@@ -10,8 +10,9 @@
 
 namespace sluice::bench {
 
-// Figures is the reporter that Google Benchmark's runs are shown to. A figure is a benchmark's real
-// time in nanoseconds, under the benchmark's name, or one of its counters, under "name counter".
+// Figures is the reporter that Google Benchmark's runs are shown to. A figure is one of a
+// benchmark's counters, under "name counter", or its nanoseconds per iteration: "name real" and
+// "name cpu".
 //
 // Owned by the thread that runs the benchmarks.
 class Figures : public benchmark::BenchmarkReporter {

@@ -25,8 +25,9 @@ class Floor {
   public:
     explicit Floor(std::uint32_t count)
         : records_(count), slots_(std::bit_ceil(std::size_t{count} * 2)) {
-        for (std::uint32_t number = 0; number < count; ++number)
+        for (std::uint32_t number = 0; number < count; ++number) {
             insert(Key(number), records_[number]);
+        }
     }
 
     bool decide(std::string_view key, std::uint64_t limit) {
@@ -84,8 +85,9 @@ class Floor {
         std::memcpy(record.bytes, bytes.data(), bytes.size());
         const std::uint64_t hash = hash_of(bytes);
         std::size_t at = hash & (slots_.size() - 1);
-        while (slots_[at] != 0)
+        while (slots_[at] != 0) {
             at = (at + 1) & (slots_.size() - 1);
+        }
         slots_[at] = reinterpret_cast<Slot>(&record) | (hash >> kTagShift << kTagShift);
     }
 

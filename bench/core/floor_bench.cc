@@ -14,11 +14,13 @@ void run_floor(benchmark::State& state) {
     const std::vector<Key> order = begin_thread("floor", state);
     Floor& floor = floor_of(state.range(0));
     bool passed = true;
-    for (const Key& key : order)
+    for (const Key& key : order) {
         passed &= floor.decide(key.bytes(), kEndless);
+    }
     Cursor cursor(order);
-    for (auto _ : state)
+    for (auto _ : state) {
         passed &= floor.decide(cursor.next().bytes(), kEndless);
+    }
     if (!passed) state.SkipWithError("the floor lost a key");
 }
 

@@ -38,8 +38,9 @@ Limiter& limiter_of(std::int64_t keys);
 // Asks for each key once: a key that no benchmark touched for two durations would be a cold one.
 inline bool warm_up(Limiter& limiter, const std::vector<Key>& keys) {
     bool passed = true;
-    for (const Key& key : keys)
+    for (const Key& key : keys) {
         passed &= passes(limiter, request_for(key));
+    }
     return passed;
 }
 

@@ -12,8 +12,9 @@ constexpr std::uint32_t kKeys = 1'000'000;
 void run_memory(benchmark::State& state) {
     show_progress("memory");
     std::vector<double> bytes_per_key;
-    for (auto _ : state)
+    for (auto _ : state) {
         bytes_per_key = numbers_from_fresh_process({kMeasureMemory});
+    }
     if (bytes_per_key.size() != 1) return state.SkipWithError("the fresh process failed");
     state.counters["bytes_per_key"] = bytes_per_key.front();
 }

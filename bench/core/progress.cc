@@ -10,30 +10,29 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-const Clock::time_point kStart = Clock::now();
-const bool kOnTerminal = isatty(STDERR_FILENO) == 1;
+const Clock::time_point start = Clock::now();
+const bool on_terminal = isatty(STDERR_FILENO) == 1;
 
 }  // namespace
 
 void show_progress(const std::string& what) {
     constexpr std::chrono::seconds kBetweenLines{5};
-    static Clock::time_point next_line = kStart;
+    static Clock::time_point next_line = start;
     const Clock::time_point now = Clock::now();
-    if (!kOnTerminal && now < next_line) return;
+    if (!on_terminal && now < next_line) return;
     next_line = now + kBetweenLines;
-    const double seconds = std::chrono::duration<double>(now - kStart).count();
-
+    const double seconds = std::chrono::duration<double>(now - start).count();
     std::fprintf(stderr,
                  "%s%4.0f s  %s%s",
-                 kOnTerminal ? "\r\033[K" : "",
+                 on_terminal ? "\r\033[K" : "",
                  seconds,
                  what.c_str(),
-                 kOnTerminal ? "" : "\n");
+                 on_terminal ? "" : "\n");
     std::fflush(stderr);
 }
 
 void end_progress() {
-    if (kOnTerminal) std::fputs("\r\033[K", stderr);
+    if (on_terminal) std::fputs("\r\033[K", stderr);
 }
 
 }  // namespace sluice::bench

@@ -37,8 +37,9 @@ std::vector<Key> random_order(Share share) {
     order.reserve(size + kLeastEntries);
     do {
         const auto round = static_cast<std::ptrdiff_t>(order.size());
-        for (std::uint32_t i = 0; i < size; ++i)
+        for (std::uint32_t i = 0; i < size; ++i) {
             order.emplace_back(begin + i);
+        }
         std::shuffle(order.begin() + round, order.end(), random);
     } while (order.size() < kLeastEntries);
     return order;
@@ -47,8 +48,9 @@ std::vector<Key> random_order(Share share) {
 std::vector<Key> in_turn(std::uint32_t count) {
     std::vector<Key> keys;
     keys.reserve(count);
-    for (std::uint32_t number = 0; number < count; ++number)
+    for (std::uint32_t number = 0; number < count; ++number) {
         keys.emplace_back(number);
+    }
     return keys;
 }
 

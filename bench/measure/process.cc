@@ -23,13 +23,14 @@ std::vector<std::size_t> allowed_cores() {
 }
 
 // Read before main, while the main thread is not pinned yet.
-const std::vector<std::size_t> kCores = allowed_cores();
+const std::vector<std::size_t> all_cores = allowed_cores();
 
 void allow(const std::vector<std::size_t>& cores) {
     cpu_set_t set;
     CPU_ZERO(&set);
-    for (const std::size_t core : cores)
+    for (const std::size_t core : cores) {
         CPU_SET(core, &set);
+    }
     sched_setaffinity(0, sizeof set, &set);
 }
 
@@ -38,10 +39,11 @@ void allow(const std::vector<std::size_t>& cores) {
     std::string name = "/proc/self/exe";
     argv.push_back(name.data());
     std::vector<std::string> copies = arguments;
-    for (std::string& copy : copies)
+    for (std::string& copy : copies) {
         argv.push_back(copy.data());
+    }
     argv.push_back(nullptr);
-    allow(kCores);
+    allow(all_cores);
     dup2(output, STDOUT_FILENO);
     execv(name.c_str(), argv.data());
     _exit(127);
@@ -59,7 +61,7 @@ std::string read_all(int from) {
 }  // namespace
 
 void pin_to_core(std::size_t index) {
-    if (!kCores.empty()) allow({kCores[index % kCores.size()]});
+    if (!all_cores.empty()) allow({all_cores[index % all_cores.size()]});
 }
 
 std::size_t resident_bytes() {
@@ -80,8 +82,9 @@ std::vector<double> numbers_from_fresh_process(const std::vector<std::string>& a
     int status = 0;
     if (child < 0 || waitpid(child, &status, 0) != child || status != 0) return {};
     std::vector<double> numbers;
-    for (double number = 0; output >> number;)
+    for (double number = 0; output >> number;) {
         numbers.push_back(number);
+    }
     return numbers;
 }
 

@@ -26,8 +26,9 @@ Tail Durations::tail() {
 std::chrono::nanoseconds wait_for(std::chrono::nanoseconds pause) {
     const auto begin = std::chrono::steady_clock::now();
     std::chrono::nanoseconds waited = since(begin);
-    while (waited < pause)
+    while (waited < pause) {
         waited = since(begin);
+    }
     return waited;
 }
 

@@ -60,11 +60,13 @@ Stalls alternate_with_idle(std::size_t steps, Work work) {
     Durations worked(steps);
     Durations idled(steps);
     for (std::size_t done = 0; done + kSlice <= steps; done += kSlice) {
-        for (std::size_t i = done; i < done + kSlice; ++i)
+        for (std::size_t i = done; i < done + kSlice; ++i) {
             worked.add(work(i));
+        }
         const std::chrono::nanoseconds pause = worked.recent_median(kSlice);
-        for (std::size_t i = 0; i < kSlice; ++i)
+        for (std::size_t i = 0; i < kSlice; ++i) {
             idled.add(wait_for(pause));
+        }
     }
     return {worked.tail(), idled.tail()};
 }

@@ -19,11 +19,11 @@ std::vector<double> measure_counts(const Sizes& sizes) {
     Table few(2 * sizes.few);
     Table many(2 * sizes.many);
     return {
-        time_per_count(few, {.keys = sizes.few, .threads = 1, .counts_per_thread = kCheap}),
-        time_per_count(few, {.keys = sizes.few, .threads = 2, .counts_per_thread = kCheap}),
-        time_per_count(many, {.keys = sizes.many, .threads = 1, .counts_per_thread = kDear}),
-        time_per_count(many, {.keys = sizes.many, .threads = 2, .counts_per_thread = kDear}),
-        time_per_count(one, {.keys = 1, .threads = 2, .counts_per_thread = kCheap}),
+        time_counts(few, {.keys = sizes.few, .threads = 1, .counts_per_thread = kCheap}).cpu,
+        time_counts(few, {.keys = sizes.few, .threads = 2, .counts_per_thread = kCheap}).real,
+        time_counts(many, {.keys = sizes.many, .threads = 1, .counts_per_thread = kDear}).cpu,
+        time_counts(many, {.keys = sizes.many, .threads = 2, .counts_per_thread = kDear}).real,
+        time_counts(one, {.keys = 1, .threads = 2, .counts_per_thread = kCheap}).real,
     };
 }
 
@@ -37,8 +37,8 @@ std::vector<double> measure(Trial trial, const Sizes& sizes) {
         case Trial::kGrowth:
             break;
     }
-    const Stalls stalls = time_growth<Table>(sizes.growth);
-    return {stalls.work.slowest, stalls.idle.slowest, stalls.work.p9999, stalls.idle.p9999};
+    const Tail tail = time_growth<Table>(sizes.growth);
+    return {tail.slowest, tail.p9999};
 }
 
 }  // namespace
@@ -46,7 +46,7 @@ std::vector<double> measure(Trial trial, const Sizes& sizes) {
 const std::vector<Contestant>& contestants() {
     static const std::vector<Contestant> all{
         {"Sluice's own", "yes", measure<SluiceTable>},
-        {"liburcu cds_lfht, membarrier", "yes", measure<RcuTable>},
+        {"liburcu cds_lfht, membarrier, not growing", "yes", measure<RcuTable>},
         {"libcds SplitListMap, hazard pointers", "yes", measure<SplitListMap>},
         {"oneTBB concurrent_hash_map", "yes", measure<TbbHashMap>},
         {"oneTBB concurrent_unordered_map", "no", measure<TbbUnorderedMap>},

@@ -1,5 +1,7 @@
 #include "tables/rcu_table.h"
 
+#include <bit>
+
 #define URCU_INLINE_SMALL_FUNCTIONS
 #include <urcu/rculfhash.h>
 #include <urcu/urcu-memb.h>
@@ -39,19 +41,13 @@ RcuTable::Thread::~Thread() {
     urcu_memb_unregister_thread();
 }
 
-RcuTable::RcuTable(std::size_t /*max_keys*/) {
-    constexpr unsigned long kBuckets = 1'024;
-    table_ = _cds_lfht_new(kBuckets,
-                           kBuckets,
-                           0,
-                           CDS_LFHT_AUTO_RESIZE | CDS_LFHT_ACCOUNTING,
-                           nullptr,
-                           &urcu_memb_flavor,
-                           nullptr);
+// At its final size from the start. Growing by itself (CDS_LFHT_AUTO_RESIZE), version 0.13 loses
+// requests to grow: with CDS_LFHT_ACCOUNTING it stayed at 1,024 buckets with a million keys in
+// them, and without it grew to hundreds of bytes for each key.
+RcuTable::RcuTable(std::size_t max_keys) {
+    const unsigned long buckets = std::bit_ceil(max_keys);
+    table_ = _cds_lfht_new(buckets, 1, buckets, 0, nullptr, &urcu_memb_flavor, nullptr);
 }
-
-// The process ends with the measurement; the nodes are left to it.
-RcuTable::~RcuTable() = default;
 
 void RcuTable::count(const Key& key) {
     const std::uint64_t hash = hash_of(key.bytes());

@@ -8,8 +8,8 @@ struct cds_lfht;
 
 namespace sluice::bench {
 
-// Readers are protected by RCU of the membarrier flavour; a thread of the library's own resizes the
-// table in the background. Every thread must register before its first call.
+// Readers are protected by RCU of the membarrier flavour. Every thread must register before its
+// first call. The table has its final size from the start; see the source for why.
 class RcuTable {
   public:
     class Thread {
@@ -20,8 +20,8 @@ class RcuTable {
         Thread& operator=(const Thread&) = delete;
     };
 
+    // The table is never freed: the process ends with the measurement.
     explicit RcuTable(std::size_t max_keys);
-    ~RcuTable();
     RcuTable(const RcuTable&) = delete;
     RcuTable& operator=(const RcuTable&) = delete;
 

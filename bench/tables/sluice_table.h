@@ -22,13 +22,15 @@ class SluiceTable {
           now_(exact_wall_time()) {}
 
     void count(const Key& key) {
-        const LimitKey parts = table_->key({.workspace = kWorkspace,
-                                            .name_space = kNamespace,
-                                            .identifier = key.identifier(),
-                                            .duration = kDuration});
+        const Request request{.workspace = kWorkspace,
+                              .name_space = kNamespace,
+                              .identifier = key.identifier(),
+                              .duration = kDuration};
+        const LimitKey limit_key = table_->key(request);
         const EpochPin pin;
-        const auto [entry, at] = table_->locate(parts, now_);
-        entry.admitted(at.sequence).add(at.sequence, 1);
+        Entry& entry = table_->entry_for(limit_key, now_);
+        const Sequence sequence = entry.locate(now_).sequence;
+        entry.admitted(sequence).add(sequence, 1);
     }
 
   private:

@@ -65,7 +65,8 @@ class Loader {
         for (const auto& [name, value] : environment) {
             if (!name.starts_with(kPrefix) || is_service_link(name, value)) continue;
             if (std::find(known.begin(), known.end(), name) != known.end()) continue;
-            problems_.push_back(unknown_setting({"environment", name, shown(name, value)}, known));
+            problems_.push_back(
+                unknown_setting({"environment", name, shown(name, Text{value})}, known));
         }
         for (const Setting& setting : catalog()) {
             const auto given = environment.find(variable_of(setting.key));
@@ -118,9 +119,6 @@ class Loader {
   private:
     static std::string shown(std::string_view name, const Value& value) {
         return sounds_secret(name) ? std::string(kHidden) : as_written(value);
-    }
-    static std::string shown(std::string_view name, std::string_view value) {
-        return shown(name, Text{std::string(value)});
     }
     static std::vector<std::string> words_of(const std::string& text) {
         std::istringstream stream(text);

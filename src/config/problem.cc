@@ -54,9 +54,10 @@ std::string not_allowed(const Given& given, std::string_view allowed) {
 
 std::string unknown_setting(const Given& given, std::span<const std::string> known) {
     const std::string meant = nearest(given.setting, known);
+    const std::string hint = meant.empty() ? "" : "did you mean " + meant + "? ";
     return given.where + ": " + given.setting + " is " + given.value +
-           ", but there is no such setting; " +
-           (meant.empty() ? "" : "did you mean " + meant + "? ") + "Allowed are " + listed(known);
+           ", but there is no such setting; " + hint + (hint.empty() ? "allowed" : "Allowed") +
+           " are " + listed(known);
 }
 
 bool sounds_secret(std::string_view setting) {

@@ -196,6 +196,7 @@ Value value_of(const toml::node& node) {
     if (const auto text = node.value_exact<std::string>()) return *text;
     if (const auto integer = node.value_exact<std::int64_t>()) return *integer;
     if (const auto boolean = node.value_exact<bool>()) return *boolean;
+    if (node.is_table()) return Unfit{"a table"};
     std::ostringstream text;
     node.visit([&](const auto& value) { text << value; });
     return Unfit{text.str()};

@@ -12,8 +12,22 @@ std::uint64_t Bucket::word_for(const Entry& entry) {
     return tag_of(entry.hash()) | address;
 }
 
+Entry* Bucket::find_elsewhere(LimitKey key) const {
+    for (const auto& slot : slots_) {
+        const std::uint64_t word = slot.load(std::memory_order_seq_cst);
+        if (is_of(word, key.hash()) && address_in(word)->has_key(key)) return address_in(word);
+    }
+    Entry* entry = chain_.load(std::memory_order_seq_cst);
+    while (entry != nullptr && (entry->hash() != key.hash() || !entry->has_key(key))) {
+        entry = entry->next_in_bucket_.load(std::memory_order_seq_cst);
+    }
+    return entry;
+}
+
 bool Bucket::insert_in_slot(const Entry& entry) {
-    for (auto& slot : slots_) {
+    const std::size_t home = home_of(entry.hash());
+    for (std::size_t i = 0; i < kSlots; ++i) {
+        auto& slot = slots_[(home + i) % kSlots];
         if (slot.load(std::memory_order_relaxed) != 0) continue;
         slot.store(word_for(entry), std::memory_order_seq_cst);
         return true;
@@ -29,19 +43,18 @@ bool Bucket::has_in_slot(const Entry& entry) const {
 
 void Bucket::insert(Entry& entry) {
     if (insert_in_slot(entry)) return;
-    entry.next_in_bucket_.store(overflow_.load(std::memory_order_relaxed), std::memory_order_seq_cst);
-    overflow_.store(&entry, std::memory_order_seq_cst);
+    entry.next_in_bucket_.store(chain_.load(std::memory_order_relaxed), std::memory_order_seq_cst);
+    chain_.store(&entry, std::memory_order_seq_cst);
 }
 
 // A removed entry keeps its own link: a lookup that stands on it finds its way out.
 void Bucket::remove(Entry& entry) {
-    const std::uint64_t word = word_for(entry);
     for (auto& slot : slots_) {
-        if (slot.load(std::memory_order_relaxed) != word) continue;
+        if (slot.load(std::memory_order_relaxed) != word_for(entry)) continue;
         slot.store(0, std::memory_order_seq_cst);
         return;
     }
-    std::atomic<Entry*>* link = &overflow_;
+    std::atomic<Entry*>* link = &chain_;
     while (Entry* const linked = link->load(std::memory_order_relaxed)) {
         if (linked == &entry) {
             link->store(entry.next_in_bucket_.load(std::memory_order_relaxed),

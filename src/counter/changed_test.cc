@@ -21,9 +21,11 @@ constexpr Sequence kSequence = 10;
 
 class ChangedTest : public testing::Test {
   protected:
+    // Keys borrow their requests; one for each thread is enough, as no test uses two keys at a time.
     LimitKey key(std::string_view identifier) {
-        return table_->key(
-            {.workspace = "w", .name_space = "n", .identifier = identifier, .duration = kMinute});
+        static thread_local Request request;
+        request = {.workspace = "w", .name_space = "n", .identifier = identifier, .duration = kMinute};
+        return table_->key(request);
     }
     Entry& entry(std::string_view identifier) { return table_->entry_for(key(identifier), kNow); }
     void spend(std::string_view identifier, Count cost) {

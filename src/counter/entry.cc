@@ -7,16 +7,19 @@
 namespace sluice {
 
 Entry::Entry(const LimitKey& key, UnixTime now, UnixTime forgotten_until, Sharing sharing)
-    : change_state_(sharing == Sharing::kAlone ? ChangeState::kUntracked : ChangeState::kIdle),
-      shape_(key.shape()),
+    : shape_(key.shape()),
+      change_state_(sharing == Sharing::kAlone ? ChangeState::kUntracked : ChangeState::kIdle),
       high_(std::max(instant_at(now, duration()).sequence,
                      instant_at(forgotten_until, duration()).sequence)),
       fresh_until_ms_(sharing == Sharing::kAlone ? std::numeric_limits<std::int64_t>::max()
                                                  : std::numeric_limits<std::int64_t>::min()),
       hash_(key.hash()) {
-    char* texts = texts_.here;
-    if (!has_texts_here()) texts = texts_.elsewhere = new char[shape_.text_bytes()];
-    key.copy_texts(texts);
+    if (key.is_short()) {
+        texts_.short_here = key.short_texts();
+    } else {
+        if (!has_long_texts_here()) texts_.elsewhere = new char[shape_.text_bytes()];
+        key.copy_long_texts(has_long_texts_here() ? texts_.here : texts_.elsewhere);
+    }
     const Sequence high = high_.load(std::memory_order_relaxed);
     const bool past_forgotten = start_of(high, duration()) <= forgotten_until;
     past_forgotten_.store(past_forgotten, std::memory_order_relaxed);
@@ -28,15 +31,23 @@ Entry::Entry(const LimitKey& key, UnixTime now, UnixTime forgotten_until, Sharin
 }
 
 Entry::~Entry() {
-    if (!has_texts_here()) delete[] texts_.elsewhere;
+    if (!has_long_texts_here()) delete[] texts_.elsewhere;
 }
 
-KeyParts Entry::key() const {
-    const std::string_view all{texts(), shape_.text_bytes()};
-    const std::size_t identifier = std::size_t{shape_.workspace_bytes} + shape_.namespace_bytes;
-    return {.workspace = all.substr(0, shape_.workspace_bytes),
-            .name_space = all.substr(shape_.workspace_bytes, shape_.namespace_bytes),
-            .identifier = all.substr(identifier),
+Entry::Key Entry::key() const {
+    const std::size_t workspace = shape_.workspace_bytes();
+    const std::size_t name_space = shape_.namespace_bytes();
+    if (shape_.is_short()) {
+        const ShortTexts& texts = texts_.short_here;
+        return {.workspace = texts.workspace.restore(workspace),
+                .name_space = texts.name_space.restore(name_space),
+                .identifier = texts.identifier.restore(shape_.identifier_bytes()),
+                .duration = duration()};
+    }
+    const std::string_view all{long_texts(), shape_.text_bytes()};
+    return {.workspace = std::string(all.substr(0, workspace)),
+            .name_space = std::string(all.substr(workspace, name_space)),
+            .identifier = std::string(all.substr(workspace + name_space)),
             .duration = duration()};
 }
 

@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <string>
 #include <span>
 
 #include <sluice/time.h>
@@ -47,11 +48,19 @@ class alignas(64) Entry {
     Entry& operator=(const Entry&) = delete;
 
     bool has_key(const LimitKey& key) const {
-        return key.shape() == shape_ && key.has_texts(texts());
+        if (key.shape() != shape_) return false;
+        if (key.is_short()) [[likely]] return key.short_texts() == texts_.short_here;
+        return key.has_long_texts(long_texts());
     }
-    KeyParts key() const;
+    struct Key {
+        std::string workspace;
+        std::string name_space;
+        std::string identifier;
+        Duration duration;
+    };
+    Key key() const;
     std::uint64_t hash() const { return hash_; }
-    Duration duration() const { return Duration{shape_.duration_ms}; }
+    Duration duration() const { return shape_.duration(); }
 
     // The instant at which a request at `now` is decided. Moves the ring on where `now` is newer than all before.
     // Not for a `now` that has outgrown the entry.
@@ -97,10 +106,11 @@ class alignas(64) Entry {
     bool raise_others(Sequence sequence, Count to) { return raise(others_, sequence, to); }
     bool raise_global(Sequence sequence, Count to) { return raise(global_, sequence, to); }
 
+    // Whether others ever reported anything. Relaxed: a report that is not seen yet has not arrived yet.
+    bool has_foreign() const { return has_foreign_.load(std::memory_order_relaxed); }
+
     // others + global of a cell; 0 if it is not held.
     Count foreign(Sequence sequence) const {
-        // Relaxed: a raise that is not seen yet is a report that has not arrived yet.
-        if (!has_foreign_.load(std::memory_order_relaxed)) [[likely]] return 0;
         return others_[place_of(sequence)].of(sequence) + global_[place_of(sequence)].of(sequence);
     }
 
@@ -122,16 +132,15 @@ class alignas(64) Entry {
     // After a denial, until `until`, every pass needs a refresh. Never shortens a deadline.
     void make_strict(UnixTime until);
 
-    // What the last request asked for, and when: for publishing and for choosing what to evict.
+    // What the last request asked for, and when, to the second: for publishing and for choosing what to evict.
     void note_use(Count limit, UnixTime now) {
-        // Relaxed: hints. Written only on change, so that a hot key's line stays shared.
+        // Relaxed: hints. Written only on change, so that a hot key's line stays shared and a rare key's clean.
         if (last_limit_.load(std::memory_order_relaxed) != limit) {
             last_limit_.store(limit, std::memory_order_relaxed);
         }
         const std::int64_t now_ms = now.time_since_epoch().count();
-        if (last_used_ms_.load(std::memory_order_relaxed) != now_ms) {
-            last_used_ms_.store(now_ms, std::memory_order_relaxed);
-        }
+        const std::int64_t since = now_ms - last_used_ms_.load(std::memory_order_relaxed);
+        if (since >= 1'000 || since < 0) last_used_ms_.store(now_ms, std::memory_order_relaxed);
     }
     Count last_limit() const { return last_limit_.load(std::memory_order_relaxed); }
     UnixTime last_used() const {
@@ -145,25 +154,25 @@ class alignas(64) Entry {
     // How far the ring may move at once: LapCount tells older from newer within 4,096 sequences, and up to
     // kRingSize of these are taken by the cells themselves.
     static constexpr Sequence kMaxLeap = 4'000;
-    static constexpr std::size_t kTextsHere = 48;
+    static constexpr std::size_t kTextsHere = sizeof(ShortTexts);
     using Ring = CellCount[kRingSize];
 
     Instant locate_elsewhere(UnixTime now);
     void advance(Sequence to);
     bool open(Sequence sequence, Sequence high);
     bool raise(Ring& ring, Sequence sequence, Count to);
-    bool has_texts_here() const { return shape_.text_bytes() <= kTextsHere; }
-    const char* texts() const { return has_texts_here() ? texts_.here : texts_.elsewhere; }
+    // Texts that are not short lie here if they fit.
+    bool has_long_texts_here() const { return shape_.text_bytes() <= kTextsHere; }
+    const char* long_texts() const { return has_long_texts_here() ? texts_.here : texts_.elsewhere; }
 
-    // First line: what a decision reads, and rarely writes.
-    //
+    // First line: what a decision reads, and rarely writes. The states lie in the tail of the shape.
+    [[no_unique_address]] const KeyShape shape_;
     // Written by ChangedList and by the removal of the entry; see counter/changed.h for the orders.
     std::atomic<ChangeState> change_state_;
     std::atomic<bool> has_foreign_{false};  // set once, by the first raise; relaxed
     // Whether counts of the window before the newest may have been forgotten, so that it can't be current. Cleared once
     // (release, after `high` has moved on), read before `high` (acquire).
     std::atomic<bool> past_forgotten_;
-    const KeyShape shape_;
     // Written by the thread that moves the ring (release, after opening the cells); read by every decision
     // (acquire).
     std::atomic<Sequence> high_;
@@ -181,6 +190,7 @@ class alignas(64) Entry {
 
     // Fourth line: the identity.
     alignas(64) union {
+        ShortTexts short_here;
         char here[kTextsHere];
         char* elsewhere;  // owned
     } texts_;

@@ -1,5 +1,6 @@
 #include "counter/entry.h"
 
+#include <deque>
 #include <string>
 
 #include <gtest/gtest.h>
@@ -13,8 +14,13 @@ constexpr UnixTime at(std::int64_t ms) {
     return UnixTime{Duration{ms}};
 }
 
+// Keys borrow their requests, which therefore live as long as the tests.
+LimitKey key_of(const Request& request) {
+    static std::deque<Request> requests;
+    return {requests.emplace_back(request), KeyHash(1)};
+}
 LimitKey key_for(std::string_view identifier) {
-    return {{.workspace = "w", .name_space = "n", .identifier = identifier, .duration = kSecond}, 1};
+    return key_of({.workspace = "w", .name_space = "n", .identifier = identifier, .duration = kSecond});
 }
 
 class EntryTest : public testing::Test {
@@ -124,7 +130,7 @@ TEST_F(EntryTest, ComparesKeysWhole) {
 
 TEST(LimitKey, KeepsPartsApartWhereverTheSeparatorFalls) {
     const auto key = [](std::string_view workspace, std::string_view name_space, Duration duration) {
-        return LimitKey{{.workspace = workspace, .name_space = name_space, .identifier = "i", .duration = duration}, 7};
+        return key_of({.workspace = workspace, .name_space = name_space, .identifier = "i", .duration = duration});
     };
     const Entry entry{key("ab", "c", kSecond), at(0), at(0), Sharing::kAlone};
     EXPECT_TRUE(entry.has_key(key("ab", "c", kSecond)));

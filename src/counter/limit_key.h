@@ -1,4 +1,4 @@
-// A LimitKey: the four parts that name a limit, with their hash.
+// A LimitKey: the four parts of a request that name its limit, with their hash.
 #ifndef SLUICE_COUNTER_LIMIT_KEY_H_
 #define SLUICE_COUNTER_LIMIT_KEY_H_
 
@@ -7,88 +7,106 @@
 #include <cstring>
 #include <string_view>
 
-#define XXH_INLINE_ALL
-#include <xxhash.h>
+#include <sluice/limiter.h>
 
-#include "base/bytes.h"
+#include "counter/key_hash.h"
+#include "counter/short_text.h"
 #include "window/sliding.h"
 
 namespace sluice {
 
 inline constexpr std::size_t kMaxPartBytes = 2048;
 
-// The parts of a key, borrowed. Each text is at most kMaxPartBytes long.
-struct KeyParts {
-    std::string_view workspace;
-    std::string_view name_space;
-    std::string_view identifier;
-    Duration duration;
-
-    friend bool operator==(const KeyParts&, const KeyParts&) = default;
-};
-
 // What is left of a key when its texts are taken away: the duration, and where one text ends and the next begins.
 // With it, ("a-b", "c") and ("a", "b-c") are two keys although their texts, joined, are the same.
-struct KeyShape {
-    explicit KeyShape(const KeyParts& parts)
-        : duration_ms(static_cast<std::uint32_t>(parts.duration.count())),
-          workspace_bytes(static_cast<std::uint16_t>(parts.workspace.size())),
-          namespace_bytes(static_cast<std::uint16_t>(parts.name_space.size())),
-          identifier_bytes(static_cast<std::uint16_t>(parts.identifier.size())) {}
+class KeyShape {
+  public:
+    explicit KeyShape(const Request& request)
+        : word_(static_cast<std::uint64_t>(request.duration.count()) << 32U |
+                request.workspace.size() << 16U | request.name_space.size()),
+          identifier_bytes_(static_cast<std::uint16_t>(request.identifier.size())) {}
 
+    Duration duration() const { return Duration{word_ >> 32U}; }
+    std::size_t workspace_bytes() const { return word_ >> 16U & 0xFFFFU; }
+    std::size_t namespace_bytes() const { return word_ & 0xFFFFU; }
+    std::size_t identifier_bytes() const { return identifier_bytes_; }
     std::size_t text_bytes() const {
-        return std::size_t{workspace_bytes} + namespace_bytes + identifier_bytes;
+        return workspace_bytes() + namespace_bytes() + identifier_bytes();
     }
-    friend bool operator==(const KeyShape&, const KeyShape&) = default;
 
-    std::uint32_t duration_ms;
-    std::uint16_t workspace_bytes;
-    std::uint16_t namespace_bytes;
-    std::uint16_t identifier_bytes;
+    // Whether all texts have 1 to 16 bytes.
+    bool is_short() const {
+        // The largest number below a power of two is found by joining the bits.
+        const std::size_t largest =
+            (workspace_bytes() - 1) | (namespace_bytes() - 1) | (identifier_bytes() - 1);
+        return largest < kShortBytes;
+    }
+
+    // A number that differs wherever the shapes do.
+    std::uint64_t salt() const { return word_ ^ std::uint64_t{identifier_bytes_} << 48U; }
+
+    friend bool operator==(const KeyShape& a, const KeyShape& b) {
+        const std::uint64_t sizes = a.identifier_bytes_ ^ b.identifier_bytes_;
+        return ((a.word_ ^ b.word_) | sizes) == 0;
+    }
+
+  private:
+    // Duration in ms, bytes of the workspace, bytes of the namespace: one word, so that comparing is one step.
+    std::uint64_t word_;
+    std::uint16_t identifier_bytes_;
 };
 
-// LimitKey borrows its parts, and hashes each where it lies: copying them together first would make the hash wait for
-// the copy.
+// The texts of a key whose texts are all short.
+struct ShortTexts {
+    ShortText workspace;
+    ShortText name_space;
+    ShortText identifier;
+
+    friend bool operator==(const ShortTexts& a, const ShortTexts& b) {
+        return (a.workspace.differing(b.workspace) | a.name_space.differing(b.name_space) |
+                a.identifier.differing(b.identifier)) == 0;
+    }
+};
+
+// LimitKey borrows a request whose parts are valid. It is small, and passed by value where it leaves the hot path, so
+// that it can live in registers on it.
 //
 // Thread-compatible.
 class LimitKey {
   public:
-    LimitKey(const KeyParts& parts, std::uint64_t seed) : parts_(parts), shape_(parts) {
-        // A seed for each part, so that equal texts in two places don't cancel out; the duration changes them all.
-        seed ^= static_cast<std::uint64_t>(parts.duration.count()) * 0x9E37'79B9'7F4A'7C15U;
-        hash_ = hash_of(parts.workspace, seed) ^ hash_of(parts.name_space, seed + 1) ^
-                hash_of(parts.identifier, seed + 2);
-    }
-
-    const KeyParts& parts() const { return parts_; }
-    const KeyShape& shape() const { return shape_; }
-    std::uint64_t hash() const { return hash_; }
-
-    // Whether `texts` holds the texts of this key, one after the other. It must have the same shape.
-    bool has_texts(const char* texts) const {
-        const char* const name_space = texts + shape_.workspace_bytes;
-        const char* const identifier = name_space + shape_.namespace_bytes;
-        return equal(parts_.identifier, identifier) && equal(parts_.name_space, name_space) &&
-               equal(parts_.workspace, texts);
-    }
-
-    void copy_texts(char* to) const {
-        for (const std::string_view part : {parts_.workspace, parts_.name_space, parts_.identifier}) {
-            std::memcpy(to, part.data(), part.size());
-            to += part.size();
+    LimitKey(const Request& request, const KeyHash& hash) : request_(&request), shape_(request) {
+        const std::uint64_t salt = shape_.salt();
+        is_short_ = shape_.is_short();
+        if (is_short_) [[likely]] {
+            short_ = {ShortText::of(request.workspace),
+                      ShortText::of(request.name_space),
+                      ShortText::of(request.identifier)};
+            hash_ = hash(0, short_.workspace, salt) ^ hash(1, short_.name_space, salt) ^
+                    hash(2, short_.identifier, salt);
+        } else {
+            hash_ = hash_of_long_texts(request, salt, hash);
         }
     }
 
-  private:
-    static std::uint64_t hash_of(std::string_view part, std::uint64_t seed) {
-        return XXH3_64bits_withSeed(part.data(), part.size(), seed);
-    }
-    static bool equal(std::string_view part, const char* bytes) {
-        return equal_bytes(part.data(), bytes, part.size());
-    }
+    Duration duration() const { return shape_.duration(); }
+    const KeyShape& shape() const { return shape_; }
+    std::uint64_t hash() const { return hash_; }
 
-    KeyParts parts_;
+    // The texts are in one of two forms; which one, the shape tells.
+    bool is_short() const { return is_short_; }
+    const ShortTexts& short_texts() const { return short_; }
+    bool has_long_texts(const char* texts) const { return are_long_texts(*request_, texts); }
+    void copy_long_texts(char* to) const;
+
+  private:
+    // Kept out of line: inlined, they would take registers from the short keys.
+    static std::uint64_t hash_of_long_texts(const Request& request, std::uint64_t salt, const KeyHash& hash);
+    static bool are_long_texts(const Request& request, const char* texts);
+
+    const Request* request_;
     KeyShape shape_;
+    bool is_short_;
+    ShortTexts short_;  // if is_short_
     std::uint64_t hash_;
 };
 

@@ -74,7 +74,7 @@ Entry& Shard::find_or_make(const LimitKey& key, UnixTime now, Sharing sharing, N
     }
     Entry& entry = pool_.make(key, now, tally_->forgotten_until(), sharing);
     make_room(now, needed);
-    bucket_of(key.hash(), bucket_count_.load(std::memory_order_relaxed)).insert(entry);
+    bucket_of(key.hash()).insert(entry);
     ++size_;
     Tally::add(tally_->created);
     split();
@@ -96,8 +96,8 @@ void Shard::make_room(UnixTime now, Needed needed) {
     }
 }
 
-// Looks at one bucket. Each insertion does, so a table in use is gone through about four times while it is filled
-// once.
+// Looks at one bucket. Each insertion does, so a table in use is gone through about three times while it is
+// filled once.
 void Shard::sweep(UnixTime now) {
     next_bucket().for_each([&](Entry& entry) {
         mutex_.assert_held();
@@ -136,7 +136,7 @@ bool Shard::drop(Entry& entry, UnixTime now) {
 }
 
 void Shard::unlink(Entry& entry) {
-    bucket_of(entry.hash(), bucket_count_.load(std::memory_order_relaxed)).remove(entry);
+    bucket_of(entry.hash()).remove(entry);
     --size_;
     tally_->drop_key();
 }
@@ -154,12 +154,12 @@ void Shard::split() {
     if (size_ <= count * kAverage || count == max_buckets_) return;
     Bucket& from = buckets_[count - std::bit_floor(count)];
     Bucket& to = buckets_[count];
-    const auto moves = [&](const Entry& entry) {
-        return &bucket_of(entry.hash(), count + 1) == &to;
-    };
+    const std::uint64_t mask = std::bit_ceil(count + 1) - 1;
+    const auto moves = [=](const Entry& entry) { return (entry.hash() & mask) == count; };
     from.for_each([&](Entry& entry) {
         if (moves(entry)) to.insert_in_slot(entry);
     });
+    bucket_mask_.store(mask, std::memory_order_seq_cst);
     bucket_count_.store(count + 1, std::memory_order_seq_cst);
     from.for_each([&](Entry& entry) {
         if (!moves(entry)) return;

@@ -32,8 +32,7 @@ class alignas(64) Shard {
     ~Shard();
 
     [[gnu::always_inline]] Entry* find(const LimitKey& key) const {
-        // Pairs with the store in split(): the buckets of that count are filled.
-        return bucket_of(key.hash(), bucket_count_.load(std::memory_order_seq_cst)).find(key);
+        return bucket_of(key.hash()).find(key);
     }
 
     // The entry for `key`, made if there is none. An entry that `now` has outgrown is replaced. The entries in `needed`
@@ -43,13 +42,16 @@ class alignas(64) Shard {
     // Disposes of an entry that the changed list returned as retired.
     void dispose(Entry& entry);
 
-    static constexpr std::size_t kAverage = 4;
+    static constexpr std::size_t kAverage = 3;
 
   private:
-    Bucket& bucket_of(std::uint64_t hash, std::size_t count) const {
-        const std::uint64_t mask = std::bit_ceil(count) - 1;
+    // Pairs with the stores in split(): the buckets of a count that is seen are filled. A lookup that sees the count of
+    // one split and the mask of another goes to a bucket that exists, and at the worst misses.
+    [[gnu::always_inline]] Bucket& bucket_of(std::uint64_t hash) const {
+        const std::uint64_t mask = bucket_mask_.load(std::memory_order_seq_cst);
         const std::uint64_t index = hash & mask;
-        return buckets_[index < count ? index : index & (mask >> 1)];
+        const bool exists = index < bucket_count_.load(std::memory_order_seq_cst);
+        return buckets_[index & (mask >> (exists ? 0U : 1U))];
     }
 
     void make_room(UnixTime now, Needed needed) SLUICE_REQUIRES(mutex_);
@@ -64,8 +66,9 @@ class alignas(64) Shard {
     Bucket* buckets_ = nullptr;
     std::size_t max_buckets_ = 0;
     Tally* tally_ = nullptr;
-    // Grows only; written under the lock, read by lookups.
+    // Grow only; written under the lock, read by lookups. The mask is bit_ceil(count) - 1.
     std::atomic<std::size_t> bucket_count_{0};
+    std::atomic<std::uint64_t> bucket_mask_{0};
 
     alignas(64) Mutex mutex_;
     std::size_t size_ SLUICE_GUARDED_BY(mutex_) = 0;

@@ -44,7 +44,7 @@ Result<std::unique_ptr<Table>> Table::create(const Config& config) {
 }
 
 Table::Table(const Config& config, std::unique_ptr<Reservation> buckets)
-    : seed_(config.seed),
+    : hash_(config.seed),
       shard_mask_(shards_for(config.max_keys) - 1),
       sharing_(config.sharing),
       tally_(config.max_keys),
@@ -58,13 +58,13 @@ Table::~Table() {
     for (Entry* entry : changed_.take().retired) dispose(*entry);
 }
 
-Entry& Table::make(const LimitKey& key, UnixTime now, Needed needed) {
+Entry& Table::make(LimitKey key, UnixTime now, Needed needed) {
     return shard_of(key).find_or_make(key, now, sharing_, needed);
 }
 
-void Table::settle_in_successor(const LimitKey& key, Sequence sequence, Count cost) {
+void Table::settle_in_successor(LimitKey key, Sequence sequence, Count cost) {
     for (;;) {  // ends: each repetition follows another removal of the same key
-        const UnixTime then = start_of(sequence, key.parts().duration);
+        const UnixTime then = start_of(sequence, key.duration());
         Entry& entry = make(key, then, {});
         if (!entry.admitted(sequence).add(sequence, cost)) return;  // dead in the successor, too
         if (!changed_.mark(entry)) continue;

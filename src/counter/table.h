@@ -35,7 +35,8 @@ class Table {
     Table(const Table&) = delete;
     Table& operator=(const Table&) = delete;
 
-    LimitKey key(const KeyParts& parts) const { return {parts, seed_}; }
+    // Borrows `request`.
+    LimitKey key(const Request& request) const { return {request, hash_}; }
 
     // The entry for `key`, made if need be, in which a request at `now` can be located. The entries in `needed` make
     // room for it last of all.
@@ -49,9 +50,10 @@ class Table {
     Entry* find(const LimitKey& key) { return shard_of(key).find(key); }
 
     // Announces and settles `cost`, which was admitted in `entry`. If the table removed the entry meanwhile, the cost
-    // is entered in its successor, for which the key is needed once more.
+    // is entered in its successor, for which the key is needed once more. Alone, there is nobody to settle for.
     template <class MakeKey>
     void settle(Entry& entry, Sequence sequence, Count cost, MakeKey make_key) {
+        if (sharing_ == Sharing::kAlone) return;
         if (entry.needs_mark() && !changed_.mark(entry)) [[unlikely]] {
             return settle_in_successor(make_key(), sequence, cost);
         }
@@ -71,8 +73,8 @@ class Table {
 
     Table(const Config& config, std::unique_ptr<Reservation> buckets);
 
-    Entry& make(const LimitKey& key, UnixTime now, Needed needed);
-    void settle_in_successor(const LimitKey& key, Sequence sequence, Count cost);
+    Entry& make(LimitKey key, UnixTime now, Needed needed);
+    void settle_in_successor(LimitKey key, Sequence sequence, Count cost);
 
     Shard& shard_at(std::uint64_t hash) { return shards_[(hash >> kShardShift) & shard_mask_]; }
     Shard& shard_of(const LimitKey& key) { return shard_at(key.hash()); }
@@ -87,7 +89,7 @@ class Table {
     }
     static std::size_t buckets_per_shard(std::size_t max_keys);
 
-    const std::uint64_t seed_;
+    const KeyHash hash_;
     const std::size_t shard_mask_;
     const Sharing sharing_;
     Tally tally_;

@@ -19,9 +19,11 @@ class TableTest : public testing::Test {
     void open(std::size_t max_keys, Sharing sharing = Sharing::kAlone) {
         table_ = *Table::create({.max_keys = max_keys, .sharing = sharing, .seed = 42});
     }
+    // Keys borrow their requests; one for each thread is enough, as no test uses two keys at a time.
     LimitKey key(std::string_view identifier) {
-        return table_->key(
-            {.workspace = "w", .name_space = "n", .identifier = identifier, .duration = kSecond});
+        static thread_local Request request;
+        request = {.workspace = "w", .name_space = "n", .identifier = identifier, .duration = kSecond};
+        return table_->key(request);
     }
     Entry& use(std::string_view identifier, Count spend, Count limit, UnixTime now = kNow) {
         Entry& entry = table_->entry_for(key(identifier), now);

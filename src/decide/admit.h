@@ -64,8 +64,8 @@ struct Attempt {
             return {outcome, {sequence, elapsed}, remaining, retries};
         };
         CellCount& current_cell = entry.admitted(sequence);
-        const Count foreign_current = entry.foreign(sequence);
-        const Count foreign_previous = entry.foreign(sequence - 1);
+        Spent spent{.current = 0, .previous = 0};
+        if (entry.has_foreign()) spent = {entry.foreign(sequence), entry.foreign(sequence - 1)};
         const LapCount current = current_cell.load();
         const LapCount previous = entry.admitted(sequence - 1).load();
         if (!current.belongs_to(sequence) || !previous.belongs_to(sequence - 1)) [[unlikely]] {
@@ -74,8 +74,8 @@ struct Attempt {
             elapsed = moved.elapsed;
             continue;
         }
-        const Spent spent{.current = current.count() + foreign_current,
-                          .previous = previous.count() + foreign_previous};
+        spent.current += current.count();
+        spent.previous += previous.count();
         const Verdict verdict = weigh(spent, elapsed, entry.duration(), ask);
         if (!verdict.passed) return result(Outcome::kDenied, 0);
         if (may_be_stale && entry.needs_refresh(attempt.now)) return result(Outcome::kNeedsRefresh, 0);

@@ -4,6 +4,7 @@
 #include <array>
 #include <compare>
 #include <cstdint>
+#include <tuple>
 
 #include "base/check.h"
 #include "counter/epoch.h"
@@ -31,6 +32,11 @@ struct Turn {
 
     friend auto operator<=>(const Turn&, const Turn&) = default;
 };
+
+bool have_same_key(const Request& a, const Request& b) {
+    return std::tie(a.workspace, a.name_space, a.identifier, a.duration) ==
+           std::tie(b.workspace, b.name_space, b.identifier, b.duration);
+}
 
 // How one request of the batch fared, as the caller sees it.
 Decision decision_for(const Request& request, const Instant& at, const Verdict& verdict) {
@@ -75,7 +81,7 @@ Batch::Batch(Table& table, std::span<const Request> requests, UnixTime now, Fres
     SLUICE_CHECK(requests.size() <= kMaxBatch);
     for (std::size_t i = 0; i < requests.size(); ++i) {
         const Request& request = requests[i];
-        const LimitKey key = table.key(key_parts(request));
+        const LimitKey key = table.key(request);
         const Ask ask = ask_of(request);
         Entry& entry = table.entry_for(key, now, {entries_.data(), i});
         entry.note_use(ask.limit, now);
@@ -96,7 +102,7 @@ void Batch::join_duplicates() {
         const std::size_t before = order_[i - 1].index;
         const std::size_t index = order_[i].index;
         if (order_[i].hash != order_[i - 1].hash) continue;
-        if (key_parts(requests_[index]) != key_parts(requests_[before])) continue;
+        if (!have_same_key(requests_[index], requests_[before])) continue;
         entries_[index] = entries_[before];
         items_[index].ahead = items_[before].ahead + items_[before].ask().cost;
     }
@@ -125,7 +131,7 @@ BatchDecision Batch::settle_all() {
         const Admission& admission = items_[i].admission;
         if (const Count cost = items_[i].ask().cost; cost != 0) {
             table_.settle(*entries_[i], admission.at.sequence, cost, [&] {
-                return table_.key(key_parts(request));
+                return table_.key(request);
             });
         }
         decision.decisions.push_back(decision_for(

@@ -26,7 +26,7 @@ class RefreshTest : public testing::Test {
     }
     Entry& entry(std::string_view identifier) {
         const EpochPin pin;
-        return table_->entry_for(table_->key(key_parts(request(identifier, 0, 1))), kNow);
+        return table_->entry_for(table_->key(request(identifier, 0, 1)), kNow);
     }
 
     std::unique_ptr<Table> table_ =

@@ -10,13 +10,6 @@
 
 namespace sluice {
 
-// The parts of `request` that make its key, and those that make its question.
-inline KeyParts key_parts(const Request& request) {
-    return {.workspace = request.workspace,
-            .name_space = request.name_space,
-            .identifier = request.identifier,
-            .duration = request.duration};
-}
 inline Ask ask_of(const Request& request) {
     return {.cost = static_cast<Count>(request.cost), .limit = static_cast<Count>(request.limit)};
 }
@@ -37,8 +30,9 @@ inline void note_retries(Table& table, const Admission& admission) {
                       UnixTime now,
                       Freshness freshness,
                       Decision& decision) {
-    const LimitKey key = table.key(key_parts(request));
+    const LimitKey key = table.key(request);
     const Ask ask = ask_of(request);
+    decision.limit = request.limit;
     const EpochPin pin;
     Entry& entry = table.entry_for(key, now);
     entry.note_use(ask.limit, now);
@@ -46,7 +40,6 @@ inline void note_retries(Table& table, const Admission& admission) {
         admit(entry, {.at = entry.locate(now), .now = now, .ask = ask, .freshness = freshness});
     note_retries(table, admission);
     decision.passed = admission.outcome == Outcome::kPassed;
-    decision.limit = request.limit;
     decision.remaining = static_cast<std::int64_t>(admission.remaining);
     decision.reset_at = start_of(admission.at.sequence + 1, request.duration);
     decision.retry_at.reset();

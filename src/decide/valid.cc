@@ -46,7 +46,7 @@ Field wrong_field(const Request& request) {
 
 }  // namespace
 
-bool is_valid_long_part(std::string_view part) {
+bool is_valid_part(std::string_view part) {
     if (part.empty() || part.size() > kMaxPartBytes) return false;
     const auto begins_character = [](char c) { return (static_cast<unsigned char>(c) & 0xC0U) != 0x80U; };
     return std::ranges::count_if(part, begins_character) <=

@@ -3,6 +3,7 @@
 #define SLUICE_DECIDE_VALID_H_
 
 #include <algorithm>
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -18,14 +19,11 @@
 namespace sluice {
 
 inline constexpr std::size_t kMaxPartCharacters = 512;
+static_assert(std::has_single_bit(kMaxPartCharacters));
 inline constexpr std::size_t kMaxBatch = 100;
 
 // 1 to 512 characters. Text is UTF-8 where it means to be: each byte that doesn't continue a character begins one.
-bool is_valid_long_part(std::string_view part);
-inline bool is_valid_part(std::string_view part) {
-    if (part.size() - 1 < kMaxPartCharacters) [[likely]] return true;
-    return is_valid_long_part(part);
-}
+bool is_valid_part(std::string_view part);
 inline bool is_valid_count(std::int64_t count) {
     return static_cast<std::uint64_t>(count) <= kMaxCount;
 }
@@ -36,9 +34,17 @@ inline bool is_valid_time(UnixTime now) {
     return is_valid_count(now.time_since_epoch().count());
 }
 
-inline bool is_valid(const Request& request) {
+inline bool has_valid_parts(const Request& request) {
+    // Parts that are not long are checked together: joining the bits finds the largest number below a power of two.
+    const std::size_t largest = (request.workspace.size() - 1) | (request.name_space.size() - 1) |
+                                (request.identifier.size() - 1);
+    if (largest < kMaxPartCharacters) [[likely]] return true;
     return is_valid_part(request.workspace) && is_valid_part(request.name_space) &&
-           is_valid_part(request.identifier) && is_valid_count(request.limit) &&
+           is_valid_part(request.identifier);
+}
+
+inline bool is_valid(const Request& request) {
+    return has_valid_parts(request) && is_valid_count(request.limit) &&
            is_valid_count(request.cost) && is_valid_duration(request.duration);
 }
 

@@ -2,6 +2,7 @@
 #ifndef SLUICE_METRICS_METRICS_H_
 #define SLUICE_METRICS_METRICS_H_
 
+#include <array>
 #include <atomic>
 #include <chrono>
 #include <cstddef>
@@ -17,6 +18,18 @@
 
 namespace sluice::metrics {
 
+class Text;
+
+// What the listeners of all threads have seen.
+struct ConnectionReadings {
+    std::uint64_t open = 0;
+    std::uint64_t accepted = 0;
+    std::uint64_t refused = 0;
+    std::uint64_t accept_failures = 0;
+    std::uint64_t timeouts = 0;
+    std::uint64_t handshake_failures = 0;
+};
+
 // What others hold and count, asked for at each scrape.
 struct Readings {
     std::uint64_t keys_held = 0;
@@ -26,6 +39,7 @@ struct Readings {
     std::uint64_t cas_retries = 0;
     std::uint64_t strict_activations = 0;
     std::uint64_t overrides_held = 0;
+    ConnectionReadings connections;
     bool ready = false;
 };
 
@@ -60,15 +74,25 @@ class Metrics {
     void write(std::string& out) const;
 
   private:
-    void write_decisions(std::string& out) const;
-    void write_keys(const Readings& readings, std::string& out) const;
-    void write_overrides(const Readings& readings, std::string& out) const;
-    void write_requests(std::string& out) const;
-    void write_connections(std::string& out) const;
-    void write_process(const Readings& readings, std::string& out) const;
+    // A label's name with its values.
+    template <class By>
+    struct LabelTexts {
+        std::string_view name;
+        const Texts<By>& texts;
+    };
+
+    void write_decisions(Text& text) const;
+    static void write_keys(const Readings& readings, Text& text);
+    void write_overrides(const Readings& readings, Text& text) const;
+    void write_requests(Text& text) const;
+    void write_histogram(std::size_t route, Text& text) const;
+    static void write_connections(const ConnectionReadings& readings, Text& text);
+    void write_process(const Readings& readings, Text& text) const;
 
     template <class Read>
     std::uint64_t sum(Read read) const;
+    template <class By, class Pick>
+    void write_by(Text& text, const LabelTexts<By>& labels, Pick pick) const;
 
     const MetricsOptions options_;
     const std::chrono::steady_clock::time_point started_;

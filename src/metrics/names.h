@@ -43,7 +43,7 @@ inline constexpr Name kOverrideWrites{"sluice_override_writes_total", Type::kCou
     "Calls that set or deleted an override, by whether the store took them."};
 
 inline constexpr Name kRequestDuration{"sluice_http_request_duration_seconds", Type::kHistogram,
-    "Time from a request's last byte to its complete answer, by route."};
+    "Time it took to make an answer once the request had been read, by route."};
 inline constexpr Name kErrors{"sluice_http_errors_total", Type::kCounter,
     "Requests answered with an error, by its kind. A denial is none."};
 inline constexpr Name kConnectionsOpen{"sluice_http_connections_open", Type::kGauge,
@@ -51,19 +51,17 @@ inline constexpr Name kConnectionsOpen{"sluice_http_connections_open", Type::kGa
 inline constexpr Name kConnectionsAccepted{"sluice_http_connections_accepted_total", Type::kCounter,
     "Connections accepted."};
 inline constexpr Name kConnectionsRefused{"sluice_http_connections_refused_total", Type::kCounter,
-    "Connections closed at once because as many as allowed were open."};
-inline constexpr Name kConnectionTimeouts{"sluice_http_timeouts_total", Type::kCounter,
-    "Connections closed because the client was too slow, by what it was too slow at."};
+    "Connections turned away because as many as allowed were open."};
+inline constexpr Name kAcceptFailures{"sluice_http_accept_failures_total", Type::kCounter,
+    "Connections that the system had no descriptor or memory for."};
+inline constexpr Name kTimeouts{"sluice_http_timeouts_total", Type::kCounter,
+    "Connections closed because the client was too slow to send a request or to take its answer."};
 inline constexpr Name kHandshakeFailures{"sluice_http_tls_handshake_failures_total", Type::kCounter,
     "TLS connections that ended before the handshake did."};
-inline constexpr Name kReceivedBytes{"sluice_http_received_bytes_total", Type::kCounter,
-    "Bytes read from clients, without TLS."};
-inline constexpr Name kSentBytes{"sluice_http_sent_bytes_total", Type::kCounter,
-    "Bytes written to clients, without TLS."};
 
 inline constexpr Name kReloads{"sluice_reloads_total", Type::kCounter,
     "Reloads of the configuration, by whether the new one was taken."};
-inline constexpr Name kReady{"sluice_ready", Type::kGauge,
+inline constexpr Name kNodeReady{"sluice_ready", Type::kGauge,
     "1 while the node takes requests, 0 while it starts or drains."};
 inline constexpr Name kThreads{"sluice_threads", Type::kGauge,
     "Threads that serve requests."};
@@ -89,12 +87,11 @@ inline constexpr std::array kAllNames = {
     kConnectionsOpen,
     kConnectionsAccepted,
     kConnectionsRefused,
-    kConnectionTimeouts,
+    kAcceptFailures,
+    kTimeouts,
     kHandshakeFailures,
-    kReceivedBytes,
-    kSentBytes,
     kReloads,
-    kReady,
+    kNodeReady,
     kThreads,
     kUptime,
     kBuildInfo,
@@ -134,7 +131,6 @@ enum class ErrorKind {
     kOther,
     kCount
 };
-enum class Phase { kHandshake, kHeader, kBody, kIdle, kWrite, kCount };
 enum class Success { kOk, kFailed, kCount };
 
 template <class Label>
@@ -169,7 +165,6 @@ inline constexpr Texts<ErrorKind> kErrorTexts = {"invalid_request",
                                                  "unavailable",
                                                  "http_version",
                                                  "other"};
-inline constexpr Texts<Phase> kPhaseTexts = {"handshake", "header", "body", "idle", "write"};
 inline constexpr Texts<Success> kSuccessTexts = {"ok", "failed"};
 
 // The kind of an error that is known by its HTTP status alone.

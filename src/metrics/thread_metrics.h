@@ -59,8 +59,9 @@ class Histogram {
 
     void observe(std::chrono::nanoseconds took) {
         std::size_t bucket = 0;
-        while (bucket < kBounds.size() && took > kBounds[bucket])
+        while (bucket < kBounds.size() && took > kBounds[bucket]) {
             ++bucket;
+        }
         counts_[bucket].add();
         sum_ns_.add(took.count() > 0 ? static_cast<std::uint64_t>(took.count()) : 0);
     }
@@ -89,16 +90,6 @@ struct alignas(64) ThreadMetrics {
     Counter overridden;
     CounterBy<Success> override_writes;
     CounterBy<ErrorKind> errors;
-
-    // Connections that are open are those accepted and not yet closed. A refused one is in neither
-    // number.
-    Counter connections_accepted;
-    Counter connections_closed;
-    Counter connections_refused;
-    CounterBy<Phase> timeouts;
-    Counter handshake_failures;
-    Counter received_bytes;
-    Counter sent_bytes;
 };
 
 }  // namespace sluice::metrics

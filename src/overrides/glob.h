@@ -10,8 +10,9 @@
 
 namespace sluice::overrides {
 
-// Glob is prepared once from its pattern and then matches without going back in the text: the time is linear in the
-// text, whatever the pattern. Every byte but `*` stands for itself, newlines and zeros too; `*` also stands for nothing.
+// Glob is prepared once from its pattern and then matches without going back in the text: the time
+// is linear in the text, whatever the pattern. Every byte but `*` stands for itself, newlines and
+// zeros too; `*` also stands for nothing.
 //
 // Immutable, hence thread-safe.
 class Glob {
@@ -35,10 +36,11 @@ class Glob {
     std::string_view suffix() const { return suffix_; }
 
   private:
-    // A literal between two `*`, with the failure function of Knuth, Morris and Pratt: fallback[i] is the length of the
-    // longest proper prefix of the first i + 1 bytes that is their suffix, too.
+    // A literal between two `*`, with the failure function of Knuth, Morris and Pratt: fallback[i]
+    // is the length of the longest proper prefix of the first i + 1 bytes that is their suffix,
+    // too.
     struct Needle {
-        explicit Needle(std::string_view literal);
+        explicit Needle(std::string_view needle);
         // What of `text` follows the first occurrence; npos if there is none.
         std::size_t end_in(std::string_view text) const;
 

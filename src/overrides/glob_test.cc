@@ -96,10 +96,13 @@ TEST(Glob, AgreesWithANaiveMatcherOnRandomPatterns) {
     EXPECT_GT(matched, 10'000) << "the patterns are too seldom right to tell anything";
 }
 
-// Backtracking would not end within a lifetime here. The bound is loose, since the machine may be busy.
+// Backtracking would not end within a lifetime here. The bound is loose, since the machine may be
+// busy.
 TEST(Glob, TakesLinearTimeForHostilePatterns) {
     std::string many = "*";
-    for (int i = 0; i < 500; ++i) many += "a*";
+    for (int i = 0; i < 500; ++i) {
+        many += "a*";
+    }
     many += "b*";
     const std::string almost = "*" + std::string(1'000, 'a') + "b*";
     const std::string text(2'000, 'a');

@@ -52,7 +52,9 @@ std::string new_id() {
     std::string id = "rlor_";
     for (int half = 0; half < 2; ++half) {
         std::uint64_t bits = system_random();
-        for (int i = 0; i < 12; ++i, bits >>= 5U) id += kLetters[bits % kLetters.size()];
+        for (int i = 0; i < 12; ++i, bits >>= 5U) {
+            id += kLetters[bits % kLetters.size()];
+        }
     }
     return id;
 }
@@ -185,7 +187,9 @@ Result<Page> OverrideSet::list(const NamespaceKey& key, const PageRequest& reque
     const auto rest = rules->after(*order);
     const auto shown = rest.first(std::min(rest.size(), request.limit));
     Page page;
-    for (const RulePointer& rule : shown) page.overrides.push_back(rule->entry);
+    for (const RulePointer& rule : shown) {
+        page.overrides.push_back(rule->entry);
+    }
     if (shown.size() < rest.size() && !shown.empty()) {
         page.cursor = to_cursor(shown.back()->entry.order);
     }
@@ -205,10 +209,13 @@ void OverrideSet::publish(std::shared_ptr<const Snapshot> next) {
     version_.store(version_.load(std::memory_order_relaxed) + 1, std::memory_order_release);
 }
 
+// What this reader held before may be the last of its kind; it is freed after the lock.
 void Reader::fetch() {
+    std::shared_ptr<const Snapshot> before = std::move(snapshot_);
     const MutexLock lock(set_->pointing_);
     snapshot_ = set_->current_;
     version_ = set_->version_.load(std::memory_order_relaxed);
+    if (snapshot_ != nullptr) marks_ = snapshot_->marks();
 }
 
 const Override* Reader::find(const OverrideKey& key) const {

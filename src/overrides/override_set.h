@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "base/mutex.h"
+#include "overrides/namespace_marks.h"
 #include "overrides/override.h"
 #include "overrides/store.h"
 
@@ -119,17 +120,20 @@ class Reader {
     // Makes every change visible that was answered before. Costs one atomic load while nothing has
     // changed.
     void refresh() {
-        if (set_->version_.load(std::memory_order_acquire) != version_) [[unlikely]]
+        if (set_->version_.load(std::memory_order_acquire) != version_) [[unlikely]] {
             fetch();
+        }
     }
 
     // The override that applies to an identifier, or null: an exact one before a pattern, more
-    // literal bytes before fewer, the older before the younger. Linear in the identifier for each
-    // pattern that is tried, and at most kMaxPatternsPerNamespace are. Without any override in the
-    // set this is one comparison, and without one in the namespace one lookup in a hash table. A
+    // literal bytes before fewer, the older before the younger. Without any override in the
+    // namespace this is a few instructions, seldom a lookup in a hash table. With patterns it is
+    // linear in the identifier for each one that is searched, of which there are at most
+    // kMaxSearchedPerNamespace, and a comparison of two words for nearly each of the others. A
     // request that is answered after another refresh() copies what it needs.
     const Override* match(const OverrideKey& key) const {
-        return snapshot_ == nullptr ? nullptr : find(key);
+        if (snapshot_ == nullptr || !marks_.may_hold(key.workspace, key.name_space)) return nullptr;
+        return find(key);
     }
 
   private:
@@ -138,6 +142,7 @@ class Reader {
 
     const OverrideSet* set_;
     std::uint64_t version_ = 0;
+    NamespaceMarks marks_;                      // those of the snapshot
     std::shared_ptr<const Snapshot> snapshot_;  // null while there are no overrides
 };
 

@@ -44,8 +44,7 @@ std::optional<Glob> glob_of(std::string_view pattern) {
 
 }  // namespace
 
-Rule::Rule(Override held)
-    : entry(std::move(held)), glob(glob_of(entry.identifier)) {}
+Rule::Rule(Override held) : entry(std::move(held)), glob(glob_of(entry.identifier)) {}
 
 Rules::Pattern::Pattern(const Rule& held)
     : first(first_word(held.glob->prefix())),
@@ -99,9 +98,8 @@ std::span<const RulePointer> Rules::after(std::uint64_t order) const {
 
 std::shared_ptr<const Rules> Rules::with(RulePointer rule) const {
     std::vector<RulePointer> next = in_order_;
-    const auto same = std::ranges::find_if(next, [&](const RulePointer& held) {
-        return held->entry.order == rule->entry.order;
-    });
+    const auto same = std::ranges::find_if(
+        next, [&](const RulePointer& held) { return held->entry.order == rule->entry.order; });
     if (same == next.end()) {
         next.push_back(std::move(rule));
     } else {
@@ -112,8 +110,7 @@ std::shared_ptr<const Rules> Rules::with(RulePointer rule) const {
 
 std::shared_ptr<const Rules> Rules::without(std::string_view pattern) const {
     std::vector<RulePointer> next = in_order_;
-    std::erase_if(next,
-                  [&](const RulePointer& held) { return held->entry.identifier == pattern; });
+    std::erase_if(next, [&](const RulePointer& held) { return held->entry.identifier == pattern; });
     if (next.empty()) return nullptr;
     return std::make_shared<const Rules>(std::move(next), hash_seed_);
 }

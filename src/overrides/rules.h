@@ -27,7 +27,8 @@ struct Rule {
 
 using RulePointer = std::shared_ptr<const Rule>;
 
-// Rules is never empty and never changes: with() and without() make another one, which shares the rules that stay.
+// Rules is never empty and never changes: with() and without() make another one, which shares the
+// rules that stay.
 //
 // Immutable, hence thread-safe.
 class Rules {
@@ -54,10 +55,11 @@ class Rules {
     std::shared_ptr<const Rules> without(std::string_view pattern) const;
 
   private:
-    // The first and the last bytes that a pattern prescribes, up to eight each, as words with the bytes that count set
-    // in the mask. Nearly all patterns that don't match are told by these two comparisons, side by side in memory.
+    // The first and the last bytes that a pattern prescribes, up to eight each, as words with the
+    // bytes that count set in the mask. Nearly all patterns that don't match are told by these two
+    // comparisons, side by side in memory.
     struct Pattern {
-        explicit Pattern(const Rule& rule);
+        explicit Pattern(const Rule& held);
 
         std::uint64_t first;
         std::uint64_t first_mask;
@@ -69,7 +71,8 @@ class Rules {
     const std::uint64_t hash_seed_;
     const std::vector<RulePointer> in_order_;
     std::unordered_map<std::string_view, const Rule*, TextHash> by_pattern_;
-    std::vector<Pattern> patterns_;  // those with a `*`; the first that matches is the one that applies
+    std::vector<Pattern>
+        patterns_;  // those with a `*`; the first that matches is the one that applies
     std::size_t searched_ = 0;
 };
 

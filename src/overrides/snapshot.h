@@ -9,13 +9,15 @@
 #include <unordered_map>
 #include <vector>
 
+#include "overrides/namespace_marks.h"
 #include "overrides/override.h"
 #include "overrides/rules.h"
 #include "overrides/text_hash.h"
 
 namespace sluice::overrides {
 
-// Snapshot never changes: with() and without() make another one, which shares the namespaces that stay as they are.
+// Snapshot never changes: with() and without() make another one, which shares the namespaces that
+// stay as they are.
 //
 // Immutable, hence thread-safe.
 class Snapshot {
@@ -26,6 +28,7 @@ class Snapshot {
 
     // The rules of a namespace; null if it has none.
     const Rules* rules(const NamespaceKey& key) const;
+    const NamespaceMarks& marks() const { return marks_; }
     std::size_t size() const { return size_; }
 
     std::shared_ptr<const Snapshot> with(Override entry) const;
@@ -46,6 +49,7 @@ class Snapshot {
     std::uint64_t hash_seed_;
     std::size_t size_ = 0;
     ByNamespace by_namespace_;
+    NamespaceMarks marks_;  // of all namespaces that are held
 };
 
 }  // namespace sluice::overrides

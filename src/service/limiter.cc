@@ -54,7 +54,7 @@ class Limiter::Core {
     Core(Options options, std::unique_ptr<Table> table)
         : options_(std::move(options)), table_(std::move(table)) {}
 
-    void decide_at(UnixTime now, const Request& request, Result<Decision>& result) try {
+    [[gnu::always_inline]] void decide_at(UnixTime now, const Request& request, Result<Decision>& result) try {
         if (!is_valid(request)) [[unlikely]] {
             result = invalid_request(request);
         } else if (!is_valid_time(now)) [[unlikely]] {
@@ -119,7 +119,7 @@ Result<Decision> Limiter::limit(const Request& request) {
     Result<Decision> decision = Decision{};
     core_->decide_at(now, request, decision);
     if (decision && may_turn(*decision, now)) [[unlikely]] {
-        core_->decide_at(exact_wall_time(), request, decision);
+        decision = limit(request, exact_wall_time());
     }
     return decision;
 }

@@ -19,6 +19,10 @@ Duration first_pass_within(const Spent& spent, Duration duration, const Ask& ask
 
 }  // namespace
 
+Count weighted_large(Count previous, std::uint64_t weight, std::uint64_t whole) {
+    return static_cast<Count>((Wide{previous} * weight + whole - 1) / whole);
+}
+
 std::optional<UnixTime> first_pass(const Held& held,
                                    const Instant& at,
                                    Duration duration,

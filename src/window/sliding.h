@@ -62,18 +62,20 @@ struct Verdict {
     Count remaining;  // the largest cost that would pass afterwards; 0 on a denial
 };
 
+// previous * weight / whole, rounded up, for any `previous` that is a sum of counts.
+Count weighted_large(Count previous, std::uint64_t weight, std::uint64_t whole);
+
 // The part of `previous` that still lies within the sliding window, rounded up.
-constexpr Count weighted(Count previous, Duration elapsed, Duration duration) {
+inline Count weighted(Count previous, Duration elapsed, Duration duration) {
     const auto whole = static_cast<std::uint64_t>(duration.count());
     const auto weight = static_cast<std::uint64_t>((duration - elapsed).count());
     if (previous == 0) return 0;
-    if (previous >> 32 == 0) return (previous * weight + whole - 1) / whole;  // below 2^64 - 2^32 + 2^32
-    const auto product = static_cast<Wide>(previous) * weight;
-    return static_cast<Count>((product + whole - 1) / whole);
+    if (previous >> 32 == 0) return (previous * weight + whole - 1) / whole;  // all below 2^64
+    return weighted_large(previous, weight, whole);
 }
 
 // May `ask` be spent on top of `spent`? A limit of 0 always denies, even a cost of 0.
-constexpr Verdict weigh(const Spent& spent, Duration elapsed, Duration duration, const Ask& ask) {
+inline Verdict weigh(const Spent& spent, Duration elapsed, Duration duration, const Ask& ask) {
     const Count effective = spent.current + weighted(spent.previous, elapsed, duration) + ask.cost;
     if (effective > ask.limit || ask.limit == 0) return {.passed = false, .remaining = 0};
     return {.passed = true, .remaining = ask.limit - effective};

@@ -24,6 +24,10 @@ async function freePort() {
   return port;
 }
 
+// The program takes variables that begin with SLUICE_ for its settings.
+const cleanEnvironment = () =>
+  Object.fromEntries(Object.entries(process.env).filter(([name]) => !name.startsWith('SLUICE_')));
+
 async function isReady(url) {
   try {
     return (await fetch(`${url}/readyz`)).ok;
@@ -41,7 +45,8 @@ export async function startSluice({ flags = [], config = '' } = {}) {
   const url = `http://127.0.0.1:${await freePort()}`;
 
   let log = '';
-  const child = spawn(SLUICE_PROGRAM, ['serve', '--config', file, '--listen', url.slice('http://'.length), ...flags]);
+  const address = url.slice('http://'.length);
+  const child = spawn(SLUICE_PROGRAM, ['serve', '--config', file, '--listen', address, ...flags], { env: cleanEnvironment() });
   for (const stream of [child.stdout, child.stderr]) stream.on('data', bytes => { log += bytes; });
   const exited = once(child, 'exit');
 

@@ -29,7 +29,7 @@ std::string report(const History& history) {
 }
 
 TEST(History, IsAnsweredLikeTheNaiveModelCallForCall) {
-    constexpr std::uint64_t kSeeds = 4'000;
+    constexpr std::uint64_t kSeeds = 10'000;
     for (std::uint64_t seed = 0; seed < kSeeds; ++seed) {
         const History history = random_history(seed);
         ASSERT_FALSE(differs(history)) << "seed " << seed << ": " << report(history);

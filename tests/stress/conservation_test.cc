@@ -12,6 +12,7 @@
 
 #include <gtest/gtest.h>
 
+#include "stress/effort.h"
 #include "stress/ledger.h"
 #include "stress/racing_threads.h"
 
@@ -35,24 +36,23 @@ Request request_for(const char* identifier, std::int64_t cost, std::int64_t limi
             .cost = cost};
 }
 
-// A clock that all threads read and push forward, and that shows each of them a slightly different
-// time.
+// How the threads' clock behaves: it moves by 1 ms once in `calls_per_ms` readings, and shows each
+// reader a time that is up to `back` behind or `ahead` of it.
+struct Pace {
+    std::uint64_t calls_per_ms;
+    std::int64_t back;
+    std::int64_t ahead;
+};
+
 class JitteryClock {
   public:
-    struct Jitter {
-        std::int64_t back;
-        std::int64_t ahead;
-    };
-
-    JitteryClock(std::int64_t start, Jitter jitter)
-        : jitter_(jitter), now_(start), latest_(start) {}
+    JitteryClock(std::int64_t start, Pace pace) : pace_(pace), now_(start), latest_(start) {}
 
     std::int64_t read(std::mt19937_64& random) {
-        const std::int64_t now =
-            now_.fetch_add(static_cast<std::int64_t>(random() % 2), std::memory_order_relaxed);
-        const auto spread = static_cast<std::uint64_t>(jitter_.back + jitter_.ahead + 1);
-        const std::int64_t shown =
-            now - jitter_.back + static_cast<std::int64_t>(random() % spread);
+        const std::int64_t step = random() % pace_.calls_per_ms == 0 ? 1 : 0;
+        const std::int64_t now = now_.fetch_add(step, std::memory_order_relaxed);
+        const auto spread = static_cast<std::uint64_t>(pace_.back + pace_.ahead + 1);
+        const std::int64_t shown = now - pace_.back + static_cast<std::int64_t>(random() % spread);
         std::int64_t latest = latest_.load(std::memory_order_relaxed);
         // Ends: every failure means that another thread has raised the number.
         while (latest < shown &&
@@ -64,7 +64,7 @@ class JitteryClock {
     std::int64_t latest() const { return latest_.load(std::memory_order_relaxed); }
 
   private:
-    const Jitter jitter_;
+    const Pace pace_;
     // Written by all threads; read after they were joined. Nothing else is published through
     // either.
     std::atomic<std::int64_t> now_;
@@ -125,7 +125,7 @@ class Caller {
 };
 
 struct Plan {
-    JitteryClock::Jitter jitter;
+    Pace pace;
     std::int64_t limit;
     int rounds;
     int calls;  // of each thread in each round
@@ -135,7 +135,7 @@ struct Plan {
 // were told.
 void expect_conservation(const Plan& plan) {
     Limiter limiter = new_limiter();
-    JitteryClock clock(kStart, plan.jitter);
+    JitteryClock clock(kStart, plan.pace);
     Ledger total(kDuration);
     int passed = 0;
     int failed = 0;
@@ -166,29 +166,41 @@ void expect_conservation(const Plan& plan) {
     EXPECT_GT(failed, plan.rounds);
 }
 
-TEST(Conservation, HoldsWithinOneWindow) {
-    expect_conservation(
-        {.jitter = {.back = 0, .ahead = 0}, .limit = 500, .rounds = 40, .calls = 150});
+// A round is long enough for threads to meet, and the clock so slow that a round takes about a
+// window.
+constexpr int kRounds = 15;
+constexpr int kCalls = scaled(8'000);
+constexpr std::uint64_t kCallsPerMs = kThreads * kCalls / 1'000;
+
+TEST(Conservation, HoldsWhereAllClocksAgree) {
+    expect_conservation({.pace = {.calls_per_ms = kCallsPerMs, .back = 0, .ahead = 0},
+                         .limit = kCalls,
+                         .rounds = kRounds,
+                         .calls = kCalls});
 }
 
 TEST(Conservation, HoldsWhileThreadsCrossABoundary) {
-    expect_conservation(
-        {.jitter = {.back = 900, .ahead = 100}, .limit = 150, .rounds = 40, .calls = 200});
+    expect_conservation({.pace = {.calls_per_ms = kCallsPerMs, .back = 900, .ahead = 100},
+                         .limit = kCalls / 2,
+                         .rounds = kRounds,
+                         .calls = kCalls});
 }
 
 // Some threads work where the others' cells are already too old to be held.
 TEST(Conservation, HoldsWhileClocksAreWindowsApart) {
-    expect_conservation(
-        {.jitter = {.back = 5'000, .ahead = 5'000}, .limit = 150, .rounds = 40, .calls = 200});
+    expect_conservation({.pace = {.calls_per_ms = kCallsPerMs, .back = 5'000, .ahead = 5'000},
+                         .limit = kCalls / 2,
+                         .rounds = kRounds,
+                         .calls = kCalls});
 }
 
 // Single requests of cost 1 leave no gap: whoever is denied knows that the limit was spent to the
 // last unit.
 TEST(Conservation, SpendsTheLimitToTheLastUnit) {
-    constexpr std::int64_t kLimit = 97;
+    constexpr std::int64_t kLimit = scaled(20'000) + 7;
     Limiter limiter = new_limiter();
     Ledger total(kDuration);
-    for (std::int64_t round = 0; round < 100; ++round) {
+    for (std::int64_t round = 0; round < 20; ++round) {
         const std::int64_t now = kStart + round * 1'000 + round * 37 % 1'000;
         const std::int64_t previous = total.spent("alice", now / 1'000 - 1);
         const std::int64_t weighted = (previous * (1'000 - now % 1'000) + 999) / 1'000;

@@ -11,6 +11,7 @@
 
 #include <gtest/gtest.h>
 
+#include "stress/effort.h"
 #include "stress/ledger.h"
 #include "stress/racing_threads.h"
 
@@ -48,8 +49,8 @@ Request request_for(std::string_view identifier, std::int64_t limit) {
 // While all pass and spend 1, what remains after each is a number that nobody else was told, and
 // none is left out.
 TEST(Contention, TellsNoTwoCallersTheSameRemainder) {
-    constexpr std::int64_t kLimit = 1'000'000;
-    constexpr int kCalls = 20'000;
+    constexpr std::int64_t kLimit = 10'000'000;
+    constexpr int kCalls = scaled(400'000);
     Limiter limiter = new_limiter();
     Told told;
     race(kThreads, [&](int thread) {
@@ -61,8 +62,8 @@ TEST(Contention, TellsNoTwoCallersTheSameRemainder) {
                 own.push_back(limiter.limit(request, at(kStart)).value().remaining);
                 continue;
             }
-            for (const Decision& decision :
-                 limiter.limit_many(three, at(kStart)).value().decisions) {
+            const BatchDecision batch = limiter.limit_many(three, at(kStart)).value();
+            for (const Decision& decision : batch.decisions) {
                 own.push_back(decision.remaining);
             }
         }
@@ -78,7 +79,7 @@ TEST(Contention, TellsNoTwoCallersTheSameRemainder) {
 // All threads ask in a window that nobody has asked in before, and the first to be done leads them
 // on to another. The windows between stay empty, so that each allows for exactly one pass.
 TEST(Contention, LetsALimitOfOnePassOnceInEachWindowThatThreadsRaceToOpen) {
-    constexpr std::int64_t kWindows = 50'000;
+    constexpr std::int64_t kWindows = scaled(600'000);
     Limiter limiter = new_limiter();
     std::atomic<std::int64_t> window{0};  // raised by all threads; says nothing about other memory
     Told told;
@@ -103,7 +104,7 @@ TEST(Contention, LetsALimitOfOnePassOnceInEachWindowThatThreadsRaceToOpen) {
 
 // The same with keys that nobody has asked for before, while the table grows under them.
 TEST(Contention, LetsALimitOfOnePassOnceForEachKeyThatThreadsRaceToMake) {
-    constexpr std::int64_t kKeys = 30'000;
+    constexpr std::int64_t kKeys = scaled(100'000);
     Limiter limiter = new_limiter();
     std::atomic<std::int64_t> key{0};  // raised by all threads; says nothing about other memory
     Told told;
@@ -125,6 +126,23 @@ TEST(Contention, LetsALimitOfOnePassOnceForEachKeyThatThreadsRaceToMake) {
     EXPECT_EQ(std::adjacent_find(all.begin(), all.end()), all.end()) << "a key was spent twice";
     EXPECT_EQ(all.size(), kKeys);
     EXPECT_EQ(limiter.stats().keys_created, kKeys);
+}
+
+// The table is so small that most entries are displaced while somebody is still about to spend in
+// them. Whatever happens to the memory of an entry, no key ever finds in it what was spent for
+// another one.
+TEST(Contention, LetsEachNewKeyPassWhileOthersDisplaceIt) {
+    constexpr int kKeys = scaled(40'000);
+    constexpr std::size_t kMaxKeys = 4;
+    Limiter limiter = Limiter::create({.region = "test", .max_keys = kMaxKeys}).value();
+    race(kThreads, [&](int thread) {
+        for (int key = 0; key < kKeys; ++key) {
+            const std::string identifier = std::to_string(thread) + "/" + std::to_string(key);
+            const Decision decision = limiter.limit(request_for(identifier, 1), at(kStart)).value();
+            ASSERT_TRUE(decision.passed) << identifier;
+            ASSERT_LE(limiter.stats().keys_held, kMaxKeys);
+        }
+    });
 }
 
 }  // namespace

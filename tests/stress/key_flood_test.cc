@@ -26,15 +26,13 @@ extern "C" const char* __asan_default_options() {  // NOLINT(bugprone-reserved-i
 namespace sluice::stress {
 namespace {
 
-// ThreadSanitizer is there to find races, for which a smaller flood will do, and occupies memory of
-// its own.
+// ThreadSanitizer is there to find races, and occupies memory of its own.
 #if defined(__SANITIZE_THREAD__)
-constexpr std::size_t kTimesMaxKeys = 2;
-constexpr bool kMemoryIsOurs = false;
+constexpr bool kOnlyRaces = true;
 #else
-constexpr std::size_t kTimesMaxKeys = 10;
-constexpr bool kMemoryIsOurs = true;
+constexpr bool kOnlyRaces = false;
 #endif
+constexpr std::size_t kTimes = kOnlyRaces ? 2 : 10;
 
 constexpr std::chrono::milliseconds kDuration{3'600'000};
 constexpr std::int64_t kStart = 1'700'000'000'000 / 3'600'000 * 3'600'000;
@@ -47,6 +45,7 @@ enum class RealKeys { kAskedMeanwhile, kLeftAlone };
 struct Flood {
     const char* name;
     std::size_t max_keys;
+    std::size_t times;  // so many times max_keys come
     int threads;
     RealKeys real_keys;
     std::int64_t limit;  // of the flooding keys, each of which spends 1
@@ -117,6 +116,7 @@ class KeyFlood : public testing::TestWithParam<Flood> {
 };
 
 TEST_P(KeyFlood, LeavesKeysCloseToTheirLimitsExactlyAsTheyAre) {
+    if (kOnlyRaces && GetParam().threads == 1) GTEST_SKIP() << "one thread races nobody";
     const std::size_t share = GetParam().max_keys / static_cast<std::size_t>(GetParam().threads);
     for (int i = 0; i < kRealKeys; ++i) {
         ASSERT_TRUE(
@@ -125,7 +125,7 @@ TEST_P(KeyFlood, LeavesKeysCloseToTheirLimitsExactlyAsTheyAre) {
     const std::int64_t before = resident_bytes();
     flood(share, 1);
     const std::int64_t filled = resident_bytes();
-    flood((kTimesMaxKeys - 1) * share, 1'000);
+    flood((GetParam().times - 1) * share, 1'000);
     const std::int64_t flooded = resident_bytes();
 
     for (int i = 0; i < kRealKeys; ++i) {
@@ -133,7 +133,7 @@ TEST_P(KeyFlood, LeavesKeysCloseToTheirLimitsExactlyAsTheyAre) {
         EXPECT_EQ(peek.remaining, kRealLimit - kRealSpent) << real_key(i);
     }
     const std::size_t sent =
-        kRealKeys + kTimesMaxKeys * share * static_cast<std::size_t>(GetParam().threads);
+        kRealKeys + GetParam().times * share * static_cast<std::size_t>(GetParam().threads);
     const Stats stats = limiter_.stats();
     EXPECT_LE(std::max(most_held_.load(), stats.keys_held), GetParam().max_keys);
     EXPECT_EQ(stats.keys_created, sent);
@@ -142,20 +142,23 @@ TEST_P(KeyFlood, LeavesKeysCloseToTheirLimitsExactlyAsTheyAre) {
     // The flood finds its room in what the first filling cost. While one of several threads is off
     // its processor in the midst of a request, the others can't reuse what they remove, which costs
     // a little more.
-    const std::int64_t slack = GetParam().threads == 1 ? 4 << 20U : 32 << 20U;
-    if (kMemoryIsOurs) EXPECT_LE(flooded - filled, (filled - before) / 4 + slack);
+    const std::int64_t slack = GetParam().threads == 1 ? 8 << 20U : 32 << 20U;
+    if (!kOnlyRaces) {
+        EXPECT_LE(flooded - filled, (filled - before) / 4 + slack);
+    }
 }
 
 INSTANTIATE_TEST_SUITE_P(
     Stress,
     KeyFlood,
     testing::Values(
-        Flood{"OneThread", 5'000, 1, RealKeys::kAskedMeanwhile, 100},
-        Flood{"OneThreadWhileTheRealKeysAreIdle", 5'000, 1, RealKeys::kLeftAlone, 100},
-        Flood{"OneThreadWithKeysThatAreUsedUpAtOnce", 5'000, 1, RealKeys::kAskedMeanwhile, 1},
-        Flood{"FourThreads", 5'000, 4, RealKeys::kAskedMeanwhile, 100},
-        Flood{"FourThreadsWhileTheRealKeysAreIdle", 5'000, 4, RealKeys::kLeftAlone, 100},
-        Flood{"FourThreadsOnALargeTable", 70'000, 4, RealKeys::kAskedMeanwhile, 100}),
+        Flood{"OneThread", 5'000, kTimes, 1, RealKeys::kAskedMeanwhile, 100},
+        Flood{"OneThreadWhileTheRealKeysAreIdle", 5'000, kTimes, 1, RealKeys::kLeftAlone, 100},
+        Flood{
+            "OneThreadWithKeysThatAreUsedUpAtOnce", 5'000, kTimes, 1, RealKeys::kAskedMeanwhile, 1},
+        Flood{"FourThreads", 5'000, kTimes, 4, RealKeys::kAskedMeanwhile, 100},
+        Flood{"FourThreadsWhileTheRealKeysAreIdle", 5'000, kTimes, 4, RealKeys::kLeftAlone, 100},
+        Flood{"FourThreadsOnATableOfManyParts", 70'000, 2, 4, RealKeys::kAskedMeanwhile, 100}),
     [](const auto& flood) { return std::string(flood.param.name); });
 
 }  // namespace

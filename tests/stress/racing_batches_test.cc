@@ -11,6 +11,7 @@
 
 #include <gtest/gtest.h>
 
+#include "stress/effort.h"
 #include "stress/ledger.h"
 #include "stress/racing_threads.h"
 
@@ -20,6 +21,9 @@ namespace {
 constexpr std::chrono::milliseconds kDuration{1'000};
 constexpr std::int64_t kStart = 1'700'000'000'000;
 constexpr int kThreads = 4;
+// A round is long enough for threads to meet.
+constexpr int kRounds = 15;
+constexpr int kCalls = scaled(6'000);
 
 // The sum of what callers were told. All threads add to it; it is read after they were joined.
 using Told = std::atomic<std::int64_t>;
@@ -46,21 +50,22 @@ std::int64_t counted(Limiter& limiter, const char* identifier, std::int64_t now)
 TEST(RacingBatches, SpendTheSameOnEachOfTheirKeys) {
     constexpr std::array<const char*, 4> kKeys{"a", "b", "c", "d"};
     Limiter limiter = new_limiter();
-    for (std::int64_t round = 0; round < 100; ++round) {
+    for (std::int64_t round = 0; round < kRounds; ++round) {
         const std::int64_t now = kStart + round * 2'000;
         Told told{0};
         race(kThreads, [&](int thread) {
             std::vector<Request> requests;
             for (const char* key : kKeys) {
-                requests.push_back(request_for(key, 1 + thread % 2, key == kKeys[2] ? 50 : 1'000));
+                requests.push_back(
+                    request_for(key, 1 + thread % 2, key == kKeys[2] ? 2 * kCalls : 100 * kCalls));
             }
             std::rotate(requests.begin(), requests.begin() + thread, requests.end());
-            for (int i = 0; i < 40; ++i) {
+            for (int i = 0; i < kCalls; ++i) {
                 const bool passed = limiter.limit_many(requests, at(now)).value().passed;
                 told.fetch_add(passed ? requests[0].cost : 0, std::memory_order_relaxed);
             }
         });
-        EXPECT_LE(told.load(), 50);
+        EXPECT_LE(told.load(), 2 * kCalls);
         for (const char* key : kKeys) {
             ASSERT_EQ(counted(limiter, key, now), told.load()) << key << " in round " << round;
         }
@@ -70,9 +75,9 @@ TEST(RacingBatches, SpendTheSameOnEachOfTheirKeys) {
 // A batch that can't pass holds its costs for a moment, and may deny others meanwhile. Nothing of
 // it stays.
 TEST(RacingBatches, LeaveNothingBehindWhenTheyFail) {
-    constexpr std::int64_t kLimit = 60;
+    constexpr std::int64_t kLimit = kCalls;
     Limiter limiter = new_limiter();
-    for (std::int64_t round = 0; round < 100; ++round) {
+    for (std::int64_t round = 0; round < kRounds; ++round) {
         const std::int64_t now = kStart + round * 2'000;
         Told told{0};
         race(kThreads, [&](int thread) {
@@ -81,7 +86,7 @@ TEST(RacingBatches, LeaveNothingBehindWhenTheyFail) {
                                       request_for("shared", 5, kLimit),
                                       request_for("other", 3, kLimit),
                                       request_for("banned", 1, 0)};
-            for (int i = 0; i < 50; ++i) {
+            for (int i = 0; i < kCalls; ++i) {
                 if (thread % 2 == 0) {
                     EXPECT_FALSE(limiter.limit_many(hopeless, at(now)).value().passed);
                 } else {
@@ -102,19 +107,19 @@ TEST(RacingBatches, LeaveNothingBehindWhenTheyFail) {
 // The previous window is full and its weight falls: what batches and singles take of the new one
 // together never exceeds what has become free.
 TEST(RacingBatches, NeverTakeMoreThanTheSlidingWindowHasFree) {
-    constexpr std::int64_t kLimit = 100;
+    constexpr std::int64_t kLimit = kCalls;
     Limiter limiter = new_limiter();
-    for (std::int64_t round = 0; round < 100; ++round) {
+    for (std::int64_t round = 0; round < kRounds; ++round) {
         const std::int64_t boundary = kStart + round * 3'000;
         ASSERT_TRUE(
             limiter.limit(request_for("shared", kLimit, kLimit), at(boundary - 1)).value().passed);
-        const std::int64_t elapsed = 100 + round * 7;
+        const std::int64_t elapsed = 100 + round * 50;
         Told told{0};
         race(kThreads, [&](int thread) {
             const std::array pair{request_for("shared", 2, kLimit),
                                   request_for("shared", 1, kLimit)};
-            for (int i = 0; i < 60; ++i) {
-                const UnixTime now = at(boundary + elapsed * (i + 1) / 60);
+            for (int i = 0; i < kCalls; ++i) {
+                const UnixTime now = at(boundary + elapsed * (i + 1) / kCalls);
                 if (thread % 2 == 0) {
                     told.fetch_add(limiter.limit_many(pair, now).value().passed ? 3 : 0,
                                    std::memory_order_relaxed);

@@ -2,9 +2,9 @@
 #ifndef SLUICE_HTTP_API_API_CONTEXT_H_
 #define SLUICE_HTTP_API_API_CONTEXT_H_
 
-#include <atomic>
-
 #include <sluice/limiter.h>
+
+#include <atomic>
 
 #include "http/api/token_set.h"
 #include "metrics/metrics.h"
@@ -20,15 +20,16 @@ enum class ClockSource {
     kRequest,  // the request's X-Test-Time where there is one: for tests, never in production
 };
 
-// Everything but `thread_metrics` is shared by all serving threads and is thread-safe. All of it outlives the Api.
+// Everything but `thread_metrics` is shared by all serving threads and is thread-safe. All of it
+// outlives the Api.
 struct ApiContext {
     Limiter& limiter;
     overrides::OverrideSet& overrides;
     const CurrentTokens& tokens;
     const metrics::Metrics& metrics;
     metrics::ThreadMetrics& thread_metrics;
-    // Written by the thread that starts and stops the server, read by every serving thread. Relaxed is enough: it
-    // publishes nothing, and a probe may see the change a moment later.
+    // Written by the thread that starts and stops the server, read by every serving thread. Relaxed
+    // is enough: it publishes nothing, and a probe may see the change a moment later.
     const std::atomic<Readiness>& readiness;
     ClockSource clock = ClockSource::kSystem;
 };

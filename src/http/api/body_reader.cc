@@ -1,15 +1,16 @@
 #include "http/api/body_reader.h"
 
-#include <simdjson.h>
-
 #include <algorithm>
 #include <bit>
 #include <cstring>
 #include <optional>
 #include <string>
 
+#include <simdjson.h>
+
 #include "http/api/json_fault.h"
 #include "http/api/json_number.h"
+#include "http/wire/characters.h"
 
 namespace sluice::http {
 namespace {
@@ -35,7 +36,9 @@ std::string echo(std::string_view text) {
 }
 
 std::string allowed(const FieldRule& rule) {
-    if (rule.text != nullptr) return "a string of 1 to " + std::to_string(kMaxCharacters) + " characters";
+    if (rule.text != nullptr) {
+        return "a string of 1 to " + std::to_string(kMaxCharacters) + " characters";
+    }
     return "a whole number from " + std::to_string(rule.min) + " to " + std::to_string(rule.max);
 }
 
@@ -75,6 +78,21 @@ std::string type_of(Value& value) {
 std::string_view trim_end(std::string_view text) {
     const std::size_t last = text.find_last_not_of(" \t\r\n");
     return text.substr(0, last == std::string_view::npos ? 0 : last + 1);
+}
+
+// What nearly every number looks like: up to 16 digits, the first of them no zero unless it is the
+// only one. Anything else is none. The parser's own numbers won't do: it reads 01 and 10- as if
+// they were some.
+std::optional<std::int64_t> plain_digits(std::string_view token) {
+    if (token.empty() || token.size() > 16 || (token[0] == '0' && token.size() > 1)) {
+        return std::nullopt;
+    }
+    std::int64_t number = 0;
+    for (const char c : token) {
+        if (!is_digit(c)) return std::nullopt;
+        number = number * 10 + (c - '0');
+    }
+    return number;
 }
 
 // One object of the body while it is read: the body itself, or an item of its array.
@@ -124,7 +142,8 @@ class ObjectReader {
         }
     }
 
-    // Fields come in the schema's order or nearly so: the search begins after the last one that was found.
+    // Fields come in the schema's order or nearly so: the search begins after the last one that was
+    // found.
     const FieldRule* find_rule(std::string_view name) {
         for (std::size_t tried = 0; tried < where_.schema.size(); ++tried) {
             const FieldRule& rule = where_.schema[next_];
@@ -153,37 +172,39 @@ class ObjectReader {
             return;
         }
         ondemand::json_type type{};
-        const bool is_string = value.type().get(type) == simdjson::SUCCESS &&
-                               type == ondemand::json_type::string;
-        const std::string what = is_string ? "not Unicode: it has half of a surrogate pair" : type_of(value);
+        const bool is_string =
+            value.type().get(type) == simdjson::SUCCESS && type == ondemand::json_type::string;
+        const std::string what =
+            is_string ? "not Unicode: it has half of a surrogate pair" : type_of(value);
         problems_.add(location(rule.name), "is " + what + "; allowed: " + allowed(rule));
     }
 
     void check_length(const FieldRule& rule, std::string_view text) {
-        if (text.size() - 1 < kMaxCharacters) [[likely]] return;
+        if (text.size() - 1 < kMaxCharacters) [[likely]] {
+            return;
+        }
         const auto length = static_cast<std::size_t>(std::ranges::count_if(text, begins_character));
         if (length >= 1 && length <= kMaxCharacters) return;
-        const std::string what = text.empty() ? "empty" : std::to_string(length) + " characters long";
+        const std::string what =
+            text.empty() ? "empty" : std::to_string(length) + " characters long";
         problems_.add(location(rule.name), "is " + what + "; allowed: " + allowed(rule));
     }
 
     void read_number(const FieldRule& rule, ondemand::value& value) {
-        std::uint64_t number = 0;
-        if (value.get_uint64().get(number) == simdjson::SUCCESS) [[likely]] {
-            if (store_number(rule, static_cast<std::int64_t>(std::min<std::uint64_t>(number, INT64_MAX)))) return;
-            problems_.add(location(rule.name),
-                          "is " + std::to_string(number) + "; allowed: " + allowed(rule));
+        const std::string_view token = trim_end(value.raw_json_token());
+        const auto number = plain_digits(token);
+        if (number && store_number(rule, *number)) [[likely]] {
             return;
         }
-        read_odd_number(rule, value);
+        read_odd_number(rule, value, token);
     }
 
-    // A number that is not written as plain digits, or something that is no number at all.
-    void read_odd_number(const FieldRule& rule, ondemand::value& value) {
+    // A number that is out of range or not written as plain digits, or something that is no number
+    // at all.
+    void read_odd_number(const FieldRule& rule, ondemand::value& value, std::string_view token) {
         std::string what = type_of(value);
         if (what == "a number") {
-            const std::string_view token = trim_end(value.raw_json_token());
-            const auto whole = whole_number(token);
+            const auto whole = find_json_fault(token) ? std::nullopt : whole_number(token);
             if (whole && store_number(rule, *whole)) return;
             what = echo(token);
         }
@@ -216,8 +237,11 @@ class ObjectReader {
 
 std::string describe(const JsonFault& fault, std::string_view body) {
     const bool ends = fault.position == body.size();
-    return (body.empty() ? "is empty" : ends ? "ends too early" : "is not JSON") + std::string(" at byte ") +
-           std::to_string(fault.position) + "; expected: " + std::string(fault.expected);
+    return (body.empty() ? "is empty"
+            : ends       ? "ends too early"
+                         : "is not JSON") +
+           std::string(" at byte ") + std::to_string(fault.position) +
+           "; expected: " + std::string(fault.expected);
 }
 
 }  // namespace
@@ -231,7 +255,8 @@ class BodyReader::Core {
         if (padded_.size() < needed) padded_.resize(std::bit_ceil(needed));
         if (!body.empty()) std::memcpy(padded_.data(), body.data(), body.size());
         ondemand::document document;
-        if (parser_.iterate(padded_.data(), body.size(), padded_.size()).get(document) != simdjson::SUCCESS) {
+        if (parser_.iterate(padded_.data(), body.size(), padded_.size()).get(document) !=
+            simdjson::SUCCESS) {
             return std::nullopt;
         }
         return document;
@@ -243,6 +268,10 @@ class BodyReader::Core {
 };
 
 namespace {
+
+bool is_at_end(ondemand::document& document) {
+    return document.current_location().error() == simdjson::OUT_OF_BOUNDS;
+}
 
 bool read_items(ondemand::document& document,
                 Schema schema,
@@ -256,10 +285,12 @@ bool read_items(ondemand::document& document,
     std::size_t count = 0;
     for (auto&& entry : array) {
         ondemand::value value;
-        if (std::move(entry).get(value) != simdjson::SUCCESS) return false;
+        if (entry.get(value) != simdjson::SUCCESS) return false;
         if (++count > kMaxItems) continue;
         Fields& item = items.emplace_back();
-        if (!ObjectReader({.item = count - 1, .schema = schema}, item, problems).read(value)) return false;
+        if (!ObjectReader({.item = count - 1, .schema = schema}, item, problems).read(value)) {
+            return false;
+        }
     }
     if (count < 1 || count > kMaxItems) {
         problems.add("body", "has " + std::to_string(count) + " items; allowed: 1 to 100");
@@ -267,14 +298,16 @@ bool read_items(ondemand::document& document,
     return true;
 }
 
-// The parser is lazy: what it skipped it has not checked. So a body with any problem is first scanned in full, and
-// its problems count only if it is JSON.
+// The parser is lazy: what it skipped it has not checked. So a body with any problem is first
+// scanned in full, and its problems count only if it is JSON.
 void settle(bool read_to_end, std::string_view body, Problems& problems) {
-    if (read_to_end && problems.empty()) [[likely]] return;
+    if (read_to_end && problems.empty()) [[likely]] {
+        return;
+    }
     if (const auto fault = find_json_fault(body)) {
         problems.clear();
         problems.add("body", describe(*fault, body));
-    } else if (!read_to_end) {
+    } else if (problems.empty()) {
         problems.add("body", "can't be read");
     }
 }
@@ -284,12 +317,15 @@ void settle(bool read_to_end, std::string_view body, Problems& problems) {
 BodyReader::BodyReader() : core_(std::make_unique<Core>()) {}
 BodyReader::~BodyReader() = default;
 
-void BodyReader::read_object(std::string_view body, Schema schema, Fields& fields, Problems& problems) {
+void BodyReader::read_object(std::string_view body,
+                             Schema schema,
+                             Fields& fields,
+                             Problems& problems) {
     auto document = core_->open(body);
     const bool read_to_end =
         document &&
         ObjectReader({.item = kNotAnItem, .schema = schema}, fields, problems).read(*document) &&
-        document->at_end();
+        is_at_end(*document);
     settle(read_to_end, body, problems);
 }
 
@@ -300,7 +336,7 @@ void BodyReader::read_array(std::string_view body,
     items.clear();
     auto document = core_->open(body);
     const bool read_to_end =
-        document && read_items(*document, schema, items, problems) && document->at_end();
+        document && read_items(*document, schema, items, problems) && is_at_end(*document);
     settle(read_to_end, body, problems);
 }
 

@@ -11,12 +11,12 @@
 
 namespace sluice::http {
 
-// Thread-compatible: each serving thread has one, whose memory all its requests share. The texts in a result stay
-// valid until the next call.
+// Thread-compatible: each serving thread has one, whose memory all its requests share. The texts in
+// a result stay valid until the next call.
 //
-// A body is good if it is JSON, has the schema's fields and no other, each once, of the right type and within its
-// range; text must be Unicode. Otherwise `problems` tells each fault: the first byte that is not JSON, or else every
-// field that breaks a rule.
+// A body is good if it is JSON, has the schema's fields and no other, each once, of the right type
+// and within its range; text must be Unicode. Otherwise `problems` tells each fault: the first byte
+// that is not JSON, or else every field that breaks a rule.
 class BodyReader {
   public:
     BodyReader();

@@ -18,13 +18,17 @@ bool read_fields(Call& call, Schema schema, Fields& fields) {
     Problems& problems = call.scratch.problems;
     problems.clear();
     call.scratch.reader.read_object(call.request.body, schema, fields, problems);
-    if (problems.empty()) [[likely]] return true;
+    if (problems.empty()) [[likely]] {
+        return true;
+    }
     answer_problems(call);
     return false;
 }
 
 bool check_namespace(Call& call, std::string_view name_space) {
-    if (call.caller.may_use(name_space)) [[likely]] return true;
+    if (call.caller->may_use(name_space)) [[likely]] {
+        return true;
+    }
     answer_error(call, 403, "The token does not cover this namespace.");
     return false;
 }

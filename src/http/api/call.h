@@ -2,10 +2,10 @@
 #ifndef SLUICE_HTTP_API_CALL_H_
 #define SLUICE_HTTP_API_CALL_H_
 
+#include <sluice/limiter.h>
+
 #include <string_view>
 #include <vector>
-
-#include <sluice/limiter.h>
 
 #include "http/api/api_context.h"
 #include "http/api/body_reader.h"
@@ -16,13 +16,15 @@
 
 namespace sluice::http {
 
-// Memory that the requests of one thread use one after the other, so that none of them has to allocate.
+// Memory that the requests of one thread use one after the other, so that none of them has to
+// allocate.
 struct Scratch {
     BodyReader reader;
     Problems problems;
     std::vector<Fields> items;
     std::vector<Request> requests;
-    std::vector<const overrides::Override*> applied;  // in the order of `requests`; null where none applies
+    std::vector<const overrides::Override*>
+        applied;  // in the order of `requests`; null where none applies
 };
 
 struct Call {
@@ -31,7 +33,7 @@ struct Call {
     const ApiContext& context;
     Scratch& scratch;
     const overrides::Reader& overrides;
-    const Caller& caller;
+    const Caller* caller;  // who asks; null only on routes that need no token
     std::string_view request_id;
 };
 

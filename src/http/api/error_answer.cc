@@ -60,12 +60,11 @@ void write_problems(JsonWriter& json, const Problems& problems) {
 
 }  // namespace
 
-void begin_error(const ErrorAnswer& error, Reply& reply) {
-    reply.begin(error.status,
-                accepts_problem_json(error.accept) ? "application/problem+json" : "application/json");
-}
-
-void write_error_body(const ErrorAnswer& error, Reply& reply) {
+void write_error(const ErrorAnswer& error, Reply& reply) {
+    reply.begin(
+        error.status,
+        accepts_problem_json(error.accept) ? "application/problem+json" : "application/json");
+    if (error.field) reply.header(error.field->name, error.field->value);
     const Kind& kind = kind_of(error.status);
     JsonWriter json(reply.body());
     json.raw(R"({"meta":{"requestId":)").text(error.request_id);
@@ -81,27 +80,27 @@ void write_error_body(const ErrorAnswer& error, Reply& reply) {
     json.raw("}}");
 }
 
-namespace {
-
-void answer(Call& call, int status, std::string_view detail, const Problems* problems) {
-    const ErrorAnswer error{.status = status,
-                            .request_id = call.request_id,
-                            .detail = detail,
-                            .accept = call.request.header("accept"),
-                            .problems = problems};
-    begin_error(error, call.reply);
-    write_error_body(error, call.reply);
+void answer_error(Call& call,
+                  int status,
+                  std::string_view detail,
+                  const std::optional<HeaderField>& field) {
+    write_error({.status = status,
+                 .request_id = call.request_id,
+                 .detail = detail,
+                 .accept = call.request.header("accept"),
+                 .field = field},
+                call.reply);
     call.context.thread_metrics.errors[metrics::error_kind_of(status)].add();
 }
 
-}  // namespace
-
-void answer_error(Call& call, int status, std::string_view detail) {
-    answer(call, status, detail, nullptr);
-}
-
 void answer_problems(Call& call) {
-    answer(call, 400, "The request is not valid; errors lists each problem.", &call.scratch.problems);
+    write_error({.status = 400,
+                 .request_id = call.request_id,
+                 .detail = "The request is not valid; errors lists each problem.",
+                 .accept = call.request.header("accept"),
+                 .problems = &call.scratch.problems},
+                call.reply);
+    call.context.thread_metrics.errors[metrics::ErrorKind::kInvalidRequest].add();
 }
 
 }  // namespace sluice::http

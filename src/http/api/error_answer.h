@@ -2,7 +2,7 @@
 #ifndef SLUICE_HTTP_API_ERROR_ANSWER_H_
 #define SLUICE_HTTP_API_ERROR_ANSWER_H_
 
-#include <span>
+#include <optional>
 #include <string_view>
 
 #include "http/api/problems.h"
@@ -15,20 +15,22 @@ struct Call;
 struct ErrorAnswer {
     int status;
     std::string_view request_id;
-    std::string_view detail;  // a sentence for a person
-    std::string_view accept;  // the request's header of that name
+    std::string_view detail;             // a sentence for a person
+    std::string_view accept;             // the request's header of that name
+    std::optional<HeaderField> field{};  // a header field that the status calls for
     const Problems* problems = nullptr;
 };
 
-// Begins an error's reply: status and content type. Header fields may follow, then write_error_body().
-void begin_error(const ErrorAnswer& error, Reply& reply);
+// Writes {"meta":{...},"error":{"title","detail","status","type"}}; with status 400 also "errors",
+// which the published clients insist on, even where it is empty. The body is the same for either
+// content type.
+void write_error(const ErrorAnswer& error, Reply& reply);
 
-// {"meta":{...},"error":{"title","detail","status","type"}}; with status 400 also "errors", which the published
-// clients insist on, even where it is empty.
-void write_error_body(const ErrorAnswer& error, Reply& reply);
-
-// Both of the above, for an error that needs no header field. It is counted.
-void answer_error(Call& call, int status, std::string_view detail);
+// The same for a request, and counts it.
+void answer_error(Call& call,
+                  int status,
+                  std::string_view detail,
+                  const std::optional<HeaderField>& field = std::nullopt);
 
 // Status 400 with call.scratch.problems.
 void answer_problems(Call& call);

@@ -58,7 +58,8 @@ inline constexpr FieldRule kPageSize{.name = "limit",
                                      .max = 100,
                                      .presence = Presence::kOptional};
 
-// In the order in which the published clients send them: the reader looks first where it found the last one.
+// In the order in which the published clients send them: the reader looks first where it found the
+// last one.
 inline constexpr std::array kDecisionSchema{kNamespace, kCost, kDuration, kIdentifier, kLimit};
 inline constexpr std::array kGrantSchema{kNamespace, kDuration, kIdentifier, kLimit};
 inline constexpr std::array kNameSchema{kNamespace, kIdentifier};

@@ -4,24 +4,13 @@
 #include <charconv>
 #include <cstdint>
 
+#include "http/wire/characters.h"
+
 namespace sluice::http {
 namespace {
 
-char lower(char c) {
-    return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
-}
-
-bool equal_ignoring_case(std::string_view a, std::string_view b) {
-    return std::ranges::equal(a, b, {}, lower, lower);
-}
-
-std::string_view trim(std::string_view text) {
-    const std::size_t first = text.find_first_not_of(" \t");
-    if (first == std::string_view::npos) return {};
-    return text.substr(first, text.find_last_not_of(" \t") - first + 1);
-}
-
-// The next part of `rest` up to `separator`, trimmed; a separator between quotes is text. `rest` becomes what follows.
+// The next part of `rest` up to `separator`, trimmed; a separator between quotes is text. `rest`
+// becomes what follows.
 std::string_view next_part(std::string_view& rest, char separator) {
     std::size_t end = 0;
     bool quoted = false;
@@ -40,7 +29,8 @@ std::string_view unquote(std::string_view text) {
     return text.substr(1, text.size() - 2);
 }
 
-// A quality from 0 to 1 in thousandths: "0.5" is 500. What can't be read counts as 1, as if it were not there.
+// A quality from 0 to 1 in thousandths: "0.5" is 500. What can't be read counts as 1, as if it were
+// not there.
 int parse_quality(std::string_view text) {
     if (!text.starts_with("0")) return 1000;
     if (text.size() < 2 || text[1] != '.') return 0;
@@ -67,7 +57,7 @@ int quality_of(std::string_view parameters) {
 }  // namespace
 
 bool is_json(std::string_view content_type) {
-    return equal_ignoring_case(next_part(content_type, ';'), "application/json");
+    return equal_in_any_case(next_part(content_type, ';'), "application/json");
 }
 
 bool accepts_problem_json(std::string_view accept) {
@@ -76,8 +66,8 @@ bool accepts_problem_json(std::string_view accept) {
     while (!accept.empty()) {
         std::string_view range = next_part(accept, ',');
         const std::string_view type = next_part(range, ';');
-        if (equal_ignoring_case(type, "application/problem+json")) problem = quality_of(range);
-        if (equal_ignoring_case(type, "application/json")) json = quality_of(range);
+        if (equal_in_any_case(type, "application/problem+json")) problem = quality_of(range);
+        if (equal_in_any_case(type, "application/json")) json = quality_of(range);
     }
     return problem > 0 && problem >= json;
 }
@@ -87,7 +77,7 @@ bool prefers_429(std::string_view prefer) {
         std::string_view preference = next_part(prefer, ',');
         std::string_view setting = next_part(preference, ';');
         const std::string_view name = next_part(setting, '=');
-        if (equal_ignoring_case(name, "status") && unquote(trim(setting)) == "429") return true;
+        if (equal_in_any_case(name, "status") && unquote(trim(setting)) == "429") return true;
     }
     return false;
 }
@@ -95,7 +85,7 @@ bool prefers_429(std::string_view prefer) {
 std::optional<std::string_view> bearer_token(std::string_view authorization) {
     constexpr std::string_view kScheme = "Bearer";
     authorization = trim(authorization);
-    if (!equal_ignoring_case(authorization.substr(0, kScheme.size()), kScheme)) return std::nullopt;
+    if (!equal_in_any_case(authorization.substr(0, kScheme.size()), kScheme)) return std::nullopt;
     authorization.remove_prefix(kScheme.size());
     if (!authorization.empty() && authorization.front() != ' ') return std::nullopt;
     return trim(authorization);

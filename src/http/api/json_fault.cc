@@ -3,12 +3,10 @@
 #include <algorithm>
 #include <string>
 
+#include "http/wire/characters.h"
+
 namespace sluice::http {
 namespace {
-
-bool is_digit(char c) {
-    return c >= '0' && c <= '9';
-}
 
 bool is_hex(char c) {
     return is_digit(c) || (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F');
@@ -32,8 +30,8 @@ class Scanner {
     }
 
   private:
-    // One value with all that it holds. The levels of nesting are kept in open_ and not on the stack of calls: the
-    // sender decides how deep they go.
+    // One value with all that it holds. The levels of nesting are kept in open_ and not on the
+    // stack of calls: the sender decides how deep they go.
     bool scan_values() {
         do {
             skip_space();
@@ -78,7 +76,8 @@ class Scanner {
         return bracket == '[' || scan_key("a name in quotes or '}'");
     }
 
-    // What follows a value inside a container: a comma and, in an object, the next name; or the end of it.
+    // What follows a value inside a container: a comma and, in an object, the next name; or the end
+    // of it.
     bool scan_after_value() {
         const char bracket = open_.back();
         skip_space();

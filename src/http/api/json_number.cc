@@ -9,7 +9,8 @@ namespace {
 constexpr std::uint64_t kMaxMagnitude = (std::uint64_t{1} << 53) - 1;
 constexpr std::int64_t kMaxDigits = 16;
 
-// More than any body has digits, so that an exponent that is cut off here can't be made up for by zeros.
+// More than any body has digits, so that an exponent that is cut off here can't be made up for by
+// zeros.
 constexpr std::int64_t kMaxExponent = std::int64_t{1} << 40;
 
 struct Decimal {

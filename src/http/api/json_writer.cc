@@ -52,7 +52,8 @@ JsonWriter& JsonWriter::text(std::string_view value) {
 }
 
 JsonWriter& JsonWriter::number(std::int64_t value) {
-    std::array<char, 20> digits;  // NOLINT(cppcoreguidelines-pro-type-member-init): written before it is read
+    std::array<char, 20>
+        digits;  // NOLINT(cppcoreguidelines-pro-type-member-init): written before it is read
     const auto end = std::to_chars(digits.data(), digits.data() + digits.size(), value).ptr;
     out_.append(digits.data(), end);
     return *this;

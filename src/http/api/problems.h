@@ -17,8 +17,8 @@ struct Problem {
 
 // Keeps the problems in the order in which they were found. Thread-compatible.
 //
-// A batch of 100 with every field wrong fits. Beyond that only their number is kept: a body of 1 MiB can hold
-// 100,000 unknown fields, and the answer must not outgrow it.
+// A batch of 100 with every field wrong fits. Beyond that only their number is kept: a body of 1
+// MiB can hold 100,000 unknown fields, and the answer must not outgrow it.
 class Problems {
   public:
     static constexpr std::size_t kMaxKept = 1000;

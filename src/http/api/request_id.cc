@@ -7,8 +7,8 @@ namespace {
 
 constexpr std::string_view kPrefix = "req_";
 
-// Each step can be undone (multiplication by an odd number, an exclusive or with the own upper half), so two
-// numbers never become one.
+// Each step can be undone (multiplication by an odd number, an exclusive or with the own upper
+// half), so two numbers never become one.
 std::uint64_t scramble(std::uint64_t number) {
     number *= 0x9E3779B97F4A7C15U;
     number ^= number >> 32U;
@@ -25,7 +25,7 @@ void write_digits(std::uint64_t number, char* at, std::size_t count) {
 
 }  // namespace
 
-RequestIdSource::RequestIdSource(std::uint64_t origin) : id_{} {
+RequestIdSource::RequestIdSource(std::uint64_t origin) {
     std::ranges::copy(kPrefix, id_.begin());
     write_digits(origin, id_.data() + kPrefix.size(), kDigits);
 }

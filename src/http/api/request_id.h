@@ -8,10 +8,11 @@
 
 namespace sluice::http {
 
-// Makes "req_" and 26 letters and digits: 64 random bits that tell the source apart from every other, and the number
-// of the request, scrambled so that nobody reads a rate or an order from it.
+// Makes "req_" and 26 letters and digits: 64 random bits that tell the source apart from every
+// other, and the number of the request, scrambled so that nobody reads a rate or an order from it.
 //
-// Thread-compatible: each serving thread has its own, so that making an id takes neither a lock nor a system call.
+// Thread-compatible: each serving thread has its own, so that making an id takes neither a lock nor
+// a system call.
 class RequestIdSource {
   public:
     // `origin` comes from system_random().
@@ -23,7 +24,7 @@ class RequestIdSource {
   private:
     static constexpr std::size_t kDigits = 13;  // of 5 bits each: enough for 64
 
-    std::array<char, 4 + 2 * kDigits> id_;
+    std::array<char, 4 + 2 * kDigits> id_{};
     std::uint64_t count_ = 0;
 };
 

@@ -1,8 +1,8 @@
 #include "http/api/token_set.h"
 
-#include <openssl/crypto.h>
-
 #include <algorithm>
+
+#include <openssl/crypto.h>
 
 namespace sluice::http {
 namespace {

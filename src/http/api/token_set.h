@@ -34,8 +34,9 @@ class TokenSet {
     bool is_open() const { return hashes_.empty(); }
     const Caller& anybody() const { return anybody_; }
 
-    // Whose token `secret` is, or null. The time depends on the length of `secret` and the number of tokens alone:
-    // what is sent is hashed, and the hash is compared with all others, each in constant time.
+    // Whose token `secret` is, or null. The time depends on the length of `secret` and the number
+    // of tokens alone: what is sent is hashed, and the hash is compared with all others, each in
+    // constant time.
     const Caller* find(std::string_view secret) const;
 
   private:
@@ -59,8 +60,8 @@ class CurrentTokens {
 
     mutable Mutex mutex_;
     std::shared_ptr<const TokenSet> current_ SLUICE_GUARDED_BY(mutex_);
-    // Counts the sets. Written under mutex_ with a release after current_ has changed; a reader's acquire of the new
-    // number makes it fetch current_ under the mutex, which orders the rest.
+    // Counts the sets. Written under mutex_ with a release after current_ has changed; a reader's
+    // acquire of the new number makes it fetch current_ under the mutex, which orders the rest.
     std::atomic<std::uint64_t> version_{1};
 };
 
@@ -71,7 +72,9 @@ class TokenReader {
 
     // Valid until the next call. Costs one atomic load while nothing has changed.
     const TokenSet& current() {
-        if (tokens_->version_.load(std::memory_order_acquire) != version_) [[unlikely]] fetch();
+        if (tokens_->version_.load(std::memory_order_acquire) != version_) [[unlikely]] {
+            fetch();
+        }
         return *set_;
     }
 

@@ -19,8 +19,8 @@ struct HeaderField {
     std::string_view value;  // without the white space around it; may be empty
 };
 
-// A complete request. All views point into memory that is reused: they are valid until Handler::handle()
-// returns. A handler that answers later copies what it needs.
+// A complete request. All views point into memory that is reused: they are valid until
+// Handler::handle() returns. A handler that answers later copies what it needs.
 class RequestView {
   public:
     static constexpr std::size_t kMaxHeaders = 100;
@@ -29,9 +29,9 @@ class RequestView {
     std::string_view path;   // as sent, not decoded; "*" for OPTIONS *
     std::string_view query;  // what follows the first '?', without it
     std::string_view body;
-    std::string_view peer;   // the client's address, without its port
+    std::string_view peer;  // the client's address, without its port
     bool tls = false;
-    int minor_version = 1;   // HTTP/1.x
+    int minor_version = 1;  // HTTP/1.x
 
     // The first value of the field `name`, in any case; empty if there is none.
     std::string_view header(std::string_view name) const;
@@ -47,8 +47,9 @@ class RequestView {
     std::size_t field_count_ = 0;
 };
 
-// A response in the making. Objects are reused, so that writing one allocates nothing in the steady state.
-// Content-Length, Date and Connection are added when it is sent: a handler must not set them.
+// A response in the making. Objects are reused, so that writing one allocates nothing in the steady
+// state. Content-Length, Date and Connection are added when it is sent: a handler must not set
+// them.
 //
 //     reply.begin(200, "application/json");
 //     reply.header("Retry-After", "3");
@@ -58,7 +59,8 @@ class Reply {
     // Starts over, whatever was written before. An empty content type writes no such field.
     void begin(int status, std::string_view content_type);
 
-    // Name and value are the program's own: CR and LF in them are the caller's fault, and are replaced by a space.
+    // Name and value are the program's own: CR and LF in them are the caller's fault, and are
+    // replaced by a space.
     void header(std::string_view name, std::string_view value);
 
     std::string& body() { return body_; }
@@ -79,9 +81,10 @@ enum class Progress {
     kLater,  // the handler kept the Completion and will call it
 };
 
-// The right to finish a reply later. Call it once, on the thread that called handle(), when the reply is
-// complete; the reply must not be touched afterwards. Destroyed without a call, it answers with a 500. It does
-// nothing where the connection has gone meanwhile, but until then the reply stays valid.
+// The right to finish a reply later. Call it once, on the thread that called handle(), when the
+// reply is complete; the reply must not be touched afterwards. Destroyed without a call, it answers
+// with a 500. It does nothing where the connection has gone meanwhile, but until then the reply
+// stays valid.
 class Completion {
   public:
     explicit Completion(PendingExchange* exchange) : exchange_(exchange) {}
@@ -102,7 +105,8 @@ class Completion {
     PendingExchange* exchange_;
 };
 
-// What answers requests. Each serving thread has a handler of its own, which is called on that thread only.
+// What answers requests. Each serving thread has a handler of its own, which is called on that
+// thread only.
 class Handler {
   public:
     virtual ~Handler() = default;
@@ -110,8 +114,9 @@ class Handler {
     // Until a kLater is completed, its connection hands over no further request.
     virtual Progress handle(const RequestView& request, Reply& reply, Completion later) = 0;
 
-    // Words an answer to what never became a request: 400, 408, 413, 417, 431, 500, 501, 503, 505. The
-    // connection is closed after it. `detail` is one sentence for the person who wrote the client.
+    // Words an answer to what never became a request: 400, 408, 413, 417, 431, 500, 501, 503, 505.
+    // The connection is closed after it. `detail` is one sentence for the person who wrote the
+    // client.
     virtual void protocol_error(int status, std::string_view detail, Reply& reply) = 0;
 };
 

@@ -10,8 +10,8 @@
 namespace sluice::http {
 
 namespace beast_http = boost::beast::http;
-using boost::beast::error_code;
 using beast_http::field;
+using boost::beast::error_code;
 
 namespace {
 
@@ -38,7 +38,8 @@ ProtocolError coding_error(std::string_view value) {
     return {400, "Transfer-Encoding names chunked more than once."};
 }
 
-// HTTP/2.0 and the like are another version; anything else that Beast refuses there is no version at all.
+// HTTP/2.0 and the like are another version; anything else that Beast refuses there is no version
+// at all.
 bool names_other_version(std::string_view head) {
     const std::string_view line = head.substr(0, head.find("\r\n"));
     if (line.size() < 9) return false;
@@ -53,7 +54,8 @@ class HeadParser : public beast_http::basic_parser<true> {
   public:
     HeadParser(RequestView& request, HeadFacts& facts) : request_(request), facts_(facts) {
         request_.field_count_ = 0;
-        // What follows the head is none of Beast's business, and the size was checked by the caller.
+        // What follows the head is none of Beast's business, and the size was checked by the
+        // caller.
         skip(true);
         header_limit(UINT32_MAX);
     }
@@ -72,13 +74,15 @@ class HeadParser : public beast_http::basic_parser<true> {
         if (failure == beast_http::error::bad_transfer_encoding) return kTwoFramings;
         if (failure || used != head.size() || !is_done()) return kBadSyntax;
         facts_.keep_alive = keep_alive();
+        facts_.content_length = content_length().value_or(0);
         return whole_head_error();
     }
 
   private:
     static constexpr ProtocolError kBadLength{400, "Content-Length must be given once, as digits."};
     static constexpr ProtocolError kTwoFramings{
-        400, "Content-Length and Transfer-Encoding exclude each other, and each may be given once."};
+        400,
+        "Content-Length and Transfer-Encoding exclude each other, and each may be given once."};
 
     void on_request_impl(beast_http::verb,
                          boost::beast::string_view method,
@@ -87,7 +91,8 @@ class HeadParser : public beast_http::basic_parser<true> {
                          error_code& failure) override {
         request_.method = view_of(method);
         request_.minor_version = version - 10;
-        if (!split_target(view_of(target))) refuse({400, "The request target is malformed."}, failure);
+        if (!split_target(view_of(target)))
+            refuse({400, "The request target is malformed."}, failure);
     }
 
     // Takes the origin form, the absolute form, which proxies send, and the asterisk of OPTIONS.
@@ -95,7 +100,8 @@ class HeadParser : public beast_http::basic_parser<true> {
         if (!target.starts_with('/')) {
             for (const std::string_view scheme : {"http://", "https://"}) {
                 if (!equal_in_any_case(target.substr(0, scheme.size()), scheme)) continue;
-                target.remove_prefix(std::min(target.find_first_of("/?", scheme.size()), target.size()));
+                target.remove_prefix(
+                    std::min(target.find_first_of("/?", scheme.size()), target.size()));
                 return split_path(target.empty() ? "/" : target);
             }
             if (target != "*" && request_.method != "CONNECT") return false;
@@ -120,21 +126,26 @@ class HeadParser : public beast_http::basic_parser<true> {
         }
         request_.fields_[request_.field_count_++] = {view_of(name), view_of(value)};
         switch (id) {
-            case field::content_length: return on_length(view_of(value), failure);
-            case field::transfer_encoding: return on_coding(view_of(value), failure);
-            case field::expect: return on_expect(view_of(value), failure);
-            case field::host: ++hosts_; return;
-            default: return;
+            case field::content_length:
+                return on_length(view_of(value), failure);
+            case field::transfer_encoding:
+                return on_coding(view_of(value), failure);
+            case field::expect:
+                return on_expect(view_of(value), failure);
+            case field::host:
+                ++hosts_;
+                return;
+            default:
+                return;
         }
     }
 
     // Beast has read the number; what remains is to refuse lists and repetitions.
     void on_length(std::string_view value, error_code& failure) {
-        if (has_length_ || !std::all_of(value.begin(), value.end(), is_digit)) {
+        if (has_length_ || !std::all_of(value.begin(), value.end(), http::is_digit)) {
             return refuse(kBadLength, failure);
         }
         has_length_ = true;
-        facts_.content_length = content_length_unchecked().value_or(0);
     }
 
     void on_coding(std::string_view value, error_code& failure) {
@@ -145,7 +156,8 @@ class HeadParser : public beast_http::basic_parser<true> {
 
     void on_expect(std::string_view value, error_code& failure) {
         if (!equal_in_any_case(value, "100-continue")) {
-            return refuse({417, "The only expectation that this server meets is 100-continue."}, failure);
+            return refuse({417, "The only expectation that this server meets is 100-continue."},
+                          failure);
         }
         facts_.expects_continue = request_.minor_version >= 1;
     }

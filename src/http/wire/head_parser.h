@@ -25,12 +25,13 @@ struct HeadFacts {
     bool expects_continue = false;
 };
 
-// Reads `head`, which ends with its empty line and has neither bare LFs nor folded lines, into `request` and
-// `facts`. Nothing is copied: the request's views point into `head`.
+// Reads `head`, which ends with its empty line and has neither bare LFs nor folded lines, into
+// `request` and `facts`. Nothing is copied: the request's views point into `head`.
 //
-// Beast's parser does the reading. It lets some things through that another server in front might read in
-// another way, and those are refused here: a repeated Content-Length or a list of lengths, a transfer coding
-// other than chunked (Beast takes such a request for one without a body), and codings in HTTP/1.0.
+// Beast's parser does the reading. It lets some things through that another server in front might
+// read in another way, and those are refused here: a repeated Content-Length or a list of lengths,
+// a transfer coding other than chunked (Beast takes such a request for one without a body), and
+// codings in HTTP/1.0.
 ProtocolError parse_head(std::string_view head, RequestView& request, HeadFacts& facts);
 
 }  // namespace sluice::http

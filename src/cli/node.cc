@@ -1,0 +1,251 @@
+#include "cli/node.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <string>
+#include <system_error>
+#include <thread>
+#include <utility>
+
+#include <sched.h>
+#include <sys/resource.h>
+
+#include "cli/version.h"
+#include "cli/worker.h"
+#include "config/catalog.h"
+#include "http/wire/listener.h"
+#include "overrides/memory_store.h"
+#include "overrides/sqlite_store.h"
+
+namespace sluice::cli {
+namespace {
+
+// Those cores that this process may use, which are fewer than the machine's under taskset or in a
+// container's cpuset.
+std::size_t usable_cores() {
+    cpu_set_t cores;
+    if (sched_getaffinity(0, sizeof cores, &cores) == 0)
+        return static_cast<std::size_t>(CPU_COUNT(&cores));
+    return std::max(1U, std::thread::hardware_concurrency());
+}
+
+config::Settings with_threads(config::Settings settings) {
+    if (settings.threads == 0) settings.threads = usable_cores();
+    return settings;
+}
+
+// How many connections there can be: as many as wanted if the system allows so many open files. Its
+// usual limit of 1024 is meant for programs that use select(), and may be raised.
+std::size_t possible_connections(const config::Settings& settings, Log& log) {
+    constexpr rlim_t kOthers = 256;  // files that are no connections
+    const std::size_t wanted = settings.http.max_connections;
+    rlimit limit{};
+    if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return wanted;
+    limit.rlim_cur = limit.rlim_max;
+    setrlimit(RLIMIT_NOFILE, &limit);
+    if (limit.rlim_max == RLIM_INFINITY || limit.rlim_max >= wanted + kOthers) return wanted;
+    const std::size_t possible = limit.rlim_max > 2 * kOthers ? limit.rlim_max - kOthers : kOthers;
+    const bool is_asked_for = wanted != config::HttpSettings{}.max_connections;
+    if (is_asked_for) {
+        log.warn("few_files",
+                 {{"why", "the system allows fewer open files than http.max_connections needs"},
+                  {"max_connections", possible}});
+    }
+    return possible;
+}
+
+Error about(const char* setting, const std::string& value, const std::string& why) {
+    return {kInvalidOption, std::string(setting) + " is " + value + ": " + why};
+}
+
+http::WireLimits wire_limits(const config::Settings& settings, std::size_t connections) {
+    http::WireLimits limits;
+    const config::HttpSettings& http = settings.http;
+    limits.connections = (connections + settings.threads - 1) / settings.threads;
+    limits.pipelined = http.max_pipelined;
+    limits.header_timeout = http.header_timeout;
+    limits.body_timeout = http.body_timeout;
+    limits.idle_timeout = http.idle_timeout;
+    limits.write_timeout = http.write_timeout;
+    return limits;
+}
+
+}  // namespace
+
+Node::Node(config::Settings settings, Log& log, Limiter limiter)
+    : settings_(with_threads(std::move(settings))),
+      log_(log),
+      limiter_(std::move(limiter)),
+      tokens_(settings_.tokens),
+      metrics_({.version = kVersion,
+                .region = settings_.region,
+                .threads = settings_.threads,
+                .read = [this] { return read(); }}) {}
+
+Node::~Node() = default;
+
+Result<std::unique_ptr<Node>> Node::start(const config::Settings& settings, Log& log) {
+    auto limiter = Limiter::create({.region = settings.region, .max_keys = settings.max_keys});
+    if (!limiter)
+        return about("max_keys", std::to_string(settings.max_keys), limiter.error().message);
+    std::unique_ptr<Node> node(new Node(settings, log, *std::move(limiter)));
+    if (auto failed = node->open()) return *std::move(failed);
+    return node;
+}
+
+std::optional<Error> Node::open() {
+    if (auto failed = open_overrides()) return failed;
+    if (auto failed = open_tls()) return failed;
+    if (auto failed = start_workers()) return failed;
+    readiness_.store(http::Readiness::kReady, std::memory_order_relaxed);
+    return std::nullopt;
+}
+
+std::optional<Error> Node::open_overrides() {
+    const auto failed = [&](const std::string& why) {
+        return about("data_dir", "\"" + settings_.data_dir + "\"", why);
+    };
+    std::unique_ptr<overrides::OverrideStore> store = std::make_unique<overrides::MemoryStore>();
+    if (!settings_.data_dir.empty()) {
+        const std::filesystem::path folder(settings_.data_dir);
+        std::error_code problem;
+        std::filesystem::create_directories(folder, problem);
+        if (problem) return failed("the folder can't be made: " + problem.message());
+        auto opened = overrides::SqliteStore::open({.path = (folder / "overrides.db").string()});
+        if (!opened) return failed(opened.error().message);
+        store = *std::move(opened);
+    }
+    auto set = overrides::OverrideSet::open(std::move(store));
+    if (!set) return failed(set.error().message);
+    overrides_ = *std::move(set);
+    return std::nullopt;
+}
+
+std::optional<Error> Node::open_tls() {
+    if (!settings_.tls.enabled()) return std::nullopt;
+    auto context =
+        http::TlsContext::load({.certificate = settings_.tls.cert, .key = settings_.tls.key});
+    if (!context)
+        return about("tls.cert", "\"" + settings_.tls.cert + "\"", context.error().message);
+    tls_ = std::make_shared<http::TlsSlot>(*std::move(context));
+    return std::nullopt;
+}
+
+std::optional<Error> Node::start_workers() {
+    const auto failed = [&](const Error& error) {
+        return about("listen", "\"" + config::to_string(settings_.listen) + "\"", error.message);
+    };
+    const auto address =
+        http::claim({.host = settings_.listen.host, .port = settings_.listen.port});
+    if (!address) return failed(address.error());
+    const http::WireLimits limits = wire_limits(settings_, possible_connections(settings_, log_));
+    for (std::size_t i = 0; i < settings_.threads; ++i) {
+        const http::ApiContext context{.limiter = limiter_,
+                                       .overrides = *overrides_,
+                                       .tokens = tokens_,
+                                       .metrics = metrics_,
+                                       .thread_metrics = metrics_.thread(i),
+                                       .readiness = readiness_,
+                                       .clock = settings_.test_clock ? http::ClockSource::kRequest
+                                                                     : http::ClockSource::kSystem};
+        workers_.push_back(
+            std::make_unique<Worker>(context,
+                                     Worker::Options{.listener = {.limits = limits, .tls = tls_},
+                                                     .log = log_,
+                                                     .log_requests = settings_.log.requests}));
+        const auto port = workers_.back()->listen(*address);
+        if (!port) return failed(port.error());
+        settings_.listen.port = *port;
+    }
+    for (const auto& worker : workers_)
+        worker->run();
+    return std::nullopt;
+}
+
+metrics::Readings Node::read() const {
+    const Stats stats = limiter_.stats();
+    metrics::Readings readings;
+    readings.keys_held = stats.keys_held;
+    readings.keys_created = stats.keys_created;
+    readings.keys_expired = stats.keys_expired;
+    readings.keys_evicted = stats.keys_evicted;
+    readings.cas_retries = stats.cas_retries;
+    readings.overrides_held = overrides_->size();
+    readings.ready = readiness_.load(std::memory_order_relaxed) == http::Readiness::kReady;
+    const auto add = [](std::uint64_t& sum, const http::WireCounter& counter) {
+        sum += static_cast<std::uint64_t>(counter.get());
+    };
+    for (const auto& worker : workers_) {
+        const http::WireCounters& counters = worker->counters();
+        add(readings.connections.open, counters.connections);
+        add(readings.connections.accepted, counters.accepted);
+        add(readings.connections.refused, counters.refused);
+        add(readings.connections.accept_failures, counters.accept_failures);
+        add(readings.connections.timeouts, counters.timeouts);
+        add(readings.connections.handshake_failures, counters.handshake_failures);
+    }
+    return readings;
+}
+
+void Node::reload(const Result<config::Loaded>& loaded) {
+    const auto failed = loaded ? apply(loaded->settings) : loaded.error();
+    if (failed) {
+        metrics_.count_reload(metrics::Success::kFailed);
+        log_.error("reload_refused", {{"why", failed->message}});
+        return;
+    }
+    metrics_.count_reload(metrics::Success::kOk);
+    const std::string waiting = waiting_for_restart(loaded->settings);
+    log_.info("reloaded", {{"tokens", settings_.tokens.size()}, {"tls", tls_ != nullptr}});
+    if (!waiting.empty()) log_.warn("restart_needed", {{"changed", waiting}});
+}
+
+// All that can fail comes first.
+std::optional<Error> Node::apply(const config::Settings& wanted) {
+    if (wanted.tokens.empty() && !config::is_loopback(settings_.listen)) {
+        return about("tokens",
+                     "empty",
+                     "the server listens on " + config::to_string(settings_.listen) +
+                         ", which is not on loopback and needs at least one token");
+    }
+    std::shared_ptr<const http::TlsContext> certificate;
+    if (tls_ != nullptr && wanted.tls.enabled()) {
+        auto context =
+            http::TlsContext::load({.certificate = wanted.tls.cert, .key = wanted.tls.key});
+        if (!context)
+            return about("tls.cert", "\"" + wanted.tls.cert + "\"", context.error().message);
+        certificate = *std::move(context);
+    }
+    if (certificate != nullptr) {
+        tls_->replace(std::move(certificate));
+        settings_.tls = wanted.tls;
+    }
+    tokens_.replace(wanted.tokens);
+    settings_.tokens = wanted.tokens;
+    log_.set_level(wanted.log.level);
+    settings_.log.level = wanted.log.level;
+    return std::nullopt;
+}
+
+std::string Node::waiting_for_restart(const config::Settings& wanted) const {
+    config::Settings resolved = with_threads(wanted);
+    if (resolved.listen.port == 0) resolved.listen.port = settings_.listen.port;
+    std::string keys;
+    for (const config::Setting& setting : config::catalog()) {
+        if (setting.show(resolved) == setting.show(settings_)) continue;
+        keys += (keys.empty() ? "" : ",") + std::string(setting.key);
+    }
+    return keys;
+}
+
+void Node::drain(std::function<void()> drained) {
+    readiness_.store(http::Readiness::kDraining, std::memory_order_relaxed);
+    draining_.store(workers_.size(), std::memory_order_release);
+    for (const auto& worker : workers_) {
+        worker->drain(settings_.drain_timeout, [this, drained] {
+            if (draining_.fetch_sub(1, std::memory_order_acq_rel) == 1) drained();
+        });
+    }
+}
+
+}  // namespace sluice::cli

@@ -1,0 +1,309 @@
+#include "cli/program.h"
+
+#include <algorithm>
+#include <ostream>
+#include <sstream>
+#include <utility>
+
+#include <CLI/App.hpp>
+#include <CLI/Config.hpp>
+#include <CLI/Formatter.hpp>
+
+#include "cli/bench.h"
+#include "cli/check_config.h"
+#include "cli/limit.h"
+#include "cli/serve.h"
+#include "cli/token_command.h"
+#include "cli/version.h"
+#include "config/catalog.h"
+#include "config/duration.h"
+#include "config/load.h"
+
+namespace sluice::cli {
+namespace {
+
+constexpr const char* kAbout =
+    "Sluice limits how often something may happen, in sliding windows, from local memory.";
+constexpr const char* kExamples =
+    "Examples:\n"
+    "  sluice serve                                  a server on http://127.0.0.1:8080\n"
+    "  sluice limit login alice --limit 10 --duration 60s\n"
+    "  sluice bench --seconds 5\n"
+    "\n`sluice COMMAND --help` tells more about each.";
+
+constexpr const char* kServeExamples =
+    "Each setting is also a key of the file and an environment variable: --log-level, "
+    "SLUICE_LOG_LEVEL, and\n"
+    "`level` in [log]. Flags win over the environment, the environment over the file. Tokens of "
+    "one source\n"
+    "replace those of a weaker one. SIGHUP re-reads tokens, log level and certificate; SIGTERM "
+    "drains.\n"
+    "\nExamples:\n"
+    "  sluice serve --data-dir data\n"
+    "  sluice serve --config sluice.toml\n"
+    "  SLUICE_TOKEN=secret sluice serve --listen 0.0.0.0:8080\n"
+    "  sluice serve --listen 0.0.0.0:8443 --token secret --tls-cert cert.pem --tls-key key.pem";
+
+constexpr const char* kCheckExamples =
+    "Prints what `sluice serve --config FILE` would run with here, and where each value comes "
+    "from. Exits with 2\n"
+    "if it would refuse to start, and says why.\n"
+    "\nExample:\n"
+    "  sluice check-config sluice.toml";
+
+constexpr const char* kTokenExamples =
+    "The permissions are limit, read_override, set_override and delete_override.\n"
+    "\nExamples:\n"
+    "  sluice token --name web\n"
+    "  sluice token --name admin --permission limit read_override set_override delete_override\n"
+    "  sluice token --name mailer --workspace acme --namespace 'email.*' >> sluice.toml";
+
+constexpr const char* kLimitExamples =
+    "Exits with 0 if the request passed, 1 if it was denied, 2 if there was no decision.\n"
+    "\nExamples:\n"
+    "  sluice limit login alice --limit 10 --duration 60s\n"
+    "  sluice limit upload bob --limit 1000 --duration 1h --cost 25 --json\n"
+    "  sluice limit jobs nightly --limit 1 --duration 1d && ./nightly-job";
+
+constexpr const char* kBenchExamples =
+    "Exits with 0 if every request was answered, 1 if some failed, 2 if all did.\n"
+    "\nExamples:\n"
+    "  sluice bench\n"
+    "  sluice bench --connections 64 --seconds 30 --keys 100000\n"
+    "  sluice bench --batch 100 --json";
+
+// What the arguments leave behind. The parser writes into it, so it doesn't move.
+struct Arguments {
+    config::Sources sources;
+    TokenCommand token;
+    std::string url = "http://127.0.0.1:8080";
+    Target target;
+    LimitCommand limit;
+    std::string limit_duration;
+    std::string timeout = "5s";
+    BenchCommand bench;
+    std::int64_t bench_seconds = 10;
+    std::string bench_duration = "60s";
+    bool json = false;
+};
+
+CLI::App* add_command(CLI::App& app, const char* name, const char* about, const char* examples) {
+    CLI::App* const command = app.add_subcommand(name, about);
+    command->footer(examples);
+    return command;
+}
+
+void add_serve(CLI::App& app, config::Sources& sources) {
+    CLI::App* const serve = add_command(app, "serve", "Answer requests over HTTP", kServeExamples);
+    serve->add_option("--config", sources.file, "A TOML file with settings")->type_name("FILE");
+    serve
+        ->add_option("--token",
+                     sources.tokens,
+                     "A token that may do everything; others see it in the list of processes, so "
+                     "SLUICE_TOKEN or the "
+                     "file are better places")
+        ->type_name("TOKEN")
+        ->expected(1)
+        ->take_all();
+    for (const config::Setting& setting : config::catalog()) {
+        std::string& value = sources.flags[std::string(setting.key)];
+        const std::string flag = config::flag_of(setting.key);
+        if (setting.value_name.empty()) {
+            serve->add_flag_callback(
+                flag, [&value] { value = "true"; }, std::string(setting.help));
+        } else {
+            serve->add_option(flag, value, std::string(setting.help))
+                ->type_name(std::string(setting.value_name));
+        }
+    }
+}
+
+void add_check_config(CLI::App& app, config::Sources& sources) {
+    CLI::App* const check =
+        add_command(app, "check-config", "Check a file of settings", kCheckExamples);
+    check->add_option("FILE", sources.file, "A TOML file with settings")->required();
+}
+
+void add_token(CLI::App& app, TokenCommand& command) {
+    CLI::App* const token = add_command(app, "token", "Make a token for a client", kTokenExamples);
+    token->add_option("--name", command.name, "Tells it from others")->capture_default_str();
+    token->add_option("--workspace", command.workspace, "The world that it acts in")
+        ->capture_default_str();
+    token->add_option("--namespace", command.namespaces, "Patterns of namespaces that it may use")
+        ->capture_default_str();
+    token->add_option("--permission", command.permissions, "What it may do there")
+        ->capture_default_str();
+}
+
+void add_target(CLI::App& command, Arguments& arguments) {
+    command.add_option("--url", arguments.url, "The server")->capture_default_str();
+    command.add_option("--token", arguments.target.token, "The token to send (also: SLUICE_TOKEN)");
+    command
+        .add_option(
+            "--ca-cert", arguments.target.ca_cert, "PEM file of the authority to trust, for https")
+        ->type_name("FILE");
+    command.add_flag("--insecure", arguments.target.insecure, "Believe any certificate");
+    command.add_flag("--json", arguments.json, "Print JSON");
+}
+
+void add_limit(CLI::App& app, Arguments& arguments) {
+    CLI::App* const limit =
+        add_command(app, "limit", "Ask a server for one decision", kLimitExamples);
+    LimitQuestion& question = arguments.limit.question;
+    limit->add_option("NAMESPACE", question.name_space, "What is limited, such as login")
+        ->required();
+    limit->add_option("IDENTIFIER", question.identifier, "Who or what is counted, such as a user")
+        ->required();
+    limit->add_option("--limit", question.limit, "How much may pass per duration")->required();
+    limit
+        ->add_option(
+            "--duration", arguments.limit_duration, "Length of the window: 500ms, 60s, 5m, 1h, 30d")
+        ->type_name("TIME")
+        ->required();
+    limit->add_option("--cost", question.cost, "How much this request takes")
+        ->capture_default_str();
+    limit->add_option("--timeout", arguments.timeout, "How long to wait for the answer")
+        ->type_name("TIME")
+        ->capture_default_str();
+    add_target(*limit, arguments);
+}
+
+void add_bench(CLI::App& app, Arguments& arguments) {
+    CLI::App* const bench =
+        add_command(app, "bench", "Measure a server under load", kBenchExamples);
+    BenchCommand& command = arguments.bench;
+    bench
+        ->add_option(
+            "--connections", command.connections, "Connections, each with one request in flight")
+        ->capture_default_str()
+        ->check(CLI::Range(1, 60'000));
+    bench->add_option("--seconds", arguments.bench_seconds, "How long")
+        ->capture_default_str()
+        ->check(CLI::Range(1, 86'400));
+    bench->add_option("--keys", command.keys, "How many identifiers")
+        ->capture_default_str()
+        ->check(CLI::Range(std::int64_t{1}, std::int64_t{1'000'000'000}));
+    bench->add_option("--batch", command.batch, "Decisions per request")
+        ->capture_default_str()
+        ->check(CLI::Range(1, 100));
+    bench->add_option("--limit", command.limit, "The limit of each identifier")
+        ->capture_default_str();
+    bench->add_option("--duration", arguments.bench_duration, "The window of each identifier")
+        ->type_name("TIME")
+        ->capture_default_str();
+    add_target(*bench, arguments);
+}
+
+std::string variable(const Surroundings& surroundings, const char* name) {
+    const auto found = surroundings.environment.find(name);
+    return found == surroundings.environment.end() ? std::string() : found->second;
+}
+
+// The target of a client command, from its flags and the environment.
+Result<Target> target_of(const CLI::App& command,
+                         const Arguments& arguments,
+                         const Surroundings& surroundings) {
+    Target target = arguments.target;
+    const std::string url = variable(surroundings, "SLUICE_URL");
+    auto parsed = parse_url(command.count("--url") == 0 && !url.empty() ? url : arguments.url);
+    if (!parsed) return std::move(parsed.error());
+    target.url = *std::move(parsed);
+    // A server may know several tokens by that name; a client sends the first.
+    if (target.token.empty())
+        std::istringstream(variable(surroundings, "SLUICE_TOKEN")) >> target.token;
+    if (!target.token.empty() && !config::is_valid_secret(target.token)) {
+        return Error{
+            kInvalidOption,
+            "--token is a value that is not shown; allowed is 1 to 512 visible ASCII characters"};
+    }
+    return target;
+}
+
+Result<std::chrono::milliseconds> duration_of(const char* flag, const std::string& text) {
+    const auto duration = config::parse_duration(text);
+    if (duration) return *duration;
+    return Error{kInvalidOption,
+                 std::string(flag) + " is \"" + text +
+                     "\"; allowed is a time such as 500ms, 60s, 5m, 1h or 30d"};
+}
+
+ExitCode fail(const char* command, const Error& error, const Surroundings& surroundings) {
+    surroundings.err << "sluice " << command << ": " << error.message << "\n";
+    return ExitCode::kError;
+}
+
+ExitCode limit(const CLI::App& command, Arguments& arguments, const Surroundings& surroundings) {
+    auto target = target_of(command, arguments, surroundings);
+    if (!target) return fail("limit", target.error(), surroundings);
+    const auto duration = duration_of("--duration", arguments.limit_duration);
+    if (!duration) return fail("limit", duration.error(), surroundings);
+    const auto timeout = duration_of("--timeout", arguments.timeout);
+    if (!timeout) return fail("limit", timeout.error(), surroundings);
+    LimitCommand& wanted = arguments.limit;
+    wanted.target = *std::move(target);
+    wanted.question.duration = *duration;
+    wanted.timeout = *timeout;
+    wanted.output = arguments.json ? Output::kJson : Output::kText;
+    return run_limit(wanted, surroundings.out, surroundings.err);
+}
+
+ExitCode bench(const CLI::App& command, Arguments& arguments, const Surroundings& surroundings) {
+    auto target = target_of(command, arguments, surroundings);
+    if (!target) return fail("bench", target.error(), surroundings);
+    const auto duration = duration_of("--duration", arguments.bench_duration);
+    if (!duration) return fail("bench", duration.error(), surroundings);
+    BenchCommand& wanted = arguments.bench;
+    wanted.target = *std::move(target);
+    wanted.seconds = std::chrono::seconds(arguments.bench_seconds);
+    wanted.duration = *duration;
+    wanted.output = arguments.json ? Output::kJson : Output::kText;
+    return run_bench(wanted, surroundings.out, surroundings.err);
+}
+
+ExitCode dispatch(const CLI::App& app, Arguments& arguments, const Surroundings& surroundings) {
+    const CLI::App& command = *app.get_subcommands().front();
+    const std::string name = command.get_name();
+    config::Sources& sources = arguments.sources;
+    sources.environment = surroundings.environment;
+    const auto is_absent = [&](const auto& flag) {
+        return name != "serve" || command.count(config::flag_of(flag.first)) == 0;
+    };
+    std::erase_if(sources.flags, is_absent);
+    if (name == "serve") return run_serve(sources, surroundings.out, surroundings.err);
+    if (name == "check-config")
+        return run_check_config(sources, surroundings.out, surroundings.err);
+    if (name == "token") return run_token(arguments.token, surroundings.out, surroundings.err);
+    if (name == "limit") return limit(command, arguments, surroundings);
+    return bench(command, arguments, surroundings);
+}
+
+}  // namespace
+
+ExitCode run_program(std::vector<std::string> arguments, const Surroundings& surroundings) {
+    CLI::App app(kAbout, "sluice");
+    app.set_version_flag("--version", std::string("sluice ") + kVersion);
+    app.require_subcommand(1);
+    app.footer(kExamples);
+    app.get_formatter()->column_width(34);
+    Arguments parsed;
+    add_serve(app, parsed.sources);
+    add_check_config(app, parsed.sources);
+    add_token(app, parsed.token);
+    add_limit(app, parsed);
+    add_bench(app, parsed);
+    if (arguments.empty()) {
+        surroundings.err << app.help();
+        return ExitCode::kError;
+    }
+    try {
+        // The parser takes them from the back.
+        std::reverse(arguments.begin(), arguments.end());
+        app.parse(std::move(arguments));
+    } catch (const CLI::ParseError& stop) {
+        return app.exit(stop, surroundings.out, surroundings.err) == 0 ? ExitCode::kOk
+                                                                       : ExitCode::kError;
+    }
+    return dispatch(app, parsed, surroundings);
+}
+
+}  // namespace sluice::cli

@@ -1,0 +1,181 @@
+#include "cli/program.h"
+
+#include <cstdio>
+#include <fstream>
+#include <sstream>
+#include <string>
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include "cli/greeting.h"
+#include "cli/token_command.h"
+#include "config/file.h"
+
+namespace sluice::cli {
+namespace {
+
+struct Ran {
+    ExitCode code;
+    std::string out, err;
+};
+Ran run(std::vector<std::string> arguments, std::map<std::string, std::string> environment = {}) {
+    std::ostringstream out;
+    std::ostringstream err;
+    const ExitCode code = run_program(std::move(arguments), {std::move(environment), out, err});
+    return {code, out.str(), err.str()};
+}
+
+TEST(Program, WithoutACommandSaysWhatThereIs) {
+    const Ran ran = run({});
+    EXPECT_EQ(ran.code, ExitCode::kError);
+    for (const char* command : {"serve", "check-config", "token", "limit", "bench"}) {
+        EXPECT_NE(ran.err.find(command), std::string::npos) << command;
+    }
+}
+
+TEST(Program, TellsItsVersion) {
+    const Ran ran = run({"--version"});
+    EXPECT_EQ(ran.code, ExitCode::kOk);
+    EXPECT_TRUE(ran.out.starts_with("sluice ")) << ran.out;
+}
+
+TEST(Program, HelpsEverywhereWithAnExample) {
+    EXPECT_NE(run({"--help"}).out.find("Examples:"), std::string::npos);
+    for (const char* command : {"serve", "check-config", "token", "limit", "bench"}) {
+        const Ran ran = run({command, "--help"});
+        EXPECT_EQ(ran.code, ExitCode::kOk);
+        EXPECT_NE(ran.out.find("Example"), std::string::npos) << command;
+        EXPECT_NE(ran.out.find(std::string("  sluice ") + command), std::string::npos) << command;
+    }
+}
+
+TEST(Program, WrongUseExitsWith2) {
+    EXPECT_EQ(run({"fly"}).code, ExitCode::kError);
+    EXPECT_EQ(run({"serve", "--fly"}).code, ExitCode::kError);
+    EXPECT_EQ(run({"limit", "a"}).code, ExitCode::kError);
+    EXPECT_EQ(run({"limit", "a", "b", "--limit", "x", "--duration", "1s"}).code, ExitCode::kError);
+    EXPECT_EQ(run({"bench", "--batch", "101"}).code, ExitCode::kError);
+}
+
+TEST(Serve, RefusesABadSettingBeforeItListens) {
+    const Ran flag = run({"serve", "--threads", "many"});
+    EXPECT_EQ(flag.code, ExitCode::kError);
+    EXPECT_EQ(
+        flag.err,
+        "sluice serve: --threads: threads is \"many\"; allowed is a whole number from 0 to 1024\n");
+    EXPECT_EQ(flag.out, "");
+    EXPECT_TRUE(run({"serve", "--listen", "0.0.0.0:0"})
+                    .err.starts_with("sluice serve: --listen: listen is \"0.0.0.0:0\"; allowed is "
+                                     "an address on loopback"));
+    EXPECT_TRUE(run({"serve", "--listen", "0.0.0.0:0", "--token", "t", "--test-clock"})
+                    .err.starts_with("sluice serve: --test-clock: "));
+    EXPECT_TRUE(run({"serve"}, {{"SLUICE_REGION", ""}})
+                    .err.starts_with("sluice serve: SLUICE_REGION: region is \"\"; "));
+}
+
+TEST(Serve, RefusesWhatASettingNamesInVain) {
+    EXPECT_TRUE(run({"serve", "--listen", "127.0.0.1:0", "--data-dir", "/dev/null/x"})
+                    .err.starts_with("sluice serve: data_dir is \"/dev/null/x\": "));
+    EXPECT_TRUE(
+        run({"serve", "--listen", "127.0.0.1:0", "--tls-cert", "/nowhere", "--tls-key", "/nowhere"})
+            .err.starts_with("sluice serve: tls.cert is \"/nowhere\": "));
+}
+
+TEST(CheckConfig, PrintsWhatHoldsOrWhatIsWrong) {
+    const std::string path =
+        testing::TempDir() + "sluice_check_" + std::to_string(getpid()) + ".toml";
+    std::ofstream(path) << "region = \"eu\"\n";
+    const Ran good = run({"check-config", path});
+    EXPECT_EQ(good.code, ExitCode::kOk);
+    EXPECT_NE(good.out.find("region = \"eu\"  # " + path + ":1\n"), std::string::npos) << good.out;
+    std::ofstream(path) << "regoin = \"eu\"\n";
+    const Ran bad = run({"check-config", path});
+    EXPECT_EQ(bad.code, ExitCode::kError);
+    EXPECT_TRUE(bad.err.starts_with(
+        "sluice check-config: " + path +
+        ":1: regoin is \"eu\", but there is no such setting; did you mean region? "))
+        << bad.err;
+    EXPECT_EQ(bad.out, "");
+    std::remove(path.c_str());
+}
+
+TEST(TokenCommand, PrintsLinesThatTheServerReads) {
+    const Ran ran = run({"token",
+                         "--name",
+                         "web \"1\"",
+                         "--workspace",
+                         "acme",
+                         "--namespace",
+                         "email.*",
+                         "sms",
+                         "--permission",
+                         "limit",
+                         "set_override"});
+    ASSERT_EQ(ran.code, ExitCode::kOk) << ran.err;
+    config::Problems problems;
+    const config::FileContents contents = config::parse_file(ran.out, "printed", problems);
+    EXPECT_TRUE(problems.empty());
+    ASSERT_EQ(contents.tokens.size(), 1U);
+    const std::size_t at = ran.out.find("sluice_");
+    const config::Token expected{.name = "web \"1\"",
+                                 .sha256 = config::sha256_of(ran.out.substr(at, 50)),
+                                 .workspace = "acme",
+                                 .namespaces = {"email.*", "sms"},
+                                 .permissions = {.limit = true, .set_override = true}};
+    EXPECT_EQ(contents.tokens[0], expected);
+}
+
+TEST(TokenCommand, RefusesWhatTheServerWouldRefuse) {
+    EXPECT_EQ(run({"token", "--permission", "fly"}).code, ExitCode::kError);
+    EXPECT_EQ(run({"token", "--name", ""}).code, ExitCode::kError);
+    EXPECT_EQ(run({"token", "--permission", "fly"}).out, "");
+}
+
+TEST(LimitCommand, ExitsWith2WhereNobodyAnswers) {
+    const std::vector<std::string> question{
+        "limit", "a", "b", "--limit", "1", "--duration", "1s", "--url"};
+    const auto asking = [&](const char* url) {
+        std::vector<std::string> arguments = question;
+        arguments.emplace_back(url);
+        return run(std::move(arguments));
+    };
+    EXPECT_EQ(asking("http://127.0.0.1:1").code, ExitCode::kError);
+    EXPECT_EQ(asking("nonsense").code, ExitCode::kError);
+    EXPECT_EQ(run({"limit", "a", "b", "--limit", "1", "--duration", "60"}).err,
+              "sluice limit: --duration is \"60\"; allowed is a time such as 500ms, 60s, 5m, 1h or "
+              "30d\n");
+    EXPECT_TRUE(run({"limit", "a", "b", "--limit", "1", "--duration", "1s"},
+                    {{"SLUICE_URL", "http://127.0.0.1:1"}})
+                    .err.starts_with("sluice limit: 127.0.0.1:1: can't connect: "));
+}
+
+TEST(Greeting, NamesTheAddressAndALineToTry) {
+    config::Settings settings;
+    const std::string text = greeting(settings);
+    EXPECT_NE(text.find("listens on http://127.0.0.1:8080 (region local)"), std::string::npos);
+    EXPECT_NE(
+        text.find("    curl -H 'Content-Type: application/json' -d '{\"namespace\":\"login\""),
+        std::string::npos)
+        << text;
+    EXPECT_EQ(text.find("Bearer"), std::string::npos);
+}
+
+TEST(Greeting, KnowsTokensTlsAndAddressesOfTheWholeMachine) {
+    config::Settings settings;
+    settings.listen = {"0.0.0.0", 8443};
+    settings.tls = {"c", "k"};
+    settings.tokens = {config::all_powerful_token("a", "hush")};
+    const std::string text = greeting(settings);
+    EXPECT_NE(text.find("curl --insecure -H \"Authorization: Bearer $SLUICE_TOKEN\" "),
+              std::string::npos)
+        << text;
+    EXPECT_NE(text.find("'https://127.0.0.1:8443/v2/ratelimit.limit'"), std::string::npos);
+    EXPECT_EQ(text.find("hush"), std::string::npos);
+    settings.listen = {"::", 1};
+    EXPECT_EQ(url_of(settings), "https://[::1]:1");
+    EXPECT_NE(greeting(settings).find("curl --globoff "), std::string::npos);
+}
+
+}  // namespace
+}  // namespace sluice::cli

@@ -1,0 +1,46 @@
+#include "cli/request_log.h"
+
+#include <chrono>
+#include <string>
+#include <utility>
+
+namespace sluice::cli {
+namespace {
+
+constexpr std::size_t kLongestPath = 200;
+
+// A client chose the bytes: only visible ASCII enters the log.
+std::string visible(std::string_view text) {
+    std::string out(text.substr(0, kLongestPath));
+    for (char& c : out) {
+        if (c <= ' ' || c > '~') c = '?';
+    }
+    return out;
+}
+
+}  // namespace
+
+http::Progress RequestLog::handle(const http::RequestView& request,
+                                  http::Reply& reply,
+                                  http::Completion later) {
+    const auto began = std::chrono::steady_clock::now();
+    const http::Progress progress = handler_.handle(request, reply, std::move(later));
+    const auto took = std::chrono::duration_cast<std::chrono::microseconds>(
+        std::chrono::steady_clock::now() - began);
+    // An answer that comes later has no status yet.
+    const int status = progress == http::Progress::kDone ? reply.status() : 0;
+    log_.info("request",
+              {{"method", visible(request.method)},
+               {"path", visible(request.path)},
+               {"status", status},
+               {"peer", request.peer},
+               {"microseconds", took.count()}});
+    return progress;
+}
+
+void RequestLog::protocol_error(int status, std::string_view detail, http::Reply& reply) {
+    handler_.protocol_error(status, detail, reply);
+    log_.info("request_refused", {{"status", status}, {"why", detail}});
+}
+
+}  // namespace sluice::cli

@@ -1,0 +1,93 @@
+#include "cli/worker.h"
+
+#include <exception>
+#include <optional>
+#include <thread>
+#include <utility>
+
+#include <boost/asio/executor_work_guard.hpp>
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/post.hpp>
+
+#include "cli/request_log.h"
+#include "http/api/api.h"
+
+namespace sluice::cli {
+
+namespace asio = boost::asio;
+
+class Worker::Core {
+  public:
+    Core(const http::ApiContext& context, Options options)
+        : log_(options.log),
+          work_(loop_.get_executor()),
+          api_(context),
+          request_log_(api_, options.log),
+          listener_(
+              std::in_place, loop_, handler(options.log_requests), std::move(options.listener)) {}
+
+    ~Core() {
+        loop_.stop();
+        if (thread_.joinable()) thread_.join();
+        // It closes its connections through the loop's sockets, so it goes before the loop.
+        listener_.reset();
+    }
+
+    http::Listener& listener() { return *listener_; }
+    asio::io_context& loop() { return loop_; }
+
+    void run() {
+        thread_ = std::thread([this] {
+            while (!loop_.stopped())
+                turn();
+        });
+    }
+
+  private:
+    http::Handler& handler(bool log_requests) {
+        if (log_requests) return request_log_;
+        return api_;
+    }
+
+    // One fault must not take down all connections of the thread.
+    void turn() {
+        try {
+            loop_.run();
+        } catch (const std::exception& error) {
+            log_.error("worker_fault", {{"why", error.what()}});
+        }
+    }
+
+    Log& log_;
+    asio::io_context loop_{1};
+    asio::executor_work_guard<asio::io_context::executor_type> work_;
+    http::Api api_;
+    RequestLog request_log_;
+    std::optional<http::Listener> listener_;
+    std::thread thread_;
+};
+
+Worker::Worker(const http::ApiContext& context, Options options)
+    : core_(std::make_unique<Core>(context, std::move(options))) {}
+
+Worker::~Worker() = default;
+
+Result<std::uint16_t> Worker::listen(const http::ListenAddress& address) {
+    return core_->listener().listen(address);
+}
+
+void Worker::run() {
+    core_->run();
+}
+
+void Worker::drain(std::chrono::milliseconds patience, std::function<void()> drained) {
+    asio::post(core_->loop(), [this, patience, drained = std::move(drained)]() mutable {
+        core_->listener().drain(patience, std::move(drained));
+    });
+}
+
+const http::WireCounters& Worker::counters() const {
+    return core_->listener().counters();
+}
+
+}  // namespace sluice::cli

@@ -1,0 +1,459 @@
+#include "config/load.h"
+
+#include <cstdio>
+#include <fstream>
+#include <string>
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include "config/catalog.h"
+
+namespace sluice::config {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr std::string_view kHash =
+    "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad";
+
+// A file that lives as long as the test, in the test's own folder.
+class File {
+  public:
+    explicit File(const std::string& text) { std::ofstream(path_) << text; }
+    ~File() { std::remove(path_.c_str()); }
+    const std::string& path() const { return path_; }
+
+  private:
+    std::string path_ = testing::TempDir() + "sluice_" + std::to_string(getpid()) + ".toml";
+};
+
+Loaded loaded_from(const Sources& sources) {
+    auto loaded = load_settings(sources);
+    EXPECT_TRUE(loaded) << (loaded ? "" : loaded.error().message);
+    return loaded ? *loaded : Loaded{};
+}
+
+Settings settings_of(const std::string& toml) {
+    const File file(toml);
+    return loaded_from({.file = file.path(), .environment = {}, .flags = {}, .tokens = {}})
+        .settings;
+}
+
+// The message about a file, without the folder that it stands in.
+std::string fault_of(const std::string& toml) {
+    const File file(toml);
+    const auto loaded =
+        load_settings({.file = file.path(), .environment = {}, .flags = {}, .tokens = {}});
+    if (loaded) return "no fault";
+    std::string message = loaded.error().message;
+    for (std::size_t at = 0; (at = message.find(file.path())) != std::string::npos;) {
+        message.replace(at, file.path().size(), "FILE");
+    }
+    return message;
+}
+
+Result<Loaded> with_flag(const std::string& key, const std::string& value) {
+    return load_settings({.file = {}, .environment = {}, .flags = {{key, value}}, .tokens = {}});
+}
+Result<Loaded> with_variable(const std::string& name, const std::string& value) {
+    return load_settings({.file = {}, .environment = {{name, value}}, .flags = {}, .tokens = {}});
+}
+std::string fault_of(const Result<Loaded>& loaded) {
+    return loaded ? "no fault" : loaded.error().message;
+}
+
+TEST(Settings, NothingSetIsLoopbackPort8080WithoutTokens) {
+    const Settings settings = loaded_from({}).settings;
+    EXPECT_EQ(settings, Settings{});
+    EXPECT_EQ(to_string(settings.listen), "127.0.0.1:8080");
+    EXPECT_EQ(settings.region, "local");
+    EXPECT_TRUE(settings.tokens.empty());
+    EXPECT_TRUE(settings.data_dir.empty());
+    EXPECT_EQ(settings.drain_timeout, 10s);
+}
+
+TEST(Settings, EverySettingIsAKeyOfTheFile) {
+    const Settings settings = settings_of(R"(
+        listen = "127.0.0.2:9000"
+        region = "eu-west"
+        data_dir = "data"
+        threads = 3
+        max_keys = 5000
+        drain_timeout = "2s"
+        test_clock = true
+        [tls]
+        cert = "cert.pem"
+        key = "key.pem"
+        [log]
+        level = "debug"
+        format = "json"
+        requests = true
+        [http]
+        header_timeout = "1s"
+        body_timeout = "2s"
+        idle_timeout = "3s"
+        write_timeout = "4s"
+        max_connections = 5
+        max_pipelined = 6
+    )");
+    const Settings expected{.listen = {"127.0.0.2", 9000},
+                            .region = "eu-west",
+                            .data_dir = "data",
+                            .threads = 3,
+                            .max_keys = 5000,
+                            .drain_timeout = 2s,
+                            .test_clock = true,
+                            .tls = {"cert.pem", "key.pem"},
+                            .log = {LogLevel::kDebug, LogFormat::kJson, true},
+                            .http = {.header_timeout = 1s,
+                                     .body_timeout = 2s,
+                                     .idle_timeout = 3s,
+                                     .write_timeout = 4s,
+                                     .max_connections = 5,
+                                     .max_pipelined = 6},
+                            .tokens = {}};
+    EXPECT_EQ(settings, expected);
+}
+
+// The value that a setting shows, without the quotes of a text.
+std::string given_again(const Setting& setting, const Settings& settings) {
+    std::string text = setting.show(settings);
+    return text.starts_with('"') ? text.substr(1, text.size() - 2) : text;
+}
+
+TEST(Settings, EverySettingIsAVariableAndAFlagAsWell) {
+    Settings wanted;
+    wanted.data_dir = "data";
+    wanted.threads = 2;
+    wanted.test_clock = true;
+    wanted.tls = {"c", "k"};
+    for (const Setting& setting : catalog()) {
+        const std::string value = given_again(setting, wanted);
+        const bool is_tls = setting.key.starts_with("tls.");
+        const std::map<std::string, std::string> other_half{
+            {setting.key == "tls.cert" ? "tls.key" : "tls.cert", "x"}};
+        const auto by_variable =
+            load_settings({.file = {},
+                           .environment = {{variable_of(setting.key), value}},
+                           .flags = is_tls ? other_half : decltype(other_half){},
+                           .tokens = {}});
+        const auto by_flag = load_settings(
+            {.file = {},
+             .environment =
+                 is_tls
+                     ? std::map<std::string, std::string>{{variable_of(other_half.begin()->first),
+                                                           "x"}}
+                     : decltype(other_half){},
+             .flags = {{std::string(setting.key), value}},
+             .tokens = {}});
+        ASSERT_TRUE(by_variable) << by_variable.error().message;
+        ASSERT_TRUE(by_flag) << by_flag.error().message;
+        EXPECT_EQ(setting.show(by_variable->settings), setting.show(wanted));
+        EXPECT_EQ(setting.show(by_flag->settings), setting.show(wanted));
+    }
+}
+
+TEST(Settings, VariablesAndFlagsAreNamedAfterTheKey) {
+    EXPECT_EQ(variable_of("log.level"), "SLUICE_LOG_LEVEL");
+    EXPECT_EQ(variable_of("data_dir"), "SLUICE_DATA_DIR");
+    EXPECT_EQ(flag_of("log.level"), "--log-level");
+    EXPECT_EQ(flag_of("http.max_connections"), "--http-max-connections");
+}
+
+TEST(Settings, FlagsWinOverTheEnvironmentAndTheEnvironmentOverTheFile) {
+    const File file("region = \"file\"\nthreads = 1\nmax_keys = 1\n");
+    const Loaded loaded =
+        loaded_from({.file = file.path(),
+                     .environment = {{"SLUICE_REGION", "environment"}, {"SLUICE_THREADS", "2"}},
+                     .flags = {{"region", "flag"}},
+                     .tokens = {}});
+    EXPECT_EQ(loaded.settings.region, "flag");
+    EXPECT_EQ(loaded.settings.threads, 2U);
+    EXPECT_EQ(loaded.settings.max_keys, 1U);
+    EXPECT_EQ(loaded.origins.at("region"), "--region");
+    EXPECT_EQ(loaded.origins.at("threads"), "SLUICE_THREADS");
+    EXPECT_EQ(loaded.origins.at("max_keys"), file.path() + ":3");
+}
+
+TEST(Settings, EnvironmentNamesTheFileWhereNoFlagDoes) {
+    const File file("region = \"file\"\n");
+    EXPECT_EQ(loaded_from({.file = {},
+                           .environment = {{"SLUICE_CONFIG", file.path()}},
+                           .flags = {},
+                           .tokens = {}})
+                  .settings.region,
+              "file");
+    EXPECT_EQ(loaded_from({.file = file.path(),
+                           .environment = {{"SLUICE_CONFIG", "/nowhere"}},
+                           .flags = {},
+                           .tokens = {}})
+                  .settings.region,
+              "file");
+}
+
+TEST(Settings, MissingFileIsNamed) {
+    EXPECT_EQ(fault_of(load_settings(
+                  {.file = "/nowhere/sluice.toml", .environment = {}, .flags = {}, .tokens = {}})),
+              "/nowhere/sluice.toml: the file can't be read: No such file or directory");
+    EXPECT_EQ(fault_of(load_settings({.file = "/", .environment = {}, .flags = {}, .tokens = {}})),
+              "/: the file can't be read: Is a directory");
+}
+
+TEST(Settings, WhatIsNotTomlIsNamedByItsLine) {
+    EXPECT_TRUE(
+        fault_of("region = \"a\"\nthreads = = 3\n").starts_with("FILE:2: this is not TOML: "));
+    EXPECT_TRUE(fault_of("threads = 1\nthreads = 2\n").starts_with("FILE:2: this is not TOML: "));
+}
+
+TEST(Settings, UnknownKeyIsNamedWithItsLineAndTheOneThatWasMeant) {
+    const std::string fault = fault_of("\nlissten = \"127.0.0.1:1\"\n");
+    EXPECT_TRUE(
+        fault.starts_with("FILE:2: lissten is \"127.0.0.1:1\", but there is no such setting; did "
+                          "you mean listen? Allowed are listen, region, "))
+        << fault;
+    EXPECT_TRUE(
+        fault_of("[log]\nlevle = 3\n")
+            .starts_with(
+                "FILE:2: log.levle is 3, but there is no such setting; did you mean log.level? "));
+    EXPECT_TRUE(
+        fault_of("[unheard]\n")
+            .starts_with("FILE:1: unheard is a table, but there is no such setting; allowed are "))
+        << fault_of("[unheard]\n");
+    EXPECT_TRUE(fault_of("log = \"info\"\n")
+                    .starts_with("FILE:1: log is \"info\", but there is no such setting; "));
+}
+
+TEST(Settings, EmptyTableIsNoMistake) {
+    EXPECT_EQ(fault_of("[log]\n[http]\n[tls]\n"), "no fault");
+}
+
+TEST(Settings, WrongTypeIsNamedWithWhatIsAllowed) {
+    EXPECT_EQ(fault_of("threads = \"3\"\n"),
+              "FILE:1: threads is \"3\"; allowed is a whole number from 0 to 1024");
+    EXPECT_EQ(fault_of("threads = 1.5\n"),
+              "FILE:1: threads is 1.5; allowed is a whole number from 0 to 1024");
+    EXPECT_EQ(fault_of("region = 7\n"), "FILE:1: region is 7; allowed is a name of 1 to 48 bytes");
+    EXPECT_EQ(fault_of("test_clock = \"yes\"\n"),
+              "FILE:1: test_clock is \"yes\"; allowed is true or false");
+    EXPECT_EQ(fault_of("listen = 8080\n"),
+              "FILE:1: listen is 8080; allowed is HOST:PORT with an IPv4 address, an IPv6 address "
+              "in brackets or localhost, and a port "
+              "from 0 to 65535");
+    EXPECT_EQ(fault_of("drain_timeout = 10\n"),
+              "FILE:1: drain_timeout is 10; allowed is a time from 0s to 1h, such as 10s or 500ms");
+    EXPECT_EQ(fault_of("region = [\"a\", \"b\"]\n"),
+              "FILE:1: region is [ 'a', 'b' ]; allowed is a name of 1 to 48 bytes");
+}
+
+TEST(Settings, ValueOutOfRangeIsNamedWithWhatIsAllowed) {
+    struct Case {
+        std::string toml, key, value;
+    };
+    const Case cases[] = {
+        {"threads = -1", "threads", "-1"},
+        {"threads = 1025", "threads", "1025"},
+        {"max_keys = 0", "max_keys", "0"},
+        {"max_keys = 1000000001", "max_keys", "1000000001"},
+        {"drain_timeout = \"2h\"", "drain_timeout", "\"2h\""},
+        {"region = \"\"", "region", "\"\""},
+        {"region = \"" + std::string(49, 'r') + "\"", "region", "\"" + std::string(49, 'r') + "\""},
+        {"data_dir = \"\"", "data_dir", "\"\""},
+        {"listen = \"127.0.0.1:65536\"", "listen", "\"127.0.0.1:65536\""},
+        {"tls.cert = \"\"", "tls.cert", "\"\""},
+        {"tls.key = \"\"", "tls.key", "\"\""},
+        {"log.level = \"loud\"", "log.level", "\"loud\""},
+        {"log.format = \"xml\"", "log.format", "\"xml\""},
+        {"log.requests = 1", "log.requests", "1"},
+        {"http.header_timeout = \"1ms\"", "http.header_timeout", "\"1ms\""},
+        {"http.body_timeout = \"61m\"", "http.body_timeout", "\"61m\""},
+        {"http.idle_timeout = \"2d\"", "http.idle_timeout", "\"2d\""},
+        {"http.write_timeout = \"0s\"", "http.write_timeout", "\"0s\""},
+        {"http.max_connections = 0", "http.max_connections", "0"},
+        {"http.max_pipelined = 10001", "http.max_pipelined", "10001"},
+    };
+    for (const Case& bad : cases) {
+        const std::string allowed(find_setting(bad.key)->allowed);
+        EXPECT_EQ(fault_of("\n\n" + bad.toml + "\n"),
+                  "FILE:3: " + bad.key + " is " + bad.value + "; allowed is " + allowed);
+    }
+}
+
+TEST(Settings, BadVariableAndBadFlagAreNamedAsTheyWereGiven) {
+    EXPECT_EQ(fault_of(with_variable("SLUICE_THREADS", "many")),
+              "SLUICE_THREADS: threads is \"many\"; allowed is a whole number from 0 to 1024");
+    EXPECT_EQ(fault_of(with_flag("threads", "1e3")),
+              "--threads: threads is \"1e3\"; allowed is a whole number from 0 to 1024");
+    EXPECT_EQ(fault_of(with_flag("test_clock", "maybe")),
+              "--test-clock: test_clock is \"maybe\"; allowed is true or false");
+    EXPECT_EQ(fault_of(with_variable("SLUICE_LOG_LEVEL", "a\nb")),
+              "SLUICE_LOG_LEVEL: log.level is \"a\\x0ab\"; allowed is trace, debug, info, warn, "
+              "error or off");
+}
+
+TEST(Settings, UnknownVariableIsNamed) {
+    EXPECT_TRUE(
+        fault_of(with_variable("SLUICE_LISTN", "x"))
+            .starts_with("environment: SLUICE_LISTN is \"x\", but there is no such setting; did "
+                         "you mean SLUICE_LISTEN? Allowed are SLUICE_CONFIG, "));
+}
+
+TEST(Settings, VariablesOfOthersAreLeftAlone) {
+    EXPECT_TRUE(with_variable("PATH", "/bin"));
+    EXPECT_TRUE(with_variable("SLUICE_URL", "http://127.0.0.1:8080"));
+    EXPECT_TRUE(with_variable("SLUICE_SERVICE_HOST", "10.0.0.1"));
+    EXPECT_TRUE(with_variable("SLUICE_PORT", "tcp://10.0.0.1:80"));
+    EXPECT_TRUE(with_variable("SLUICE_REDIS_PORT_6379_TCP_ADDR", "10.0.0.1"));
+}
+
+TEST(Settings, AllProblemsAreNamedAtOnce) {
+    EXPECT_EQ(fault_of("threads = -1\nmax_keys = 0\n"),
+              "FILE:2: max_keys is 0; allowed is a whole number from 1 to 1000000000\n"
+              "FILE:1: threads is -1; allowed is a whole number from 0 to 1024");
+}
+
+TEST(Settings, OpenListenerNeedsAToken) {
+    const std::string fault = fault_of("\nlisten = \"0.0.0.0:8080\"\n");
+    EXPECT_TRUE(
+        fault.starts_with("FILE:2: listen is \"0.0.0.0:8080\"; allowed is an address on loopback, "
+                          "such as 127.0.0.1:8080, as long as there is no token"))
+        << fault;
+    EXPECT_FALSE(with_flag("listen", "[::]:8080"));
+    EXPECT_TRUE(load_settings(
+        {.file = {}, .environment = {}, .flags = {{"listen", "0.0.0.0:1"}}, .tokens = {"secret"}}));
+    EXPECT_FALSE(load_settings(
+        {.file = {}, .environment = {}, .flags = {{"listen", "0.0.0.0:1"}}, .tokens = {""}}));
+}
+
+TEST(Settings, TestClockIsForLoopbackOnly) {
+    EXPECT_TRUE(with_flag("test_clock", "true"));
+    EXPECT_EQ(fault_of(load_settings({.file = {},
+                                      .environment = {},
+                                      .flags = {{"listen", "0.0.0.0:1"}, {"test_clock", "true"}},
+                                      .tokens = {"secret"}})),
+              "--test-clock: test_clock is true; allowed is false unless the server listens on "
+              "loopback: its clients choose the time");
+}
+
+TEST(Settings, CertificateAndKeyComeTogether) {
+    EXPECT_EQ(fault_of(with_flag("tls.cert", "c.pem")),
+              "default: tls.key is \"\"; allowed is the path of a file, since tls.cert is set");
+    EXPECT_EQ(fault_of(with_flag("tls.key", "k.pem")),
+              "default: tls.cert is \"\"; allowed is the path of a file, since tls.key is set");
+}
+
+std::string token_lines(const std::string& more) {
+    return "[[tokens]]\nname = \"a\"\nsha256 = \"" + std::string(kHash) + "\"\n" + more;
+}
+
+TEST(TokenLines, AreReadFromTheFile) {
+    const Settings settings =
+        settings_of(token_lines("workspace = \"acme\"\nnamespaces = [\"email.*\", "
+                                "\"sms\"]\npermissions = [\"limit\", \"set_override\"]\n"));
+    const Token expected{.name = "a",
+                         .sha256 = sha256_of("abc"),
+                         .workspace = "acme",
+                         .namespaces = {"email.*", "sms"},
+                         .permissions = {.limit = true, .set_override = true}};
+    EXPECT_EQ(settings.tokens, std::vector<Token>{expected});
+}
+
+TEST(TokenLines, GrantNoMoreThanLimitsInTheDefaultWorkspaceUnlessTheySaySo) {
+    const Token token = settings_of(token_lines("")).tokens.at(0);
+    EXPECT_EQ(token.workspace, "default");
+    EXPECT_EQ(token.namespaces, std::vector<std::string>{"*"});
+    EXPECT_EQ(token.permissions, Permissions{.limit = true});
+}
+
+TEST(TokenLines, AreRefusedWithTheLineOfTheFault) {
+    EXPECT_EQ(fault_of(token_lines("workspace = 3\n")),
+              "FILE:4: tokens[0].workspace is 3; allowed is a text of 1 to 512 bytes");
+    EXPECT_EQ(fault_of(token_lines("namespaces = []\n")),
+              "FILE:4: tokens[0].namespaces is []; allowed is a list of 1 to 1000 patterns of 1 to "
+              "512 bytes, such as [\"email.*\"]");
+    EXPECT_EQ(fault_of(token_lines("permissions = [\"limit\", \"fly\"]\n")),
+              "FILE:4: tokens[0].permissions is [ 'limit', 'fly' ]; allowed is a list of one or "
+              "more of limit, read_override, "
+              "set_override, delete_override");
+    EXPECT_EQ(fault_of("\n[[tokens]]\nname = \"a\"\n"),
+              "FILE:2: tokens[0].sha256 is missing; allowed is the token's SHA-256 in 64 "
+              "hexadecimal digits, as `sluice token` prints it");
+    EXPECT_EQ(fault_of("tokens = [1]\n"),
+              "FILE:1: tokens is a value that is not shown; allowed is a list of up to 1000 "
+              "[[tokens]] tables");
+}
+
+TEST(TokenLines, AreUnique) {
+    const std::string hash = "sha256 = \"" + std::string(kHash) + "\"\n";
+    const std::string other = "sha256 = \"" + std::string(64, '0') + "\"\n";
+    EXPECT_EQ(fault_of(token_lines("[[tokens]]\nname = \"a\"\n" + other)),
+              "FILE:4: tokens[1].name is \"a\"; allowed is a text of 1 to 64 bytes that no other "
+              "token has");
+    EXPECT_EQ(fault_of(token_lines("[[tokens]]\nname = \"b\"\n" + hash)),
+              "FILE:4: tokens[1].sha256 is that of \"a\"; allowed is one that no other token has");
+}
+
+TEST(TokenLines, NeverShowASecretThatWasPastedByMistake) {
+    for (const char* line : {"sha256 = \"sluice_hush\"\n",
+                             "sha265 = \"sluice_hush\"\n",
+                             "secret = \"sluice_hush\"\n"}) {
+        EXPECT_EQ(fault_of(std::string("[[tokens]]\nname = \"a\"\n") + line).find("hush"),
+                  std::string::npos);
+    }
+    EXPECT_EQ(fault_of("token = \"sluice_hush\"\n").find("hush"), std::string::npos);
+    EXPECT_EQ(fault_of("tokens = \"sluice_hush\"\n").find("hush"), std::string::npos);
+    EXPECT_EQ(fault_of(with_variable("SLUICE_TOKENS", "sluice_hush")).find("hush"),
+              std::string::npos);
+    EXPECT_EQ(fault_of(with_variable("SLUICE_TOKEN", "sluice_h\xc3\xbcsh")).find("sluice_h"),
+              std::string::npos);
+}
+
+TEST(BareTokens, ComeFromFlagsAndTheEnvironment) {
+    const Loaded by_flag =
+        loaded_from({.file = {}, .environment = {}, .flags = {}, .tokens = {"abc", "def", "abc"}});
+    ASSERT_EQ(by_flag.settings.tokens.size(), 2U);
+    EXPECT_EQ(by_flag.settings.tokens[0].sha256, sha256_of("abc"));
+    EXPECT_EQ(by_flag.settings.tokens[0].permissions, kAllPermissions);
+    const auto by_variable = with_variable("SLUICE_TOKEN", "abc def");
+    ASSERT_TRUE(by_variable);
+    ASSERT_EQ(by_variable->settings.tokens.size(), 2U);
+    EXPECT_EQ(by_variable->settings.tokens[1].sha256, sha256_of("def"));
+}
+
+TEST(BareTokens, ReplaceThoseOfAWeakerSource) {
+    const File file(token_lines(""));
+    const Settings settings = loaded_from({.file = file.path(),
+                                           .environment = {{"SLUICE_TOKEN", "two"}},
+                                           .flags = {},
+                                           .tokens = {"three"}})
+                                  .settings;
+    ASSERT_EQ(settings.tokens.size(), 1U);
+    EXPECT_EQ(settings.tokens[0].sha256, sha256_of("three"));
+}
+
+TEST(BareTokens, AreRefusedWhereNoHeaderCouldCarryThem) {
+    EXPECT_EQ(
+        fault_of(load_settings({.file = {}, .environment = {}, .flags = {}, .tokens = {"a b"}})),
+        "--token: token is a value that is not shown; allowed is 1 to 512 visible ASCII "
+        "characters");
+    EXPECT_EQ(fault_of(with_variable("SLUICE_TOKEN", "")),
+              "SLUICE_TOKEN: token is 0 tokens; allowed is 1 to 1000 of them");
+}
+
+TEST(Description, TellsEachSettingAndItsOrigin) {
+    const std::string text = describe(loaded_from({.file = {},
+                                                   .environment = {{"SLUICE_REGION", "eu"}},
+                                                   .flags = {{"threads", "2"}},
+                                                   .tokens = {"abc"}}));
+    EXPECT_NE(text.find("listen = \"127.0.0.1:8080\"  # default\n"), std::string::npos) << text;
+    EXPECT_NE(text.find("region = \"eu\"  # SLUICE_REGION\n"), std::string::npos);
+    EXPECT_NE(text.find("threads = 2  # --threads\n"), std::string::npos);
+    EXPECT_NE(text.find("permissions = [\"limit\", \"read_override\", \"set_override\", "
+                        "\"delete_override\"]\n"),
+              std::string::npos);
+    EXPECT_EQ(text.find("abc"), std::string::npos);
+    EXPECT_EQ(text.find(kHash), std::string::npos);
+}
+
+}  // namespace
+}  // namespace sluice::config

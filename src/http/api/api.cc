@@ -1,0 +1,154 @@
+#include "http/api/api.h"
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <exception>
+#include <string>
+
+#include "base/random.h"
+#include "http/api/error_answer.h"
+#include "http/api/header_values.h"
+#include "http/api/routes.h"
+
+namespace sluice::http {
+
+struct Permission {
+    std::string_view name;
+    bool config::Permissions::*granted = nullptr;
+};
+
+// A route that takes a body needs a permission; a probe has neither.
+struct Route {
+    std::string_view path;
+    metrics::Route metric;
+    void (*answer)(Call&);
+    Permission permission{};
+
+    bool takes_body() const { return permission.granted != nullptr; }
+    std::string_view methods() const { return takes_body() ? "POST" : "GET, HEAD"; }
+    bool takes(std::string_view method) const {
+        return takes_body() ? method == "POST" : method == "GET" || method == "HEAD";
+    }
+};
+
+namespace {
+
+constexpr Permission kMayLimit{"limit", &config::Permissions::limit};
+constexpr Permission kMayRead{"read_override", &config::Permissions::read_override};
+constexpr Permission kMaySet{"set_override", &config::Permissions::set_override};
+constexpr Permission kMayDelete{"delete_override", &config::Permissions::delete_override};
+
+using Metric = metrics::Route;
+
+// The busiest first.
+constexpr std::array kRoutes{
+    Route{"/v2/ratelimit.limit", Metric::kLimit, answer_limit, kMayLimit},
+    Route{"/v2/ratelimit.multiLimit", Metric::kMultiLimit, answer_multi_limit, kMayLimit},
+    Route{"/v2/ratelimit.setOverride", Metric::kSetOverride, answer_set_override, kMaySet},
+    Route{"/v2/ratelimit.getOverride", Metric::kGetOverride, answer_get_override, kMayRead},
+    Route{"/v2/ratelimit.listOverrides", Metric::kListOverrides, answer_list_overrides, kMayRead},
+    Route{"/v2/ratelimit.deleteOverride",
+          Metric::kDeleteOverride,
+          answer_delete_override,
+          kMayDelete},
+    Route{"/healthz", Metric::kHealth, answer_health},
+    Route{"/readyz", Metric::kReady, answer_ready},
+    Route{"/metrics", Metric::kMetrics, answer_metrics},
+};
+
+const Route* find_route(std::string_view path) {
+    const auto* route = std::ranges::find(kRoutes, path, &Route::path);
+    return route == kRoutes.end() ? nullptr : route;
+}
+
+void answer_wrong_method(Call& call, const Route& route) {
+    const std::string detail = "This route takes " + std::string(route.methods()) + " only.";
+    answer_error(call, 405, detail, {{"Allow", route.methods()}});
+}
+
+void answer_unauthorised(Call& call) {
+    if (!call.request.has_header("authorization")) {
+        return answer_error(call,
+                            401,
+                            "A bearer token is required.",
+                            {{"WWW-Authenticate", R"(Bearer realm="sluice")"}});
+    }
+    answer_error(call,
+                 401,
+                 "The bearer token is not valid.",
+                 {{"WWW-Authenticate", R"(Bearer realm="sluice", error="invalid_token")"}});
+}
+
+void answer_forbidden(Call& call, const Route& route) {
+    const std::string detail =
+        "The token lacks the permission " + std::string(route.permission.name) + ".";
+    answer_error(call, 403, detail);
+}
+
+// Who sent the request; null if it has no valid token and needs one.
+const Caller* caller_of(const RequestView& request, const TokenSet& tokens) {
+    if (tokens.is_open()) return &tokens.anybody();
+    const auto token = bearer_token(request.header("authorization"));
+    return token ? tokens.find(*token) : nullptr;
+}
+
+}  // namespace
+
+Api::Api(const ApiContext& context)
+    : context_(context),
+      tokens_(context.tokens),
+      overrides_(context.overrides),
+      ids_(system_random()) {}
+
+Progress Api::handle(const RequestView& request, Reply& reply, Completion) {
+    const auto began = std::chrono::steady_clock::now();
+    const Route* route = find_route(request.path);
+    Call call{.request = request,
+              .reply = reply,
+              .context = context_,
+              .scratch = scratch_,
+              .overrides = overrides_,
+              .caller = nullptr,
+              .request_id = ids_.next()};
+    try {
+        serve(call, route);
+    } catch (const std::exception&) {
+        // Memory ran out, most likely. What the exception says is not for clients.
+        answer_error(call, 500, "The request could not be answered.");
+    }
+    context_.thread_metrics.latency(route == nullptr ? metrics::Route::kUnknown : route->metric)
+        .observe(std::chrono::steady_clock::now() - began);
+    return Progress::kDone;
+}
+
+void Api::serve(Call& call, const Route* route) {
+    if (route == nullptr) return answer_error(call, 404, "There is no such route.");
+    if (!route->takes(call.request.method)) return answer_wrong_method(call, *route);
+    if (!route->takes_body()) return route->answer(call);
+    call.caller = caller_of(call.request, tokens_.current());
+    if (call.caller == nullptr) return answer_unauthorised(call);
+    serve_authorised(call, *route);
+}
+
+void Api::serve_authorised(Call& call, const Route& route) {
+    if (!(call.caller->permissions.*route.permission.granted)) return answer_forbidden(call, route);
+    // A request without a type is refused like one with another: a browser sends such for any page,
+    // to any host.
+    if (!is_json(call.request.header("content-type"))) {
+        return answer_error(call, 415, "The content type must be application/json.");
+    }
+    overrides_.refresh();
+    route.answer(call);
+}
+
+void Api::protocol_error(int status, std::string_view detail, Reply& reply) {
+    const ErrorAnswer error{
+        .status = status, .request_id = ids_.next(), .detail = detail, .accept = {}};
+    write_error(error, reply);
+    const auto kind =
+        status == 400 ? metrics::ErrorKind::kMalformedHttp : metrics::error_kind_of(status);
+    context_.thread_metrics.errors[kind].add();
+}
+
+}  // namespace sluice::http

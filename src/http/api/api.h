@@ -1,0 +1,41 @@
+// The HTTP API: routes, authorisation, and the error shape of everything else.
+#ifndef SLUICE_HTTP_API_API_H_
+#define SLUICE_HTTP_API_API_H_
+
+#include <string_view>
+
+#include "http/api/api_context.h"
+#include "http/api/call.h"
+#include "http/api/request_id.h"
+#include "http/wire/exchange.h"
+
+namespace sluice::http {
+
+struct Route;
+
+// Answers the requests of one serving thread; each thread has its own. Everything is answered at
+// once, out of memory; only setting and deleting an override waits, for its store.
+//
+// The order of the checks: route (404), method (405), token (401), permission (403), content type
+// (415), body (400), namespace (403). A request that fails any of them changes nothing.
+class Api final : public Handler {
+  public:
+    explicit Api(const ApiContext& context);
+
+    Progress handle(const RequestView& request, Reply& reply, Completion later) override;
+    void protocol_error(int status, std::string_view detail, Reply& reply) override;
+
+  private:
+    void serve(Call& call, const Route* route);
+    void serve_authorised(Call& call, const Route& route);
+
+    const ApiContext context_;
+    TokenReader tokens_;
+    overrides::Reader overrides_;
+    RequestIdSource ids_;
+    Scratch scratch_;
+};
+
+}  // namespace sluice::http
+
+#endif  // SLUICE_HTTP_API_API_H_

@@ -1,0 +1,148 @@
+// For tests: an Api without sockets, and requests that went through the real parser of request
+// heads.
+#ifndef SLUICE_HTTP_API_API_FIXTURE_H_
+#define SLUICE_HTTP_API_API_FIXTURE_H_
+
+#include <atomic>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "http/api/api.h"
+#include "http/wire/head_parser.h"
+#include "overrides/memory_store.h"
+
+namespace sluice::http {
+
+struct Answer {
+    int status;
+    std::string fields;  // each with its CRLF
+    std::string body;    // with the request's id replaced by ID
+    std::string request_id;
+
+    // The value of a field, or "none".
+    std::string field(std::string_view name) const {
+        const std::string start = std::string(name) + ": ";
+        const std::size_t at = ("\r\n" + fields).find("\r\n" + start);
+        if (at == std::string::npos) return "none";
+        const std::size_t value = at + start.size();
+        return fields.substr(value, fields.find("\r\n", value) - value);
+    }
+};
+
+struct Sent {
+    std::string_view method = "POST";
+    std::string_view path = "/v2/ratelimit.limit";
+    std::string body{};
+    std::vector<std::pair<std::string, std::string>> headers{};
+    bool json = true;  // with Content-Type: application/json
+};
+
+struct ErrorShape {
+    int status;
+    std::string title;
+    std::string detail;
+    std::string type;
+};
+
+// The body of an error without a list of problems.
+inline std::string body_of(const ErrorShape& error) {
+    return R"({"meta":{"requestId":"ID"},"error":{"title":")" + error.title + R"(","detail":")" +
+           error.detail + R"(","status":)" + std::to_string(error.status) +
+           R"(,"type":"urn:sluice:error:)" + error.type + R"("}})";
+}
+
+// A store whose writes can be made to fail.
+class FickleStore final : public overrides::OverrideStore {
+  public:
+    explicit FickleStore(const bool& fails) : fails_(fails) {}
+    Result<std::vector<overrides::Override>> load_all() override {
+        return std::vector<overrides::Override>{};
+    }
+    std::optional<Error> put(const overrides::Override&) override { return outcome(); }
+    std::optional<Error> remove(const overrides::OverrideKey&) override { return outcome(); }
+
+  private:
+    std::optional<Error> outcome() const {
+        if (fails_) return Error{overrides::kStoreFailed, "/secret/path is full"};
+        return std::nullopt;
+    }
+    const bool& fails_;
+};
+
+class ApiFixture : public testing::Test {
+  protected:
+    // A minute of the test clock, at the start of a window of a minute.
+    static constexpr std::int64_t kNow = 1'700'000'040'000;
+
+    explicit ApiFixture(std::vector<config::Token> tokens = {}) : tokens_(tokens) {}
+
+    Answer send(const Sent& sent) {
+        std::string head =
+            std::string(sent.method) + " " + std::string(sent.path) + " HTTP/1.1\r\nHost: h\r\n";
+        if (sent.json) head += "Content-Type: application/json\r\n";
+        for (const auto& [name, value] : sent.headers) {
+            head.append(name).append(": ").append(value).append("\r\n");
+        }
+        head += "\r\n";
+        RequestView request;
+        HeadFacts facts;
+        EXPECT_EQ(parse_head(head, request, facts).status, 0) << head;
+        request.body = sent.body;
+        Reply reply;
+        EXPECT_EQ(api_.handle(request, reply, Completion(nullptr)), Progress::kDone);
+        return answer_of(reply);
+    }
+
+    // A POST at `kNow` plus `after` milliseconds.
+    Answer post(std::string_view path, std::string body, std::int64_t after = 0) {
+        return send({.path = path,
+                     .body = std::move(body),
+                     .headers = {{"X-Test-Time", std::to_string(kNow + after)}}});
+    }
+
+    Answer limit(std::string body, std::int64_t after = 0) {
+        return post("/v2/ratelimit.limit", std::move(body), after);
+    }
+
+    static Answer answer_of(const Reply& reply) {
+        Answer answer{reply.status(), std::string(reply.fields()), reply.body(), ""};
+        const std::size_t at = answer.body.find("req_");
+        if (at != std::string::npos) {
+            answer.request_id = answer.body.substr(at, answer.body.find('"', at) - at);
+            answer.body.replace(at, answer.request_id.size(), "ID");
+        }
+        return answer;
+    }
+
+    std::string metrics_text() {
+        std::string text;
+        metrics_.write(text);
+        return text;
+    }
+
+    bool store_fails_ = false;
+    Limiter limiter_ = *Limiter::create({.region = "test", .max_keys = 10'000});
+    std::unique_ptr<overrides::OverrideSet> overrides_ =
+        *overrides::OverrideSet::open(std::make_unique<FickleStore>(store_fails_));
+    CurrentTokens tokens_;
+    metrics::Metrics metrics_{{.version = "0", .region = "test", .threads = 1, .read = [] {
+                                   return metrics::Readings{};
+                               }}};
+    std::atomic<Readiness> readiness_{Readiness::kReady};
+    Api api_{{.limiter = limiter_,
+              .overrides = *overrides_,
+              .tokens = tokens_,
+              .metrics = metrics_,
+              .thread_metrics = metrics_.thread(0),
+              .readiness = readiness_,
+              .clock = ClockSource::kRequest}};
+};
+
+}  // namespace sluice::http
+
+#endif  // SLUICE_HTTP_API_API_FIXTURE_H_

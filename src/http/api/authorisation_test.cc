@@ -1,0 +1,168 @@
+#include <array>
+
+#include "http/api/api_fixture.h"
+
+namespace sluice::http {
+namespace {
+
+config::Token token(const std::string& secret, const config::Permissions& permissions) {
+    return {.name = secret,
+            .sha256 = config::sha256_of(secret),
+            .workspace = "w",
+            .namespaces = {"*"},
+            .permissions = permissions};
+}
+
+std::vector<config::Token> all_tokens() {
+    std::vector<config::Token> tokens = {
+        token("limit", {.limit = true}),
+        token("read_override", {.read_override = true}),
+        token("set_override", {.set_override = true}),
+        token("delete_override", {.delete_override = true}),
+        token("nothing", {}),
+        token("all", config::kAllPermissions),
+        token("mail", config::kAllPermissions),
+        token("elsewhere", config::kAllPermissions),
+    };
+    tokens[6].namespaces = {"mail.*", "login"};
+    tokens[7].workspace = "other";
+    return tokens;
+}
+
+class Authorisation : public ApiFixture {
+  protected:
+    Authorisation() : ApiFixture(all_tokens()) {}
+
+    Answer call(std::string_view secret, const std::string& operation, std::string body) {
+        return send({.path = "/v2/ratelimit." + operation,
+                     .body = std::move(body),
+                     .headers = {{"Authorization", "Bearer " + std::string(secret)},
+                                 {"X-Test-Time", std::to_string(kNow)}}});
+    }
+};
+
+constexpr std::string_view kDecision =
+    R"({"namespace":"n","identifier":"i","limit":1,"duration":1000})";
+constexpr std::string_view kName = R"({"namespace":"n","identifier":"i"})";
+
+TEST_F(Authorisation, WithoutATokenIsToldHowToAuthenticate) {
+    const Answer answer = send({.body = std::string(kDecision)});
+    EXPECT_EQ(answer.status, 401);
+    EXPECT_EQ(answer.field("WWW-Authenticate"), R"(Bearer realm="sluice")");
+    EXPECT_EQ(answer.body,
+              body_of({401, "Unauthorized", "A bearer token is required.", "unauthorized"}));
+}
+
+TEST_F(Authorisation, AWrongTokenIsRefused) {
+    for (const std::string value : {"Bearer wrong",
+                                    "Bearer",
+                                    "Bearer ",
+                                    "Basic limit",
+                                    "limit",
+                                    "Bearer limit limit",
+                                    "Bearer LIMIT",
+                                    ""}) {
+        const Answer answer =
+            send({.body = std::string(kDecision), .headers = {{"Authorization", value}}});
+        EXPECT_EQ(answer.status, 401) << value;
+        EXPECT_EQ(answer.field("WWW-Authenticate"),
+                  R"(Bearer realm="sluice", error="invalid_token")");
+        EXPECT_EQ(answer.body,
+                  body_of({401, "Unauthorized", "The bearer token is not valid.", "unauthorized"}));
+    }
+}
+
+TEST_F(Authorisation, EachRouteNeedsItsPermission) {
+    struct Row {
+        std::string operation;
+        std::string permission;
+        std::string_view body;
+    };
+    const std::string batch = "[" + std::string(kDecision) + "]";
+    for (const Row& row : {Row{"limit", "limit", kDecision},
+                           Row{"multiLimit", "limit", batch},
+                           Row{"setOverride", "set_override", kDecision},
+                           Row{"getOverride", "read_override", kName},
+                           Row{"listOverrides", "read_override", R"({"namespace":"n"})"},
+                           Row{"deleteOverride", "delete_override", kName}}) {
+        for (const std::string secret :
+             {"limit", "read_override", "set_override", "delete_override", "nothing", "all"}) {
+            overrides_->set({"w", "n", "i"}, {.limit = 1, .duration = std::chrono::seconds{1}})
+                .value();
+            const Answer answer = call(secret, row.operation, std::string(row.body));
+            const bool allowed = secret == row.permission || secret == "all";
+            EXPECT_EQ(answer.status, allowed ? 200 : 403) << row.operation << " with " << secret;
+            if (allowed) continue;
+            EXPECT_EQ(answer.body,
+                      body_of({403,
+                               "Forbidden",
+                               "The token lacks the permission " + row.permission + ".",
+                               "forbidden"}));
+            EXPECT_EQ(answer.field("WWW-Authenticate"), "none");
+        }
+    }
+}
+
+TEST_F(Authorisation, ATokenCoversItsNamespacesOnly) {
+    const auto in = [](const std::string& name_space, const std::string& rest) {
+        return R"({"namespace":")" + name_space + "\"" + rest + "}";
+    };
+    const std::string decision = R"(,"identifier":"i","limit":1,"duration":1000)";
+    const std::string forbidden =
+        body_of({403, "Forbidden", "The token does not cover this namespace.", "forbidden"});
+    for (const auto& [operation, rest] : {std::pair<std::string, std::string>{"limit", decision},
+                                          {"setOverride", decision},
+                                          {"getOverride", R"(,"identifier":"i")"},
+                                          {"listOverrides", ""},
+                                          {"deleteOverride", R"(,"identifier":"i")"}}) {
+        EXPECT_EQ(call("mail", operation, in("mail.out", rest)).status, 200) << operation;
+        const Answer answer = call("mail", operation, in("mail", rest));
+        EXPECT_EQ(answer.status, 403) << operation;
+        EXPECT_EQ(answer.body, forbidden) << operation;
+    }
+    const Answer batch = call(
+        "mail", "multiLimit", "[" + in("login", decision) + "," + in("billing", decision) + "]");
+    EXPECT_EQ(batch.status, 403);
+    EXPECT_EQ(batch.body, forbidden);
+    EXPECT_NE(call("mail", "limit", in("login", decision)).body.find("\"success\":true"),
+              std::string::npos)
+        << "the refused batch spent nothing";
+}
+
+TEST_F(Authorisation, EachWorkspaceIsAWorldOfItsOwn) {
+    EXPECT_NE(call("all", "limit", std::string(kDecision)).body.find("\"success\":true"),
+              std::string::npos);
+    EXPECT_NE(call("all", "limit", std::string(kDecision)).body.find("\"success\":false"),
+              std::string::npos);
+    EXPECT_NE(call("elsewhere", "limit", std::string(kDecision)).body.find("\"success\":true"),
+              std::string::npos);
+    EXPECT_EQ(call("all", "setOverride", std::string(kDecision)).status, 200);
+    EXPECT_EQ(call("all", "getOverride", std::string(kName)).status, 200);
+    EXPECT_EQ(call("elsewhere", "getOverride", std::string(kName)).status, 404);
+    EXPECT_EQ(call("elsewhere", "deleteOverride", std::string(kName)).status, 404);
+    EXPECT_EQ(call("elsewhere", "limit", std::string(kDecision)).body.find("overrideId"),
+              std::string::npos);
+}
+
+TEST_F(Authorisation, TheTokenIsCheckedBeforeTheBodyAndAfterTheRoute) {
+    EXPECT_EQ(send({.body = "{", .json = false}).status, 401);
+    EXPECT_EQ(send({.path = "/nowhere"}).status, 404);
+    EXPECT_EQ(send({.method = "GET"}).status, 405);
+    EXPECT_EQ(call("nothing", "limit", "{").status, 403);
+}
+
+TEST_F(Authorisation, ProbesNeedNoToken) {
+    for (const std::string_view path : {"/healthz", "/readyz", "/metrics"}) {
+        EXPECT_EQ(send({.method = "GET", .path = path, .json = false}).status, 200) << path;
+    }
+}
+
+TEST_F(Authorisation, AReloadHoldsFromTheNextRequest) {
+    EXPECT_EQ(call("limit", "limit", std::string(kDecision)).status, 200);
+    tokens_.replace(std::vector{token("new", {.limit = true})});
+    EXPECT_EQ(call("limit", "limit", std::string(kDecision)).status, 401);
+    EXPECT_EQ(call("new", "limit", std::string(kDecision)).status, 200);
+}
+
+}  // namespace
+}  // namespace sluice::http

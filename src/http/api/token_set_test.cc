@@ -1,0 +1,76 @@
+#include "http/api/token_set.h"
+
+#include <gtest/gtest.h>
+
+namespace sluice::http {
+namespace {
+
+config::Token token(const std::string& secret, std::string workspace) {
+    return {.name = secret,
+            .sha256 = config::sha256_of(secret),
+            .workspace = std::move(workspace),
+            .namespaces = {"*"},
+            .permissions = {.limit = true}};
+}
+
+TEST(TokenSet, WithoutTokensAnybodyMayDoEverything) {
+    const TokenSet tokens(std::vector<config::Token>{});
+    EXPECT_TRUE(tokens.is_open());
+    EXPECT_EQ(tokens.anybody().workspace, "default");
+    EXPECT_EQ(tokens.anybody().permissions, config::kAllPermissions);
+    EXPECT_TRUE(tokens.anybody().may_use("anything\nat all"));
+    EXPECT_EQ(tokens.find("anything"), nullptr);
+}
+
+TEST(TokenSet, FindsEachTokenAndNoOther) {
+    const TokenSet tokens(
+        std::vector{token("first", "a"), token("second", "b"), token("third", "c")});
+    EXPECT_FALSE(tokens.is_open());
+    EXPECT_EQ(tokens.find("first")->workspace, "a");
+    EXPECT_EQ(tokens.find("second")->workspace, "b");
+    EXPECT_EQ(tokens.find("third")->workspace, "c");
+    EXPECT_TRUE(tokens.find("first")->permissions.limit);
+    EXPECT_FALSE(tokens.find("first")->permissions.set_override);
+    for (const std::string& secret : {std::string(),
+                                      std::string("firs"),
+                                      std::string("first "),
+                                      std::string("FIRST"),
+                                      std::string(100'000, 'x'),
+                                      config::to_hex(config::sha256_of("first"))}) {
+        EXPECT_EQ(tokens.find(secret), nullptr) << secret.substr(0, 100);
+    }
+}
+
+TEST(TokenSet, ATokenCoversTheNamespacesThatItsPatternsName) {
+    config::Token limited = token("t", "w");
+    limited.namespaces = {"mail.*", "login"};
+    const TokenSet tokens(std::vector{limited});
+    const Caller* caller = tokens.find("t");
+    ASSERT_NE(caller, nullptr);
+    EXPECT_TRUE(caller->may_use("mail."));
+    EXPECT_TRUE(caller->may_use("mail.out"));
+    EXPECT_TRUE(caller->may_use("login"));
+    EXPECT_FALSE(caller->may_use("mail"));
+    EXPECT_FALSE(caller->may_use("login2"));
+    EXPECT_FALSE(caller->may_use("Login"));
+}
+
+TEST(TokenSet, ATokenWithoutNamespacesCoversNone) {
+    config::Token none = token("t", "w");
+    none.namespaces.clear();
+    EXPECT_FALSE(TokenSet(std::vector{none}).find("t")->may_use("n"));
+}
+
+TEST(CurrentTokens, ReadersSeeAReplacementWithTheirNextRequest) {
+    CurrentTokens current(std::vector{token("old", "a")});
+    TokenReader reader(current);
+    EXPECT_NE(reader.current().find("old"), nullptr);
+    current.replace(std::vector{token("new", "a")});
+    EXPECT_EQ(reader.current().find("old"), nullptr);
+    EXPECT_NE(reader.current().find("new"), nullptr);
+    current.replace({});
+    EXPECT_TRUE(reader.current().is_open());
+}
+
+}  // namespace
+}  // namespace sluice::http

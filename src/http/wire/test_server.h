@@ -1,0 +1,108 @@
+// A listener on loopback with a handler that does as the path says, and a client to talk to it.
+#ifndef SLUICE_HTTP_WIRE_TEST_SERVER_H_
+#define SLUICE_HTTP_WIRE_TEST_SERVER_H_
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <thread>
+#include <vector>
+
+#include <boost/asio/executor_work_guard.hpp>
+#include <boost/asio/io_context.hpp>
+
+#include "http/wire/exchange.h"
+#include "http/wire/listener.h"
+
+namespace sluice::http {
+
+// Answers "METHOD path?query body" with status 200, except for these paths:
+//     /later    the same, but after handle() has returned
+//     /at-once  the same, by a completion that is called within handle()
+//     /held     when somebody asks for /finish; never, if it is /forget
+//     /dropped  never: the completion is dropped
+//     /throw    throws
+//     /big      8 MiB
+class FakeHandler : public Handler {
+  public:
+    explicit FakeHandler(boost::asio::io_context& context) : context_(context) {}
+
+    Progress handle(const RequestView& request, Reply& reply, Completion later) override;
+    void protocol_error(int status, std::string_view detail, Reply& reply) override;
+
+    std::atomic<int> held_count{
+        0};  // written by the server's thread, read by tests that wait for it
+
+  private:
+    boost::asio::io_context& context_;
+    std::vector<Completion> held_;
+};
+
+class TestServer {
+  public:
+    explicit TestServer(const WireLimits& limits = {},
+                        std::shared_ptr<const TlsSlot> tls = nullptr);
+    ~TestServer();
+
+    std::uint16_t port() const { return port_; }
+    const WireCounters& counters() const { return listener_->counters(); }
+    FakeHandler& handler() { return handler_; }
+
+    // Returns at once; drained() waits until the listener says so.
+    void start_drain(std::chrono::milliseconds patience);
+    void wait_until_drained();
+    // Destroys the listener while its io_context runs on.
+    void destroy_listener();
+
+  private:
+    boost::asio::io_context context_{1};
+    boost::asio::executor_work_guard<boost::asio::io_context::executor_type> work_;
+    FakeHandler handler_;
+    std::unique_ptr<Listener> listener_;
+    std::uint16_t port_ = 0;
+    std::atomic<bool> is_drained_{false};
+    std::thread thread_;
+};
+
+// A blocking client. Reads give up after 20 seconds.
+class TestClient {
+  public:
+    explicit TestClient(std::uint16_t port);
+    ~TestClient();
+    TestClient(const TestClient&) = delete;
+    TestClient& operator=(const TestClient&) = delete;
+
+    int socket() const { return socket_; }
+    void send(std::string_view bytes);
+    void finish_sending();
+
+    // The next answer as "STATUS body"; "closed" at the end of the connection.
+    std::string read_answer();
+    // Its head, for a test that looks at fields.
+    const std::string& head() const { return head_; }
+    // Everything up to the end of the connection.
+    std::string read_to_end();
+
+  private:
+    bool fill();
+
+    int socket_;
+    std::string buffer_;
+    std::string head_;
+};
+
+inline std::string get(std::string_view path, std::string_view fields = "") {
+    return "GET " + std::string(path) + " HTTP/1.1\r\nHost: h\r\n" + std::string(fields) + "\r\n";
+}
+
+inline std::string post(std::string_view path, std::string_view body) {
+    return "POST " + std::string(path) +
+           " HTTP/1.1\r\nHost: h\r\nContent-Length: " + std::to_string(body.size()) + "\r\n\r\n" +
+           std::string(body);
+}
+
+}  // namespace sluice::http
+
+#endif  // SLUICE_HTTP_WIRE_TEST_SERVER_H_

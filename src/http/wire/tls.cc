@@ -1,0 +1,86 @@
+#include "http/wire/tls.h"
+
+#include <array>
+#include <string_view>
+
+#include <openssl/err.h>
+#include <openssl/ssl.h>
+
+namespace sluice::http {
+
+namespace {
+
+// The first reason of this thread's OpenSSL errors. The rest repeat it in other words.
+std::string openssl_reason() {
+    const unsigned long code = ERR_get_error();
+    ERR_clear_error();
+    const char* reason = code == 0 ? nullptr : ERR_reason_error_string(code);
+    return reason == nullptr ? "unknown error" : reason;
+}
+
+Error load_error(std::string_view setting, const std::string& file) {
+    return {kInvalidOption, std::string(setting) + " '" + file + "': " + openssl_reason()};
+}
+
+int select_protocol(SSL* /*ssl*/,
+                    const unsigned char** chosen,
+                    unsigned char* chosen_size,
+                    const unsigned char* offered,
+                    unsigned int offered_size,
+                    void* /*unused*/) {
+    static constexpr std::array<unsigned char, 9> kHttp11{
+        8, 'h', 't', 't', 'p', '/', '1', '.', '1'};
+    unsigned char* match = nullptr;
+    const int outcome = SSL_select_next_proto(
+        &match, chosen_size, kHttp11.data(), kHttp11.size(), offered, offered_size);
+    *chosen = match;
+    // A client that speaks HTTP/2 alone learns it here instead of from a reply that it can't read.
+    return outcome == OPENSSL_NPN_NEGOTIATED ? SSL_TLSEXT_ERR_OK : SSL_TLSEXT_ERR_ALERT_FATAL;
+}
+
+void set_behaviour(SSL_CTX* context) {
+    SSL_CTX_set_min_proto_version(context, TLS1_2_VERSION);
+    SSL_CTX_set_options(context, SSL_OP_NO_RENEGOTIATION | SSL_OP_NO_COMPRESSION);
+    // Buffers exist only while a record is underway, so that idle connections stay small.
+    SSL_CTX_set_mode(context,
+                     SSL_MODE_RELEASE_BUFFERS | SSL_MODE_ENABLE_PARTIAL_WRITE |
+                         SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER);
+    SSL_CTX_set_read_ahead(context, 1);
+    // Sessions are resumed by tickets; the cache would be a lock that all threads share.
+    SSL_CTX_set_session_cache_mode(context, SSL_SESS_CACHE_OFF);
+    SSL_CTX_set_alpn_select_cb(context, select_protocol, nullptr);
+}
+
+}  // namespace
+
+Result<std::shared_ptr<const TlsContext>> TlsContext::load(const TlsFiles& files) {
+    ERR_clear_error();
+    SSL_CTX* context = SSL_CTX_new(TLS_server_method());
+    if (context == nullptr) return Error{kOutOfMemory, "TLS: " + openssl_reason()};
+    std::shared_ptr<const TlsContext> owner(new TlsContext(context));
+    set_behaviour(context);
+    if (SSL_CTX_use_certificate_chain_file(context, files.certificate.c_str()) != 1) {
+        return load_error("TLS certificate", files.certificate);
+    }
+    if (SSL_CTX_use_PrivateKey_file(context, files.key.c_str(), SSL_FILETYPE_PEM) != 1 ||
+        SSL_CTX_check_private_key(context) != 1) {
+        return load_error("TLS key", files.key);
+    }
+    return owner;
+}
+
+TlsContext::~TlsContext() {
+    SSL_CTX_free(context_);
+}
+
+void TlsSlot::replace(std::shared_ptr<const TlsContext> context) {
+    const MutexLock lock(mutex_);
+    context_.swap(context);
+}
+
+std::shared_ptr<const TlsContext> TlsSlot::current() const {
+    const MutexLock lock(mutex_);
+    return context_;
+}
+
+}  // namespace sluice::http

@@ -1,0 +1,54 @@
+// TLS settings that can be replaced while connections live.
+#ifndef SLUICE_HTTP_WIRE_TLS_H_
+#define SLUICE_HTTP_WIRE_TLS_H_
+
+#include <sluice/result.h>
+
+#include <memory>
+#include <string>
+
+#include "base/mutex.h"
+
+using SSL_CTX = struct ssl_ctx_st;
+
+namespace sluice::http {
+
+struct TlsFiles {
+    std::string certificate;  // PEM, the chain in order, our own first
+    std::string key;          // PEM
+};
+
+// A certificate with its key, ready to serve TLS 1.2 and 1.3. Immutable and thread-safe.
+class TlsContext {
+  public:
+    // kInvalidOption: a file can't be read, is no PEM, or the key is not the certificate's.
+    static Result<std::shared_ptr<const TlsContext>> load(const TlsFiles& files);
+
+    ~TlsContext();
+    TlsContext(const TlsContext&) = delete;
+    TlsContext& operator=(const TlsContext&) = delete;
+
+    SSL_CTX* native() const { return context_; }
+
+  private:
+    explicit TlsContext(SSL_CTX* context) : context_(context) {}
+
+    SSL_CTX* context_;
+};
+
+// The context that new connections use; those that exist keep theirs. Thread-safe.
+class TlsSlot {
+  public:
+    explicit TlsSlot(std::shared_ptr<const TlsContext> context) : context_(std::move(context)) {}
+
+    void replace(std::shared_ptr<const TlsContext> context);
+    std::shared_ptr<const TlsContext> current() const;
+
+  private:
+    mutable Mutex mutex_;
+    std::shared_ptr<const TlsContext> context_ SLUICE_GUARDED_BY(mutex_);
+};
+
+}  // namespace sluice::http
+
+#endif  // SLUICE_HTTP_WIRE_TLS_H_

@@ -1,0 +1,200 @@
+#include "http/wire/tls.h"
+
+#include <cstdio>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+#include <openssl/ec.h>
+#include <openssl/pem.h>
+#include <openssl/ssl.h>
+#include <openssl/x509.h>
+
+#include "base/check.h"
+#include "http/wire/test_server.h"
+
+namespace sluice::http {
+namespace {
+
+// Writes a self-signed certificate for `name` and its key into the test's temporary folder.
+TlsFiles make_certificate(const std::string& name) {
+    const TlsFiles files{.certificate = testing::TempDir() + name + ".cert.pem",
+                         .key = testing::TempDir() + name + ".key.pem"};
+    EVP_PKEY* key = EVP_EC_gen("P-256");
+    X509* certificate = X509_new();
+    X509_gmtime_adj(X509_getm_notBefore(certificate), 0);
+    X509_gmtime_adj(X509_getm_notAfter(certificate), 3600);
+    X509_set_pubkey(certificate, key);
+    const auto* text = reinterpret_cast<const unsigned char*>(name.c_str());
+    X509_NAME_add_entry_by_txt(
+        X509_get_subject_name(certificate), "CN", MBSTRING_UTF8, text, -1, -1, 0);
+    X509_set_issuer_name(certificate, X509_get_subject_name(certificate));
+    SLUICE_CHECK(X509_sign(certificate, key, EVP_sha256()) != 0);
+    std::FILE* file = std::fopen(files.certificate.c_str(), "w");
+    PEM_write_X509(file, certificate);
+    std::fclose(file);
+    file = std::fopen(files.key.c_str(), "w");
+    PEM_write_PrivateKey(file, key, nullptr, nullptr, 0, nullptr, nullptr);
+    std::fclose(file);
+    X509_free(certificate);
+    EVP_PKEY_free(key);
+    return files;
+}
+
+std::shared_ptr<TlsSlot> make_slot(const std::string& name) {
+    const auto context = TlsContext::load(make_certificate(name));
+    SLUICE_CHECK(context.has_value());
+    return std::make_shared<TlsSlot>(*context);
+}
+
+// A blocking TLS client that trusts everybody.
+class TlsClient {
+  public:
+    struct Offer {
+        int version = TLS1_3_VERSION;
+        std::string protocols;  // in ALPN's coding
+    };
+
+    explicit TlsClient(std::uint16_t port) : TlsClient(port, Offer{}) {}
+    TlsClient(std::uint16_t port, const Offer& offer)
+        : client_(port), context_(SSL_CTX_new(TLS_client_method())), ssl_(nullptr) {
+        SSL_CTX_set_min_proto_version(context_, offer.version);
+        SSL_CTX_set_max_proto_version(context_, offer.version);
+        SSL_CTX_set_security_level(context_, 0);
+        ssl_ = SSL_new(context_);
+        SSL_set_fd(ssl_, client_.socket());
+        if (!offer.protocols.empty()) {
+            const auto* bytes = reinterpret_cast<const unsigned char*>(offer.protocols.data());
+            SSL_set_alpn_protos(ssl_, bytes, static_cast<unsigned>(offer.protocols.size()));
+        }
+        is_connected_ = SSL_connect(ssl_) == 1;
+    }
+    ~TlsClient() {
+        SSL_free(ssl_);
+        SSL_CTX_free(context_);
+    }
+    TlsClient(const TlsClient&) = delete;
+    TlsClient& operator=(const TlsClient&) = delete;
+
+    bool is_connected() const { return is_connected_; }
+    SSL* native() { return ssl_; }
+
+    void send(const std::string& bytes) {
+        SSL_write(ssl_, bytes.data(), static_cast<int>(bytes.size()));
+    }
+
+    // Reads until `end` has come, or the connection has ended.
+    std::string read_until(std::string_view end) {
+        std::string all;
+        std::vector<char> bytes(65536);
+        while (all.find(end) == std::string::npos) {
+            const int got = SSL_read(ssl_, bytes.data(), static_cast<int>(bytes.size()));
+            if (got <= 0) break;
+            all.append(bytes.data(), static_cast<std::size_t>(got));
+        }
+        return all;
+    }
+
+    std::string certificate_name() const {
+        X509* certificate = SSL_get1_peer_certificate(ssl_);
+        std::string name(100, '\0');
+        const int size = X509_NAME_get_text_by_NID(X509_get_subject_name(certificate),
+                                                   NID_commonName,
+                                                   name.data(),
+                                                   static_cast<int>(name.size()));
+        X509_free(certificate);
+        name.resize(static_cast<std::size_t>(size));
+        return name;
+    }
+
+  private:
+    TestClient client_;
+    SSL_CTX* context_;
+    SSL* ssl_;
+    bool is_connected_ = false;
+};
+
+TEST(Tls, ServesBothVersions) {
+    TestServer server({}, make_slot("both"));
+    for (const int version : {TLS1_2_VERSION, TLS1_3_VERSION}) {
+        TlsClient client(server.port(), {.version = version, .protocols = "\x02h2\x08http/1.1"});
+        ASSERT_TRUE(client.is_connected());
+        for (int i = 0; i < 3; ++i) {
+            client.send(post("/a", "body"));
+            EXPECT_TRUE(client.read_until("body").ends_with("\r\n\r\nPOST /a? body"));
+        }
+        const unsigned char* chosen = nullptr;
+        unsigned size = 0;
+        SSL_get0_alpn_selected(client.native(), &chosen, &size);
+        EXPECT_EQ(size, 8U);
+    }
+}
+
+TEST(Tls, RefusesOldVersionsAndOtherProtocols) {
+    TestServer server({}, make_slot("old"));
+    EXPECT_FALSE(
+        TlsClient(server.port(), {.version = TLS1_1_VERSION, .protocols = ""}).is_connected());
+    EXPECT_FALSE(TlsClient(server.port(), {.version = TLS1_3_VERSION, .protocols = "\x02h2"})
+                     .is_connected());
+    TestClient plain(server.port());
+    plain.send(get("/"));
+    EXPECT_EQ(plain.read_answer(), "closed");
+    while (server.counters().handshake_failures.get() < 3)
+        std::this_thread::yield();
+}
+
+TEST(Tls, PipelinesAndSendsLargeAnswers) {
+    TestServer server({}, make_slot("large"));
+    TlsClient client(server.port());
+    const std::string body(300'000, 'x');
+    client.send(get("/later") + post("/echo", body) + get("/big") +
+                get("/end", "Connection: close\r\n"));
+    const std::string all = client.read_until("never");
+    EXPECT_NE(all.find("GET /later?  later"), std::string::npos);
+    EXPECT_NE(all.find("POST /echo? " + body), std::string::npos);
+    EXPECT_GT(all.size(), 8UL * 1024 * 1024);
+    EXPECT_TRUE(all.ends_with("GET /end? "));
+    // The end was announced, not cut.
+    EXPECT_NE(SSL_get_shutdown(client.native()) & SSL_RECEIVED_SHUTDOWN, 0);
+}
+
+TEST(Tls, GivesUpOnAHandshakeThatStalls) {
+    TestServer server({.header_timeout = std::chrono::milliseconds{50}}, make_slot("stall"));
+    TestClient client(server.port());
+    EXPECT_EQ(client.read_answer(), "closed");
+    EXPECT_EQ(server.counters().timeouts.get(), 1);
+}
+
+TEST(Tls, UsesANewCertificateForNewConnections) {
+    const auto slot = make_slot("before");
+    TestServer server({}, slot);
+    TlsClient old(server.port());
+    ASSERT_TRUE(old.is_connected());
+    EXPECT_EQ(old.certificate_name(), "before");
+    slot->replace(*TlsContext::load(make_certificate("after")));
+    TlsClient fresh(server.port());
+    ASSERT_TRUE(fresh.is_connected());
+    EXPECT_EQ(fresh.certificate_name(), "after");
+    old.send(get("/still"));
+    EXPECT_TRUE(old.read_until("still").ends_with("GET /still? "));
+}
+
+TEST(Tls, NamesTheFileThatItCannotUse) {
+    const TlsFiles good = make_certificate("good");
+    const TlsFiles other = make_certificate("other");
+    const auto error = [](const TlsFiles& files) {
+        const auto context = TlsContext::load(files);
+        return context ? "" : context.error().message;
+    };
+    EXPECT_EQ(error(good), "");
+    EXPECT_NE(error({.certificate = "/none", .key = good.key}).find("'/none'"), std::string::npos);
+    EXPECT_NE(error({.certificate = good.certificate, .key = "/none"}).find("'/none'"),
+              std::string::npos);
+    EXPECT_NE(error({.certificate = good.key, .key = good.key}).find(good.key), std::string::npos);
+    EXPECT_EQ(error({.certificate = good.certificate, .key = other.key}),
+              "TLS key '" + other.key + "': key values mismatch");
+}
+
+}  // namespace
+}  // namespace sluice::http

@@ -1,0 +1,86 @@
+#include "http/wire/workbench.h"
+
+#include <ctime>
+#include <utility>
+
+#include "http/wire/connection.h"
+
+namespace sluice::http {
+
+namespace {
+
+// Large enough for most bodies, small enough to stay in the second-level cache.
+constexpr std::size_t kInputSize = 64UL * 1024;
+
+// Exchanges that were answered later are kept for reuse up to this number.
+constexpr std::size_t kSpareExchanges = 64;
+
+std::timespec read_clock(clockid_t id) {
+    std::timespec time{};
+    clock_gettime(id, &time);
+    return time;
+}
+
+}  // namespace
+
+Workbench::Workbench(Handler& request_handler,
+                     const WireLimits& wire_limits,
+                     std::function<void()> wake)
+    : handler(request_handler), limits(wire_limits), input(kInputSize), wake_(std::move(wake)) {
+    roster.set_timeout(Phase::kIdle, limits.idle_timeout);
+    roster.set_timeout(Phase::kHead, limits.header_timeout);
+    roster.set_timeout(Phase::kBody, limits.body_timeout);
+    roster.set_timeout(Phase::kWrite, limits.write_timeout);
+    roster.set_timeout(Phase::kLinger, limits.linger_timeout);
+    set_time();
+}
+
+Workbench::~Workbench() {
+    roster.for_each([](std::unique_ptr<Connection>& connection) { connection->close(); });
+}
+
+void Workbench::set_time() {
+    const std::timespec monotonic = read_clock(CLOCK_MONOTONIC_COARSE);
+    now = std::chrono::milliseconds{monotonic.tv_sec * 1000 + monotonic.tv_nsec / 1'000'000};
+    writer.set_time(
+        std::chrono::sys_seconds{std::chrono::seconds{read_clock(CLOCK_REALTIME_COARSE).tv_sec}});
+}
+
+void Workbench::enqueue(Connection* connection) {
+    if (std::exchange(connection->is_queued_, true)) return;
+    queue_.push_back(connection);
+    if (queue_.size() == 1) wake_();
+}
+
+void Workbench::run_queue() {
+    set_time();
+    running_.swap(queue_);
+    for (Connection* connection : running_) {
+        connection->is_queued_ = false;
+        connection->on_turn();
+    }
+    running_.clear();
+    clear_graveyard();
+}
+
+void Workbench::bury(Connection* connection) {
+    if (connection->is_queued_) std::erase(queue_, connection);
+    graveyard_.push_back(roster.remove(connection->place()));
+}
+
+void Workbench::clear_graveyard() {
+    graveyard_.clear();
+}
+
+std::unique_ptr<PendingExchange> Workbench::take_exchange() {
+    if (exchanges_.empty()) return std::make_unique<PendingExchange>();
+    std::unique_ptr<PendingExchange> exchange = std::move(exchanges_.back());
+    exchanges_.pop_back();
+    return exchange;
+}
+
+void Workbench::return_exchange(std::unique_ptr<PendingExchange> exchange) {
+    if (exchanges_.size() < kSpareExchanges) exchanges_.push_back(std::move(exchange));
+}
+
+}  // namespace sluice::http

@@ -1,0 +1,76 @@
+// What the connections of one thread share.
+#ifndef SLUICE_HTTP_WIRE_WORKBENCH_H_
+#define SLUICE_HTTP_WIRE_WORKBENCH_H_
+
+#include <chrono>
+#include <cstddef>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "http/wire/counters.h"
+#include "http/wire/exchange.h"
+#include "http/wire/limits.h"
+#include "http/wire/pending_exchange.h"
+#include "http/wire/reply_writer.h"
+#include "http/wire/roster.h"
+
+namespace sluice::http {
+
+class Connection;
+
+// Connections take turns, so one input buffer, one output buffer and one request serve all of them:
+// what a connection keeps for itself between turns are unfinished requests and unsent answers. That
+// is what makes an idle connection small and a busy one stay in the processor's cache.
+//
+// Owned by one thread.
+class Workbench {
+  public:
+    // `wake` must arrange for run_queue() to be called soon, and not from within itself.
+    Workbench(Handler& request_handler, const WireLimits& wire_limits, std::function<void()> wake);
+    ~Workbench();
+    Workbench(const Workbench&) = delete;
+    Workbench& operator=(const Workbench&) = delete;
+
+    // Reads the clocks. Called once per turn of the event loop, not per request.
+    void set_time();
+
+    // Gives `connection` another turn.
+    void enqueue(Connection* connection);
+    void run_queue();
+    bool has_queue() const { return !queue_.empty(); }
+
+    // Takes `connection` out of the roster. It is destroyed in clear_graveyard(), since it is still
+    // at work.
+    void bury(Connection* connection);
+    void clear_graveyard();
+
+    std::unique_ptr<PendingExchange> take_exchange();
+    void return_exchange(std::unique_ptr<PendingExchange> exchange);
+
+    Handler& handler;
+    const WireLimits limits;
+    WireCounters counters;
+    Roster<std::unique_ptr<Connection>> roster;
+    ReplyWriter writer;
+    std::chrono::milliseconds now{};  // since some point, for the roster
+    bool is_draining = false;
+    std::size_t buffered = 0;  // bytes that connections keep between turns
+
+    // Scratch memory of the connection whose turn it is.
+    std::vector<char> input;
+    std::string output;
+    RequestView request;
+
+  private:
+    std::function<void()> wake_;
+    std::vector<Connection*> queue_;
+    std::vector<Connection*> running_;
+    std::vector<std::unique_ptr<Connection>> graveyard_;
+    std::vector<std::unique_ptr<PendingExchange>> exchanges_;
+};
+
+}  // namespace sluice::http
+
+#endif  // SLUICE_HTTP_WIRE_WORKBENCH_H_

@@ -1,0 +1,83 @@
+#include "log/log.h"
+
+#include <sstream>
+#include <string>
+
+#include <gtest/gtest.h>
+#include <spdlog/sinks/ostream_sink.h>
+
+namespace sluice {
+namespace {
+
+using config::LogFormat;
+using config::LogLevel;
+
+// A log that writes into a string.
+class Written {
+  public:
+    explicit Written(LogFormat format, LogLevel level = LogLevel::kInfo)
+        : log({.level = level, .format = format},
+              std::make_shared<spdlog::sinks::ostream_sink_mt>(stream_)) {}
+
+    std::string text() const { return stream_.str(); }
+
+  private:
+    std::ostringstream stream_;
+
+  public:
+    Log log;
+};
+
+// Without the time, which stands first.
+std::string after_time(const std::string& line) {
+    return line.substr(line.find(' ') + 1);
+}
+
+TEST(Log, TextLineIsTheEventAndItsFields) {
+    Written out(LogFormat::kText);
+    out.log.info("started", {{"address", "127.0.0.1:1"}, {"threads", 4}, {"tls", false}});
+    EXPECT_EQ(after_time(out.text()), "info started address=127.0.0.1:1 threads=4 tls=false\n");
+    EXPECT_EQ(out.text().find('T'), 10U);
+    EXPECT_EQ(out.text().find('Z'), 23U);
+}
+
+TEST(Log, TextValueThatIsMoreThanOneWordIsQuoted) {
+    Written out(LogFormat::kText);
+    out.log.warn("refused", {{"why", "a \"b\""}, {"empty", ""}});
+    EXPECT_EQ(after_time(out.text()), "warn refused why=\"a \\\"b\\\"\" empty=\"\"\n");
+}
+
+TEST(Log, JsonLineIsOneObject) {
+    Written out(LogFormat::kJson);
+    out.log.error("stopped", {{"code", -1}, {"why", "x\"y"}, {"clean", true}});
+    const std::string text = out.text();
+    EXPECT_TRUE(text.starts_with("{\"time\":\"")) << text;
+    EXPECT_TRUE(
+        text.ends_with("Z\",\"level\":\"error\",\"event\":\"stopped\",\"code\":-1,\"why\":"
+                       "\"x\\\"y\",\"clean\":true}\n"))
+        << text;
+}
+
+TEST(Log, ValueCannotForgeALine) {
+    for (const LogFormat format : {LogFormat::kText, LogFormat::kJson}) {
+        Written out(format);
+        out.log.info("event", {{"value", "a\nb\x01%v"}});
+        EXPECT_EQ(out.text().find('\n'), out.text().size() - 1);
+        EXPECT_NE(out.text().find("\"a\\u000ab\\u0001%v\""), std::string::npos) << out.text();
+    }
+}
+
+TEST(Log, LevelDecidesWhatIsWritten) {
+    Written out(LogFormat::kText, LogLevel::kWarn);
+    out.log.info("quiet");
+    EXPECT_EQ(out.text(), "");
+    out.log.set_level(LogLevel::kDebug);
+    out.log.debug("loud");
+    EXPECT_EQ(after_time(out.text()), "debug loud\n");
+    out.log.set_level(LogLevel::kOff);
+    out.log.error("silence");
+    EXPECT_EQ(after_time(out.text()), "debug loud\n");
+}
+
+}  // namespace
+}  // namespace sluice

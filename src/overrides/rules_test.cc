@@ -1,0 +1,124 @@
+#include "overrides/rules.h"
+
+#include <algorithm>
+#include <random>
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+namespace sluice::overrides {
+namespace {
+
+constexpr std::uint64_t kSeed = 7;
+
+// The order of creation is the order of the patterns.
+Rules rules_of(const std::vector<std::string>& patterns) {
+    std::vector<RulePointer> rules;
+    for (const std::string& pattern : patterns) {
+        rules.push_back(std::make_shared<const Rule>(Override{.workspace = "w",
+                                                              .name_space = "n",
+                                                              .identifier = pattern,
+                                                              .id = "id of " + pattern,
+                                                              .grant = {},
+                                                              .order = rules.size() + 1}));
+    }
+    return {std::move(rules), kSeed};
+}
+
+// The pattern that applies, or "none".
+std::string applied(const Rules& rules, std::string_view identifier) {
+    const Override* found = rules.match(identifier);
+    return found == nullptr ? "none" : found->identifier;
+}
+
+TEST(Rules, AnExactOneBeatsEveryPattern) {
+    const Rules rules = rules_of({"*", "alic*", "alice", "*lice"});
+    EXPECT_EQ(applied(rules, "alice"), "alice");
+}
+
+TEST(Rules, TheLongerLiteralPartBeatsTheShorter) {
+    const Rules rules = rules_of({"*", "a*", "al*", "*e", "a*e*"});
+    EXPECT_EQ(applied(rules, "alice"), "al*");
+    EXPECT_EQ(applied(rules, "ae"), "a*e*");
+    EXPECT_EQ(applied(rules, "zoe"), "*e");
+    EXPECT_EQ(applied(rules, "bob"), "*");
+}
+
+TEST(Rules, OfTwoEquallyLongTheOlderApplies) {
+    EXPECT_EQ(applied(rules_of({"al*", "*ce"}), "alice"), "al*");
+    EXPECT_EQ(applied(rules_of({"*ce", "al*"}), "alice"), "*ce");
+    EXPECT_EQ(applied(rules_of({"a**", "a*"}), "alice"), "a**");
+}
+
+TEST(Rules, WithoutAMatchNoneApplies) {
+    const Rules rules = rules_of({"bob", "al*x"});
+    EXPECT_EQ(applied(rules, "alice"), "none");
+    EXPECT_EQ(applied(rules, ""), "none");
+}
+
+TEST(Rules, AnIdentifierWithAStarIsAnOrdinaryText) {
+    const Rules rules = rules_of({"a*", "b"});
+    EXPECT_EQ(applied(rules, "a*"), "a*");
+    EXPECT_EQ(applied(rules, "*"), "none");
+}
+
+TEST(Rules, APatternIsFoundByItsOwnTextOnly) {
+    const Rules rules = rules_of({"a*"});
+    ASSERT_NE(rules.find("a*"), nullptr);
+    EXPECT_EQ(rules.find("ab"), nullptr);
+}
+
+TEST(Rules, AreListedByAge) {
+    const Rules rules = rules_of({"c", "a", "b"});
+    EXPECT_EQ(rules.in_order()[0]->entry.identifier, "c");
+    ASSERT_EQ(rules.after(1).size(), 2U);
+    EXPECT_EQ(rules.after(1)[0]->entry.identifier, "a");
+    EXPECT_TRUE(rules.after(3).empty());
+}
+
+// The rule as the documentation states it, with no index and no preparation.
+std::string applied_naively(const std::vector<std::string>& patterns, std::string_view identifier) {
+    const auto exact = std::ranges::find(patterns, identifier);
+    if (exact != patterns.end() && exact->find('*') == std::string::npos) return *exact;
+    const auto literals = [](const std::string& text) {
+        return static_cast<std::ptrdiff_t>(text.size()) - std::ranges::count(text, '*');
+    };
+    std::string best = "none";
+    std::ptrdiff_t most = -1;
+    for (const std::string& pattern : patterns) {
+        if (!Glob(pattern).matches(identifier) || literals(pattern) <= most) continue;
+        best = pattern;
+        most = literals(pattern);
+    }
+    return best;
+}
+
+std::string random_text(std::mt19937_64& random, std::string_view letters, std::size_t max_size) {
+    std::string text(1 + random() % max_size, ' ');
+    std::ranges::generate(text, [&] { return letters[random() % letters.size()]; });
+    return text;
+}
+
+TEST(Rules, AgreeWithANaiveSearchOnRandomPatterns) {
+    std::mt19937_64 random(99);
+    int applied_at_all = 0;
+    for (int round = 0; round < 2'000; ++round) {
+        std::vector<std::string> patterns;
+        for (int i = 0; i < 10; ++i) {
+            std::string pattern = random_text(random, std::string_view("ab*\0", 4), 12);
+            if (std::ranges::find(patterns, pattern) == patterns.end()) patterns.push_back(pattern);
+        }
+        const Rules rules = rules_of(patterns);
+        for (int i = 0; i < 20; ++i) {
+            const std::string text = random_text(random, std::string_view("ab*\0", 4), 14);
+            const std::string expected = applied_naively(patterns, text);
+            applied_at_all += expected == "none" ? 0 : 1;
+            ASSERT_EQ(applied(rules, text), expected) << text;
+        }
+    }
+    EXPECT_GT(applied_at_all, 1'000);
+}
+
+}  // namespace
+}  // namespace sluice::overrides

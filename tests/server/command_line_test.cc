@@ -1,0 +1,229 @@
+// What a person at a terminal meets.
+#include <boost/json.hpp>
+#include <gtest/gtest.h>
+
+#include "server/certificate.h"
+#include "server/server.h"
+#include "server/token_config.h"
+
+namespace sluice::server_test {
+namespace {
+
+using testing::AssertionResult;
+
+AssertionResult contains(const std::string& text, const std::string& part) {
+    if (text.find(part) != std::string::npos) return testing::AssertionSuccess();
+    return testing::AssertionFailure() << "'" << part << "' is not in:\n" << text;
+}
+
+TEST(CommandLine, HelpsEverywhere) {
+    const Ending help = run({"--help"});
+    EXPECT_EQ(help.exit_code, 0);
+    for (const std::string command : {"serve", "limit", "bench", "check-config", "token"}) {
+        EXPECT_TRUE(contains(help.out, command));
+        const Ending more = run({command, "--help"});
+        EXPECT_EQ(more.exit_code, 0) << command;
+        EXPECT_FALSE(more.out.empty()) << command;
+    }
+}
+
+TEST(CommandLine, TellsItsVersion) {
+    const Ending version = run({"--version"});
+    EXPECT_EQ(version.exit_code, 0);
+    EXPECT_TRUE(contains(version.out, "0."));
+}
+
+TEST(CommandLine, RefusesWhatItDoesNotKnow) {
+    EXPECT_NE(run({}).exit_code, 0);
+    EXPECT_NE(run({"dance"}).exit_code, 0);
+    EXPECT_NE(run({"serve", "--dance"}).exit_code, 0);
+}
+
+class LimitCommand : public testing::Test {
+  protected:
+    static void SetUpTestSuite() {
+        server_ = std::make_unique<Server>(ServerOptions{.flags = {"--token", "the-token"}});
+    }
+    static void TearDownTestSuite() { server_.reset(); }
+
+    static Ending limit(const std::string& identifier, std::vector<std::string> more = {}) {
+        std::vector<std::string> arguments = {"limit", "cli", identifier, "--url", server_->url()};
+        if (more.empty()) more = {"--limit", "1", "--duration", "60s", "--token", "the-token"};
+        arguments.insert(arguments.end(), more.begin(), more.end());
+        return run(arguments);
+    }
+
+    static inline std::unique_ptr<Server> server_;
+};
+
+TEST_F(LimitCommand, ExitsWith0OnAPassAnd1OnADenial) {
+    EXPECT_EQ(limit("alice").exit_code, 0);
+    EXPECT_EQ(limit("alice").exit_code, 1);
+    EXPECT_EQ(limit("bob").exit_code, 0);
+}
+
+TEST_F(LimitCommand, PrintsJsonOnDemand) {
+    const Ending ending = limit(
+        "json",
+        {"--limit", "5", "--duration", "1h", "--cost", "2", "--token", "the-token", "--json"});
+    EXPECT_EQ(ending.exit_code, 0) << ending.err;
+    EXPECT_TRUE(contains(ending.out, R"("remaining":3)"));
+    EXPECT_NO_THROW(json(ending.out));
+}
+
+TEST_F(LimitCommand, ExitsWith2OnAnError) {
+    EXPECT_EQ(limit("x", {"--limit", "1", "--duration", "60s", "--token", "wrong"}).exit_code, 2);
+    EXPECT_EQ(limit("x", {"--limit", "1", "--duration", "60s"}).exit_code, 2) << "no token";
+    EXPECT_EQ(limit("x", {"--limit", "1", "--duration", "1ms", "--token", "the-token"}).exit_code,
+              2);
+    EXPECT_EQ(
+        limit("x", {"--limit", "many", "--duration", "60s", "--token", "the-token"}).exit_code, 2);
+    const Ending nobody = limit("x",
+                                {"--limit",
+                                 "1",
+                                 "--duration",
+                                 "60s",
+                                 "--url",
+                                 "http://127.0.0.1:" + std::to_string(free_port())});
+    EXPECT_EQ(nobody.exit_code, 2);
+    EXPECT_FALSE(nobody.err.empty());
+}
+
+TEST(BenchCommand, TellsThroughputLatencyAndErrors) {
+    const Server server;
+    const Ending ending = run({"bench",
+                               "--url",
+                               server.url(),
+                               "--seconds",
+                               "1",
+                               "--connections",
+                               "4",
+                               "--keys",
+                               "100",
+                               "--batch",
+                               "10"});
+    EXPECT_EQ(ending.exit_code, 0) << ending.err;
+    for (const std::string word : {"p50", "p99", "p99.9", "errors"})
+        EXPECT_TRUE(contains(ending.out, word));
+}
+
+class Config : public testing::Test {
+  protected:
+    Ending check(const std::string& text) {
+        return run({"check-config", folder_.write("sluice.toml", text)});
+    }
+
+    // What the program must say, on its way to a failure that comes before it listens.
+    void expect_refused(const std::string& text, const std::vector<std::string>& parts) {
+        SCOPED_TRACE(text);
+        const Ending checked = check(text);
+        EXPECT_NE(checked.exit_code, 0);
+        const Ending served = run({"serve",
+                                   "--config",
+                                   folder_.path("sluice.toml"),
+                                   "--listen",
+                                   "127.0.0.1:" + std::to_string(free_port())});
+        EXPECT_NE(served.exit_code, 0);
+        for (const std::string& part : parts) {
+            EXPECT_TRUE(contains(checked.err + checked.out, part));
+            EXPECT_TRUE(contains(served.err, part));
+        }
+    }
+
+    ScratchFolder folder_;
+};
+
+TEST_F(Config, ThatIsGoodIsPrinted) {
+    const Ending ending =
+        check("region = \"eu\"\nlisten = \"127.0.0.1:9999\"\n[http]\nidle_timeout = \"90s\"\n" +
+              to_toml({.token = "the-token"}));
+    EXPECT_EQ(ending.exit_code, 0) << ending.err;
+    EXPECT_TRUE(contains(ending.out, "127.0.0.1:9999"));
+    EXPECT_TRUE(contains(ending.out, "eu"));
+    EXPECT_TRUE(contains(ending.out, "90s"));
+    EXPECT_EQ(check("").exit_code, 0) << "nothing has to be set";
+}
+
+TEST_F(Config, ThatIsWrongIsRefusedWithSettingValueAllowedAndLine) {
+    expect_refused("region = \"eu\"\nthreads = 100000\n", {"threads", "100000", "1024", "2"});
+    expect_refused("\n\nthreads = \"two\"\n", {"threads", "two", "3"});
+    expect_refused("colour = \"red\"\n", {"colour", "1"});
+    expect_refused("[http]\nidle_timeout = \"soon\"\n", {"idle_timeout", "soon", "2"});
+    expect_refused("[http]\nidle_timeot = \"1s\"\n", {"idle_timeot", "2"});
+    expect_refused("[log]\nlevel = \"loud\"\n", {"level", "loud", "warn", "2"});
+    expect_refused("region = \n", {"1"});
+    expect_refused("[[tokens]]\nname = \"a\"\nsha256 = \"12\"\n", {"sha256", "3"});
+    expect_refused("[[tokens]]\nname = \"a\"\nsha256 = \"" + std::string(64, 'a') +
+                       "\"\npermissions = [\"fly\"]\n",
+                   {"permissions", "fly", "4"});
+}
+
+TEST_F(Config, ThatIsMissingIsAnError) {
+    const Ending ending = run({"check-config", folder_.path("missing.toml")});
+    EXPECT_NE(ending.exit_code, 0);
+    EXPECT_TRUE(contains(ending.err + ending.out, "missing.toml"));
+}
+
+TEST_F(Config, FlagsWinOverTheEnvironmentAndThatOverTheFile) {
+    const std::string region = "region = \"from-file\"\n";
+    const auto shown = [](const Server& server) { return server.get("/metrics").body; };
+    {
+        const Server server({.flags = {"--region", "from-flag"},
+                             .config = region,
+                             .environment = {"SLUICE_REGION=from-environment"}});
+        EXPECT_TRUE(contains(shown(server), "from-flag"));
+    }
+    {
+        const Server server({.config = region, .environment = {"SLUICE_REGION=from-environment"}});
+        EXPECT_TRUE(contains(shown(server), "from-environment"));
+    }
+    const Server server({.config = region});
+    EXPECT_TRUE(contains(shown(server), "from-file"));
+}
+
+TEST(Listening, BeyondLoopbackNeedsAToken) {
+    const std::string everywhere = "0.0.0.0:" + std::to_string(free_port());
+    const Ending ending = run({"serve", "--listen", everywhere});
+    EXPECT_NE(ending.exit_code, 0);
+    EXPECT_TRUE(contains(ending.err, "token"));
+
+    Program guarded({"serve", "--listen", everywhere, "--token", "the-token"});
+    const auto deadline = std::chrono::steady_clock::now() + kPatience;
+    while (!contains(guarded.output(), everywhere)) {
+        ASSERT_TRUE(guarded.running()) << guarded.output();
+        ASSERT_LT(std::chrono::steady_clock::now(), deadline) << guarded.output();
+    }
+}
+
+TEST(Listening, BeyondLoopbackForbidsTheTestClock) {
+    const Ending ending = run({"serve",
+                               "--listen",
+                               "0.0.0.0:" + std::to_string(free_port()),
+                               "--token",
+                               "t",
+                               "--test-clock"});
+    EXPECT_NE(ending.exit_code, 0);
+    EXPECT_TRUE(contains(ending.err, "test"));
+}
+
+TEST(Listening, OnAPortThatIsTakenIsAnError) {
+    const Server server;
+    const Ending ending = run({"serve", "--listen", "127.0.0.1:" + std::to_string(server.port())});
+    EXPECT_NE(ending.exit_code, 0);
+    EXPECT_TRUE(contains(ending.err, std::to_string(server.port())));
+}
+
+TEST(TokenCommand, MakesATokenAndTheLinesToPaste) {
+    const Ending ending = run({"token", "--help"});
+    EXPECT_EQ(ending.exit_code, 0);
+    const Ending made = run({"token"});
+    ASSERT_EQ(made.exit_code, 0) << made.err;
+    const std::size_t lines = made.out.find("[[tokens]]");
+    ASSERT_NE(lines, std::string::npos) << made.out;
+    EXPECT_TRUE(contains(made.out, "sha256 = "));
+    EXPECT_TRUE(contains(made.out + made.err, "sluice_"));
+    EXPECT_NE(run({"token"}).out, made.out);
+}
+
+}  // namespace
+}  // namespace sluice::server_test

@@ -1,0 +1,188 @@
+"""Validates docs/openapi.yaml, and what the server really answers against it."""
+
+import json
+import sys
+
+import yaml
+from jsonschema import Draft202012Validator
+from openapi_spec_validator import OpenAPIV31SpecValidator
+from referencing import Registry, Resource
+from referencing.jsonschema import DRAFT202012
+
+from served import FULL, LIMITER, TOKENS, Served
+
+LIMIT = "/v2/ratelimit.limit"
+MULTI = "/v2/ratelimit.multiLimit"
+SET = "/v2/ratelimit.setOverride"
+GET = "/v2/ratelimit.getOverride"
+LIST = "/v2/ratelimit.listOverrides"
+DELETE = "/v2/ratelimit.deleteOverride"
+
+QUESTION = {"namespace": "n", "identifier": "i", "limit": 10, "duration": 60000}
+DENIED = {**QUESTION, "limit": 0}
+NAME = {"namespace": "n", "identifier": "vip_*"}
+GRANT = {**NAME, "limit": 5, "duration": 1000}
+PREFER = {"Prefer": "status=429"}
+PROBLEM = {"Accept": "application/problem+json"}
+
+# path, body, header fields, expected status; asked one after the other of a server without tokens.
+OPEN = [
+    (LIMIT, QUESTION, {}, 200),
+    (LIMIT, {**QUESTION, "cost": 100}, {}, 200),
+    (LIMIT, DENIED, {}, 200),
+    (LIMIT, DENIED, PREFER, 429),
+    (LIMIT, {**QUESTION, "colour": 1, "limit": -1}, {}, 400),
+    (LIMIT, {**QUESTION, "cost": 0.5}, PROBLEM, 400),
+    (LIMIT, QUESTION, {"Content-Type": "text/plain"}, 415),
+    (LIMIT, QUESTION, {"X-Big": "x" * 17000}, 431),
+    (LIMIT, {**QUESTION, "identifier": "x" * 1100000}, {}, 413),
+    (MULTI, [QUESTION, {**QUESTION, "identifier": "j"}], {}, 200),
+    (MULTI, [QUESTION, DENIED], {}, 200),
+    (MULTI, [QUESTION, DENIED], PREFER, 429),
+    (MULTI, [], {}, 400),
+    (MULTI, [QUESTION] * 101, {}, 400),
+    (MULTI, [{**QUESTION, "duration": 1}], PROBLEM, 400),
+    (MULTI, [QUESTION], {"Content-Type": "text/plain"}, 415),
+    (SET, GRANT, {}, 200),
+    (SET, {**GRANT, "identifier": "vip_1", "limit": 0}, {}, 200),
+    (SET, {**GRANT, "cost": 1}, {}, 400),
+    (SET, GRANT, {"Content-Type": "text/plain"}, 415),
+    (LIMIT, {**QUESTION, "identifier": "vip_1"}, {}, 200),
+    (LIMIT, {**QUESTION, "identifier": "vip_2"}, {}, 200),
+    (MULTI, [{**QUESTION, "identifier": "vip_2"}], {}, 200),
+    (GET, NAME, {}, 200),
+    (GET, {**NAME, "identifier": "missing"}, {}, 404),
+    (GET, {"namespace": ""}, {}, 400),
+    (GET, NAME, {"Content-Type": "text/plain"}, 415),
+    (LIST, {"namespace": "n", "limit": 1}, {}, 200),
+    (LIST, {"namespace": "n"}, {}, 200),
+    (LIST, {"namespace": "empty"}, {}, 200),
+    (LIST, {"namespace": "n", "limit": 101}, {}, 400),
+    (LIST, {"namespace": "n"}, {"Content-Type": "text/plain"}, 415),
+    (DELETE, NAME, {}, 200),
+    (DELETE, NAME, {}, 404),
+    (DELETE, NAME, {**PROBLEM}, 404),
+    (DELETE, {}, {}, 400),
+    (DELETE, NAME, {"Content-Type": "text/plain"}, 415),
+    ("/healthz", None, {}, 200),
+    ("/readyz", None, {}, 200),
+    ("/metrics", None, {}, 200),
+]
+
+# The same, of a server with tokens.
+GUARDED = (
+    [(path, body, {}, 401) for path, body in [(LIMIT, QUESTION), (MULTI, [QUESTION]), (SET, GRANT)]]
+    + [(path, NAME, {"Authorization": "Bearer wrong"}, 401) for path in (GET, DELETE)]
+    + [(LIST, {"namespace": "n"}, {"Authorization": "Bearer wrong"}, 401)]
+    + [(path, NAME, {"Authorization": f"Bearer {LIMITER}"}, 403) for path in (SET, GET, LIST, DELETE)]
+    + [(LIMIT, QUESTION, {"Authorization": f"Bearer {FULL}"}, 200)]
+)
+
+# These need a failing disk or a broken connection, and other tests bring them about.
+NOT_ASKED = {"403 limit", "403 multiLimit"} | {
+    f"{status} {operation}"
+    for operation in ("limit", "multiLimit", "setOverride", "getOverride", "listOverrides", "deleteOverride", "readiness")
+    for status in ("408", "413", "431", "500", "503")
+}
+
+
+class Contract:
+    """What the specification says about each answer."""
+
+    def __init__(self, specification):
+        self.specification = specification
+        resource = Resource(specification, DRAFT202012)
+        self.registry = Registry().with_resource("urn:sluice", resource)
+        self.seen = set()
+
+    def resolved(self, node):
+        while "$ref" in node:
+            target = self.specification
+            for part in node["$ref"].removeprefix("#/").split("/"):
+                target = target[part]
+            node = target
+        return node
+
+    def problems(self, schema, value):
+        # The schema refers to its neighbours, so it is looked at from within the specification.
+        anchored = json.loads(json.dumps(schema).replace('"#/components', '"urn:sluice#/components'))
+        validator = Draft202012Validator(
+            anchored, registry=self.registry, format_checker=Draft202012Validator.FORMAT_CHECKER
+        )
+        return [f"{error.json_path}: {error.message}" for error in validator.iter_errors(value)]
+
+    def operation(self, path, method):
+        return self.specification["paths"][path][method]
+
+    def request_problems(self, path, body):
+        content = self.operation(path, "post")["requestBody"]["content"]
+        return self.problems(content["application/json"]["schema"], body)
+
+    def answer_problems(self, path, method, status, fields, text):
+        operation = self.operation(path, method)
+        if str(status) not in operation["responses"]:
+            return [f"status {status} is not documented"]
+        self.seen.add(f"{status} {operation['operationId']}")
+        response = self.resolved(operation["responses"][str(status)])
+        return self.header_problems(response, fields) + self.body_problems(response, fields, text)
+
+    def header_problems(self, response, fields):
+        found = []
+        for name, header in response.get("headers", {}).items():
+            header = self.resolved(header)
+            value = fields.get(name.lower())
+            if value is None and header.get("required"):
+                found.append(f"{name} is missing")
+            elif value is not None:
+                found += self.problems(header["schema"], value)
+        return found
+
+    def body_problems(self, response, fields, text):
+        media = fields["content-type"].split(";")[0]
+        if media not in response["content"]:
+            return [f"the content type {media} is not documented"]
+        value = text if media.startswith("text/") else json.loads(text)
+        return self.problems(response["content"][media]["schema"], value)
+
+    def documented(self):
+        return {
+            f"{status} {operation['operationId']}"
+            for methods in self.specification["paths"].values()
+            for operation in methods.values()
+            for status in operation["responses"]
+        }
+
+
+def check(contract, server, path, body, fields, expected):
+    method = "GET" if body is None else "POST"
+    text = None if body is None else json.dumps(body)
+    status, found, answer = server.ask(method, path, text, fields)
+    problems = contract.answer_problems(path, method.lower(), status, found, answer)
+    if status != expected:
+        problems.append(f"the status is {status}, not {expected}")
+    if body is not None and expected in (200, 400) and bool(contract.request_problems(path, body)) == (expected == 200):
+        problems.append("the schema of the request judges it otherwise than the server")
+    for problem in problems:
+        print(f"{method} {path} {str(text)[:200]} {fields}: {problem}\n    {answer[:500]}", file=sys.stderr)
+    return not problems
+
+
+def main(program, path):
+    with open(path, encoding="utf-8") as file:
+        specification = yaml.safe_load(file)
+    OpenAPIV31SpecValidator(specification).validate()
+    contract = Contract(specification)
+    good = []
+    with Served(program) as server:
+        good += [check(contract, server, *question) for question in OPEN]
+    with Served(program, config=TOKENS) as server:
+        good += [check(contract, server, *question) for question in GUARDED]
+    forgotten = contract.documented() - contract.seen - NOT_ASKED
+    if forgotten:
+        print("documented, but never asked for:", ", ".join(sorted(forgotten)), file=sys.stderr)
+    print(f"{sum(good)} of {len(good)} answers are as documented")
+    return 0 if all(good) and not forgotten else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main(*sys.argv[1:]))

@@ -1,0 +1,68 @@
+// GET /healthz, /readyz and /metrics.
+#include <gtest/gtest.h>
+
+#include "server/metrics_text.h"
+#include "server/server.h"
+
+namespace sluice::server_test {
+namespace {
+
+constexpr std::string_view kLimit = "/v2/ratelimit.limit";
+constexpr std::string_view kBody =
+    R"({"namespace":"n","identifier":"secret-name","limit":2,"duration":2592000000})";
+
+TEST(Probes, AnswerWhileTheServerIsReady) {
+    const Server server;
+    EXPECT_EQ(server.get("/healthz").status, 200);
+    EXPECT_EQ(server.get("/readyz").status, 200);
+}
+
+TEST(Metrics, ArePrometheusTextAboutEverythingPromised) {
+    const Server server;
+    const Answer answer = server.get("/metrics");
+    EXPECT_EQ(answer.status, 200);
+    EXPECT_TRUE(answer.field("Content-Type").starts_with("text/plain; version=0.0.4"));
+    for (const std::string name : {"sluice_decisions_total",
+                                   "sluice_keys_held",
+                                   "sluice_keys_created_total",
+                                   "sluice_keys_evicted_total",
+                                   "sluice_strict_activations_total",
+                                   "sluice_cas_retries_total",
+                                   "sluice_http_request_duration_seconds",
+                                   "sluice_http_errors_total",
+                                   "sluice_http_connections_open",
+                                   "sluice_reloads_total",
+                                   "sluice_build_info"}) {
+        EXPECT_NE(answer.body.find("# TYPE " + name + " "), std::string::npos) << name;
+        EXPECT_NE(answer.body.find("# HELP " + name + " "), std::string::npos) << name;
+    }
+}
+
+TEST(Metrics, CountWhatHappened) {
+    const Server server({.flags = {"--threads", "2"}});
+    for (int i = 0; i < 5; ++i)
+        server.ask(kLimit, kBody);
+    server.ask("/v2/ratelimit.multiLimit",
+               "[" + std::string(kBody) + "," + std::string(kBody) + "]");
+    server.ask(kLimit, "nonsense");
+    server.ask("/nowhere", kBody);
+
+    const std::string text = server.get("/metrics").body;
+    EXPECT_EQ(sum_of(text, "sluice_decisions_total", R"(outcome="passed")"), 2);
+    EXPECT_EQ(sum_of(text, "sluice_decisions_total", R"(outcome="denied")"), 5);
+    EXPECT_EQ(sum_of(text, "sluice_keys_held"), 1);
+    EXPECT_EQ(sum_of(text, "sluice_http_errors_total", R"(kind="invalid_request")"), 1);
+    EXPECT_EQ(sum_of(text, "sluice_http_errors_total", R"(kind="not_found")"), 1);
+    EXPECT_EQ(sum_of(text, "sluice_http_request_duration_seconds_count", R"(route="limit")"), 6);
+    EXPECT_GE(sum_of(text, "sluice_http_connections_accepted_total"), 8);
+}
+
+TEST(Metrics, NeverNameAnIdentifier) {
+    const Server server;
+    server.ask(kLimit, kBody);
+    server.ask("/v2/ratelimit.setOverride", kBody);
+    EXPECT_EQ(server.get("/metrics").body.find("secret-name"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace sluice::server_test

@@ -1,0 +1,109 @@
+#include "server/program.h"
+
+#include <cstdlib>
+#include <stdexcept>
+#include <string_view>
+#include <thread>
+
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+extern char** environ;
+
+namespace sluice::server_test {
+namespace {
+
+std::string path_of_program() {
+    const char* chosen = std::getenv("SLUICE_PROGRAM");
+    return chosen != nullptr ? chosen : SLUICE_PROGRAM_PATH;
+}
+
+std::vector<std::string> cleaned_environment(const std::vector<std::string>& additions) {
+    std::vector<std::string> kept = additions;
+    for (char** entry = environ; *entry != nullptr; ++entry)
+        if (!std::string_view(*entry).starts_with("SLUICE_")) kept.emplace_back(*entry);
+    return kept;
+}
+
+std::vector<char*> pointers_to(std::vector<std::string>& texts) {
+    std::vector<char*> pointers;
+    for (std::string& text : texts)
+        pointers.push_back(text.data());
+    pointers.push_back(nullptr);
+    return pointers;
+}
+
+void redirect(int stream, const std::string& path) {
+    const int file = ::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+    ::dup2(file, stream);
+}
+
+}  // namespace
+
+Program::Program(const std::vector<std::string>& arguments,
+                 const std::vector<std::string>& environment) {
+    std::vector<std::string> words = {path_of_program()};
+    words.insert(words.end(), arguments.begin(), arguments.end());
+    std::vector<std::string> variables = cleaned_environment(environment);
+    const std::vector<char*> argv = pointers_to(words);
+    const std::vector<char*> envp = pointers_to(variables);
+    const std::string out = scratch_.path("out");
+    const std::string err = scratch_.path("err");
+
+    pid_ = ::fork();
+    if (pid_ < 0) throw std::runtime_error("fork failed");
+    if (pid_ == 0) {
+        redirect(STDOUT_FILENO, out);
+        redirect(STDERR_FILENO, err);
+        ::execve(argv[0], argv.data(), envp.data());
+        ::_exit(127);
+    }
+}
+
+Program::~Program() {
+    if (status_) return;
+    ::kill(pid_, SIGKILL);
+    reap(0);
+}
+
+void Program::signal(int number) const {
+    if (!status_) ::kill(pid_, number);
+}
+
+bool Program::running() {
+    return !reap(WNOHANG);
+}
+
+Ending Program::wait(std::chrono::milliseconds patience) {
+    const auto deadline = std::chrono::steady_clock::now() + patience;
+    while (!reap(WNOHANG)) {
+        if (std::chrono::steady_clock::now() > deadline)
+            throw std::runtime_error("the program did not end in time; it wrote:\n" + output());
+        std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    }
+    const bool exited = WIFEXITED(*status_);
+    return {exited ? WEXITSTATUS(*status_) : -1,
+            exited ? 0 : WTERMSIG(*status_),
+            read_file(scratch_.path("out")),
+            read_file(scratch_.path("err"))};
+}
+
+std::string Program::output() const {
+    return read_file(scratch_.path("out")) + read_file(scratch_.path("err"));
+}
+
+bool Program::reap(int options) {
+    if (status_) return true;
+    int status = 0;
+    if (::waitpid(pid_, &status, options) != pid_) return false;
+    status_ = status;
+    return true;
+}
+
+Ending run(const std::vector<std::string>& arguments, const std::vector<std::string>& environment) {
+    return Program(arguments, environment).wait();
+}
+
+}  // namespace sluice::server_test

@@ -1,0 +1,103 @@
+// SIGTERM: nothing new, what is in flight is answered, then the end.
+#include <thread>
+
+#include <boost/json.hpp>
+#include <gtest/gtest.h>
+
+#include "server/expect.h"
+#include "server/server.h"
+
+namespace sluice::server_test {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr std::string_view kLimit = "/v2/ratelimit.limit";
+constexpr std::string_view kBody =
+    R"({"namespace":"n","identifier":"i","limit":1,"duration":1000})";
+
+// Waits until the server takes no new connections.
+void wait_until_closed(const Server& server) {
+    const auto deadline = std::chrono::steady_clock::now() + kPatience;
+    try {
+        while (std::chrono::steady_clock::now() < deadline) {
+            server.connect();
+            std::this_thread::sleep_for(5ms);
+        }
+    } catch (const std::runtime_error&) {
+        return;
+    }
+    FAIL() << "the server still takes connections";
+}
+
+TEST(Shutdown, OfAnIdleServerIsImmediate) {
+    for (const int signal : {SIGTERM, SIGINT}) {
+        Server server;
+        Connection idle = server.connect();
+        EXPECT_EQ(idle.ask(get_request("/healthz")).status, 200);
+        server.program().signal(signal);
+        EXPECT_EQ(server.program().wait(8s).exit_code, 0);
+        EXPECT_EQ(idle.receive_rest(), "");
+    }
+}
+
+TEST(Shutdown, AnswersWhatIsInFlight) {
+    Server server;
+    Connection body = server.connect();
+    const std::string request = post(kLimit, kBody);
+    body.send(request.substr(0, request.size() - 10));
+    Connection head = server.connect();
+    head.send("GET /readyz HTTP/1.1\r\n");
+    server.get("/healthz");  // both of the above have arrived by now
+    std::this_thread::sleep_for(100ms);
+    server.program().signal(SIGTERM);
+    wait_until_closed(server);
+
+    const Answer readiness = head.ask("Host: x\r\n\r\n");
+    EXPECT_EQ(readiness.status, 503);
+    EXPECT_EQ(readiness.field("Connection"), "close");
+    EXPECT_EQ(head.receive_rest(), "");
+    const Answer answer = body.ask(request.substr(request.size() - 10));
+    expect_data(answer);
+    EXPECT_EQ(answer.field("Connection"), "close");
+    EXPECT_EQ(body.receive_rest(), "");
+    EXPECT_EQ(server.program().wait().exit_code, 0);
+}
+
+TEST(Shutdown, WaitsNoLongerThanItsDeadline) {
+    Server server({.config = "drain_timeout = \"1s\"\n"});
+    Connection stuck = server.connect();
+    stuck.send("POST /v2/ratelimit.limit HTTP/1.1\r\n");
+    std::this_thread::sleep_for(100ms);
+    const auto begin = std::chrono::steady_clock::now();
+    server.program().signal(SIGTERM);
+    EXPECT_EQ(server.program().wait().exit_code, 0);
+    const auto took = std::chrono::steady_clock::now() - begin;
+    EXPECT_GE(took, 900ms) << "the request in flight was not waited for";
+    EXPECT_LT(took, 8s);
+}
+
+TEST(Shutdown, EndsAtOnceOnTheSecondSignal) {
+    Server server({.config = "drain_timeout = \"60s\"\n"});
+    Connection stuck = server.connect();
+    stuck.send("POST /v2/ratelimit.limit HTTP/1.1\r\n");
+    std::this_thread::sleep_for(100ms);
+    server.program().signal(SIGTERM);
+    wait_until_closed(server);
+    EXPECT_TRUE(server.program().running());
+    server.program().signal(SIGTERM);
+    server.program().wait(8s);
+}
+
+TEST(Shutdown, IsOneLineOfTheLogAndSoIsTheStart) {
+    Server server;
+    server.ask(kLimit, kBody);
+    server.program().signal(SIGTERM);
+    const Ending ending = server.program().wait();
+    const std::string log = ending.out + ending.err;
+    EXPECT_NE(log.find(std::to_string(server.port())), std::string::npos) << log;
+    EXPECT_EQ(log.find("ratelimit.limit\" 200"), std::string::npos) << "no line per request";
+}
+
+}  // namespace
+}  // namespace sluice::server_test

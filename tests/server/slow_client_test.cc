@@ -1,0 +1,119 @@
+// Clients that are slow, silent, greedy or too many.
+#include <thread>
+
+#include <gtest/gtest.h>
+
+#include "server/expect.h"
+#include "server/metrics_text.h"
+#include "server/server.h"
+
+namespace sluice::server_test {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr std::string_view kLimit = "/v2/ratelimit.limit";
+constexpr std::string_view kBody =
+    R"({"namespace":"n","identifier":"i","limit":1,"duration":1000})";
+
+ServerOptions impatient(const std::string& settings) {
+    return {.config = "[http]\n" + settings};
+}
+
+// Sends a byte now and then, never enough, until the server has had enough of it. Returns what it
+// said.
+std::string trickle(Connection& connection, char byte) {
+    const auto deadline = std::chrono::steady_clock::now() + kPatience;
+    while (connection.stays_silent(20ms)) {
+        if (!connection.try_send({&byte, 1})) break;
+        if (std::chrono::steady_clock::now() > deadline)
+            return "the server never lost its patience";
+    }
+    return connection.receive_rest();
+}
+
+TEST(SlowClient, WhoseHeaderTricklesIsCutOffWith408) {
+    const Server server(impatient("header_timeout = \"300ms\"\n"));
+    Connection connection = server.connect();
+    connection.send("GET /healthz HTTP/1.1\r\nHost: x\r\nX-Slow: ");
+    EXPECT_TRUE(trickle(connection, 'x').starts_with("HTTP/1.1 408 "));
+    EXPECT_EQ(server.get("/healthz").status, 200);
+}
+
+TEST(SlowClient, WhoseBodyTricklesIsCutOffWith408) {
+    const Server server(impatient("body_timeout = \"300ms\"\n"));
+    Connection connection = server.connect();
+    connection.send(post(kLimit, "", {{"Content-Length", "1000000"}}));
+    EXPECT_TRUE(trickle(connection, ' ').starts_with("HTTP/1.1 408 "));
+}
+
+TEST(SlowClient, WhoStaysSilentFromTheStartIsClosed) {
+    const Server server(impatient("header_timeout = \"300ms\"\nidle_timeout = \"300ms\"\n"));
+    Connection connection = server.connect();
+    const std::string rest = connection.receive_rest();
+    EXPECT_TRUE(rest.empty() || rest.starts_with("HTTP/1.1 408 ")) << rest;
+}
+
+TEST(SlowClient, WhoStaysSilentBetweenRequestsIsClosedWithoutAWord) {
+    const Server server(impatient("idle_timeout = \"300ms\"\n"));
+    Connection connection = server.connect();
+    EXPECT_EQ(connection.ask(post(kLimit, kBody)).status, 200);
+    EXPECT_EQ(connection.receive_rest(), "");
+}
+
+TEST(SlowClient, WhoNeverReadsIsClosed) {
+    const Server server(impatient("write_timeout = \"500ms\"\n"));
+    Connection connection = Connection::with_small_window(server.port());
+    std::string requests;
+    for (int i = 0; i < 100; ++i)
+        requests += post(kLimit, kBody);
+    const auto deadline = std::chrono::steady_clock::now() + kPatience;
+    while (connection.try_send(requests)) {
+        ASSERT_LT(std::chrono::steady_clock::now(), deadline) << "the server kept the connection";
+        std::this_thread::sleep_for(1ms);
+    }
+}
+
+TEST(SlowClient, DoesNotKeepOthersWaiting) {
+    const Server server({.flags = {"--threads", "1"}});
+    std::vector<Connection> slow;
+    for (int i = 0; i < 200; ++i) {
+        slow.push_back(server.connect());
+        slow.back().send("POST /v2/ratelimit.limit HTTP/1.1\r\nHost: x\r\n");
+    }
+    EXPECT_EQ(server.ask(kLimit, kBody).status, 200);
+}
+
+TEST(SlowClient, IsCounted) {
+    const Server server(impatient("header_timeout = \"200ms\"\n"));
+    Connection connection = server.connect();
+    connection.send("GET /healthz");
+    connection.receive_rest();
+    EXPECT_EQ(sum_of(server.get("/metrics").body, "sluice_http_timeouts_total"), 1);
+}
+
+TEST(TooManyClients, AreTurnedAwayAndLetInWhenOthersLeave) {
+    const Server server({.flags = {"--threads", "1"}, .config = "[http]\nmax_connections = 2\n"});
+    {
+        Connection first = server.connect();
+        Connection second = server.connect();
+        EXPECT_EQ(first.ask(get_request("/healthz")).status, 200);
+        EXPECT_EQ(second.ask(get_request("/healthz")).status, 200);
+        Connection third = server.connect();
+        third.try_send(get_request("/healthz"));
+        const std::string rest = third.receive_rest();
+        EXPECT_TRUE(rest.empty() || rest.starts_with("HTTP/1.1 503 ")) << rest;
+        EXPECT_EQ(first.ask(get_request("/healthz")).status, 200);
+    }
+    for (int tries = 0; tries < 500; ++tries) {
+        try {
+            if (server.get("/healthz").status == 200) return;
+        } catch (const std::runtime_error&) {  // still counted
+        }
+        std::this_thread::sleep_for(10ms);
+    }
+    FAIL() << "the places of those who left were not given away";
+}
+
+}  // namespace
+}  // namespace sluice::server_test
