@@ -13,13 +13,13 @@ configure = test build/$(1)/build.ninja -nt CMakePresets.json || cmake --preset 
 help: ## List these targets
 	@awk -F ':.* ## ' '/^[a-z]+:.* ## / {printf "  make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
-build: ## Build the library and the examples as they ship, in build/release/
+build: ## Build the library, the program and the examples as they ship, in build/release/
 	@$(SETUP) build
 	@$(call configure,release)
 	@cmake --build --preset release
 
-run: build ## Build, then run the first example
-	@build/release/examples/first_limit
+run: build ## Build, then serve on 127.0.0.1:8080
+	@build/release/sluice serve --data-dir data
 
 test: ## Build and run all tests, with sanitizers, and all checks
 	@$(SETUP) build test

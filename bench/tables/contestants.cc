@@ -1,5 +1,6 @@
 #include "tables/contestants.h"
 
+#include "tables/hash_alone.h"
 #include "tables/rcu_table.h"
 #include "tables/sharded_map.h"
 #include "tables/sluice_table.h"
@@ -45,6 +46,7 @@ std::vector<double> measure(Trial trial, const Sizes& sizes) {
 
 const std::vector<Contestant>& contestants() {
     static const std::vector<Contestant> all{
+        {"no table: the hash alone", "", measure<HashAlone>},
         {"Sluice's own", "yes", measure<SluiceTable>},
         {"liburcu cds_lfht, membarrier, not growing", "yes", measure<RcuTable>},
         {"libcds SplitListMap, hazard pointers", "yes", measure<SplitListMap>},

@@ -28,7 +28,8 @@ class SluiceTable {
                               .duration = kDuration};
         const LimitKey limit_key = table_->key(request);
         const EpochPin pin;
-        Entry& entry = table_->entry_for(limit_key, now_);
+        Instant at{};
+        Entry& entry = table_->entry_for(limit_key, now_, at);
         const Sequence sequence = entry.locate(now_).sequence;
         entry.admitted(sequence).add(sequence, 1);
     }

@@ -2,6 +2,7 @@
 #ifndef SLUICE_BENCH_TABLES_TRIAL_H_
 #define SLUICE_BENCH_TABLES_TRIAL_H_
 
+#include <algorithm>
 #include <barrier>
 #include <chrono>
 #include <cmath>
@@ -107,7 +108,7 @@ double bytes_per_key(std::uint32_t count) {
         table.count(key);
     }
     const auto grown = static_cast<double>(resident_bytes() - before);
-    return grown / count - static_cast<double>(kOwnBytes);
+    return std::max(0.0, grown / count - static_cast<double>(kOwnBytes));
 }
 
 }  // namespace sluice::bench

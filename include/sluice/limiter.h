@@ -2,6 +2,10 @@
 #ifndef SLUICE_LIMITER_H_
 #define SLUICE_LIMITER_H_
 
+#include <sluice/export.h>
+#include <sluice/result.h>
+#include <sluice/time.h>
+
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
@@ -12,27 +16,25 @@
 #include <string_view>
 #include <vector>
 
-#include <sluice/export.h>
-#include <sluice/result.h>
-#include <sluice/time.h>
-
 namespace sluice {
 
 struct Options {
     // The region that this process counts for. Required; any name of 1 to 48 bytes.
     std::string region;
 
-    // How many keys are held at the same time, 1 to 1,000,000,000. A key is one (workspace, namespace,
-    // identifier, duration) and costs up to 320 bytes beside its own. At the cap, a new key displaces one
-    // that is idle or little used.
+    // How many keys are held at the same time, 1 to 1,000,000,000. A key is one (workspace,
+    // namespace, identifier, duration) and costs up to 320 bytes beside its own. At the cap, a new
+    // key displaces one that is idle or little used.
     std::size_t max_keys = 1'000'000;
 };
 
 // One question: may `identifier` spend `cost` of the `limit` that it has per `duration`?
 //
-// The first four parts below make the key. The limit is not part of it: the same counts serve every limit.
+// The first four parts below make the key. The limit is not part of it: the same counts serve every
+// limit.
 struct Request {
-    std::string_view workspace = "default";  // this and the next two: 1 to 512 characters of any text
+    std::string_view workspace =
+        "default";  // this and the next two: 1 to 512 characters of any text
     std::string_view name_space;
     std::string_view identifier;
     std::int64_t limit = 0;                // 0 to 2^53 - 1; 0 always denies
@@ -46,13 +48,13 @@ struct Decision {
     std::int64_t remaining;  // the largest cost that would pass right now; 0 on a denial
     UnixTime reset_at;       // the end of the current fixed window
 
-    // On a denial: the first millisecond at which this same request would pass if nobody else came. None
-    // on a pass, and where the request can never pass because its cost exceeds the limit.
+    // On a denial: the first millisecond at which this same request would pass if nobody else came.
+    // None on a pass, and where the request can never pass because its cost exceeds the limit.
     std::optional<UnixTime> retry_at;
 };
 
-// The answer to a batch. `passed` is true if every request passed; only then was anything spent. Each
-// decision tells how its own request fared, in the order of the requests.
+// The answer to a batch. `passed` is true if every request passed; only then was anything spent.
+// Each decision tells how its own request fared, in the order of the requests.
 struct BatchDecision {
     bool passed;
     std::vector<Decision> decisions;
@@ -67,14 +69,15 @@ struct Stats {
     std::uint64_t cas_retries;   // decisions repeated because another thread was faster
 };
 
-// Limiter decides from local memory, without a lock, a system call or an allocation for a key it holds.
+// Limiter decides from local memory, without a lock, a system call or an allocation for a key it
+// holds.
 //
-// Thread-safe and movable; a moved-from limiter can only be assigned to or destroyed. All calls must have
-// returned before a limiter is moved or destroyed.
+// Thread-safe and movable; a moved-from limiter can only be assigned to or destroyed. All calls
+// must have returned before a limiter is moved or destroyed.
 //
 //     auto limiter = sluice::Limiter::create({.region = "eu-west"});
-//     auto decision = limiter->limit({.name_space = "login", .identifier = "alice", .limit = 10, .duration = 60s});
-//     if (decision && decision->passed) ...
+//     auto decision = limiter->limit({.name_space = "login", .identifier = "alice", .limit = 10,
+//     .duration = 60s}); if (decision && decision->passed) ...
 class SLUICE_EXPORT Limiter {
   public:
     // kRegionRequired: the region is empty. kInvalidOption, kOutOfMemory: as they say.
@@ -84,13 +87,14 @@ class SLUICE_EXPORT Limiter {
     Limiter& operator=(Limiter&&) noexcept;
     ~Limiter();
 
-    // Decides one request. A denial spends nothing. kInvalidRequest: a field is out of range; nothing
-    // changed. The first form takes the time from the system's clock, the second from the caller.
+    // Decides one request. A denial spends nothing. kInvalidRequest: a field is out of range;
+    // nothing changed. The first form takes the time from the system's clock, the second from the
+    // caller.
     Result<Decision> limit(const Request& request);
     Result<Decision> limit(const Request& request, UnixTime now);
 
-    // Decides 1 to 100 requests together: all of them are spent, or none. A request whose key occurs
-    // earlier in the batch sees what the earlier one asks for.
+    // Decides 1 to 100 requests together: all of them are spent, or none. A request whose key
+    // occurs earlier in the batch sees what the earlier one asks for.
     Result<BatchDecision> limit_many(std::span<const Request> requests);
     Result<BatchDecision> limit_many(std::span<const Request> requests, UnixTime now);
 

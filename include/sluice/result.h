@@ -2,9 +2,11 @@
 #ifndef SLUICE_RESULT_H_
 #define SLUICE_RESULT_H_
 
+#include <memory>
+#include <optional>
 #include <string>
+#include <type_traits>
 #include <utility>
-#include <variant>
 
 namespace sluice {
 
@@ -13,6 +15,7 @@ enum class ErrorCode {
     kInvalidOption,   // another option is out of range
     kInvalidRequest,  // a field of a request, the batch's size or the time is out of range
     kOutOfMemory,     // the system refused the memory that the options ask for
+    kStoreFailed,     // a file or a database could not be read or written
 };
 using enum ErrorCode;
 
@@ -34,34 +37,75 @@ class [[nodiscard]] Result {
     using value_type = T;
     using error_type = Error;
 
-    Result(T value) : held_(std::in_place_index<0>, std::move(value)) {}      // NOLINT(google-explicit-constructor)
-    Result(Error error) : held_(std::in_place_index<1>, std::move(error)) {}  // NOLINT(google-explicit-constructor)
+    // NOLINTNEXTLINE(google-explicit-constructor)
+    Result(T value) noexcept(std::is_nothrow_move_constructible_v<T>)
+        : value_(std::move(value)), has_value_(true) {}
+    // NOLINTNEXTLINE(google-explicit-constructor)
+    Result(Error error) noexcept : error_(std::move(error)), has_value_(false) {}
 
-    bool has_value() const noexcept { return held_.index() == 0; }
-    explicit operator bool() const noexcept { return has_value(); }
+    Result(const Result& other) : has_value_(other.has_value_) {
+        if (has_value_) {
+            std::construct_at(&value_, other.value_);
+        } else {
+            std::construct_at(&error_, other.error_);
+        }
+    }
+    Result(Result&& other) noexcept(std::is_nothrow_move_constructible_v<T>)
+        : has_value_(other.has_value_) {
+        if (has_value_) {
+            std::construct_at(&value_, std::move(other.value_));
+        } else {
+            std::construct_at(&error_, std::move(other.error_));
+        }
+    }
+    Result& operator=(Result other) noexcept(std::is_nothrow_move_constructible_v<T>) {
+        static_assert(std::is_nothrow_move_constructible_v<T>,
+                      "an assignment must not lose both sides");
+        std::destroy_at(this);
+        std::construct_at(this, std::move(other));
+        return *this;
+    }
+    ~Result() {
+        if (has_value_) {
+            std::destroy_at(&value_);
+        } else {
+            std::destroy_at(&error_);
+        }
+    }
 
-    T& operator*() & noexcept { return *std::get_if<0>(&held_); }
-    const T& operator*() const& noexcept { return *std::get_if<0>(&held_); }
-    T&& operator*() && noexcept { return std::move(*std::get_if<0>(&held_)); }
-    T* operator->() noexcept { return std::get_if<0>(&held_); }
-    const T* operator->() const noexcept { return std::get_if<0>(&held_); }
+    bool has_value() const noexcept { return has_value_; }
+    explicit operator bool() const noexcept { return has_value_; }
 
-    // Throws std::bad_variant_access where an error is held.
-    T& value() & { return std::get<0>(held_); }
-    const T& value() const& { return std::get<0>(held_); }
-    T&& value() && { return std::get<0>(std::move(held_)); }
+    T& operator*() & noexcept { return value_; }
+    const T& operator*() const& noexcept { return value_; }
+    T&& operator*() && noexcept { return std::move(value_); }
+    T* operator->() noexcept { return &value_; }
+    const T* operator->() const noexcept { return &value_; }
 
-    Error& error() & noexcept { return *std::get_if<1>(&held_); }
-    const Error& error() const& noexcept { return *std::get_if<1>(&held_); }
-    Error&& error() && noexcept { return std::move(*std::get_if<1>(&held_)); }
+    // Throws std::bad_optional_access where an error is held.
+    T& value() & { return check(), value_; }
+    const T& value() const& { return check(), value_; }
+    T&& value() && { return check(), std::move(value_); }
+
+    Error& error() & noexcept { return error_; }
+    const Error& error() const& noexcept { return error_; }
+    Error&& error() && noexcept { return std::move(error_); }
 
     template <class U>
     T value_or(U&& otherwise) const& {
-        return has_value() ? **this : static_cast<T>(std::forward<U>(otherwise));
+        return has_value_ ? value_ : static_cast<T>(std::forward<U>(otherwise));
     }
 
   private:
-    std::variant<T, Error> held_;
+    void check() const {
+        if (!has_value_) throw std::bad_optional_access();
+    }
+
+    union {
+        T value_;
+        Error error_;
+    };
+    bool has_value_;
 };
 
 }  // namespace sluice

@@ -6,7 +6,8 @@
 
 namespace sluice {
 
-// Milliseconds since 1970. Windows are aligned to it, so that all machines agree on where one begins.
+// Milliseconds since 1970. Windows are aligned to it, so that all machines agree on where one
+// begins.
 using UnixTime = std::chrono::sys_time<std::chrono::milliseconds>;
 
 }  // namespace sluice

@@ -14,11 +14,12 @@ namespace sluice::internal {
 
 }  // namespace sluice::internal
 
-// Ends the program where `condition` does not hold. Never for what came from a network, a file or a person.
-#define SLUICE_CHECK(condition)                                                           \
-    do {                                                                                  \
-        if (!(condition)) [[unlikely]]                                                    \
-            ::sluice::internal::check_failed(#condition, __FILE__, __LINE__);             \
+// Ends the program where `condition` does not hold. Never for what came from a network, a file or a
+// person.
+#define SLUICE_CHECK(condition)                                               \
+    do {                                                                      \
+        if (!(condition)) [[unlikely]]                                        \
+            ::sluice::internal::check_failed(#condition, __FILE__, __LINE__); \
     } while (false)
 
 #endif  // SLUICE_BASE_CHECK_H_

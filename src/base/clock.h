@@ -2,24 +2,25 @@
 #ifndef SLUICE_BASE_CLOCK_H_
 #define SLUICE_BASE_CLOCK_H_
 
-#include <chrono>
-
-#include <ctime>
-
 #include <sluice/time.h>
+
+#include <chrono>
+#include <cstdint>
+#include <ctime>
 
 namespace sluice {
 
-// What the coarse clock may lag behind the exact one: one scheduler tick is 1 to 10 ms on Linux, and a busy
-// machine serves a tick late.
+// What the coarse clock may lag behind the exact one: one scheduler tick is 1 to 10 ms on Linux,
+// and a busy machine serves a tick late.
 inline constexpr std::chrono::milliseconds kCoarseClockLag{20};
 
 namespace internal {
 
 inline UnixTime read_clock(clockid_t id) {
-    timespec time{};
+    timespec time;
     clock_gettime(id, &time);
-    return UnixTime{std::chrono::milliseconds{time.tv_sec * 1000 + time.tv_nsec / 1'000'000}};
+    const auto nanoseconds = static_cast<std::uint32_t>(time.tv_nsec);
+    return UnixTime{std::chrono::milliseconds{time.tv_sec * 1000 + nanoseconds / 1'000'000}};
 }
 
 }  // namespace internal

@@ -12,10 +12,14 @@ std::uint64_t Bucket::word_for(const Entry& entry) {
     return tag_of(entry.hash()) | address;
 }
 
-Entry* Bucket::find_elsewhere(LimitKey key) const {
-    for (const auto& slot : slots_) {
-        const std::uint64_t word = slot.load(std::memory_order_seq_cst);
-        if (is_of(word, key.hash()) && address_in(word)->has_key(key)) return address_in(word);
+Entry* Bucket::find_elsewhere(const Request& request, std::uint64_t hash) const {
+    const LimitKey key(request, hash);
+    const std::size_t home = home_of(hash);
+    for (std::size_t i = 1; i < kSlots; ++i) {
+        const std::size_t next = home + i;
+        const std::uint64_t word =
+            slots_[next < kSlots ? next : next - kSlots].load(std::memory_order_seq_cst);
+        if (is_of(word, hash) && address_in(word)->has_key(key)) return address_in(word);
     }
     Entry* entry = chain_.load(std::memory_order_seq_cst);
     while (entry != nullptr && (entry->hash() != key.hash() || !entry->has_key(key))) {

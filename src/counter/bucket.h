@@ -11,17 +11,19 @@
 
 namespace sluice {
 
-// A bucket has seven slots and, for what doesn't fit, a chain of entries. A slot is an entry's address with 16 bits of its
-// hash above it, so that a lookup goes to hardly any entry but its own. The hash also says in which slot to look first,
-// and most entries are there: the processor foresees that, and has the entry's address after one load.
+// A bucket has seven slots and, for what doesn't fit, a chain of entries. A slot is an entry's
+// address with 16 bits of its hash above it, so that a lookup goes to hardly any entry but its own.
+// The hash also says in which slot to look first, and most entries are there: the processor
+// foresees that, and has the entry's address after one load.
 //
 // A bucket of zeros is an empty bucket: fresh memory from the system needs no constructor.
 //
-// Thread-safe lookups without a lock; changes only under the shard's lock. A lookup that races with a change may miss
-// an entry that moves, never find a wrong one; the table looks again under the lock before it believes a miss.
+// Thread-safe lookups without a lock; changes only under the shard's lock. A lookup that races with
+// a change may miss an entry that moves, never find a wrong one; the table looks again under the
+// lock before it believes a miss.
 //
-// Memory order: slots publish the content of their entries, and lookups must be ordered after the reader's epoch
-// announcement. Sequential consistency gives both; see counter/epoch.h.
+// Memory order: slots publish the content of their entries, and lookups must be ordered after the
+// reader's epoch announcement. Sequential consistency gives both; see counter/epoch.h.
 class alignas(64) Bucket {
   public:
     [[gnu::always_inline]] Entry* find(const LimitKey& key) const {
@@ -32,9 +34,10 @@ class alignas(64) Bucket {
             __builtin_prefetch(entry);
             __builtin_prefetch(entry->admitted_, 1);
             __builtin_prefetch(&entry->texts_);
-            if (entry->has_key(key)) [[likely]] return entry;
+            if (entry->has_key(key)) [[likely]]
+                return entry;
         }
-        return find_elsewhere(key);
+        return find_elsewhere(key.request(), key.hash());
     }
 
     void insert(Entry& entry);
@@ -73,13 +76,16 @@ class alignas(64) Bucket {
     }
     static std::uint64_t word_for(const Entry& entry);
 
-    // Whether `word` leads to an entry whose hash has the tag of `hash`. A free slot is 0, and no address is.
+    // Whether `word` leads to an entry whose hash has the tag of `hash`. A free slot is 0, and no
+    // address is.
     static bool is_of(std::uint64_t word, std::uint64_t hash) {
         const std::uint64_t address = word ^ tag_of(hash);
         return address - 1 < kAddressMask;
     }
 
-    Entry* find_elsewhere(LimitKey key) const;
+    // The rest of a lookup. Given the request, not the key: copying that would cost more than
+    // making it again.
+    Entry* find_elsewhere(const Request& request, std::uint64_t hash) const;
 
     std::array<std::atomic<std::uint64_t>, kSlots> slots_;
     std::atomic<Entry*> chain_;

@@ -1,13 +1,13 @@
 // One count of one cell, together with the sequence that it belongs to.
 //
-// An entry keeps its cells in a ring of four places; sequence s lives in place s mod 4. A place is used again
-// for the sequence four later, while slow threads may still work in the old one. So each count carries the lap
-// of its ring in the same 64-bit word: a thread that still means the old sequence fails its compare-and-swap
-// instead of spending in a cell that it never looked at.
+// An entry keeps its cells in a ring of four places; sequence s lives in place s mod 4. A place is
+// used again for the sequence four later, while slow threads may still work in the old one. So each
+// count carries the lap of its ring in the same 64-bit word: a thread that still means the old
+// sequence fails its compare-and-swap instead of spending in a cell that it never looked at.
 //
-// The lap has 11 bits. A thread would be deceived only if it slept between two neighbouring instructions until
-// its place came round to the same lap again, that is for an exact multiple of 8,192 windows (2.3 hours at the
-// least), and found the very same count there.
+// The lap has 11 bits. A thread would be deceived only if it slept between two neighbouring
+// instructions until its place came round to the same lap again, that is for an exact multiple of
+// 8,192 windows (2.3 hours at the least), and found the very same count there.
 #ifndef SLUICE_COUNTER_CELL_COUNT_H_
 #define SLUICE_COUNTER_CELL_COUNT_H_
 
@@ -38,8 +38,8 @@ class LapCount {
     constexpr std::uint64_t word() const { return word_; }
     constexpr Count count() const { return word_ & kMaxCount; }
 
-    // How many laps this count is ahead of `sequence`: 0 if it belongs to it, negative if it is older. Right
-    // as long as the two are less than 4,096 sequences apart.
+    // How many laps this count is ahead of `sequence`: 0 if it belongs to it, negative if it is
+    // older. Right as long as the two are less than 4,096 sequences apart.
     constexpr std::int64_t laps_ahead_of(Sequence sequence) const {
         const std::uint64_t apart = word_ - LapCount{sequence, 0}.word_;
         return static_cast<std::int64_t>(apart) >> kCountBits;
@@ -54,10 +54,11 @@ class LapCount {
 
 // The shared form of a LapCount. Thread-safe and lock-free.
 //
-// Memory order. A decision loads the current cell's admitted count, then the previous cell's, then swaps the
-// first: the order of the two loads is what makes the decision atomic (see decide/admit.h), and the changed list
-// relies on the swap being ordered against the entry's change state (see counter/changed.h). Both are had by
-// sequential consistency, which costs a load or a locked instruction nothing on x86 and little elsewhere.
+// Memory order. A decision loads the current cell's admitted count, then the previous cell's, then
+// swaps the first: the order of the two loads is what makes the decision atomic (see
+// decide/admit.h), and the changed list relies on the swap being ordered against the entry's change
+// state (see counter/changed.h). Both are had by sequential consistency, which costs a load or a
+// locked instruction nothing on x86 and little elsewhere.
 class CellCount {
   public:
     LapCount load() const { return LapCount{word_.load(std::memory_order_seq_cst)}; }
@@ -68,20 +69,23 @@ class CellCount {
         return held.belongs_to(sequence) ? held.count() : 0;
     }
 
-    // Adds `cost` if the count is still what was read. The caller has made sure that the sum is a count.
+    // Adds `cost` if the count is still what was read. The caller has made sure that the sum is a
+    // count.
     bool add_to(LapCount read, Count cost) {
         std::uint64_t expected = read.word();
         return word_.compare_exchange_strong(expected, expected + cost, std::memory_order_seq_cst);
     }
 
-    // Changes the count of `sequence` to `change(count)`, and returns whether it is still held. Repeats only
-    // where another thread changed the count meanwhile, each of which has thereby finished its own step.
+    // Changes the count of `sequence` to `change(count)`, and returns whether it is still held.
+    // Repeats only where another thread changed the count meanwhile, each of which has thereby
+    // finished its own step.
     template <class Change>
     bool update(Sequence sequence, Change change) {
         std::uint64_t word = word_.load(std::memory_order_seq_cst);
         while (LapCount{word}.belongs_to(sequence)) {
             const LapCount changed{sequence, change(LapCount{word}.count())};
-            if (word_.compare_exchange_weak(word, changed.word(), std::memory_order_seq_cst)) return true;
+            if (word_.compare_exchange_weak(word, changed.word(), std::memory_order_seq_cst))
+                return true;
         }
         return false;
     }

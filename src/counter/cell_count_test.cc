@@ -14,7 +14,8 @@ TEST(LapCount, KnowsItsSequenceAndItsCount) {
 }
 
 TEST(LapCount, TellsOlderFromNewerAcrossTheWrapOfItsLap) {
-    for (const Sequence sequence : {Sequence{0}, Sequence{8'188}, Sequence{8'192}, Sequence{28'401'234'567}}) {
+    for (const Sequence sequence :
+         {Sequence{0}, Sequence{8'188}, Sequence{8'192}, Sequence{28'401'234'567}}) {
         for (const Count count : {Count{0}, Count{1}, kMaxCount}) {
             const LapCount read(sequence, count);
             EXPECT_EQ(read.laps_ahead_of(sequence), 0);

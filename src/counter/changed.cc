@@ -74,13 +74,13 @@ ChangedList::Taken ChangedList::take() {
 
 bool ChangedList::release(Entry& entry, const Components& told) {
     ChangeState state = ChangeState::kTaken;
-    if (told.are_all_of(entry) &&
-        entry.change_state_.compare_exchange_strong(
-            state, ChangeState::kIdle, std::memory_order_seq_cst)) {
+    if (told.are_all_of(entry) && entry.change_state_.compare_exchange_strong(
+                                      state, ChangeState::kIdle, std::memory_order_seq_cst)) {
         return true;
     }
     state = entry.change_state_.load(std::memory_order_seq_cst);
-    while (state != ChangeState::kRetired) {  // ends: kTaken can only become kTakenAgain or kRetired
+    while (state !=
+           ChangeState::kRetired) {  // ends: kTaken can only become kTakenAgain or kRetired
         if (entry.change_state_.compare_exchange_weak(
                 state, ChangeState::kListed, std::memory_order_seq_cst)) {
             push(entry);

@@ -28,7 +28,8 @@ class Components {
     std::array<Component, kRingSize> all_;
 };
 
-// ChangedList hands each changed entry to one consumer, once per change and never twice at the same time:
+// ChangedList hands each changed entry to one consumer, once per change and never twice at the same
+// time:
 //
 //     kIdle -> kListed            mark(): the first change; the entry enters the list
 //     kListed -> kTaken           take(): the consumer has it, and reads its components
@@ -38,13 +39,13 @@ class Components {
 //     kIdle -> kRetired           retire_idle(): the table may remove it, nothing is left to tell
 //     any -> kRetired             retire(): its cells are dead, nobody needs to be told
 //
-// An admission is announced *before* it is settled: CAS on admitted, mark(), CAS on settled. So an idle entry has
-// told everything, and a thread that finds its entry retired knows that nothing of its own cost was told: it
-// settles the cost in the entry that took the place (invariant 8). A release in between sees admitted differ from
-// settled and keeps the entry listed.
+// An admission is announced *before* it is settled: CAS on admitted, mark(), CAS on settled. So an
+// idle entry has told everything, and a thread that finds its entry retired knows that nothing of
+// its own cost was told: it settles the cost in the entry that took the place (invariant 8). A
+// release in between sees admitted differ from settled and keeps the entry listed.
 //
-// Memory order: sequentially consistent. mark() writes admitted and then reads the state, take() and release()
-// write the state and then read the counts; one of the two must see the other.
+// Memory order: sequentially consistent. mark() writes admitted and then reads the state, take()
+// and release() write the state and then read the counts; one of the two must see the other.
 //
 // Thread-safe; take() and release() are for one consumer at a time.
 class ChangedList {
@@ -52,27 +53,30 @@ class ChangedList {
     // After an admission, before it is settled. False if the entry is retired.
     [[nodiscard]] bool mark(Entry& entry);
 
-    // The entries that were listed, newest first. They stay valid until they are released. Entries that were
-    // retired while in the list are returned apart: nobody else refers to them but readers under way.
+    // The entries that were listed, newest first. They stay valid until they are released. Entries
+    // that were retired while in the list are returned apart: nobody else refers to them but
+    // readers under way.
     struct Taken {
         std::vector<Entry*> changed;
         std::vector<Entry*> retired;
     };
     Taken take();
 
-    // Ends the consumer's hold after `told` has reached its destination. False if the entry was retired
-    // meanwhile; it is then the caller's to dispose of.
+    // Ends the consumer's hold after `told` has reached its destination. False if the entry was
+    // retired meanwhile; it is then the caller's to dispose of.
     [[nodiscard]] bool release(Entry& entry, const Components& told);
 
-    // For the table. The first only retires an entry that nobody has to be told of, and returns whether it did.
-    // The second always does, and returns whether the caller disposes of the entry (else the consumer does).
+    // For the table. The first only retires an entry that nobody has to be told of, and returns
+    // whether it did. The second always does, and returns whether the caller disposes of the entry
+    // (else the consumer does).
     static bool retire_idle(Entry& entry);
     static bool retire(Entry& entry);
 
   private:
     void push(Entry& entry);
 
-    // Top of a stack that is only pushed to and taken whole, so no entry can leave and return unseen.
+    // Top of a stack that is only pushed to and taken whole, so no entry can leave and return
+    // unseen.
     std::atomic<Entry*> top_{nullptr};
 };
 

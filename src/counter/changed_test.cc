@@ -21,13 +21,18 @@ constexpr Sequence kSequence = 10;
 
 class ChangedTest : public testing::Test {
   protected:
-    // Keys borrow their requests; one for each thread is enough, as no test uses two keys at a time.
+    // Keys borrow their requests; one for each thread is enough, as no test uses two keys at a
+    // time.
     LimitKey key(std::string_view identifier) {
         static thread_local Request request;
-        request = {.workspace = "w", .name_space = "n", .identifier = identifier, .duration = kMinute};
+        request = {
+            .workspace = "w", .name_space = "n", .identifier = identifier, .duration = kMinute};
         return table_->key(request);
     }
-    Entry& entry(std::string_view identifier) { return table_->entry_for(key(identifier), kNow); }
+    Entry& entry(std::string_view identifier) {
+        Instant at{};
+        return table_->entry_for(key(identifier), kNow, at);
+    }
     void spend(std::string_view identifier, Count cost) {
         const EpochPin pin;
         Entry& spent = entry(identifier);
@@ -110,7 +115,8 @@ TEST_F(ChangedTest, TellsEverythingUnderRealThreads) {
     std::vector<std::thread> threads;
     for (int t = 0; t < kThreads; ++t) {
         threads.emplace_back([&, t] {
-            for (int i = 0; i < kRounds; ++i) spend(names[static_cast<std::size_t>(i + t) % names.size()], 1);
+            for (int i = 0; i < kRounds; ++i)
+                spend(names[static_cast<std::size_t>(i + t) % names.size()], 1);
             running.fetch_sub(1);
         });
     }
@@ -130,9 +136,11 @@ TEST_F(ChangedTest, TellsEverythingUnderRealThreads) {
         if (last && taken.changed.empty()) break;
         last = running.load() == 0;
     }
-    for (std::thread& thread : threads) thread.join();
+    for (std::thread& thread : threads)
+        thread.join();
     Count sum = 0;
-    for (const auto& [entry, count] : told) sum += count;
+    for (const auto& [entry, count] : told)
+        sum += count;
     EXPECT_EQ(sum, static_cast<Count>(kThreads) * kRounds);
 }
 

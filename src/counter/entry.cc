@@ -51,10 +51,11 @@ Entry::Key Entry::key() const {
             .duration = duration()};
 }
 
-Instant Entry::locate_elsewhere(UnixTime now) {
+Instant Entry::locate(UnixTime now) {
     const Instant asked = instant_at(now, duration());
     if (asked.sequence > high()) advance(asked.sequence);
-    // Acquire: pairs with the release in advance(). An old flag beside a new `high` only errs towards the newest.
+    // Acquire: pairs with the release in advance(). An old flag beside a new `high` only errs
+    // towards the newest.
     const bool past_forgotten = past_forgotten_.load(std::memory_order_acquire);
     const Sequence oldest = past_forgotten ? high() : high() - 1;
     if (asked.sequence >= oldest) return asked;
@@ -62,8 +63,9 @@ Instant Entry::locate_elsewhere(UnixTime now) {
 }
 
 Instant Entry::relocate(Instant at, UnixTime now) {
-    // A place that has moved on to sequence n was opened by an advance to n - 1 or further, which may not have
-    // stored `high` yet. Finishing it here means that nobody has to wait for that thread.
+    // A place that has moved on to sequence n was opened by an advance to n - 1 or further, which
+    // may not have stored `high` yet. Finishing it here means that nobody has to wait for that
+    // thread.
     Sequence reached = at.sequence;
     for (const Sequence needed : {at.sequence, at.sequence - 1}) {
         for (const Ring* ring : {&admitted_, &others_, &global_}) {
@@ -72,16 +74,18 @@ Instant Entry::relocate(Instant at, UnixTime now) {
         }
     }
     if (reached > high()) advance(reached);
-    return locate_elsewhere(now);
+    return locate(now);
 }
 
-// Opens the cells that `to` brings, then stores `high`. Ends: `high` only grows, so it is soon `to` or more.
+// Opens the cells that `to` brings, then stores `high`. Ends: `high` only grows, so it is soon `to`
+// or more.
 void Entry::advance(Sequence to) {
     Sequence high = this->high();
     while (high < to) {
         SLUICE_CHECK(to - high <= kMaxLeap);
         bool opened = true;
-        for (Sequence sequence = std::max(high + 2, to - 2); opened && sequence <= to + 1; ++sequence) {
+        for (Sequence sequence = std::max(high + 2, to - 2); opened && sequence <= to + 1;
+             ++sequence) {
             opened = open(sequence, high);
         }
         if (opened && high_.compare_exchange_strong(
@@ -93,8 +97,9 @@ void Entry::advance(Sequence to) {
     }
 }
 
-// Empties the place of `sequence` for it, unless it is open already. False if the ring has moved beyond `high`
-// meanwhile. Checking that after the load makes sure that what is replaced was older (invariant 6).
+// Empties the place of `sequence` for it, unless it is open already. False if the ring has moved
+// beyond `high` meanwhile. Checking that after the load makes sure that what is replaced was older
+// (invariant 6).
 bool Entry::open(Sequence sequence, Sequence high) {
     for (Ring* ring : {&admitted_, &settled_, &others_, &global_}) {
         CellCount& count = (*ring)[place_of(sequence)];
@@ -110,8 +115,8 @@ bool Entry::open(Sequence sequence, Sequence high) {
 
 bool Entry::raise(Ring& ring, Sequence sequence, Count to) {
     if (to == 0) return ring[place_of(sequence)].load().belongs_to(sequence);
-    // Release is not needed: the counts are atomic themselves, and a decision that misses the flag decides as if
-    // the report had arrived a moment later.
+    // Release is not needed: the counts are atomic themselves, and a decision that misses the flag
+    // decides as if the report had arrived a moment later.
     if (!has_foreign_.load(std::memory_order_relaxed)) {
         has_foreign_.store(true, std::memory_order_relaxed);
     }

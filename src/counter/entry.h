@@ -1,15 +1,16 @@
-// All that one node holds for one LimitKey: a ring of cells, and what the key needs beside its counts.
+// All that one node holds for one LimitKey: a ring of cells, and what the key needs beside its
+// counts.
 #ifndef SLUICE_COUNTER_ENTRY_H_
 #define SLUICE_COUNTER_ENTRY_H_
+
+#include <sluice/time.h>
 
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
-#include <string>
 #include <span>
-
-#include <sluice/time.h>
+#include <string>
 
 #include "counter/cell_count.h"
 #include "counter/limit_key.h"
@@ -30,18 +31,20 @@ enum class ChangeState : std::uint8_t {
     kRetired,     // removed from the table
 };
 
-// An entry holds the cells high-2 to high+1, where `high` is the newest sequence that a request was decided at.
-// Of these, high-1 and high can be current, each with its predecessor; high+1 takes the counts of a neighbour
-// whose clock is ahead. Counts of a sequence that is no longer held are gone for good: a request from so far back
-// is decided at the oldest instant that is held, never on an empty cell that once held counts.
+// An entry holds the cells high-2 to high+1, where `high` is the newest sequence that a request was
+// decided at. Of these, high-1 and high can be current, each with its predecessor; high+1 takes the
+// counts of a neighbour whose clock is ahead. Counts of a sequence that is no longer held are gone
+// for good: a request from so far back is decided at the oldest instant that is held, never on an
+// empty cell that once held counts.
 //
 // Thread-safe: every method may race with every other, except the constructor and the destructor.
 //
 // Numbered invariants are those of ARCHITECTURE.md.
 class alignas(64) Entry {
   public:
-    // `forgotten_until`: counts of this key that mattered before then may have been held and dropped, so
-    // nothing is decided in a window that ended before. `now` says in which sequence the entry begins.
+    // `forgotten_until`: counts of this key that mattered before then may have been held and
+    // dropped, so nothing is decided in a window that ended before. `now` says in which sequence
+    // the entry begins.
     Entry(const LimitKey& key, UnixTime now, UnixTime forgotten_until, Sharing sharing);
     ~Entry();
     Entry(const Entry&) = delete;
@@ -49,7 +52,8 @@ class alignas(64) Entry {
 
     bool has_key(const LimitKey& key) const {
         if (key.shape() != shape_) return false;
-        if (key.is_short()) [[likely]] return key.short_texts() == texts_.short_here;
+        if (key.is_short()) [[likely]]
+            return key.short_texts() == texts_.short_here;
         return key.has_long_texts(long_texts());
     }
     struct Key {
@@ -62,21 +66,23 @@ class alignas(64) Entry {
     std::uint64_t hash() const { return hash_; }
     Duration duration() const { return shape_.duration(); }
 
-    // The instant at which a request at `now` is decided. Moves the ring on where `now` is newer than all before.
-    // Not for a `now` that has outgrown the entry.
-    Instant locate(UnixTime now) {
+    // The instant at which a request at `now` is decided. Moves the ring on where `now` is newer
+    // than all before. Not for a `now` that has outgrown the entry.
+    Instant locate(UnixTime now);
+    // The common case of it: false if `now` is not within the newest window.
+    bool locate_in_newest(UnixTime now, Instant& at) const {
         // Acquire: pairs with the release in advance(), after which the cells of `high` are open.
-        const Sequence high = high_.load(std::memory_order_acquire);
-        const Duration elapsed = now - start_of(high, duration());
-        if (elapsed < Duration::zero() || elapsed >= duration()) [[unlikely]] return locate_elsewhere(now);
-        return {.sequence = high, .elapsed = elapsed};
+        at.sequence = high_.load(std::memory_order_acquire);
+        at.elapsed = now - start_of(at.sequence, duration());
+        return static_cast<std::uint64_t>(at.elapsed.count()) <
+               static_cast<std::uint64_t>(duration().count());
     }
 
     // locate() once more, after a cell that `at` needs was found in a later sequence.
     Instant relocate(Instant at, UnixTime now);
 
-    // Whether `now` lies so far ahead that the laps of the ring can't be told apart any more. All counts held
-    // are dead by then; the table replaces the entry.
+    // Whether `now` lies so far ahead that the laps of the ring can't be told apart any more. All
+    // counts held are dead by then; the table replaces the entry.
     bool outgrown(UnixTime now) const { return now >= start_of(high() + kMaxLeap, duration()); }
 
     // No cell that is held can contribute to a decision from `dead_from()` on.
@@ -84,7 +90,8 @@ class alignas(64) Entry {
 
     Sequence high() const { return high_.load(std::memory_order_acquire); }
 
-    // Whether there are changes that the consumer of the changed list has not been told, or is being told.
+    // Whether there are changes that the consumer of the changed list has not been told, or is
+    // being told.
     bool is_untold() const {
         const ChangeState state = change_state_.load(std::memory_order_seq_cst);
         return state != ChangeState::kUntracked && state != ChangeState::kIdle;
@@ -95,18 +102,20 @@ class alignas(64) Entry {
         return change_state_.load(std::memory_order_seq_cst) > ChangeState::kTakenAgain;
     }
 
-    // This node's component of a cell as decisions see it, and as the world may see it. settled <= admitted.
+    // This node's component of a cell as decisions see it, and as the world may see it. settled <=
+    // admitted.
     CellCount& admitted(Sequence sequence) { return admitted_[place_of(sequence)]; }
     CellCount& settled(Sequence sequence) { return settled_[place_of(sequence)]; }
     const CellCount& admitted(Sequence sequence) const { return admitted_[place_of(sequence)]; }
     const CellCount& settled(Sequence sequence) const { return settled_[place_of(sequence)]; }
 
-    // Merge what others spent in a cell: the other nodes of this region, the other regions. By max, so repeated
-    // and reordered reports are harmless. False if the cell is not held.
+    // Merge what others spent in a cell: the other nodes of this region, the other regions. By max,
+    // so repeated and reordered reports are harmless. False if the cell is not held.
     bool raise_others(Sequence sequence, Count to) { return raise(others_, sequence, to); }
     bool raise_global(Sequence sequence, Count to) { return raise(global_, sequence, to); }
 
-    // Whether others ever reported anything. Relaxed: a report that is not seen yet has not arrived yet.
+    // Whether others ever reported anything. Relaxed: a report that is not seen yet has not arrived
+    // yet.
     bool has_foreign() const { return has_foreign_.load(std::memory_order_relaxed); }
 
     // others + global of a cell; 0 if it is not held.
@@ -119,8 +128,8 @@ class alignas(64) Entry {
         return admitted_[place_of(sequence)].of(sequence) + foreign(sequence);
     }
 
-    // Whether a pass at `now` has to wait for a fresher count: the entry was not refreshed lately, or a
-    // denial made it strict. Never for an entry that is alone.
+    // Whether a pass at `now` has to wait for a fresher count: the entry was not refreshed lately,
+    // or a denial made it strict. Never for an entry that is alone.
     bool needs_refresh(UnixTime now) const {
         // Relaxed: both are hints about age; nothing is published through them.
         return now >= UnixTime{Duration{fresh_until_ms_.load(std::memory_order_relaxed)}} ||
@@ -132,9 +141,11 @@ class alignas(64) Entry {
     // After a denial, until `until`, every pass needs a refresh. Never shortens a deadline.
     void make_strict(UnixTime until);
 
-    // What the last request asked for, and when, to the second: for publishing and for choosing what to evict.
+    // What the last request asked for, and when, to the second: for publishing and for choosing
+    // what to evict.
     void note_use(Count limit, UnixTime now) {
-        // Relaxed: hints. Written only on change, so that a hot key's line stays shared and a rare key's clean.
+        // Relaxed: hints. Written only on change, so that a hot key's line stays shared and a rare
+        // key's clean.
         if (last_limit_.load(std::memory_order_relaxed) != limit) {
             last_limit_.store(limit, std::memory_order_relaxed);
         }
@@ -151,37 +162,40 @@ class alignas(64) Entry {
     friend class ChangedList;
     friend class Bucket;
 
-    // How far the ring may move at once: LapCount tells older from newer within 4,096 sequences, and up to
-    // kRingSize of these are taken by the cells themselves.
+    // How far the ring may move at once: LapCount tells older from newer within 4,096 sequences,
+    // and up to kRingSize of these are taken by the cells themselves.
     static constexpr Sequence kMaxLeap = 4'000;
     static constexpr std::size_t kTextsHere = sizeof(ShortTexts);
     using Ring = CellCount[kRingSize];
 
-    Instant locate_elsewhere(UnixTime now);
     void advance(Sequence to);
     bool open(Sequence sequence, Sequence high);
     bool raise(Ring& ring, Sequence sequence, Count to);
     // Texts that are not short lie here if they fit.
     bool has_long_texts_here() const { return shape_.text_bytes() <= kTextsHere; }
-    const char* long_texts() const { return has_long_texts_here() ? texts_.here : texts_.elsewhere; }
+    const char* long_texts() const {
+        return has_long_texts_here() ? texts_.here : texts_.elsewhere;
+    }
 
-    // First line: what a decision reads, and rarely writes. The states lie in the tail of the shape.
+    // First line: what a decision reads, and rarely writes. The states lie in the tail of the
+    // shape.
     [[no_unique_address]] const KeyShape shape_;
     // Written by ChangedList and by the removal of the entry; see counter/changed.h for the orders.
     std::atomic<ChangeState> change_state_;
     std::atomic<bool> has_foreign_{false};  // set once, by the first raise; relaxed
-    // Whether counts of the window before the newest may have been forgotten, so that it can't be current. Cleared once
-    // (release, after `high` has moved on), read before `high` (acquire).
+    // Whether counts of the window before the newest may have been forgotten, so that it can't be
+    // current. Cleared once (release, after `high` has moved on), read before `high` (acquire).
     std::atomic<bool> past_forgotten_;
-    // Written by the thread that moves the ring (release, after opening the cells); read by every decision
-    // (acquire).
+    // Written by the thread that moves the ring (release, after opening the cells); read by every
+    // decision (acquire).
     std::atomic<Sequence> high_;
     // Hints, relaxed throughout: written by refreshes, denials and decisions.
     std::atomic<std::int64_t> fresh_until_ms_;
     std::atomic<std::int64_t> strict_until_ms_{std::numeric_limits<std::int64_t>::min()};
     std::atomic<Count> last_limit_{0};
     std::atomic<std::int64_t> last_used_ms_{0};
-    Entry* next_changed_{nullptr};  // guarded by change_state_: whoever makes an entry listed writes it
+    Entry* next_changed_{
+        nullptr};  // guarded by change_state_: whoever makes an entry listed writes it
     // Second line: the counts that a decision alone needs. Third line: what only sharing fills.
     alignas(64) Ring admitted_;
     Ring settled_;

@@ -3,7 +3,8 @@
 namespace sluice {
 
 EntryPool::~EntryPool() {
-    for (const Waiting& waiting : waiting_) waiting.entry->~Entry();
+    for (const Waiting& waiting : waiting_)
+        waiting.entry->~Entry();
 }
 
 void EntryPool::give_back(Entry& entry) {

@@ -14,11 +14,11 @@
 
 namespace sluice {
 
-// EntryPool makes entries and takes them back. What is taken back is used again once no reader can see it; chunks
-// are freed with the pool.
+// EntryPool makes entries and takes them back. What is taken back is used again once no reader can
+// see it; chunks are freed with the pool.
 //
-// Thread-compatible: guarded by its shard's lock. Entries that were not given back are the owner's to destroy, before
-// the pool is.
+// Thread-compatible: guarded by its shard's lock. Entries that were not given back are the owner's
+// to destroy, before the pool is.
 class EntryPool {
   public:
     ~EntryPool();
@@ -40,7 +40,7 @@ class EntryPool {
         Entry* entry;
         std::uint64_t unlinked;  // the epoch in which it was
     };
-    static constexpr std::size_t kChunk = 256;   // entries: 64 KiB
+    static constexpr std::size_t kChunk = 256;    // entries: 64 KiB
     static constexpr std::size_t kPatience = 32;  // entries that wait before the epoch is pushed on
 
     Place* take();

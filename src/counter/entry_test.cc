@@ -20,7 +20,8 @@ LimitKey key_of(const Request& request) {
     return {requests.emplace_back(request), KeyHash(1)};
 }
 LimitKey key_for(std::string_view identifier) {
-    return key_of({.workspace = "w", .name_space = "n", .identifier = identifier, .duration = kSecond});
+    return key_of(
+        {.workspace = "w", .name_space = "n", .identifier = identifier, .duration = kSecond});
 }
 
 class EntryTest : public testing::Test {
@@ -113,8 +114,11 @@ TEST_F(EntryTest, MergesWhatOthersSpentByMaximum) {
 
 TEST_F(EntryTest, ComparesKeysWhole) {
     const std::string long_text(2'000, 'x');
-    for (const std::string& text : {std::string("i"), std::string("seven77"), std::string("sixteen bytes..."),
-                                    std::string("longer than sixteen bytes"), long_text}) {
+    for (const std::string& text : {std::string("i"),
+                                    std::string("seven77"),
+                                    std::string("sixteen bytes..."),
+                                    std::string("longer than sixteen bytes"),
+                                    long_text}) {
         const Entry entry{key_for(text), at(0), at(0), Sharing::kAlone};
         EXPECT_TRUE(entry.has_key(key_for(text)));
         EXPECT_EQ(entry.key().identifier, text);
@@ -129,9 +133,13 @@ TEST_F(EntryTest, ComparesKeysWhole) {
 }
 
 TEST(LimitKey, KeepsPartsApartWhereverTheSeparatorFalls) {
-    const auto key = [](std::string_view workspace, std::string_view name_space, Duration duration) {
-        return key_of({.workspace = workspace, .name_space = name_space, .identifier = "i", .duration = duration});
-    };
+    const auto key =
+        [](std::string_view workspace, std::string_view name_space, Duration duration) {
+            return key_of({.workspace = workspace,
+                           .name_space = name_space,
+                           .identifier = "i",
+                           .duration = duration});
+        };
     const Entry entry{key("ab", "c", kSecond), at(0), at(0), Sharing::kAlone};
     EXPECT_TRUE(entry.has_key(key("ab", "c", kSecond)));
     EXPECT_FALSE(entry.has_key(key("a", "bc", kSecond)));

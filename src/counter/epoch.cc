@@ -12,7 +12,8 @@ struct Epoch::Enrolment {
     ~Enrolment() {
         if (reader == nullptr) return;
         self_ = nullptr;
-        // Release: pairs with the acquire in enrol(), so that the next thread's pins come after this one's.
+        // Release: pairs with the acquire in enrol(), so that the next thread's pins come after
+        // this one's.
         reader->in_use.store(false, std::memory_order_release);
     }
 };
@@ -27,7 +28,8 @@ Epoch::Reader* Epoch::enrol() {
     if (reader == nullptr) {
         reader = new Reader;
         reader->next = readers_.load(std::memory_order_relaxed);
-        // Release: publishes `next` to the loads of readers_. Ends: repeats only after another enrolment.
+        // Release: publishes `next` to the loads of readers_. Ends: repeats only after another
+        // enrolment.
         while (!readers_.compare_exchange_weak(
             reader->next, reader, std::memory_order_seq_cst, std::memory_order_relaxed)) {
         }

@@ -7,9 +7,9 @@
 
 namespace sluice {
 
-// A process-wide clock of epochs. A thread that reads a table holds an EpochPin meanwhile, which announces the
-// epoch that it began in. The epoch moves on only when every pinned thread has announced the present one. So
-// what was unlinked in epoch n is out of sight in epoch n + 2.
+// A process-wide clock of epochs. A thread that reads a table holds an EpochPin meanwhile, which
+// announces the epoch that it began in. The epoch moves on only when every pinned thread has
+// announced the present one. So what was unlinked in epoch n is out of sight in epoch n + 2.
 //
 //     const EpochPin pin;                     // reader
 //     Entry* entry = table.find(key);         // valid until `pin` ends
@@ -22,25 +22,25 @@ namespace sluice {
 //
 // Nothing here waits: a thread that sleeps while pinned only delays the reuse of memory.
 //
-// Memory order. The announcement, the lookups that follow it, the unlinking and the scan of the announcements are
-// sequentially consistent: either the scan sees the reader, or the reader sees that the entry is gone. The end
-// of a pin is a release which the scan acquires, and the epoch's own swap passes that on to the remover: all that
-// a reader did happens before the reuse.
+// Memory order. The announcement, the lookups that follow it, the unlinking and the scan of the
+// announcements are sequentially consistent: either the scan sees the reader, or the reader sees
+// that the entry is gone. The end of a pin is a release which the scan acquires, and the epoch's
+// own swap passes that on to the remover: all that a reader did happens before the reuse.
 class Epoch {
   public:
     static constexpr std::uint64_t kGrace = 2;
 
     static std::uint64_t now() { return current_.load(std::memory_order_seq_cst); }
 
-    // Moves the epoch on by one if no thread is pinned in an earlier one. Looks at each thread that ever read
-    // a table; call it now and then, not for each entry.
+    // Moves the epoch on by one if no thread is pinned in an earlier one. Looks at each thread that
+    // ever read a table; call it now and then, not for each entry.
     static void try_advance();
 
   private:
     friend class EpochPin;
 
-    // One thread's announcement: 0, or the epoch in which it is pinned. Reused by a later thread when its
-    // thread ends, and never freed.
+    // One thread's announcement: 0, or the epoch in which it is pinned. Reused by a later thread
+    // when its thread ends, and never freed.
     struct alignas(64) Reader {
         std::atomic<std::uint64_t> pinned{0};  // written by its thread, read by try_advance()
         std::atomic<bool> in_use{true};
@@ -60,7 +60,8 @@ class Epoch {
 class EpochPin {
   public:
     EpochPin() : reader_(Epoch::self_) {
-        if (reader_ == nullptr) [[unlikely]] reader_ = Epoch::enrol();
+        if (reader_ == nullptr) [[unlikely]]
+            reader_ = Epoch::enrol();
         reader_->pinned.store(Epoch::current_.load(std::memory_order_relaxed),
                               std::memory_order_seq_cst);
     }

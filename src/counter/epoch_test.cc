@@ -18,8 +18,10 @@ TEST(Epoch, WaitsForAReaderThatIsPinned) {
     const std::uint64_t before = Epoch::now();
     {
         const EpochPin pin;
-        for (int i = 0; i < 5; ++i) Epoch::try_advance();
-        EXPECT_LE(Epoch::now(), before + 1) << "what was unlinked under the reader's eyes could be reused";
+        for (int i = 0; i < 5; ++i)
+            Epoch::try_advance();
+        EXPECT_LE(Epoch::now(), before + 1)
+            << "what was unlinked under the reader's eyes could be reused";
     }
     Epoch::try_advance();
     Epoch::try_advance();
@@ -32,11 +34,14 @@ TEST(Epoch, WaitsForReadersOfOtherThreads) {
     std::thread reader([&] {
         const EpochPin pin;
         pinned.store(true);
-        while (!go.load()) std::this_thread::yield();
+        while (!go.load())
+            std::this_thread::yield();
     });
-    while (!pinned.load()) std::this_thread::yield();
+    while (!pinned.load())
+        std::this_thread::yield();
     const std::uint64_t before = Epoch::now();
-    for (int i = 0; i < 5; ++i) Epoch::try_advance();
+    for (int i = 0; i < 5; ++i)
+        Epoch::try_advance();
     EXPECT_LE(Epoch::now(), before + 1);
     go.store(true);
     reader.join();

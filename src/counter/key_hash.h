@@ -14,19 +14,20 @@
 
 namespace sluice {
 
-// KeyHash hashes one text at a time, where it lies, and the caller joins the hashes by exclusive or: copying the texts
-// together first would make the hash wait for the copy. A short text costs one multiplication of its two words, each
-// hidden by a secret; XXH3 hashes the longer ones.
+// KeyHash hashes one text at a time, where it lies, and the caller joins the hashes by exclusive
+// or: copying the texts together first would make the hash wait for the copy. A short text costs
+// one multiplication of its two words, each hidden by a secret; XXH3 hashes the longer ones.
 //
 // Thread-compatible, and constant after construction.
 class KeyHash {
   public:
     explicit KeyHash(std::uint64_t seed) {
-        for (ShortText& secret : secrets_) secret = {next(seed), next(seed)};
+        for (ShortText& secret : secrets_)
+            secret = {next(seed), next(seed)};
     }
 
-    // A different function for each `part` from 0 to 2. `salt` stands for what the key holds beside its texts, their
-    // sizes among it.
+    // A different function for each `part` from 0 to 2. `salt` stands for what the key holds beside
+    // its texts, their sizes among it.
     std::uint64_t operator()(std::size_t part, const ShortText& text, std::uint64_t salt) const {
         const ShortText& secret = secrets_[part];
         const Wide product = Wide{text.first ^ secret.first} * (text.last ^ secret.last ^ salt);

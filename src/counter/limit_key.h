@@ -2,12 +2,12 @@
 #ifndef SLUICE_COUNTER_LIMIT_KEY_H_
 #define SLUICE_COUNTER_LIMIT_KEY_H_
 
+#include <sluice/limiter.h>
+
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
 #include <string_view>
-
-#include <sluice/limiter.h>
 
 #include "counter/key_hash.h"
 #include "counter/short_text.h"
@@ -17,8 +17,9 @@ namespace sluice {
 
 inline constexpr std::size_t kMaxPartBytes = 2048;
 
-// What is left of a key when its texts are taken away: the duration, and where one text ends and the next begins.
-// With it, ("a-b", "c") and ("a", "b-c") are two keys although their texts, joined, are the same.
+// What is left of a key when its texts are taken away: the duration, and where one text ends and
+// the next begins. With it, ("a-b", "c") and ("a", "b-c") are two keys although their texts,
+// joined, are the same.
 class KeyShape {
   public:
     explicit KeyShape(const Request& request)
@@ -36,10 +37,11 @@ class KeyShape {
 
     // Whether all texts have 1 to 16 bytes.
     bool is_short() const {
-        // The largest number below a power of two is found by joining the bits.
-        const std::size_t largest =
-            (workspace_bytes() - 1) | (namespace_bytes() - 1) | (identifier_bytes() - 1);
-        return largest < kShortBytes;
+        return are_short(workspace_bytes(), namespace_bytes(), identifier_bytes());
+    }
+    static bool is_short(const Request& request) {
+        return are_short(
+            request.workspace.size(), request.name_space.size(), request.identifier.size());
     }
 
     // A number that differs wherever the shapes do.
@@ -51,7 +53,13 @@ class KeyShape {
     }
 
   private:
-    // Duration in ms, bytes of the workspace, bytes of the namespace: one word, so that comparing is one step.
+    static bool are_short(std::size_t a, std::size_t b, std::size_t c) {
+        // Joining the bits tells whether all numbers are below a power of two.
+        return ((a - 1) | (b - 1) | (c - 1)) < kShortBytes;
+    }
+
+    // Duration in ms, bytes of the workspace, bytes of the namespace: one word, so that comparing
+    // is one step.
     std::uint64_t word_;
     std::uint16_t identifier_bytes_;
 };
@@ -68,19 +76,24 @@ struct ShortTexts {
     }
 };
 
-// LimitKey borrows a request whose parts are valid. It is small, and passed by value where it leaves the hot path, so
-// that it can live in registers on it.
+// LimitKey borrows a request whose parts are valid. It is small, and passed by value where it
+// leaves the hot path, so that it can live in registers on it.
 //
 // Thread-compatible.
 class LimitKey {
   public:
-    LimitKey(const Request& request, const KeyHash& hash) : request_(&request), shape_(request) {
-        const std::uint64_t salt = shape_.salt();
-        is_short_ = shape_.is_short();
+    // With a hash that was computed before.
+    LimitKey(const Request& request, std::uint64_t hash)
+        : request_(&request), shape_(request), is_short_(KeyShape::is_short(request)), hash_(hash) {
         if (is_short_) [[likely]] {
             short_ = {ShortText::of(request.workspace),
                       ShortText::of(request.name_space),
                       ShortText::of(request.identifier)};
+        }
+    }
+    LimitKey(const Request& request, const KeyHash& hash) : LimitKey(request, std::uint64_t{0}) {
+        const std::uint64_t salt = shape_.salt();
+        if (is_short_) [[likely]] {
             hash_ = hash(0, short_.workspace, salt) ^ hash(1, short_.name_space, salt) ^
                     hash(2, short_.identifier, salt);
         } else {
@@ -88,6 +101,7 @@ class LimitKey {
         }
     }
 
+    const Request& request() const { return *request_; }
     Duration duration() const { return shape_.duration(); }
     const KeyShape& shape() const { return shape_; }
     std::uint64_t hash() const { return hash_; }
@@ -100,7 +114,9 @@ class LimitKey {
 
   private:
     // Kept out of line: inlined, they would take registers from the short keys.
-    static std::uint64_t hash_of_long_texts(const Request& request, std::uint64_t salt, const KeyHash& hash);
+    static std::uint64_t hash_of_long_texts(const Request& request,
+                                            std::uint64_t salt,
+                                            const KeyHash& hash);
     static bool are_long_texts(const Request& request, const char* texts);
 
     const Request* request_;

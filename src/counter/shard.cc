@@ -12,14 +12,15 @@ namespace {
 // Below this many keys, memory is not worth forgetting anything for.
 constexpr std::size_t kSweepFrom = 1'024;
 
-// How many entries an eviction looks at: at least the first number, and up to the second (or that many buckets)
-// as long as all that it has seen are close to their limits.
+// How many entries an eviction looks at: at least the first number, and up to the second (or that
+// many buckets) as long as all that it has seen are close to their limits.
 constexpr std::size_t kSample = 8;
 constexpr std::size_t kLargeSample = 128;
 
-// What forgetting an entry would cost its limit. Entries that have used less than half of it are compared by the
-// part that they have used; the others by what they have spent, so that many small limits, each used up by one
-// request, don't displace a large one. Between equals, the one that was used last stays.
+// What forgetting an entry would cost its limit. Entries that have used less than half of it are
+// compared by the part that they have used; the others by what they have spent, so that many small
+// limits, each used up by one request, don't displace a large one. Between equals, the one that was
+// used last stays.
 struct Usefulness {
     bool needed;
     bool close_to_limit;
@@ -35,10 +36,9 @@ Usefulness usefulness(const Entry& entry, UnixTime now, Needed needed) {
     Instant at = instant_at(now, duration);
     const Sequence high = entry.high();
     if (at.sequence < high) at = {.sequence = high, .elapsed = Duration::zero()};
-    const Count spent =
-        std::min(kMaxCount,
-                 entry.spent(at.sequence) +
-                     weighted(entry.spent(at.sequence - 1), at.elapsed, duration));
+    const Count spent = std::min(
+        kMaxCount,
+        entry.spent(at.sequence) + weighted(entry.spent(at.sequence - 1), at.elapsed, duration));
     const Count limit = std::max<Count>(entry.last_limit(), 1);
     const bool close = spent >= limit - limit / 2;
     constexpr Count kFine = 1'024;  // 2^53 * 2^10 still is a 64-bit number
@@ -96,8 +96,8 @@ void Shard::make_room(UnixTime now, Needed needed) {
     }
 }
 
-// Looks at one bucket. Each insertion does, so a table in use is gone through about three times while it is
-// filled once.
+// Looks at one bucket. Each insertion does, so a table in use is gone through about twice while it
+// is filled once.
 void Shard::sweep(UnixTime now) {
     next_bucket().for_each([&](Entry& entry) {
         mutex_.assert_held();
@@ -123,8 +123,9 @@ bool Shard::evict(UnixTime now, Needed needed) {
     return victim != nullptr && drop(*victim, now);
 }
 
-// Removes an entry that nobody has to be told of; false if there is somebody. Counts that still matter are evicted,
-// and their key starts anew. Those that don't have expired, and stay expired for a clock that steps back.
+// Removes an entry that nobody has to be told of; false if there is somebody. Counts that still
+// matter are evicted, and their key starts anew. Those that don't have expired, and stay expired
+// for a clock that steps back.
 bool Shard::drop(Entry& entry, UnixTime now) {
     if (!ChangedList::retire_idle(entry)) return false;
     const bool expired = now >= entry.dead_from();
@@ -146,9 +147,9 @@ Bucket& Shard::next_bucket() {
     return buckets_[hand_];
 }
 
-// Adds one bucket and moves to it what belongs there, out of the one bucket that held it so far. An entry is found
-// in a slot of the new bucket before it leaves the old one. Where the slots don't suffice, a lookup may miss an
-// entry on its way from chain to chain, and finds it under the lock.
+// Adds one bucket and moves to it what belongs there, out of the one bucket that held it so far. An
+// entry is found in a slot of the new bucket before it leaves the old one. Where the slots don't
+// suffice, a lookup may miss an entry on its way from chain to chain, and finds it under the lock.
 void Shard::split() {
     const std::size_t count = bucket_count_.load(std::memory_order_relaxed);
     if (size_ <= count * kAverage || count == max_buckets_) return;

@@ -2,13 +2,13 @@
 #ifndef SLUICE_COUNTER_SHARD_H_
 #define SLUICE_COUNTER_SHARD_H_
 
+#include <sluice/time.h>
+
 #include <atomic>
 #include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <span>
-
-#include <sluice/time.h>
 
 #include "base/mutex.h"
 #include "counter/bucket.h"
@@ -20,9 +20,10 @@ namespace sluice {
 // The entries that a batch has found so far, and is about to spend in.
 using Needed = std::span<Entry* const>;
 
-// Shard is a table by linear hashing. It starts with one bucket and splits one more, in turn, when the average bucket
-// grows past kAverage: an insertion moves the entries of one bucket at the most, and nothing is ever rehashed as a
-// whole. The buckets lie in one stretch of reserved addresses, of which the system fills only what was touched.
+// Shard is a table by linear hashing. It starts with one bucket and splits one more, in turn, when
+// the average bucket grows past kAverage: an insertion moves the entries of one bucket at the most,
+// and nothing is ever rehashed as a whole. The buckets lie in one stretch of reserved addresses, of
+// which the system fills only what was touched.
 //
 // Thread-safe. find() takes no lock and needs an EpochPin; the rest locks.
 class alignas(64) Shard {
@@ -35,18 +36,19 @@ class alignas(64) Shard {
         return bucket_of(key.hash()).find(key);
     }
 
-    // The entry for `key`, made if there is none. An entry that `now` has outgrown is replaced. The entries in `needed`
-    // are evicted last of all.
+    // The entry for `key`, made if there is none. An entry that `now` has outgrown is replaced. The
+    // entries in `needed` are evicted last of all.
     Entry& find_or_make(const LimitKey& key, UnixTime now, Sharing sharing, Needed needed);
 
     // Disposes of an entry that the changed list returned as retired.
     void dispose(Entry& entry);
 
-    static constexpr std::size_t kAverage = 3;
+    static constexpr std::size_t kAverage = 2;
 
   private:
-    // Pairs with the stores in split(): the buckets of a count that is seen are filled. A lookup that sees the count of
-    // one split and the mask of another goes to a bucket that exists, and at the worst misses.
+    // Pairs with the stores in split(): the buckets of a count that is seen are filled. A lookup
+    // that sees the count of one split and the mask of another goes to a bucket that exists, and at
+    // the worst misses.
     [[gnu::always_inline]] Bucket& bucket_of(std::uint64_t hash) const {
         const std::uint64_t mask = bucket_mask_.load(std::memory_order_seq_cst);
         const std::uint64_t index = hash & mask;
@@ -72,7 +74,8 @@ class alignas(64) Shard {
 
     alignas(64) Mutex mutex_;
     std::size_t size_ SLUICE_GUARDED_BY(mutex_) = 0;
-    std::size_t hand_ SLUICE_GUARDED_BY(mutex_) = 0;  // the bucket that was looked at last for removals
+    std::size_t hand_ SLUICE_GUARDED_BY(mutex_) =
+        0;  // the bucket that was looked at last for removals
     EntryPool pool_ SLUICE_GUARDED_BY(mutex_);
 };
 

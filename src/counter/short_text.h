@@ -12,8 +12,9 @@ namespace sluice {
 
 inline constexpr std::size_t kShortBytes = 16;
 
-// ShortText holds the first and the last bytes of a text, eight of each or as many as there are for half of it; they may
-// overlap. Together with its size they are the whole text: two texts of the same size are equal if their words are.
+// ShortText holds the first and the last bytes of a text, eight of each or as many as there are for
+// half of it; they may overlap. Together with its size they are the whole text: two texts of the
+// same size are equal if their words are.
 struct ShortText {
     std::uint64_t first;
     std::uint64_t last;

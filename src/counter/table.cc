@@ -51,21 +51,25 @@ Table::Table(const Config& config, std::unique_ptr<Reservation> buckets)
       buckets_(std::move(buckets)) {
     const std::size_t each = buckets_per_shard(config.max_keys);
     auto* start = static_cast<Bucket*>(buckets_->start);
-    for (std::size_t i = 0; i <= shard_mask_; ++i) shards_[i].attach(start + i * each, each, tally_);
+    for (std::size_t i = 0; i <= shard_mask_; ++i)
+        shards_[i].attach(start + i * each, each, tally_);
 }
 
 Table::~Table() {
-    for (Entry* entry : changed_.take().retired) dispose(*entry);
+    for (Entry* entry : changed_.take().retired)
+        dispose(*entry);
 }
 
-Entry& Table::make(LimitKey key, UnixTime now, Needed needed) {
+Entry& Table::ready_entry(LimitKey key, UnixTime now, Needed needed) {
+    Entry* const entry = find(key);
+    if (entry != nullptr && !entry->outgrown(now)) return *entry;
     return shard_of(key).find_or_make(key, now, sharing_, needed);
 }
 
 void Table::settle_in_successor(LimitKey key, Sequence sequence, Count cost) {
     for (;;) {  // ends: each repetition follows another removal of the same key
         const UnixTime then = start_of(sequence, key.duration());
-        Entry& entry = make(key, then, {});
+        Entry& entry = ready_entry(key, then, {});
         if (!entry.admitted(sequence).add(sequence, cost)) return;  // dead in the successor, too
         if (!changed_.mark(entry)) continue;
         entry.settled(sequence).add(sequence, cost);

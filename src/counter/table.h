@@ -2,13 +2,13 @@
 #ifndef SLUICE_COUNTER_TABLE_H_
 #define SLUICE_COUNTER_TABLE_H_
 
+#include <sluice/result.h>
+#include <sluice/time.h>
+
 #include <array>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
-
-#include <sluice/result.h>
-#include <sluice/time.h>
 
 #include "counter/changed.h"
 #include "counter/entry.h"
@@ -18,9 +18,9 @@
 
 namespace sluice {
 
-// Table holds up to `max_keys` entries. Lookups take no lock; a key that is new takes the lock of its shard, makes its
-// entry, and pays for one step of growth and one of cleaning at the most. Entries are removed when their counts are
-// dead, or at the cap, the least useful first.
+// Table holds up to `max_keys` entries. Lookups take no lock; a key that is new takes the lock of
+// its shard, makes its entry, and pays for one step of growth and one of cleaning at the most.
+// Entries are removed when their counts are dead, or at the cap, the least useful first.
 //
 // Thread-safe. A caller holds an EpochPin while it uses an Entry that it got here.
 class Table {
@@ -38,19 +38,26 @@ class Table {
     // Borrows `request`.
     LimitKey key(const Request& request) const { return {request, hash_}; }
 
-    // The entry for `key`, made if need be, in which a request at `now` can be located. The entries in `needed` make
-    // room for it last of all.
-    [[gnu::always_inline]] Entry& entry_for(const LimitKey& key, UnixTime now, Needed needed = {}) {
+    // The entry for `key`, made if need be, in which a request at `now` can be located. The entries
+    // in `needed` make room for it last of all. `at` tells where it is located.
+    [[gnu::always_inline]] Entry& entry_for(const LimitKey& key,
+                                            UnixTime now,
+                                            Instant& at,
+                                            Needed needed = {}) {
         Entry* const entry = find(key);
-        if (entry == nullptr || entry->outgrown(now)) [[unlikely]] return make(key, now, needed);
-        return *entry;
+        if (entry != nullptr && entry->locate_in_newest(now, at)) [[likely]]
+            return *entry;
+        Entry& ready = ready_entry(key, now, needed);
+        at = ready.locate(now);
+        return ready;
     }
 
     // nullptr if the key is not held.
     Entry* find(const LimitKey& key) { return shard_of(key).find(key); }
 
-    // Announces and settles `cost`, which was admitted in `entry`. If the table removed the entry meanwhile, the cost
-    // is entered in its successor, for which the key is needed once more. Alone, there is nobody to settle for.
+    // Announces and settles `cost`, which was admitted in `entry`. If the table removed the entry
+    // meanwhile, the cost is entered in its successor, for which the key is needed once more.
+    // Alone, there is nobody to settle for.
     template <class MakeKey>
     void settle(Entry& entry, Sequence sequence, Count cost, MakeKey make_key) {
         if (sharing_ == Sharing::kAlone) return;
@@ -73,7 +80,8 @@ class Table {
 
     Table(const Config& config, std::unique_ptr<Reservation> buckets);
 
-    Entry& make(LimitKey key, UnixTime now, Needed needed);
+    // The entry for `key`, made or replaced if need be.
+    Entry& ready_entry(LimitKey key, UnixTime now, Needed needed);
     void settle_in_successor(LimitKey key, Sequence sequence, Count cost);
 
     Shard& shard_at(std::uint64_t hash) { return shards_[(hash >> kShardShift) & shard_mask_]; }

@@ -19,15 +19,18 @@ class TableTest : public testing::Test {
     void open(std::size_t max_keys, Sharing sharing = Sharing::kAlone) {
         table_ = *Table::create({.max_keys = max_keys, .sharing = sharing, .seed = 42});
     }
-    // Keys borrow their requests; one for each thread is enough, as no test uses two keys at a time.
+    // Keys borrow their requests; one for each thread is enough, as no test uses two keys at a
+    // time.
     LimitKey key(std::string_view identifier) {
         static thread_local Request request;
-        request = {.workspace = "w", .name_space = "n", .identifier = identifier, .duration = kSecond};
+        request = {
+            .workspace = "w", .name_space = "n", .identifier = identifier, .duration = kSecond};
         return table_->key(request);
     }
     Entry& use(std::string_view identifier, Count spend, Count limit, UnixTime now = kNow) {
-        Entry& entry = table_->entry_for(key(identifier), now);
-        const Sequence sequence = entry.locate(now).sequence;
+        Instant at{};
+        Entry& entry = table_->entry_for(key(identifier), now, at);
+        const Sequence sequence = at.sequence;
         entry.note_use(limit, now);
         entry.admitted(sequence).add(sequence, spend);
         return entry;
@@ -40,7 +43,8 @@ class TableTest : public testing::Test {
 TEST_F(TableTest, FindsEveryKeyWhileItGrows) {
     open(100'000);
     std::set<const Entry*> entries;
-    for (int i = 0; i < 50'000; ++i) entries.insert(&use("key " + std::to_string(i), 1, 10));
+    for (int i = 0; i < 50'000; ++i)
+        entries.insert(&use("key " + std::to_string(i), 1, 10));
     EXPECT_EQ(entries.size(), 50'000U);
     EXPECT_EQ(table_->tally().held(), 50'000U);
     for (int i = 0; i < 50'000; ++i) {
@@ -53,25 +57,32 @@ TEST_F(TableTest, FindsEveryKeyWhileItGrows) {
 
 TEST_F(TableTest, EvictsTheLeastUsedFirst) {
     open(64);
-    for (int i = 0; i < 32; ++i) use("busy " + std::to_string(i), 9, 10);
-    for (int i = 0; i < 32; ++i) use("small " + std::to_string(i), 1, 10);
-    for (int i = 0; i < 640; ++i) use("flood " + std::to_string(i), 1, 10);
+    for (int i = 0; i < 32; ++i)
+        use("busy " + std::to_string(i), 9, 10);
+    for (int i = 0; i < 32; ++i)
+        use("small " + std::to_string(i), 1, 10);
+    for (int i = 0; i < 640; ++i)
+        use("flood " + std::to_string(i), 1, 10);
     EXPECT_EQ(table_->tally().held(), 64U);
     EXPECT_EQ(table_->tally().evicted.load(), 640U);
-    for (int i = 0; i < 32; ++i) EXPECT_NE(table_->find(key("busy " + std::to_string(i))), nullptr);
+    for (int i = 0; i < 32; ++i)
+        EXPECT_NE(table_->find(key("busy " + std::to_string(i))), nullptr);
 }
 
 TEST_F(TableTest, DoesNotLetManySmallLimitsDisplaceALargeOne) {
     open(64);
     use("large", 95, 100);
-    for (int i = 0; i < 640; ++i) use("used up " + std::to_string(i), 1, 1);
+    for (int i = 0; i < 640; ++i)
+        use("used up " + std::to_string(i), 1, 1);
     EXPECT_NE(table_->find(key("large")), nullptr);
 }
 
 TEST_F(TableTest, RemovesWhatHasExpiredStepByStep) {
     open(1'000'000);
-    for (int i = 0; i < 5'000; ++i) use("old " + std::to_string(i), 1, 10);
-    for (int i = 0; i < 5'000; ++i) use("new " + std::to_string(i), 1, 10, kNow + 10 * kSecond);
+    for (int i = 0; i < 5'000; ++i)
+        use("old " + std::to_string(i), 1, 10);
+    for (int i = 0; i < 5'000; ++i)
+        use("new " + std::to_string(i), 1, 10, kNow + 10 * kSecond);
     EXPECT_EQ(table_->tally().evicted.load(), 0U);
     EXPECT_GT(table_->tally().expired.load(), 3'900U);
     EXPECT_LT(table_->tally().held(), 6'200U);
@@ -94,8 +105,10 @@ TEST_F(TableTest, KeepsWhatWasNotToldEvenAtTheCap) {
             ASSERT_TRUE(table_->changed().mark(entry));
         }
     }
-    for (int i = 0; i < 100; ++i) use("flood " + std::to_string(i), 1, 10);
-    for (int i = 0; i < 4; ++i) EXPECT_NE(table_->find(key("told " + std::to_string(i))), nullptr);
+    for (int i = 0; i < 100; ++i)
+        use("flood " + std::to_string(i), 1, 10);
+    for (int i = 0; i < 4; ++i)
+        EXPECT_NE(table_->find(key("told " + std::to_string(i))), nullptr);
     EXPECT_EQ(table_->tally().held(), 8U);
 }
 
@@ -103,7 +116,8 @@ TEST_F(TableTest, SettlesInTheSuccessorOfAnEntryThatWasRemoved) {
     open(100, Sharing::kShared);
     Entry& removed = use("a", 3, 10);
     ASSERT_TRUE(ChangedList::retire_idle(removed));
-    // The table's own removal follows the same steps; a retired entry that is still linked stands in for it here.
+    // The table's own removal follows the same steps; a retired entry that is still linked stands
+    // in for it here.
     const UnixTime later = kNow + 10'000 * kSecond;
     Entry& successor = use("a", 0, 10, later);
     ASSERT_NE(&successor, &removed);
@@ -115,7 +129,8 @@ TEST_F(TableTest, SettlesInTheSuccessorOfAnEntryThatWasRemoved) {
 }
 
 TEST(Table, SaysHowMuchMemoryWasRefused) {
-    const auto table = Table::create({.max_keys = std::size_t{1} << 52U, .sharing = Sharing::kAlone, .seed = 1});
+    const auto table =
+        Table::create({.max_keys = std::size_t{1} << 52U, .sharing = Sharing::kAlone, .seed = 1});
     ASSERT_FALSE(table.has_value());
     EXPECT_EQ(table.error().code, ErrorCode::kOutOfMemory);
     EXPECT_NE(table.error().message.find("max_keys"), std::string::npos);

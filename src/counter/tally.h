@@ -2,16 +2,16 @@
 #ifndef SLUICE_COUNTER_TALLY_H_
 #define SLUICE_COUNTER_TALLY_H_
 
+#include <sluice/time.h>
+
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
 
-#include <sluice/time.h>
-
 namespace sluice {
 
-// Thread-safe. Relaxed throughout: each number stands for itself, and none publishes other memory. Where an order
-// matters (forgotten_until of one key), the shard's lock gives it.
+// Thread-safe. Relaxed throughout: each number stands for itself, and none publishes other memory.
+// Where an order matters (forgotten_until of one key), the shard's lock gives it.
 class Tally {
   public:
     explicit Tally(std::size_t max_keys) : max_keys_(max_keys) {}

@@ -1,19 +1,20 @@
-// The decision itself: weigh a request against the counts of an entry, and enter its cost if it passes.
+// The decision itself: weigh a request against the counts of an entry, and enter its cost if it
+// passes.
 #ifndef SLUICE_DECIDE_ADMIT_H_
 #define SLUICE_DECIDE_ADMIT_H_
 
+#include <sluice/time.h>
+
 #include <cstdint>
 #include <optional>
-
-#include <sluice/time.h>
 
 #include "counter/entry.h"
 #include "window/sliding.h"
 
 namespace sluice {
 
-// Whether the counts of an entry may be older than its freshness allows, or were read from the origin for this
-// very request.
+// Whether the counts of an entry may be older than its freshness allows, or were read from the
+// origin for this very request.
 enum class Freshness { kAsHeld, kJustRefreshed };
 
 // Whether a pass adds the cost, or only tells that it could.
@@ -28,8 +29,8 @@ enum class Outcome {
 // What came of a request in one entry.
 struct Admission {
     Outcome outcome;
-    Instant at;            // where it was decided
-    Count remaining;       // on a pass: the largest cost that would pass afterwards
+    Instant at;             // where it was decided
+    Count remaining;        // on a pass: the largest cost that would pass afterwards
     std::uint64_t retries;  // how often another thread was faster
 };
 
@@ -42,17 +43,18 @@ struct Attempt {
     Purpose purpose = Purpose::kSpend;
 };
 
-// Decides `attempt` at `entry` and, on a pass that spends, adds its cost to `admitted`. The cost is not settled yet: the
-// caller settles it, or undoes it.
+// Decides `attempt` at `entry` and, on a pass that spends, adds its cost to `admitted`. The cost is
+// not settled yet: the caller settles it, or undoes it.
 //
-// The decision is atomic as of the moment when the previous cell is loaded. The current cell is loaded before and
-// swapped after that, so it did not change in between; and whatever is added to the previous cell later, by a thread
-// whose clock is behind, comes after this decision. Counts of others are loaded first of all: open() empties a
-// place's `admitted` before its `others`, so a foreign count that was missed because the ring moved shows in the loads
-// that follow.
+// The decision is atomic as of the moment when the previous cell is loaded. The current cell is
+// loaded before and swapped after that, so it did not change in between; and whatever is added to
+// the previous cell later, by a thread whose clock is behind, comes after this decision. Counts of
+// others are loaded first of all: open() empties a place's `admitted` before its `others`, so a
+// foreign count that was missed because the ring moved shows in the loads that follow.
 //
-// The loop ends: it repeats only if another thread changed the current cell or moved the ring. Each of these is a
-// step of some request that got done, and a request takes two such steps per cell at most (to add, to undo).
+// The loop ends: it repeats only if another thread changed the current cell or moved the ring. Each
+// of these is a step of some request that got done, and a request takes two such steps per cell at
+// most (to add, to undo).
 [[gnu::always_inline]] inline Admission admit(Entry& entry, const Attempt& attempt) {
     const Ask ask = attempt.ask;
     const bool spends = attempt.purpose == Purpose::kSpend && ask.cost != 0;
@@ -78,7 +80,8 @@ struct Attempt {
         spent.previous += previous.count();
         const Verdict verdict = weigh(spent, elapsed, entry.duration(), ask);
         if (!verdict.passed) return result(Outcome::kDenied, 0);
-        if (may_be_stale && entry.needs_refresh(attempt.now)) return result(Outcome::kNeedsRefresh, 0);
+        if (may_be_stale && entry.needs_refresh(attempt.now))
+            return result(Outcome::kNeedsRefresh, 0);
         if (!spends || current_cell.add_to(current, ask.cost)) {
             return result(Outcome::kPassed, verdict.remaining);
         }

@@ -5,6 +5,8 @@
 #include <compare>
 #include <cstdint>
 #include <tuple>
+#include <utility>
+#include <vector>
 
 #include "base/check.h"
 #include "counter/epoch.h"
@@ -14,18 +16,15 @@
 namespace sluice {
 namespace {
 
-// One request of a batch on its way, at entries_[its index].
+// Where one request of a batch is decided.
 struct Item {
-    Attempt attempt;
+    Instant at;
     Count ahead;  // what earlier requests of the batch ask for at the same entry
-    Admission admission;
-
-    bool passed() const { return admission.outcome == Outcome::kPassed; }
-    const Ask& ask() const { return attempt.ask; }
 };
 
-// When an item has its turn. The order is that of the keys' hashes: two batches that want the same keys take them in
-// the same order, and can't each hold what the other lacks. Requests for one key keep the order of the batch.
+// When an item has its turn. The order is that of the keys' hashes: two batches that want the same
+// keys take them in the same order, and can't each hold what the other lacks. Requests for one key
+// keep the order of the batch.
 struct Turn {
     std::uint64_t hash;
     std::size_t index;
@@ -38,65 +37,81 @@ bool have_same_key(const Request& a, const Request& b) {
            std::tie(b.workspace, b.name_space, b.identifier, b.duration);
 }
 
-// How one request of the batch fared, as the caller sees it.
-Decision decision_for(const Request& request, const Instant& at, const Verdict& verdict) {
-    return {.passed = verdict.passed,
-            .limit = request.limit,
-            .remaining = static_cast<std::int64_t>(verdict.remaining),
-            .reset_at = start_of(at.sequence + 1, request.duration),
-            .retry_at = std::nullopt};
-}
-
 class Batch {
   public:
     Batch(Table& table, std::span<const Request> requests, UnixTime now, Freshness freshness);
 
-    // Admits one item after the other until one does not pass. True if all did.
+    // Admits one request after the other until one does not pass. True if all did.
     bool admit_all();
-    BatchDecision settle_all();
+    void settle_all();
 
-    // After admit_all() was false. The rest is weighed as if the earlier costs of the batch had been spent.
-    void undo_and_weigh_rest();
-    bool any_denied() const;
-    BatchDecision report_denial();
+    // After admit_all() was false. The rest is weighed as if the earlier costs of the batch had
+    // been spent. False if nothing was denied, and only a fresher count can tell.
+    bool undo_and_weigh_rest();
+    void report_denial();
+
+    BatchDecision take_decision() { return std::move(decision_); }
 
   private:
-    std::span<Item> items() { return {items_.data(), requests_.size()}; }
-    std::span<const Item> items() const { return {items_.data(), requests_.size()}; }
     std::span<const Turn> order() const { return {order_.data(), requests_.size()}; }
+    void put_in_order();
     void join_duplicates();
-    void admit_item(std::size_t index);
+    Outcome admit_one(std::size_t index, const Ask& ask, Freshness freshness, Purpose purpose);
 
     Table& table_;
-    std::span<const Request> requests_;
+    const std::span<const Request> requests_;
+    const UnixTime now_;
+    const Freshness freshness_;
+    BatchDecision decision_;
     // In the order of the requests, and filled up to their number.
     std::array<Entry*, kMaxBatch> entries_;
     std::array<Item, kMaxBatch> items_;
     std::array<Turn, kMaxBatch> order_;  // in the order in which entries are taken
-    std::size_t admitted_ = 0;  // so many items of order_ passed, and hold their cost
+    std::size_t admitted_ = 0;           // so many of order_ passed, and hold their cost
+    Outcome stopped_by_ = Outcome::kPassed;
 };
 
 Batch::Batch(Table& table, std::span<const Request> requests, UnixTime now, Freshness freshness)
-    : table_(table), requests_(requests) {
+    : table_(table),
+      requests_(requests),
+      now_(now),
+      freshness_(freshness),
+      decision_{.passed = false, .decisions = std::vector<Decision>(requests.size())} {
     SLUICE_CHECK(requests.size() <= kMaxBatch);
     for (std::size_t i = 0; i < requests.size(); ++i) {
         const Request& request = requests[i];
         const LimitKey key = table.key(request);
-        const Ask ask = ask_of(request);
-        Entry& entry = table.entry_for(key, now, {entries_.data(), i});
-        entry.note_use(ask.limit, now);
+        Instant at;
+        Entry& entry = table.entry_for(key, now, at, {entries_.data(), i});
+        entry.note_use(ask_of(request).limit, now);
         entries_[i] = &entry;
-        Item& item = items_[i];
-        item.attempt = {.at = entry.locate(now), .now = now, .ask = ask, .freshness = freshness};
-        item.ahead = 0;
+        items_[i] = {.at = at, .ahead = 0};
         order_[i] = {.hash = key.hash(), .index = i};
     }
-    std::sort(order_.data(), order_.data() + requests.size());
+    put_in_order();
     join_duplicates();
 }
 
-// A later request for the same key sees the cost of the earlier one. It goes to the same entry even if the table, at its
-// cap, has replaced that entry in between.
+// Few turns are placed by counting the ones before each: more comparisons than sorting, but none
+// that the processor has to guess.
+void Batch::put_in_order() {
+    constexpr std::size_t kFew = 16;
+    const std::size_t count = requests_.size();
+    if (count > kFew) return std::sort(order_.data(), order_.data() + count);
+    std::array<Turn, kFew> turns;
+    std::copy_n(order_.data(), count, turns.data());
+    for (std::size_t i = 0; i < count; ++i) {
+        std::size_t before = 0;
+        for (std::size_t j = 0; j < i; ++j)
+            before += turns[j].hash <= turns[i].hash ? 1U : 0U;
+        for (std::size_t j = i + 1; j < count; ++j)
+            before += turns[j].hash < turns[i].hash ? 1U : 0U;
+        order_[before] = turns[i];
+    }
+}
+
+// A later request for the same key sees the cost of the earlier one. It goes to the same entry even
+// if the table, at its cap, has replaced that entry in between.
 void Batch::join_duplicates() {
     for (std::size_t i = 1; i < requests_.size(); ++i) {
         const std::size_t before = order_[i - 1].index;
@@ -104,85 +119,78 @@ void Batch::join_duplicates() {
         if (order_[i].hash != order_[i - 1].hash) continue;
         if (!have_same_key(requests_[index], requests_[before])) continue;
         entries_[index] = entries_[before];
-        items_[index].ahead = items_[before].ahead + items_[before].ask().cost;
+        items_[index].ahead = items_[before].ahead + ask_of(requests_[before]).cost;
     }
 }
 
-void Batch::admit_item(std::size_t index) {
+Outcome Batch::admit_one(std::size_t index, const Ask& ask, Freshness freshness, Purpose purpose) {
     Item& item = items_[index];
-    item.admission = admit(*entries_[index], item.attempt);
-    note_retries(table_, item.admission);
+    const Admission admission =
+        admit(*entries_[index],
+              {.at = item.at, .now = now_, .ask = ask, .freshness = freshness, .purpose = purpose});
+    note_retries(table_, admission);
+    item.at = admission.at;
+    const Request& request = requests_[index];
+    Decision& decision = decision_.decisions[index];
+    decision.passed = admission.outcome == Outcome::kPassed;
+    decision.limit = request.limit;
+    decision.remaining = static_cast<std::int64_t>(admission.remaining);
+    decision.reset_at = start_of(admission.at.sequence + 1, request.duration);
+    return admission.outcome;
 }
 
 bool Batch::admit_all() {
     for (const Turn& turn : order()) {
-        admit_item(turn.index);
-        if (!items_[turn.index].passed()) return false;
+        stopped_by_ =
+            admit_one(turn.index, ask_of(requests_[turn.index]), freshness_, Purpose::kSpend);
+        if (stopped_by_ != Outcome::kPassed) return false;
         ++admitted_;
     }
     return true;
 }
 
-BatchDecision Batch::settle_all() {
-    BatchDecision decision{.passed = true, .decisions = {}};
-    decision.decisions.reserve(requests_.size());
+void Batch::settle_all() {
+    decision_.passed = true;
+    if (table_.sharing() == Sharing::kAlone) return;
     for (std::size_t i = 0; i < requests_.size(); ++i) {
-        const Request& request = requests_[i];
-        const Admission& admission = items_[i].admission;
-        if (const Count cost = items_[i].ask().cost; cost != 0) {
-            table_.settle(*entries_[i], admission.at.sequence, cost, [&] {
-                return table_.key(request);
-            });
-        }
-        decision.decisions.push_back(decision_for(
-            request, admission.at, {.passed = true, .remaining = admission.remaining}));
+        const Count cost = ask_of(requests_[i]).cost;
+        if (cost == 0) continue;
+        table_.settle(
+            *entries_[i], items_[i].at.sequence, cost, [&] { return table_.key(requests_[i]); });
     }
-    return decision;
 }
 
-void Batch::undo_and_weigh_rest() {
+bool Batch::undo_and_weigh_rest() {
     for (const Turn& turn : order().first(admitted_)) {
-        const Item& item = items_[turn.index];
-        if (item.ask().cost == 0) continue;
-        undo(*entries_[turn.index], item.admission.at.sequence, item.ask().cost);
+        const Count cost = ask_of(requests_[turn.index]).cost;
+        if (cost != 0) undo(*entries_[turn.index], items_[turn.index].at.sequence, cost);
     }
-    for (const Turn& turn : order().subspan(admitted_)) {
-        Item& item = items_[turn.index];
-        const bool denied_already =
-            turn == order_[admitted_] && item.admission.outcome == Outcome::kDenied;
-        if (denied_already) continue;
+    bool denied = stopped_by_ == Outcome::kDenied;
+    for (const Turn& turn : order().subspan(admitted_ + (denied ? 1 : 0))) {
+        Ask together = ask_of(requests_[turn.index]);
+        together.cost += items_[turn.index].ahead;
         // A count that is too old to admit on is good enough to tell how this request fared.
-        item.attempt.ask.cost += item.ahead;
-        item.attempt.freshness = Freshness::kJustRefreshed;
-        item.attempt.purpose = Purpose::kAsk;
-        admit_item(turn.index);
-        item.attempt.ask.cost -= item.ahead;
+        const Outcome outcome =
+            admit_one(turn.index, together, Freshness::kJustRefreshed, Purpose::kAsk);
+        if (outcome != Outcome::kPassed) denied = true;
     }
+    return denied;
 }
 
-bool Batch::any_denied() const {
-    return !std::ranges::all_of(items(), &Item::passed);
-}
-
-// Nothing was spent, so what remains of a limit is what remained before the batch, and a denied request has to wait
-// until it fits together with the earlier ones of the batch.
-BatchDecision Batch::report_denial() {
-    BatchDecision decision{.passed = false, .decisions = {}};
-    decision.decisions.reserve(requests_.size());
+// Nothing was spent, so what remains of a limit is what remained before the batch, and a denied
+// request has to wait until it fits together with the earlier ones of the batch.
+void Batch::report_denial() {
     for (std::size_t i = 0; i < requests_.size(); ++i) {
-        const Item& item = items_[i];
-        const Instant at = item.admission.at;
-        const Ask together{.cost = item.ask().cost + item.ahead, .limit = item.ask().limit};
-        const Count remaining = item.passed() ? item.admission.remaining + together.cost : 0;
-        Decision own =
-            decision_for(requests_[i], at, {.passed = item.passed(), .remaining = remaining});
-        if (!item.passed()) {
-            note_denial(table_, *entries_[i], item.attempt.now);
-            own.retry_at = retry_at(*entries_[i], at, together);
+        Decision& decision = decision_.decisions[i];
+        Ask together = ask_of(requests_[i]);
+        together.cost += items_[i].ahead;
+        if (decision.passed) {
+            decision.remaining += static_cast<std::int64_t>(together.cost);
+        } else {
+            note_denial(table_, *entries_[i], now_);
+            decision.retry_at = retry_at(*entries_[i], items_[i].at, together);
         }
-        decision.decisions.push_back(own);
     }
-    return decision;
 }
 
 }  // namespace
@@ -193,10 +201,13 @@ std::optional<BatchDecision> decide_batch(Table& table,
                                           Freshness freshness) {
     const EpochPin pin;
     Batch batch(table, requests, now, freshness);
-    if (batch.admit_all()) return batch.settle_all();
-    batch.undo_and_weigh_rest();
-    if (!batch.any_denied()) return std::nullopt;
-    return batch.report_denial();
+    if (batch.admit_all()) {
+        batch.settle_all();
+    } else {
+        if (!batch.undo_and_weigh_rest()) return std::nullopt;
+        batch.report_denial();
+    }
+    return batch.take_decision();
 }
 
 }  // namespace sluice

@@ -2,10 +2,10 @@
 #ifndef SLUICE_DECIDE_BATCH_H_
 #define SLUICE_DECIDE_BATCH_H_
 
+#include <sluice/limiter.h>
+
 #include <optional>
 #include <span>
-
-#include <sluice/limiter.h>
 
 #include "counter/table.h"
 #include "decide/admit.h"
@@ -14,9 +14,10 @@ namespace sluice {
 
 // Decides a valid batch. None if a fresher count is needed first; nothing was spent then.
 //
-// Each request is admitted by itself, in an order that is the same for all batches, until one is denied. Then all
-// are settled, or all that were admitted are undone. What is admitted is never more than the limit allows, not even
-// for a moment, and what is undone was never settled: so no batch can leak (invariants 3 and 4).
+// Each request is admitted by itself, in an order that is the same for all batches, until one is
+// denied. Then all are settled, or all that were admitted are undone. What is admitted is never
+// more than the limit allows, not even for a moment, and what is undone was never settled: so no
+// batch can leak (invariants 3 and 4).
 std::optional<BatchDecision> decide_batch(Table& table,
                                           std::span<const Request> requests,
                                           UnixTime now,

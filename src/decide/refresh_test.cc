@@ -1,4 +1,5 @@
-// What a decision does where its counts are one part of a region's: the seam that the regional layer plugs into.
+// What a decision does where its counts are one part of a region's: the seam that the regional
+// layer plugs into.
 #include <array>
 #include <memory>
 
@@ -19,14 +20,20 @@ constexpr Sequence kSequence = 100;
 class RefreshTest : public testing::Test {
   protected:
     static Request request(std::string_view identifier, std::int64_t cost, std::int64_t limit) {
-        return {.name_space = "n", .identifier = identifier, .limit = limit, .duration = kMinute, .cost = cost};
+        return {.name_space = "n",
+                .identifier = identifier,
+                .limit = limit,
+                .duration = kMinute,
+                .cost = cost};
     }
     Outcome decide_one(const Request& request, Freshness freshness = Freshness::kAsHeld) {
         return decide(*table_, request, kNow, freshness, decision_);
     }
     Entry& entry(std::string_view identifier) {
         const EpochPin pin;
-        return table_->entry_for(table_->key(request(identifier, 0, 1)), kNow);
+        Instant at{};
+        const Request peek = request(identifier, 0, 1);
+        return table_->entry_for(table_->key(peek), kNow, at);
     }
 
     std::unique_ptr<Table> table_ =
@@ -54,11 +61,14 @@ TEST_F(RefreshTest, ADenialThatHeldCountsProveNeedsNoRefreshAndMakesTheKeyStrict
     entry("a").raise_global(kSequence, 1);
     EXPECT_EQ(decide_one(request("a", 2, 10)), Outcome::kDenied);
     ASSERT_TRUE(decision_.retry_at.has_value());
-    EXPECT_EQ(decide_one(request("a", 1, 10)), Outcome::kNeedsRefresh) << "a pass in strict mode must refresh";
+    EXPECT_EQ(decide_one(request("a", 1, 10)), Outcome::kNeedsRefresh)
+        << "a pass in strict mode must refresh";
     EXPECT_EQ(decide_one(request("a", 2, 10)), Outcome::kDenied) << "a denial need not";
     EXPECT_EQ(decide_one(request("a", 1, 10), Freshness::kJustRefreshed), Outcome::kPassed);
-    EXPECT_TRUE(entry("a").needs_refresh(kNow + kMinute - Duration{1})) << "strict mode outlives the rollover";
-    EXPECT_EQ(entry("a").settled(kSequence).of(kSequence), 1U) << "what others spent is never settled as our own";
+    EXPECT_TRUE(entry("a").needs_refresh(kNow + kMinute - Duration{1}))
+        << "strict mode outlives the rollover";
+    EXPECT_EQ(entry("a").settled(kSequence).of(kSequence), 1U)
+        << "what others spent is never settled as our own";
 }
 
 TEST_F(RefreshTest, ThePreviousCellOfOthersWeighsIn) {

@@ -20,24 +20,24 @@ inline void note_denial(const Table& table, Entry& entry, UnixTime now) {
 }
 
 inline void note_retries(Table& table, const Admission& admission) {
-    if (admission.retries == 0) [[likely]] return;
+    if (admission.retries == 0) [[likely]]
+        return;
     Tally::add(table.tally().cas_retries, admission.retries);
 }
 
-// Decides a valid request, and writes `decision` unless a fresher count is needed first; nothing was spent then.
-[[gnu::always_inline]] inline Outcome decide(Table& table,
-                      const Request& request,
-                      UnixTime now,
-                      Freshness freshness,
-                      Decision& decision) {
+// Decides a valid request, and writes `decision` unless a fresher count is needed first; nothing
+// was spent then.
+[[gnu::always_inline]] inline Outcome decide(
+    Table& table, const Request& request, UnixTime now, Freshness freshness, Decision& decision) {
     const LimitKey key = table.key(request);
     const Ask ask = ask_of(request);
     decision.limit = request.limit;
     const EpochPin pin;
-    Entry& entry = table.entry_for(key, now);
+    Instant at;
+    Entry& entry = table.entry_for(key, now, at);
     entry.note_use(ask.limit, now);
     const Admission admission =
-        admit(entry, {.at = entry.locate(now), .now = now, .ask = ask, .freshness = freshness});
+        admit(entry, {.at = at, .now = now, .ask = ask, .freshness = freshness});
     note_retries(table, admission);
     decision.passed = admission.outcome == Outcome::kPassed;
     decision.remaining = static_cast<std::int64_t>(admission.remaining);

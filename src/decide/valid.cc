@@ -48,7 +48,9 @@ Field wrong_field(const Request& request) {
 
 bool is_valid_part(std::string_view part) {
     if (part.empty() || part.size() > kMaxPartBytes) return false;
-    const auto begins_character = [](char c) { return (static_cast<unsigned char>(c) & 0xC0U) != 0x80U; };
+    const auto begins_character = [](char c) {
+        return (static_cast<unsigned char>(c) & 0xC0U) != 0x80U;
+    };
     return std::ranges::count_if(part, begins_character) <=
            static_cast<std::ptrdiff_t>(kMaxPartCharacters);
 }

@@ -2,16 +2,16 @@
 #ifndef SLUICE_DECIDE_VALID_H_
 #define SLUICE_DECIDE_VALID_H_
 
+#include <sluice/limiter.h>
+#include <sluice/result.h>
+#include <sluice/time.h>
+
 #include <algorithm>
 #include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <span>
 #include <string_view>
-
-#include <sluice/limiter.h>
-#include <sluice/result.h>
-#include <sluice/time.h>
 
 #include "window/count.h"
 #include "window/sliding.h"
@@ -22,7 +22,8 @@ inline constexpr std::size_t kMaxPartCharacters = 512;
 static_assert(std::has_single_bit(kMaxPartCharacters));
 inline constexpr std::size_t kMaxBatch = 100;
 
-// 1 to 512 characters. Text is UTF-8 where it means to be: each byte that doesn't continue a character begins one.
+// 1 to 512 characters. Text is UTF-8 where it means to be: each byte that doesn't continue a
+// character begins one.
 bool is_valid_part(std::string_view part);
 inline bool is_valid_count(std::int64_t count) {
     return static_cast<std::uint64_t>(count) <= kMaxCount;
@@ -35,10 +36,12 @@ inline bool is_valid_time(UnixTime now) {
 }
 
 inline bool has_valid_parts(const Request& request) {
-    // Parts that are not long are checked together: joining the bits finds the largest number below a power of two.
+    // Parts that are not long are checked together: joining the bits finds the largest number below
+    // a power of two.
     const std::size_t largest = (request.workspace.size() - 1) | (request.name_space.size() - 1) |
                                 (request.identifier.size() - 1);
-    if (largest < kMaxPartCharacters) [[likely]] return true;
+    if (largest < kMaxPartCharacters) [[likely]]
+        return true;
     return is_valid_part(request.workspace) && is_valid_part(request.name_space) &&
            is_valid_part(request.identifier);
 }
@@ -49,10 +52,12 @@ inline bool is_valid(const Request& request) {
 }
 
 inline bool is_valid_batch(std::span<const Request> requests) {
-    return !requests.empty() && requests.size() <= kMaxBatch && std::ranges::all_of(requests, is_valid);
+    return !requests.empty() && requests.size() <= kMaxBatch &&
+           std::ranges::all_of(requests, is_valid);
 }
 
-// What is wrong with a request, a batch or a time that is not valid: the field, its value, what is allowed.
+// What is wrong with a request, a batch or a time that is not valid: the field, its value, what is
+// allowed.
 Error invalid_request(const Request& request);
 Error invalid_batch(std::span<const Request> requests);
 Error invalid_time(UnixTime now);

@@ -11,9 +11,8 @@
 
 namespace sluice::overrides {
 
-// The code of every error that a store reports: what the settings name can't be read or written.
-// The message names the store, what is wrong with it and what to do.
-inline constexpr ErrorCode kStoreFailed = kInvalidOption;
+// Every error that a store reports is kStoreFailed. The message names the store, what is wrong with
+// it and what to do.
 
 // A store holds at most one override for each key.
 //

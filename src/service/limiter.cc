@@ -45,8 +45,8 @@ Error out_of_memory() {
 
 }  // namespace
 
-// Decides into a result that the caller has made: one that passes through three returns would be copied at each, which
-// costs as much as a lookup.
+// Decides into a result that the caller has made: one that passes through three returns would be
+// copied at each, which costs as much as a lookup.
 //
 // Alone, no decision ever needs a refresh: the counts held are all there are.
 class Limiter::Core {
@@ -54,11 +54,11 @@ class Limiter::Core {
     Core(Options options, std::unique_ptr<Table> table)
         : options_(std::move(options)), table_(std::move(table)) {}
 
-    [[gnu::always_inline]] void decide_at(UnixTime now, const Request& request, Result<Decision>& result) try {
+    [[gnu::always_inline]] void decide_at(UnixTime now,
+                                          const Request& request,
+                                          Result<Decision>& result) try {
         if (!is_valid(request)) [[unlikely]] {
             result = invalid_request(request);
-        } else if (!is_valid_time(now)) [[unlikely]] {
-            result = invalid_time(now);
         } else {
             decide(*table_, request, now, Freshness::kJustRefreshed, *result);
         }
@@ -66,7 +66,9 @@ class Limiter::Core {
         result = out_of_memory();
     }
 
-    void decide_at(UnixTime now, std::span<const Request> requests, Result<BatchDecision>& result) try {
+    void decide_at(UnixTime now,
+                   std::span<const Request> requests,
+                   Result<BatchDecision>& result) try {
         if (!is_valid_batch(requests)) {
             result = invalid_batch(requests);
         } else if (!is_valid_time(now)) {
@@ -87,9 +89,8 @@ class Limiter::Core {
 
 Result<Limiter> Limiter::create(Options options) {
     if (auto error = invalid_option(options)) return *std::move(error);
-    auto table = Table::create({.max_keys = options.max_keys,
-                                .sharing = Sharing::kAlone,
-                                .seed = system_random()});
+    auto table = Table::create(
+        {.max_keys = options.max_keys, .sharing = Sharing::kAlone, .seed = system_random()});
     if (!table) return std::move(table).error();
     return Limiter(std::make_unique<Core>(std::move(options), *std::move(table)));
 }
@@ -101,7 +102,11 @@ Limiter::~Limiter() = default;
 
 Result<Decision> Limiter::limit(const Request& request, UnixTime now) {
     Result<Decision> decision = Decision{};
-    core_->decide_at(now, request, decision);
+    if (is_valid_time(now)) [[likely]] {
+        core_->decide_at(now, request, decision);
+    } else {
+        decision = invalid_time(now);
+    }
     return decision;
 }
 
@@ -111,9 +116,9 @@ Result<BatchDecision> Limiter::limit_many(std::span<const Request> requests, Uni
     return decision;
 }
 
-// The coarse clock costs a quarter of the exact one, and may lag by a tick. That never matters to a pass: the weight
-// of the past moves by a tick, too. It would matter to a caller that slept until `retry_at` and came back on time; so
-// a denial that a tick could turn is made on the exact clock.
+// The coarse clock costs a quarter of the exact one, and may lag by a tick. That never matters to a
+// pass: the weight of the past moves by a tick, too. It would matter to a caller that slept until
+// `retry_at` and came back on time; so a denial that a tick could turn is made on the exact clock.
 Result<Decision> Limiter::limit(const Request& request) {
     const UnixTime now = coarse_wall_time();
     Result<Decision> decision = Decision{};
@@ -128,8 +133,9 @@ Result<BatchDecision> Limiter::limit_many(std::span<const Request> requests) {
     const UnixTime now = coarse_wall_time();
     Result<BatchDecision> decision = BatchDecision{};
     core_->decide_at(now, requests, decision);
-    if (decision && std::ranges::any_of(decision->decisions,
-                                        [now](const Decision& own) { return may_turn(own, now); })) {
+    if (decision && std::ranges::any_of(decision->decisions, [now](const Decision& own) {
+            return may_turn(own, now);
+        })) {
         core_->decide_at(exact_wall_time(), requests, decision);
     }
     return decision;

@@ -1,4 +1,5 @@
-// Counts, costs and limits: whole numbers from 0 to 2^53 - 1, which JSON, Lua and JavaScript carry exactly.
+// Counts, costs and limits: whole numbers from 0 to 2^53 - 1, which JSON, Lua and JavaScript carry
+// exactly.
 #ifndef SLUICE_WINDOW_COUNT_H_
 #define SLUICE_WINDOW_COUNT_H_
 

@@ -5,7 +5,8 @@
 namespace sluice {
 namespace {
 
-// The smallest `elapsed` at which `ask` passes in a cell that holds `spent`; `duration` if it never does there.
+// The smallest `elapsed` at which `ask` passes in a cell that holds `spent`; `duration` if it never
+// does there.
 Duration first_pass_within(const Spent& spent, Duration duration, const Ask& ask) {
     if (spent.current + ask.cost > ask.limit) return duration;
     if (spent.previous == 0) return Duration::zero();
@@ -13,8 +14,8 @@ Duration first_pass_within(const Spent& spent, Duration duration, const Ask& ask
     const Count slack = ask.limit - spent.current - ask.cost;
     const auto whole = static_cast<std::uint64_t>(duration.count());
     const auto weight = static_cast<Wide>(slack) * whole / spent.previous;
-    return duration - Duration{static_cast<std::int64_t>(
-                          std::min(weight, static_cast<Wide>(whole)))};
+    return duration -
+           Duration{static_cast<std::int64_t>(std::min(weight, static_cast<Wide>(whole)))};
 }
 
 }  // namespace

@@ -1,22 +1,23 @@
-// The arithmetic of a sliding window over fixed cells. Pure functions of integers: no state, no clock.
+// The arithmetic of a sliding window over fixed cells. Pure functions of integers: no state, no
+// clock.
 //
 // For a request at `now`, with e = now mod duration:
 //
 //     effective = current + previous * (duration - e) / duration + cost
 //     passed    iff effective <= limit
 //
-// The comparison is exact. All its terms but one are whole numbers, so comparing the exact sum with the limit
-// is the same as comparing the sum whose weighted term is rounded *up*. Everything below rounds up, and one
-// division serves the verdict and the remainder.
+// The comparison is exact. All its terms but one are whole numbers, so comparing the exact sum with
+// the limit is the same as comparing the sum whose weighted term is rounded *up*. Everything below
+// rounds up, and one division serves the verdict and the remainder.
 #ifndef SLUICE_WINDOW_SLIDING_H_
 #define SLUICE_WINDOW_SLIDING_H_
+
+#include <sluice/time.h>
 
 #include <array>
 #include <chrono>
 #include <cstdint>
 #include <optional>
-
-#include <sluice/time.h>
 
 #include "window/count.h"
 
@@ -51,7 +52,8 @@ struct Ask {
     Count limit;
 };
 
-// What a decision weighs: the counts of a cell and of the one before, each a sum of up to three components.
+// What a decision weighs: the counts of a cell and of the one before, each a sum of up to three
+// components.
 struct Spent {
     Count current;
     Count previous;
@@ -81,12 +83,13 @@ inline Verdict weigh(const Spent& spent, Duration elapsed, Duration duration, co
     return {.passed = true, .remaining = ask.limit - effective};
 }
 
-// The cells that matter to a denied request: the previous one, the current one, and what the two that
-// follow hold already (they do after a clock that stepped back, or by a neighbour whose clock is ahead).
+// The cells that matter to a denied request: the previous one, the current one, and what the two
+// that follow hold already (they do after a clock that stepped back, or by a neighbour whose clock
+// is ahead).
 using Held = std::array<Count, 4>;
 
-// The first millisecond, from `at` on, at which `ask` would pass if nothing else were spent. None if it never
-// would.
+// The first millisecond, from `at` on, at which `ask` would pass if nothing else were spent. None
+// if it never would.
 std::optional<UnixTime> first_pass(const Held& held,
                                    const Instant& at,
                                    Duration duration,

@@ -42,7 +42,8 @@ TEST(Sliding, DecidesTheTableOfExamples) {
                                       kMinute,
                                       {.cost = c.cost, .limit = c.limit});
         EXPECT_EQ(verdict.passed, c.passed) << c.current << " " << c.previous << " " << c.limit;
-        EXPECT_EQ(verdict.remaining, c.remaining) << c.current << " " << c.previous << " " << c.limit;
+        EXPECT_EQ(verdict.remaining, c.remaining)
+            << c.current << " " << c.previous << " " << c.limit;
     }
 }
 
@@ -61,9 +62,12 @@ class Random {
     Count count(Count most) {
         const Count small = below(20);
         switch (below(4)) {
-            case 0: return below(most + 1);
-            case 1: return most - std::min(most, small);
-            default: return std::min(most, small);
+            case 0:
+                return below(most + 1);
+            case 1:
+                return most - std::min(most, small);
+            default:
+                return std::min(most, small);
         }
     }
 
@@ -74,22 +78,28 @@ class Random {
 TEST(Sliding, AgreesWithTheUnroundedComparison) {
     Random random;
     for (int i = 0; i < 200'000; ++i) {
-        const Duration duration{1'000 + static_cast<std::int64_t>(random.below(
-                                            i % 2 == 0 ? 100 : 2'591'999'001))};
-        const Duration elapsed{static_cast<std::int64_t>(
-            random.below(static_cast<std::uint64_t>(duration.count())))};
-        const Spent spent{.current = random.count(3 * kMaxCount), .previous = random.count(3 * kMaxCount)};
+        const Duration duration{
+            1'000 + static_cast<std::int64_t>(random.below(i % 2 == 0 ? 100 : 2'591'999'001))};
+        const Duration elapsed{
+            static_cast<std::int64_t>(random.below(static_cast<std::uint64_t>(duration.count())))};
+        const Spent spent{.current = random.count(3 * kMaxCount),
+                          .previous = random.count(3 * kMaxCount)};
         const Ask ask{.cost = random.count(kMaxCount), .limit = random.count(kMaxCount)};
         const Verdict verdict = weigh(spent, elapsed, duration, ask);
         ASSERT_EQ(verdict.passed, passes_naively(spent, elapsed, duration, ask)) << "round " << i;
         if (!verdict.passed) continue;
         const Count largest = ask.cost + verdict.remaining;
-        ASSERT_TRUE(passes_naively(spent, elapsed, duration, {.cost = largest, .limit = ask.limit}));
-        ASSERT_FALSE(passes_naively(spent, elapsed, duration, {.cost = largest + 1, .limit = ask.limit}));
+        ASSERT_TRUE(
+            passes_naively(spent, elapsed, duration, {.cost = largest, .limit = ask.limit}));
+        ASSERT_FALSE(
+            passes_naively(spent, elapsed, duration, {.cost = largest + 1, .limit = ask.limit}));
     }
 }
 
-std::optional<UnixTime> first_pass_naively(const Held& held, Instant at, Duration duration, const Ask& ask) {
+std::optional<UnixTime> first_pass_naively(const Held& held,
+                                           Instant at,
+                                           Duration duration,
+                                           const Ask& ask) {
     if (ask.cost > ask.limit || ask.limit == 0) return std::nullopt;
     const auto cell = [&](Sequence sequence) {
         const Sequence place = sequence - at.sequence + 1;
@@ -109,7 +119,8 @@ TEST(Sliding, FindsTheFirstPassMillisecondByMillisecond) {
         const Instant at{.sequence = 7,
                          .elapsed = Duration{static_cast<std::int64_t>(random.below(1'000))}};
         const Count most = i % 2 == 0 ? 30 : 2 * kMaxCount;
-        const Held held{random.count(most), random.count(most), random.count(most), random.count(most)};
+        const Held held{
+            random.count(most), random.count(most), random.count(most), random.count(most)};
         const Ask ask{.cost = random.count(12), .limit = i % 2 == 0 ? random.count(15) : kMaxCount};
         ASSERT_EQ(first_pass(held, at, duration, ask), first_pass_naively(held, at, duration, ask))
             << "round " << i;
@@ -120,7 +131,8 @@ TEST(Sliding, ALimitOfOneDoesNotPassTwiceAroundABoundary) {
     const Ask one{.cost = 1, .limit = 1};
     // One was spent in the last millisecond of the previous cell.
     for (std::int64_t elapsed = 0; elapsed < 1'000; ++elapsed) {
-        EXPECT_FALSE(weigh({.current = 0, .previous = 1}, Duration{elapsed}, Duration{1'000}, one).passed);
+        EXPECT_FALSE(
+            weigh({.current = 0, .previous = 1}, Duration{elapsed}, Duration{1'000}, one).passed);
     }
     const Held held{0, 1, 0, 0};
     EXPECT_EQ(first_pass(held, {.sequence = 4, .elapsed = Duration{999}}, Duration{1'000}, one),

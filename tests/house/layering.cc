@@ -31,10 +31,13 @@ constexpr std::array kRooms = {
     Room{"service",
          "decide regional regional/redis regional/sqlite global global/mysql global/sqlite "
          "counter breaker window metrics base"},
+    Room{"overrides", "window base"},
     Room{"config", "service metrics base"},
-    Room{"http", "service metrics base"},
+    Room{"log", "config base"},
+    Room{"http/wire", "base"},
+    Room{"http/api", "http/wire config overrides service metrics base"},
     Room{"rls", "service metrics base"},
-    Room{"cli", "http rls config service metrics base"},
+    Room{"cli", "http/wire http/api rls log config overrides service metrics base"},
     Room{"sim", "service decide regional global counter breaker window metrics base"},
 };
 

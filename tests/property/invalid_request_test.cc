@@ -108,7 +108,8 @@ TEST_P(InvalidRequest, FailsItsWholeBatchAndIsNamedByItsIndex) {
     EXPECT_EQ(batch.error().code, kInvalidRequest);
     EXPECT_NE(batch.error().message.find(GetParam().field), std::string::npos)
         << batch.error().message;
-    EXPECT_NE(batch.error().message.find("requests[2]"), std::string::npos) << batch.error().message;
+    EXPECT_NE(batch.error().message.find("requests[2]"), std::string::npos)
+        << batch.error().message;
     EXPECT_EQ(limiter.limit(valid_request(), kNow)->remaining, 9);
 }
 

@@ -68,7 +68,7 @@ class FickleStore final : public overrides::OverrideStore {
 
   private:
     std::optional<Error> outcome() const {
-        if (fails_) return Error{overrides::kStoreFailed, "/secret/path is full"};
+        if (fails_) return Error{kStoreFailed, "/secret/path is full"};
         return std::nullopt;
     }
     const bool& fails_;
