@@ -2,6 +2,7 @@
 #ifndef SLUICE_RESULT_H_
 #define SLUICE_RESULT_H_
 
+#include <concepts>
 #include <memory>
 #include <optional>
 #include <string>
@@ -43,7 +44,7 @@ class [[nodiscard]] Result {
     // NOLINTNEXTLINE(google-explicit-constructor)
     Result(Error error) noexcept : error_(std::move(error)), has_value_(false) {}
 
-    Result(const Result& other) : has_value_(other.has_value_) {
+    Result(const Result& other) requires std::copy_constructible<T> : has_value_(other.has_value_) {
         if (has_value_) {
             std::construct_at(&value_, other.value_);
         } else {

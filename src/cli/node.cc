@@ -62,6 +62,7 @@ http::WireLimits wire_limits(const config::Settings& settings, std::size_t conne
     http::WireLimits limits;
     const config::HttpSettings& http = settings.http;
     limits.connections = (connections + settings.threads - 1) / settings.threads;
+    limits.buffered /= settings.threads;
     limits.pipelined = http.max_pipelined;
     limits.header_timeout = http.header_timeout;
     limits.body_timeout = http.body_timeout;
@@ -207,6 +208,10 @@ std::optional<Error> Node::apply(const config::Settings& wanted) {
                      "empty",
                      "the server listens on " + config::to_string(settings_.listen) +
                          ", which is not on loopback and needs at least one token");
+    }
+    // A file that was cut short while it was written must not open the server to everybody.
+    if (wanted.tokens.empty() && !settings_.tokens.empty()) {
+        return about("tokens", "empty", "removing the last token needs a restart");
     }
     std::shared_ptr<const http::TlsContext> certificate;
     if (tls_ != nullptr && wanted.tls.enabled()) {

@@ -1,5 +1,6 @@
 #include "cli/worker.h"
 
+#include <cstdlib>
 #include <exception>
 #include <optional>
 #include <thread>
@@ -49,12 +50,15 @@ class Worker::Core {
         return api_;
     }
 
-    // One fault must not take down all connections of the thread.
+    // A fault that gets here has left the thread half done: a listener that no longer accepts,
+    // timers that no longer tick. Serving on would look alive and not be; the process ends, and
+    // whoever watches it starts it anew.
     void turn() {
         try {
             loop_.run();
         } catch (const std::exception& error) {
             log_.error("worker_fault", {{"why", error.what()}});
+            std::abort();
         }
     }
 

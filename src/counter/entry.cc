@@ -51,15 +51,22 @@ Entry::Key Entry::key() const {
             .duration = duration()};
 }
 
-Instant Entry::locate(UnixTime now) {
+Instant Entry::clamped(UnixTime now, Sequence high) const {
     const Instant asked = instant_at(now, duration());
-    if (asked.sequence > high()) advance(asked.sequence);
     // Acquire: pairs with the release in advance(). An old flag beside a new `high` only errs
     // towards the newest.
     const bool past_forgotten = past_forgotten_.load(std::memory_order_acquire);
-    const Sequence oldest = past_forgotten ? high() : high() - 1;
+    const Sequence oldest = past_forgotten ? high : high - 1;
     if (asked.sequence >= oldest) return asked;
     return {.sequence = oldest, .elapsed = Duration::zero()};
+}
+
+Instant Entry::locate(UnixTime now) {
+    const Sequence asked = instant_at(now, duration()).sequence;
+    if (high() == kClosed || !advance(asked)) return {.sequence = kClosed, .elapsed = {}};
+    const Sequence high = this->high();
+    if (high == kClosed) return {.sequence = kClosed, .elapsed = {}};
+    return clamped(now, high);
 }
 
 Instant Entry::relocate(Instant at, UnixTime now) {
@@ -73,15 +80,18 @@ Instant Entry::relocate(Instant at, UnixTime now) {
             reached = std::max(reached, needed + laps * kRingSize - 1);
         }
     }
-    if (reached > high()) advance(reached);
-    return locate(now);
+    // In an entry that was closed meanwhile, all that is held is dead, and the decision is as good
+    // as any before it.
+    if (!advance(reached)) return clamped(now, reached);
+    return clamped(now, std::max(reached, high()));
 }
 
 // Opens the cells that `to` brings, then stores `high`. Ends: `high` only grows, so it is soon `to`
-// or more.
-void Entry::advance(Sequence to) {
+// or more, or the entry is closed; false then.
+bool Entry::advance(Sequence to) {
     Sequence high = this->high();
     while (high < to) {
+        if (high == kClosed) return false;
         SLUICE_CHECK(to - high <= kMaxLeap);
         bool opened = true;
         for (Sequence sequence = std::max(high + 2, to - 2); opened && sequence <= to + 1;
@@ -91,10 +101,27 @@ void Entry::advance(Sequence to) {
         if (opened && high_.compare_exchange_strong(
                           high, to, std::memory_order_release, std::memory_order_acquire)) {
             past_forgotten_.store(false, std::memory_order_release);
-            return;
+            return true;
         }
         high = this->high();
     }
+    return true;
+}
+
+std::optional<UnixTime> Entry::close_if_dead(UnixTime now) {
+    Sequence high = this->high();
+    const UnixTime dead_from = start_of(high + 3, duration());
+    // Acquire and release: no count of a dead cell is needed any more, but the order with advance()
+    // is.
+    if (now < dead_from ||
+        !high_.compare_exchange_strong(high, kClosed, std::memory_order_acq_rel)) {
+        return std::nullopt;
+    }
+    return dead_from;
+}
+
+void Entry::reopen(UnixTime dead_from) {
+    high_.store(instant_at(dead_from, duration()).sequence - 3, std::memory_order_release);
 }
 
 // Empties the place of `sequence` for it, unless it is open already. False if the ring has moved

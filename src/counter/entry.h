@@ -9,6 +9,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <optional>
 #include <span>
 #include <string>
 
@@ -84,6 +85,14 @@ class alignas(64) Entry {
     // Whether `now` lies so far ahead that the laps of the ring can't be told apart any more. All
     // counts held are dead by then; the table replaces the entry.
     bool outgrown(UnixTime now) const { return now >= start_of(high() + kMaxLeap, duration()); }
+
+    // Closes the entry for good if all its cells are dead at `now`, and returns since when. A
+    // thread that has found the entry before can't move its ring any more, and so can't spend in a
+    // window that matters (invariant 7).
+    static constexpr Sequence kClosed = -1;
+    std::optional<UnixTime> close_if_dead(UnixTime now);
+    // Takes that back: `dead_from` is what was returned.
+    void reopen(UnixTime dead_from);
 
     // No cell that is held can contribute to a decision from `dead_from()` on.
     UnixTime dead_from() const { return start_of(high() + 3, duration()); }
@@ -168,7 +177,8 @@ class alignas(64) Entry {
     static constexpr std::size_t kTextsHere = sizeof(ShortTexts);
     using Ring = CellCount[kRingSize];
 
-    void advance(Sequence to);
+    bool advance(Sequence to);
+    Instant clamped(UnixTime now, Sequence high) const;
     bool open(Sequence sequence, Sequence high);
     bool raise(Ring& ring, Sequence sequence, Count to);
     // Texts that are not short lie here if they fit.

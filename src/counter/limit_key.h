@@ -44,7 +44,7 @@ class KeyShape {
             request.workspace.size(), request.name_space.size(), request.identifier.size());
     }
 
-    // A number that differs wherever the shapes do.
+    // A number that tells most shapes apart, for the hash; operator== tells all.
     std::uint64_t salt() const { return word_ ^ std::uint64_t{identifier_bytes_} << 48U; }
 
     friend bool operator==(const KeyShape& a, const KeyShape& b) {

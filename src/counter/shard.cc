@@ -17,6 +17,8 @@ constexpr std::size_t kSweepFrom = 1'024;
 constexpr std::size_t kSample = 8;
 constexpr std::size_t kLargeSample = 128;
 
+constexpr int kEvictionsPerInsertion = 8;
+
 // What forgetting an entry would cost its limit. Entries that have used less than half of it are
 // compared by the part that they have used; the others by what they have spent, so that many small
 // limits, each used up by one request, don't displace a large one. Between equals, the one that was
@@ -88,8 +90,10 @@ void Shard::dispose(Entry& entry) {
 
 void Shard::make_room(UnixTime now, Needed needed) {
     if (tally_->held() >= kSweepFrom) sweep(now);
-    while (!tally_->try_hold_key()) {
-        if (evict(now, needed)) continue;
+    // A few at the most: after a time in which nothing could be evicted, many insertions share the
+    // backlog.
+    for (int evictions = 0; !tally_->try_hold_key(); ++evictions) {
+        if (evictions < kEvictionsPerInsertion && evict(now, needed)) continue;
         // All that was looked at is waiting to be replayed, and is not dropped unheard.
         tally_->hold_key_beyond_cap();
         return;
@@ -101,7 +105,7 @@ void Shard::make_room(UnixTime now, Needed needed) {
 void Shard::sweep(UnixTime now) {
     next_bucket().for_each([&](Entry& entry) {
         mutex_.assert_held();
-        if (now >= entry.dead_from()) drop(entry, now);
+        drop_if_dead(entry, now);
     });
 }
 
@@ -120,17 +124,30 @@ bool Shard::evict(UnixTime now, Needed needed) {
             least = use;
         });
     }
-    return victim != nullptr && drop(*victim, now);
+    return victim != nullptr && (drop_if_dead(*victim, now) || drop(*victim));
 }
 
-// Removes an entry that nobody has to be told of; false if there is somebody. Counts that still
-// matter are evicted, and their key starts anew. Those that don't have expired, and stay expired
-// for a clock that steps back.
-bool Shard::drop(Entry& entry, UnixTime now) {
+// Removes an entry whose counts have ceased to matter. They stay forgotten for a clock that steps
+// back. False if they do matter, or somebody has to be told of them.
+bool Shard::drop_if_dead(Entry& entry, UnixTime now) {
+    const auto dead_from = entry.close_if_dead(now);
+    if (!dead_from) return false;
+    if (!ChangedList::retire_idle(entry)) {
+        entry.reopen(*dead_from);
+        return false;
+    }
+    tally_->forget(*dead_from);
+    Tally::add(tally_->expired);
+    unlink(entry);
+    pool_.give_back(entry);
+    return true;
+}
+
+// Removes an entry whose counts may matter; its key starts anew. False if somebody has to be told
+// of them.
+bool Shard::drop(Entry& entry) {
     if (!ChangedList::retire_idle(entry)) return false;
-    const bool expired = now >= entry.dead_from();
-    if (expired) tally_->forget(entry.dead_from());
-    Tally::add(expired ? tally_->expired : tally_->evicted);
+    Tally::add(tally_->evicted);
     unlink(entry);
     pool_.give_back(entry);
     return true;

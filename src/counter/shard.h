@@ -59,7 +59,8 @@ class alignas(64) Shard {
     void make_room(UnixTime now, Needed needed) SLUICE_REQUIRES(mutex_);
     void sweep(UnixTime now) SLUICE_REQUIRES(mutex_);
     bool evict(UnixTime now, Needed needed) SLUICE_REQUIRES(mutex_);
-    bool drop(Entry& entry, UnixTime now) SLUICE_REQUIRES(mutex_);
+    bool drop_if_dead(Entry& entry, UnixTime now) SLUICE_REQUIRES(mutex_);
+    bool drop(Entry& entry) SLUICE_REQUIRES(mutex_);
     void unlink(Entry& entry) SLUICE_REQUIRES(mutex_);
     void split() SLUICE_REQUIRES(mutex_);
     Bucket& next_bucket() SLUICE_REQUIRES(mutex_);

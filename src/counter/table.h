@@ -47,9 +47,12 @@ class Table {
         Entry* const entry = find(key);
         if (entry != nullptr && entry->locate_in_newest(now, at)) [[likely]]
             return *entry;
-        Entry& ready = ready_entry(key, now, needed);
-        at = ready.locate(now);
-        return ready;
+        for (;;) {  // ends: an entry that was closed is unlinked at once, under the lock that a new
+                    // one takes
+            Entry& ready = ready_entry(key, now, needed);
+            at = ready.locate(now);
+            if (at.sequence != Entry::kClosed) return ready;
+        }
     }
 
     // nullptr if the key is not held.

@@ -88,6 +88,21 @@ TEST_F(TableTest, RemovesWhatHasExpiredStepByStep) {
     EXPECT_LT(table_->tally().held(), 6'200U);
 }
 
+// A thread that has found an entry, and stops there while the entry expires, must not spend in it.
+TEST_F(TableTest, ClosesAnEntryBeforeItExpires) {
+    open(1'000'000);
+    Entry& found = use("slow", 1, 10);
+    const UnixTime later = kNow + 10 * kSecond;
+    for (int i = 0; table_->find(key("slow")) != nullptr; ++i) {
+        ASSERT_LT(i, 100'000);
+        use("other " + std::to_string(i), 1, 10, later);
+    }
+    EXPECT_EQ(found.locate(later).sequence, Entry::kClosed);
+    Instant at{};
+    EXPECT_NE(&table_->entry_for(key("slow"), later, at), &found);
+    EXPECT_EQ(at.sequence, instant_at(later, kSecond).sequence);
+}
+
 TEST_F(TableTest, ReplacesAnEntryThatWasOutgrown) {
     open(100);
     use("sleeper", 5, 10);

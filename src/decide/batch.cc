@@ -119,6 +119,7 @@ void Batch::join_duplicates() {
         if (order_[i].hash != order_[i - 1].hash) continue;
         if (!have_same_key(requests_[index], requests_[before])) continue;
         entries_[index] = entries_[before];
+        items_[index].at = items_[before].at;
         items_[index].ahead = items_[before].ahead + ask_of(requests_[before]).cost;
     }
 }

@@ -4,6 +4,9 @@
 
 #include <sluice/limiter.h>
 
+#include <utility>
+
+#include "base/clock.h"
 #include "counter/epoch.h"
 #include "counter/table.h"
 #include "decide/admit.h"
@@ -25,16 +28,29 @@ inline void note_retries(Table& table, const Admission& admission) {
     Tally::add(table.tally().cas_retries, admission.retries);
 }
 
+// Where a request's time comes from.
+enum class Clock { kCaller, kCoarse };
+
 // Decides a valid request, and writes `decision` unless a fresher count is needed first; nothing
-// was spent then.
-[[gnu::always_inline]] inline Outcome decide(
-    Table& table, const Request& request, UnixTime now, Freshness freshness, Decision& decision) {
+// was spent then. By the coarse clock, a request near the end of a window is decided at the exact
+// time: else some threads would still spend in a window that others have left.
+[[gnu::always_inline]] inline Outcome decide(Table& table,
+                                             const Request& request,
+                                             std::pair<UnixTime, Clock> time,
+                                             Freshness freshness,
+                                             Decision& decision) {
+    auto [now, clock] = time;
     const LimitKey key = table.key(request);
     const Ask ask = ask_of(request);
     decision.limit = request.limit;
     const EpochPin pin;
     Instant at;
-    Entry& entry = table.entry_for(key, now, at);
+    Entry* found = &table.entry_for(key, now, at);
+    if (clock == Clock::kCoarse && found->duration() - at.elapsed <= kCoarseClockLag) [[unlikely]] {
+        now = exact_wall_time();
+        found = &table.entry_for(key, now, at);
+    }
+    Entry& entry = *found;
     entry.note_use(ask.limit, now);
     const Admission admission =
         admit(entry, {.at = at, .now = now, .ask = ask, .freshness = freshness});

@@ -40,7 +40,7 @@ bool may_turn(const Decision& decision, UnixTime now) {
 }
 
 Error out_of_memory() {
-    return {kOutOfMemory, "no memory for a new key"};
+    return {kOutOfMemory, "out of memory"};  // short enough not to allocate
 }
 
 }  // namespace
@@ -54,13 +54,13 @@ class Limiter::Core {
     Core(Options options, std::unique_ptr<Table> table)
         : options_(std::move(options)), table_(std::move(table)) {}
 
-    [[gnu::always_inline]] void decide_at(UnixTime now,
+    [[gnu::always_inline]] void decide_at(std::pair<UnixTime, Clock> time,
                                           const Request& request,
                                           Result<Decision>& result) try {
         if (!is_valid(request)) [[unlikely]] {
             result = invalid_request(request);
         } else {
-            decide(*table_, request, now, Freshness::kJustRefreshed, *result);
+            decide(*table_, request, time, Freshness::kJustRefreshed, *result);
         }
     } catch (const std::bad_alloc&) {
         result = out_of_memory();
@@ -103,7 +103,7 @@ Limiter::~Limiter() = default;
 Result<Decision> Limiter::limit(const Request& request, UnixTime now) {
     Result<Decision> decision = Decision{};
     if (is_valid_time(now)) [[likely]] {
-        core_->decide_at(now, request, decision);
+        core_->decide_at({now, Clock::kCaller}, request, decision);
     } else {
         decision = invalid_time(now);
     }
@@ -116,13 +116,14 @@ Result<BatchDecision> Limiter::limit_many(std::span<const Request> requests, Uni
     return decision;
 }
 
-// The coarse clock costs a quarter of the exact one, and may lag by a tick. That never matters to a
-// pass: the weight of the past moves by a tick, too. It would matter to a caller that slept until
-// `retry_at` and came back on time; so a denial that a tick could turn is made on the exact clock.
+// The coarse clock costs a quarter of the exact one, and may lag by a tick. Within a window that
+// does not matter to a pass: the weight of the past moves by a tick, too. It would matter to a
+// caller that slept until `retry_at` and came back on time; so a denial that a tick could turn is
+// made on the exact clock, and so is a decision near the end of a window (see decide()).
 Result<Decision> Limiter::limit(const Request& request) {
     const UnixTime now = coarse_wall_time();
     Result<Decision> decision = Decision{};
-    core_->decide_at(now, request, decision);
+    core_->decide_at({now, Clock::kCoarse}, request, decision);
     if (decision && may_turn(*decision, now)) [[unlikely]] {
         decision = limit(request, exact_wall_time());
     }
@@ -130,15 +131,7 @@ Result<Decision> Limiter::limit(const Request& request) {
 }
 
 Result<BatchDecision> Limiter::limit_many(std::span<const Request> requests) {
-    const UnixTime now = coarse_wall_time();
-    Result<BatchDecision> decision = BatchDecision{};
-    core_->decide_at(now, requests, decision);
-    if (decision && std::ranges::any_of(decision->decisions, [now](const Decision& own) {
-            return may_turn(own, now);
-        })) {
-        core_->decide_at(exact_wall_time(), requests, decision);
-    }
-    return decision;
+    return limit_many(requests, exact_wall_time());
 }
 
 Stats Limiter::stats() const {

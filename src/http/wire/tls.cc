@@ -49,6 +49,9 @@ void set_behaviour(SSL_CTX* context) {
     // Sessions are resumed by tickets; the cache would be a lock that all threads share.
     SSL_CTX_set_session_cache_mode(context, SSL_SESS_CACHE_OFF);
     SSL_CTX_set_alpn_select_cb(context, select_protocol, nullptr);
+    // A key that needs a passphrase is an error, not a question on the terminal that nobody
+    // answers.
+    SSL_CTX_set_default_passwd_cb(context, [](char*, int, int, void*) { return -1; });
 }
 
 }  // namespace
