@@ -68,7 +68,8 @@ class alignas(64) Entry {
     Duration duration() const { return shape_.duration(); }
 
     // The instant at which a request at `now` is decided. Moves the ring on where `now` is newer
-    // than all before. Not for a `now` that has outgrown the entry.
+    // than all before. Not for a `now` that has outgrown the entry. The sequence is kClosed if the
+    // entry was closed.
     Instant locate(UnixTime now);
     // The common case of it: false if `now` is not within the newest window.
     bool locate_in_newest(UnixTime now, Instant& at) const {
@@ -93,9 +94,6 @@ class alignas(64) Entry {
     std::optional<UnixTime> close_if_dead(UnixTime now);
     // Takes that back: `dead_from` is what was returned.
     void reopen(UnixTime dead_from);
-
-    // No cell that is held can contribute to a decision from `dead_from()` on.
-    UnixTime dead_from() const { return start_of(high() + 3, duration()); }
 
     Sequence high() const { return high_.load(std::memory_order_acquire); }
 
