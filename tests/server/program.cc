@@ -1,6 +1,8 @@
 #include "server/program.h"
 
+#include <algorithm>
 #include <cstdlib>
+#include <filesystem>
 #include <stdexcept>
 #include <string_view>
 #include <thread>
@@ -40,6 +42,20 @@ void redirect(int stream, const std::string& path) {
     ::dup2(file, stream);
 }
 
+// The state letter of a thread as /proc/PID/task/TID/stat tells it, behind the name in parentheses.
+char state_of(const std::filesystem::path& task) {
+    const std::string status = read_file((task / "stat").string());
+    const std::size_t name_end = status.rfind(')');
+    return name_end + 2 < status.size() ? status[name_end + 2] : '?';
+}
+
+bool stands_still(pid_t pid) {
+    const std::filesystem::path tasks = "/proc/" + std::to_string(pid) + "/task";
+    const std::filesystem::directory_iterator threads(tasks);
+    return std::ranges::all_of(threads,
+                               [](const auto& task) { return state_of(task.path()) == 'T'; });
+}
+
 }  // namespace
 
 Program::Program(const std::vector<std::string>& arguments,
@@ -70,6 +86,16 @@ Program::~Program() {
 
 void Program::signal(int number) const {
     if (!status_) ::kill(pid_, number);
+}
+
+void Program::pause() const {
+    signal(SIGSTOP);
+    const auto deadline = std::chrono::steady_clock::now() + kPatience;
+    while (!stands_still(pid_)) {
+        if (std::chrono::steady_clock::now() > deadline)
+            throw std::runtime_error("the program did not stop in time");
+        std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    }
 }
 
 bool Program::running() {

@@ -35,6 +35,11 @@ class Program {
     Program& operator=(const Program&) = delete;
 
     void signal(int number) const;
+
+    // Stops the process with SIGSTOP and waits until every thread of it stands still: the signal
+    // alone says nothing of when that is. SIGCONT lets it go on.
+    void pause() const;
+
     bool running();
 
     // Waits for the end of the process; throws if that does not come within `patience`.

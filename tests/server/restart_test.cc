@@ -104,7 +104,7 @@ TEST_F(Restart, OnADamagedFileStopsTheProgramBeforeItListens) {
 TEST_F(Restart, APausedServerAnswersWhenItIsContinued) {
     Server server(options());
     Connection connection = server.connect();
-    server.program().signal(SIGSTOP);
+    server.program().pause();
     connection.send(post(kLimit, grant("a", 1)));
     EXPECT_TRUE(connection.stays_silent(std::chrono::milliseconds(200)));
     server.program().signal(SIGCONT);
