@@ -40,7 +40,13 @@ void run_batch(benchmark::State& state) {
 
 Limiter& limiter_of(std::int64_t keys) {
     static PerKeyCount<Limiter> limiters;
-    return limiters.get(keys, [] { return make_limiter(kMaxKeys); });
+    // The keys are made in turn and asked for at random: a table that was filled in the order in
+    // which it is asked would lie in memory in that order, too.
+    return limiters.get(keys, [keys] {
+        Limiter limiter = make_limiter(kMaxKeys);
+        warm_up(limiter, in_turn(static_cast<std::uint32_t>(keys)));
+        return limiter;
+    });
 }
 
 void register_decide() {

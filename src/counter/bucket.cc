@@ -12,18 +12,17 @@ std::uint64_t Bucket::word_for(const Entry& entry) {
     return tag_of(entry.hash()) | address;
 }
 
-Entry* Bucket::find_elsewhere(const Request& request, std::uint64_t hash) const {
-    const LimitKey key(request, hash);
-    const std::size_t home = home_of(hash);
-    for (std::size_t i = 1; i < kSlots; ++i) {
-        const std::size_t next = home + i;
-        const std::uint64_t word =
-            slots_[next < kSlots ? next : next - kSlots].load(std::memory_order_seq_cst);
-        if (is_of(word, hash) && address_in(word)->has_key(key)) return address_in(word);
+Entry* Bucket::find_elsewhere(HashedRequest request) const {
+    const LimitKey key(request);
+    const std::uint64_t hash = key.hash();
+    for (const auto& slot : slots_) {
+        const std::uint64_t below = below_address(slot, hash);
+        if (below < kAddressMask && address_in(below + 1)->has_key(key))
+            return address_in(below + 1);
     }
     Entry* entry = chain_.load(std::memory_order_seq_cst);
     while (entry != nullptr && (entry->hash() != key.hash() || !entry->has_key(key))) {
-        entry = entry->next_in_bucket_.load(std::memory_order_seq_cst);
+        entry = entry->rest().next_in_bucket.load(std::memory_order_seq_cst);
     }
     return entry;
 }
@@ -47,7 +46,8 @@ bool Bucket::has_in_slot(const Entry& entry) const {
 
 void Bucket::insert(Entry& entry) {
     if (insert_in_slot(entry)) return;
-    entry.next_in_bucket_.store(chain_.load(std::memory_order_relaxed), std::memory_order_seq_cst);
+    entry.rest().next_in_bucket.store(chain_.load(std::memory_order_relaxed),
+                                      std::memory_order_seq_cst);
     chain_.store(&entry, std::memory_order_seq_cst);
 }
 
@@ -61,11 +61,11 @@ void Bucket::remove(Entry& entry) {
     std::atomic<Entry*>* link = &chain_;
     while (Entry* const linked = link->load(std::memory_order_relaxed)) {
         if (linked == &entry) {
-            link->store(entry.next_in_bucket_.load(std::memory_order_relaxed),
+            link->store(entry.rest().next_in_bucket.load(std::memory_order_relaxed),
                         std::memory_order_seq_cst);
             return;
         }
-        link = &linked->next_in_bucket_;
+        link = &linked->rest().next_in_bucket;
     }
 }
 

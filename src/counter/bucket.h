@@ -2,6 +2,7 @@
 #ifndef SLUICE_COUNTER_BUCKET_H_
 #define SLUICE_COUNTER_BUCKET_H_
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <cstddef>
@@ -13,8 +14,8 @@ namespace sluice {
 
 // A bucket has seven slots and, for what doesn't fit, a chain of entries. A slot is an entry's
 // address with 16 bits of its hash above it, so that a lookup goes to hardly any entry but its own.
-// The hash also says in which slot to look first, and most entries are there: the processor
-// foresees that, and has the entry's address after one load.
+// The hash also says in which slot an entry is at home; nearly all are there or in the one behind
+// it. A lookup compares these two at once, and the processor has nothing to guess.
 //
 // A bucket of zeros is an empty bucket: fresh memory from the system needs no constructor.
 //
@@ -27,17 +28,19 @@ namespace sluice {
 class alignas(64) Bucket {
   public:
     [[gnu::always_inline]] Entry* find(const LimitKey& key) const {
-        const std::uint64_t word = slots_[home_of(key.hash())].load(std::memory_order_seq_cst);
-        if (is_of(word, key.hash())) [[likely]] {
-            Entry* const entry = address_in(word);
-            // A decision reads three lines of the entry: fetched at once, they cost one miss.
+        const std::size_t home = home_of(key.hash());
+        // The smaller one is an address if any of the two is.
+        const std::uint64_t below = std::min(below_address(slots_[home], key.hash()),
+                                             below_address(slots_[home + 1], key.hash()));
+        if (below < kAddressMask) [[likely]] {
+            Entry* const entry = address_in(below + 1);
+            // A decision needs two lines of the entry: fetched at once, they cost one miss.
             __builtin_prefetch(entry);
             __builtin_prefetch(entry->admitted_, 1);
-            __builtin_prefetch(&entry->texts_);
             if (entry->has_key(key)) [[likely]]
                 return entry;
         }
-        return find_elsewhere(key.request(), key.hash());
+        return find_elsewhere(key.hashed_request());
     }
 
     void insert(Entry& entry);
@@ -54,7 +57,7 @@ class alignas(64) Bucket {
         }
         Entry* entry = chain_.load(std::memory_order_relaxed);
         while (entry != nullptr) {
-            Entry* const next = entry->next_in_bucket_.load(std::memory_order_relaxed);
+            Entry* const next = entry->rest().next_in_bucket.load(std::memory_order_relaxed);
             visit(*entry);
             entry = next;
         }
@@ -65,10 +68,10 @@ class alignas(64) Bucket {
     static constexpr int kAddressBits = 48;
     static constexpr std::uint64_t kAddressMask = (std::uint64_t{1} << kAddressBits) - 1;
 
-    // Shard, bucket, slot and tag are chosen by different bits of the hash.
+    // Shard, bucket, slot and tag are chosen by different bits of the hash. The last slot is
+    // nobody's home, only the one behind it.
     static std::size_t home_of(std::uint64_t hash) {
-        const std::size_t home = hash >> 57U & 7U;
-        return home < kSlots ? home : 0;
+        return (hash >> 33U & 0x7FU) * (kSlots - 1) >> 7U;  // seven bits, spread evenly
     }
     static std::uint64_t tag_of(std::uint64_t hash) { return hash >> 40U << kAddressBits; }
     static Entry* address_in(std::uint64_t word) {
@@ -76,16 +79,14 @@ class alignas(64) Bucket {
     }
     static std::uint64_t word_for(const Entry& entry);
 
-    // Whether `word` leads to an entry whose hash has the tag of `hash`. A free slot is 0, and no
-    // address is.
-    static bool is_of(std::uint64_t word, std::uint64_t hash) {
-        const std::uint64_t address = word ^ tag_of(hash);
-        return address - 1 < kAddressMask;
+    // If the slot leads to an entry whose hash has the tag of `hash`: its address, less one, which
+    // is below kAddressMask. Else a number that is not: a free slot is 0, and no address is.
+    static std::uint64_t below_address(const std::atomic<std::uint64_t>& slot, std::uint64_t hash) {
+        return (slot.load(std::memory_order_seq_cst) ^ tag_of(hash)) - 1;
     }
 
-    // The rest of a lookup. Given the request, not the key: copying that would cost more than
-    // making it again.
-    Entry* find_elsewhere(const Request& request, std::uint64_t hash) const;
+    // The rest of a lookup.
+    Entry* find_elsewhere(HashedRequest request) const;
 
     std::array<std::atomic<std::uint64_t>, kSlots> slots_;
     std::atomic<Entry*> chain_;

@@ -37,7 +37,7 @@ class ChangedTest : public testing::Test {
         const EpochPin pin;
         Entry& spent = entry(identifier);
         spent.admitted(kSequence).add(kSequence, cost);
-        table_->settle(spent, kSequence, cost, [&] { return key(identifier); });
+        table_->settle(spent, kSequence, cost, key(identifier).hashed_request().request);
     }
 
     std::unique_ptr<Table> table_ =

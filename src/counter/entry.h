@@ -32,6 +32,31 @@ enum class ChangeState : std::uint8_t {
     kRetired,     // removed from the table
 };
 
+class Entry;
+
+// The part of an entry that a decision by a node alone does not touch. It lies apart from the
+// other, at a fixed distance: so what the decisions of many keys need is half as large, and takes
+// half as much of the caches and of the page tables.
+struct alignas(64) EntryRest {
+    using Ring = CellCount[kRingSize];
+
+    explicit EntryRest(std::uint64_t hash_of_key) : hash(hash_of_key) {}
+
+    // First line: what a decision needs where counts are shared.
+    Ring settled;
+    Ring others;
+    // Second line.
+    Ring global;
+    // A hint, relaxed throughout: written by denials.
+    std::atomic<std::int64_t> strict_until_ms{std::numeric_limits<std::int64_t>::min()};
+    // Guarded by the change state: whoever makes an entry listed writes it.
+    Entry* next_changed = nullptr;
+    const std::uint64_t hash;
+    // The next entry of an overfull bucket. Written under the shard's lock, read by lookups.
+    std::atomic<Entry*> next_in_bucket{nullptr};
+};
+static_assert(sizeof(EntryRest) == 128);
+
 // An entry holds the cells high-2 to high+1, where `high` is the newest sequence that a request was
 // decided at. Of these, high-1 and high can be current, each with its predecessor; high+1 takes the
 // counts of a neighbour whose clock is ahead. Counts of a sequence that is no longer held are gone
@@ -39,10 +64,13 @@ enum class ChangeState : std::uint8_t {
 // empty cell that once held counts.
 //
 // Thread-safe: every method may race with every other, except the constructor and the destructor.
+// Only an EntryPool can make one: there is room for the rest of the entry kRestDistance behind it.
 //
 // Numbered invariants are those of ARCHITECTURE.md.
-class alignas(64) Entry {
+class alignas(128) Entry {
   public:
+    static constexpr std::size_t kRestDistance = 32UL * 1024;
+
     // `forgotten_until`: counts of this key that mattered before then may have been held and
     // dropped, so nothing is decided in a window that ended before. `now` says in which sequence
     // the entry begins.
@@ -52,10 +80,9 @@ class alignas(64) Entry {
     Entry& operator=(const Entry&) = delete;
 
     bool has_key(const LimitKey& key) const {
-        if (key.shape() != shape_) return false;
         if (key.is_short()) [[likely]]
-            return key.short_texts() == texts_.short_here;
-        return key.has_long_texts(long_texts());
+            return key.is(shape_, texts_.short_here);
+        return key.shape() == shape_ && key.has_long_texts(long_texts());
     }
     struct Key {
         std::string workspace;
@@ -64,7 +91,7 @@ class alignas(64) Entry {
         Duration duration;
     };
     Key key() const;
-    std::uint64_t hash() const { return hash_; }
+    std::uint64_t hash() const { return rest().hash; }
     Duration duration() const { return shape_.duration(); }
 
     // The instant at which a request at `now` is decided. Moves the ring on where `now` is newer
@@ -112,14 +139,14 @@ class alignas(64) Entry {
     // This node's component of a cell as decisions see it, and as the world may see it. settled <=
     // admitted.
     CellCount& admitted(Sequence sequence) { return admitted_[place_of(sequence)]; }
-    CellCount& settled(Sequence sequence) { return settled_[place_of(sequence)]; }
+    CellCount& settled(Sequence sequence) { return rest().settled[place_of(sequence)]; }
     const CellCount& admitted(Sequence sequence) const { return admitted_[place_of(sequence)]; }
-    const CellCount& settled(Sequence sequence) const { return settled_[place_of(sequence)]; }
+    const CellCount& settled(Sequence sequence) const { return rest().settled[place_of(sequence)]; }
 
     // Merge what others spent in a cell: the other nodes of this region, the other regions. By max,
     // so repeated and reordered reports are harmless. False if the cell is not held.
-    bool raise_others(Sequence sequence, Count to) { return raise(others_, sequence, to); }
-    bool raise_global(Sequence sequence, Count to) { return raise(global_, sequence, to); }
+    bool raise_others(Sequence sequence, Count to) { return raise(rest().others, sequence, to); }
+    bool raise_global(Sequence sequence, Count to) { return raise(rest().global, sequence, to); }
 
     // Whether others ever reported anything. Relaxed: a report that is not seen yet has not arrived
     // yet.
@@ -127,7 +154,9 @@ class alignas(64) Entry {
 
     // others + global of a cell; 0 if it is not held.
     Count foreign(Sequence sequence) const {
-        return others_[place_of(sequence)].of(sequence) + global_[place_of(sequence)].of(sequence);
+        const EntryRest& rest = this->rest();
+        return rest.others[place_of(sequence)].of(sequence) +
+               rest.global[place_of(sequence)].of(sequence);
     }
 
     // All that is known to be spent in a cell; 0 if it is not held.
@@ -140,7 +169,7 @@ class alignas(64) Entry {
     bool needs_refresh(UnixTime now) const {
         // Relaxed: both are hints about age; nothing is published through them.
         return now >= UnixTime{Duration{fresh_until_ms_.load(std::memory_order_relaxed)}} ||
-               now < UnixTime{Duration{strict_until_ms_.load(std::memory_order_relaxed)}};
+               now < UnixTime{Duration{rest().strict_until_ms.load(std::memory_order_relaxed)}};
     }
     void set_fresh_until(UnixTime until) {
         fresh_until_ms_.store(until.time_since_epoch().count(), std::memory_order_relaxed);
@@ -156,9 +185,7 @@ class alignas(64) Entry {
         if (last_limit_.load(std::memory_order_relaxed) != limit) {
             last_limit_.store(limit, std::memory_order_relaxed);
         }
-        const std::int64_t now_ms = now.time_since_epoch().count();
-        const std::int64_t since = now_ms - last_used_ms_.load(std::memory_order_relaxed);
-        if (since >= 1'000 || since < 0) last_used_ms_.store(now_ms, std::memory_order_relaxed);
+        last_used_ms_.store(now.time_since_epoch().count(), std::memory_order_relaxed);
     }
     Count last_limit() const { return last_limit_.load(std::memory_order_relaxed); }
     UnixTime last_used() const {
@@ -173,7 +200,12 @@ class alignas(64) Entry {
     // and up to kRingSize of these are taken by the cells themselves.
     static constexpr Sequence kMaxLeap = 4'000;
     static constexpr std::size_t kTextsHere = sizeof(ShortTexts);
-    using Ring = CellCount[kRingSize];
+    using Ring = EntryRest::Ring;
+
+    EntryRest& rest() {
+        return *reinterpret_cast<EntryRest*>(reinterpret_cast<std::byte*>(this) + kRestDistance);
+    }
+    const EntryRest& rest() const { return const_cast<Entry*>(this)->rest(); }
 
     bool advance(Sequence to);
     Instant clamped(UnixTime now, Sequence high) const;
@@ -185,8 +217,12 @@ class alignas(64) Entry {
         return has_long_texts_here() ? texts_.here : texts_.elsewhere;
     }
 
-    // First line: what a decision reads, and rarely writes. The states lie in the tail of the
-    // shape.
+    // First line: who it is. The states lie in the tail of the shape.
+    union {
+        ShortTexts short_here;
+        char here[kTextsHere];
+        char* elsewhere;  // owned
+    } texts_;
     [[no_unique_address]] const KeyShape shape_;
     // Written by ChangedList and by the removal of the entry; see counter/changed.h for the orders.
     std::atomic<ChangeState> change_state_;
@@ -194,34 +230,19 @@ class alignas(64) Entry {
     // Whether counts of the window before the newest may have been forgotten, so that it can't be
     // current. Cleared once (release, after `high` has moved on), read before `high` (acquire).
     std::atomic<bool> past_forgotten_;
-    // Written by the thread that moves the ring (release, after opening the cells); read by every
-    // decision (acquire).
+
+    // Second line: the counts that a decision alone needs. `high` is written by
+    // the thread that moves the ring (release, after opening the cells) and read by every decision
+    // (acquire).
+    alignas(64) Ring admitted_;
     std::atomic<Sequence> high_;
     // Hints, relaxed throughout: written by refreshes, denials and decisions.
     std::atomic<std::int64_t> fresh_until_ms_;
-    std::atomic<std::int64_t> strict_until_ms_{std::numeric_limits<std::int64_t>::min()};
     std::atomic<Count> last_limit_{0};
     std::atomic<std::int64_t> last_used_ms_{0};
-    Entry* next_changed_{
-        nullptr};  // guarded by change_state_: whoever makes an entry listed writes it
-    // Second line: the counts that a decision alone needs. Third line: what only sharing fills.
-    alignas(64) Ring admitted_;
-    Ring settled_;
-    alignas(64) Ring others_;
-    Ring global_;
-
-    // Fourth line: the identity.
-    alignas(64) union {
-        ShortTexts short_here;
-        char here[kTextsHere];
-        char* elsewhere;  // owned
-    } texts_;
-    const std::uint64_t hash_;
-    // The next entry of an overfull bucket. Written under the shard's lock, read by lookups.
-    std::atomic<Entry*> next_in_bucket_{nullptr};
 };
 
-static_assert(sizeof(Entry) == 256, "four lines of the cache: see docs/decisions/0001-table.md");
+static_assert(sizeof(Entry) == 128, "two lines of the cache: see docs/decisions/0001-table.md");
 
 }  // namespace sluice
 

@@ -26,14 +26,18 @@ class KeyHash {
             secret = {next(seed), next(seed)};
     }
 
-    // A different function for each `part` from 0 to 2. `salt` stands for what the key holds beside
-    // its texts, their sizes among it.
-    std::uint64_t operator()(std::size_t part, const ShortText& text, std::uint64_t salt) const {
+    // A different function for each `part` from 0 to 2. `salt`, given with one of them, stands for
+    // what the key holds beside its texts, their sizes among it.
+    std::uint64_t operator()(std::size_t part,
+                             const ShortText& text,
+                             std::uint64_t salt = 0) const {
         const ShortText& secret = secrets_[part];
         const Wide product = Wide{text.first ^ secret.first} * (text.last ^ secret.last ^ salt);
         return static_cast<std::uint64_t>(product) ^ static_cast<std::uint64_t>(product >> 64U);
     }
-    std::uint64_t operator()(std::size_t part, std::string_view text, std::uint64_t salt) const {
+    std::uint64_t operator()(std::size_t part,
+                             std::string_view text,
+                             std::uint64_t salt = 0) const {
         return XXH3_64bits_withSeed(text.data(), text.size(), secrets_[part].first ^ salt);
     }
 

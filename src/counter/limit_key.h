@@ -47,10 +47,12 @@ class KeyShape {
     // A number that tells most shapes apart, for the hash; operator== tells all.
     std::uint64_t salt() const { return word_ ^ std::uint64_t{identifier_bytes_} << 48U; }
 
-    friend bool operator==(const KeyShape& a, const KeyShape& b) {
-        const std::uint64_t sizes = a.identifier_bytes_ ^ b.identifier_bytes_;
-        return ((a.word_ ^ b.word_) | sizes) == 0;
+    // All bits that differ.
+    std::uint64_t differing(const KeyShape& other) const {
+        const std::uint64_t sizes = identifier_bytes_ ^ other.identifier_bytes_;
+        return (word_ ^ other.word_) | sizes;
     }
+    friend bool operator==(const KeyShape& a, const KeyShape& b) { return a.differing(b) == 0; }
 
   private:
     static bool are_short(std::size_t a, std::size_t b, std::size_t c) {
@@ -70,19 +72,52 @@ struct ShortTexts {
     ShortText name_space;
     ShortText identifier;
 
-    friend bool operator==(const ShortTexts& a, const ShortTexts& b) {
-        return (a.workspace.differing(b.workspace) | a.name_space.differing(b.name_space) |
-                a.identifier.differing(b.identifier)) == 0;
+    std::uint64_t differing(const ShortTexts& other) const {
+        return workspace.differing(other.workspace) | name_space.differing(other.name_space) |
+               identifier.differing(other.identifier);
     }
 };
 
-// LimitKey borrows a request whose parts are valid. It is small, and passed by value where it
-// leaves the hot path, so that it can live in registers on it.
+// What it takes to make a key again. Functions beside the hot path are given this: a LimitKey that
+// was handed to them, even by reference, could not live in registers on it.
+struct HashedRequest {
+    const Request& request;
+    std::uint64_t hash;
+};
+
+// LimitKey borrows a request whose parts are valid.
 //
 // Thread-compatible.
 class LimitKey {
   public:
-    // With a hash that was computed before.
+    explicit LimitKey(HashedRequest again) : LimitKey(again.request, again.hash) {}
+    LimitKey(const Request& request, const KeyHash& hash) : LimitKey(request, std::uint64_t{0}) {
+        const std::uint64_t salt = shape_.salt();
+        if (is_short_) [[likely]] {
+            hash_ = hash(0, short_.workspace) ^ hash(1, short_.name_space) ^
+                    hash(2, short_.identifier, salt);
+        } else {
+            hash_ = hash_of_long_texts(request, salt, hash);
+        }
+    }
+
+    HashedRequest hashed_request() const { return {*request_, hash_}; }
+    Duration duration() const { return shape_.duration(); }
+    const KeyShape& shape() const { return shape_; }
+    std::uint64_t hash() const { return hash_; }
+
+    // The texts are in one of two forms; which one, the shape tells.
+    bool is_short() const { return is_short_; }
+    const ShortTexts& short_texts() const { return short_; }
+    // Whether this short key is the one of `shape` and `texts`: one comparison of everything, since
+    // a branch for each part costs more than the parts.
+    bool is(const KeyShape& shape, const ShortTexts& texts) const {
+        return (shape_.differing(shape) | short_.differing(texts)) == 0;
+    }
+    bool has_long_texts(const char* texts) const { return are_long_texts(*request_, texts); }
+    void copy_long_texts(char* to) const;
+
+  private:
     LimitKey(const Request& request, std::uint64_t hash)
         : request_(&request), shape_(request), is_short_(KeyShape::is_short(request)), hash_(hash) {
         if (is_short_) [[likely]] {
@@ -91,28 +126,7 @@ class LimitKey {
                       ShortText::of(request.identifier)};
         }
     }
-    LimitKey(const Request& request, const KeyHash& hash) : LimitKey(request, std::uint64_t{0}) {
-        const std::uint64_t salt = shape_.salt();
-        if (is_short_) [[likely]] {
-            hash_ = hash(0, short_.workspace, salt) ^ hash(1, short_.name_space, salt) ^
-                    hash(2, short_.identifier, salt);
-        } else {
-            hash_ = hash_of_long_texts(request, salt, hash);
-        }
-    }
 
-    const Request& request() const { return *request_; }
-    Duration duration() const { return shape_.duration(); }
-    const KeyShape& shape() const { return shape_; }
-    std::uint64_t hash() const { return hash_; }
-
-    // The texts are in one of two forms; which one, the shape tells.
-    bool is_short() const { return is_short_; }
-    const ShortTexts& short_texts() const { return short_; }
-    bool has_long_texts(const char* texts) const { return are_long_texts(*request_, texts); }
-    void copy_long_texts(char* to) const;
-
-  private:
     // Kept out of line: inlined, they would take registers from the short keys.
     static std::uint64_t hash_of_long_texts(const Request& request,
                                             std::uint64_t salt,

@@ -52,16 +52,15 @@ Usefulness usefulness(const Entry& entry, UnixTime now, Needed needed) {
 
 }  // namespace
 
-void Shard::attach(Bucket* buckets, std::size_t count, Tally& tally) {
+void Shard::attach(const Buckets& buckets, Tally& tally) {
     buckets_ = buckets;
-    max_buckets_ = count;
     tally_ = &tally;
     bucket_count_.store(1, std::memory_order_relaxed);
 }
 
 Shard::~Shard() {
     for (std::size_t i = 0; i < bucket_count_.load(std::memory_order_relaxed); ++i) {
-        buckets_[i].for_each([](Entry& entry) { entry.~Entry(); });
+        bucket_at(i).for_each([](Entry& entry) { entry.~Entry(); });
     }
 }
 
@@ -161,7 +160,7 @@ void Shard::unlink(Entry& entry) {
 
 Bucket& Shard::next_bucket() {
     hand_ = hand_ + 1 < bucket_count_.load(std::memory_order_relaxed) ? hand_ + 1 : 0;
-    return buckets_[hand_];
+    return bucket_at(hand_);
 }
 
 // Adds one bucket and moves to it what belongs there, out of the one bucket that held it so far. An
@@ -169,9 +168,9 @@ Bucket& Shard::next_bucket() {
 // suffice, a lookup may miss an entry on its way from chain to chain, and finds it under the lock.
 void Shard::split() {
     const std::size_t count = bucket_count_.load(std::memory_order_relaxed);
-    if (size_ <= count * kAverage || count == max_buckets_) return;
-    Bucket& from = buckets_[count - std::bit_floor(count)];
-    Bucket& to = buckets_[count];
+    if (size_ <= count * kAverage || count == buckets_.count) return;
+    Bucket& from = bucket_at(count - std::bit_floor(count));
+    Bucket& to = bucket_at(count);
     const std::uint64_t mask = std::bit_ceil(count + 1) - 1;
     const auto moves = [=](const Entry& entry) { return (entry.hash() & mask) == count; };
     from.for_each([&](Entry& entry) {

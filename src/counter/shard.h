@@ -22,14 +22,21 @@ using Needed = std::span<Entry* const>;
 
 // Shard is a table by linear hashing. It starts with one bucket and splits one more, in turn, when
 // the average bucket grows past kAverage: an insertion moves the entries of one bucket at the most,
-// and nothing is ever rehashed as a whole. The buckets lie in one stretch of reserved addresses, of
-// which the system fills only what was touched.
+// and nothing is ever rehashed as a whole. The buckets of all shards take turns in one stretch of
+// reserved addresses, of which the system fills only what was touched: apart, the shards' first
+// buckets would compete for the same places in the processor's caches.
 //
 // Thread-safe. find() takes no lock and needs an EpochPin; the rest locks.
 class alignas(64) Shard {
   public:
-    // `buckets` are `count` empty ones, zeroed memory. Both they and `tally` outlive the shard.
-    void attach(Bucket* buckets, std::size_t count, Tally& tally);
+    // Every (1 << stride_bits)th bucket from `first` on is the shard's, `count` of them: empty
+    // ones, zeroed memory. Both they and `tally` outlive the shard.
+    struct Buckets {
+        Bucket* first;
+        int stride_bits;
+        std::size_t count;
+    };
+    void attach(const Buckets& buckets, Tally& tally);
     ~Shard();
 
     [[gnu::always_inline]] Entry* find(const LimitKey& key) const {
@@ -53,7 +60,10 @@ class alignas(64) Shard {
         const std::uint64_t mask = bucket_mask_.load(std::memory_order_seq_cst);
         const std::uint64_t index = hash & mask;
         const bool exists = index < bucket_count_.load(std::memory_order_seq_cst);
-        return buckets_[index & (mask >> (exists ? 0U : 1U))];
+        return bucket_at(index & (mask >> (exists ? 0U : 1U)));
+    }
+    Bucket& bucket_at(std::size_t index) const {
+        return buckets_.first[index << buckets_.stride_bits];
     }
 
     void make_room(UnixTime now, Needed needed) SLUICE_REQUIRES(mutex_);
@@ -66,8 +76,7 @@ class alignas(64) Shard {
     Bucket& next_bucket() SLUICE_REQUIRES(mutex_);
 
     // Constant after attach().
-    Bucket* buckets_ = nullptr;
-    std::size_t max_buckets_ = 0;
+    Buckets buckets_{};
     Tally* tally_ = nullptr;
     // Grow only; written under the lock, read by lookups. The mask is bit_ceil(count) - 1.
     std::atomic<std::size_t> bucket_count_{0};

@@ -1,5 +1,6 @@
 #include "counter/table.h"
 
+#include <bit>
 #include <string>
 
 #include <sys/mman.h>
@@ -51,8 +52,9 @@ Table::Table(const Config& config, std::unique_ptr<Reservation> buckets)
       buckets_(std::move(buckets)) {
     const std::size_t each = buckets_per_shard(config.max_keys);
     auto* start = static_cast<Bucket*>(buckets_->start);
+    const int stride_bits = std::popcount(shard_mask_);
     for (std::size_t i = 0; i <= shard_mask_; ++i)
-        shards_[i].attach(start + i * each, each, tally_);
+        shards_[i].attach({.first = start + i, .stride_bits = stride_bits, .count = each}, tally_);
 }
 
 Table::~Table() {
@@ -60,16 +62,17 @@ Table::~Table() {
         dispose(*entry);
 }
 
-Entry& Table::ready_entry(LimitKey key, UnixTime now, Needed needed) {
+Entry& Table::ready_entry(HashedRequest request, UnixTime now, Needed needed) {
+    const LimitKey key(request);
     Entry* const entry = find(key);
     if (entry != nullptr && !entry->outgrown(now)) return *entry;
     return shard_of(key).find_or_make(key, now, sharing_, needed);
 }
 
-void Table::settle_in_successor(LimitKey key, Sequence sequence, Count cost) {
+void Table::settle_in_successor(HashedRequest request, Sequence sequence, Count cost) {
     for (;;) {  // ends: each repetition follows another removal of the same key
-        const UnixTime then = start_of(sequence, key.duration());
-        Entry& entry = ready_entry(key, then, {});
+        const UnixTime then = start_of(sequence, request.request.duration);
+        Entry& entry = ready_entry(request, then, {});
         if (!entry.admitted(sequence).add(sequence, cost)) return;  // dead in the successor, too
         if (!changed_.mark(entry)) continue;
         entry.settled(sequence).add(sequence, cost);

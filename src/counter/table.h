@@ -49,7 +49,7 @@ class Table {
             return *entry;
         for (;;) {  // ends: an entry that was closed is unlinked at once, under the lock that a new
                     // one takes
-            Entry& ready = ready_entry(key, now, needed);
+            Entry& ready = ready_entry(key.hashed_request(), now, needed);
             at = ready.locate(now);
             if (at.sequence != Entry::kClosed) return ready;
         }
@@ -59,13 +59,12 @@ class Table {
     Entry* find(const LimitKey& key) { return shard_of(key).find(key); }
 
     // Announces and settles `cost`, which was admitted in `entry`. If the table removed the entry
-    // meanwhile, the cost is entered in its successor, for which the key is needed once more.
+    // meanwhile, the cost is entered in its successor, for which the request is needed once more.
     // Alone, there is nobody to settle for.
-    template <class MakeKey>
-    void settle(Entry& entry, Sequence sequence, Count cost, MakeKey make_key) {
+    void settle(Entry& entry, Sequence sequence, Count cost, const Request& request) {
         if (sharing_ == Sharing::kAlone) return;
         if (entry.needs_mark() && !changed_.mark(entry)) [[unlikely]] {
-            return settle_in_successor(make_key(), sequence, cost);
+            return settle_in_successor(key(request).hashed_request(), sequence, cost);
         }
         entry.settled(sequence).add(sequence, cost);  // a cell that is gone has no use for it
     }
@@ -84,8 +83,8 @@ class Table {
     Table(const Config& config, std::unique_ptr<Reservation> buckets);
 
     // The entry for `key`, made or replaced if need be.
-    Entry& ready_entry(LimitKey key, UnixTime now, Needed needed);
-    void settle_in_successor(LimitKey key, Sequence sequence, Count cost);
+    Entry& ready_entry(HashedRequest request, UnixTime now, Needed needed);
+    void settle_in_successor(HashedRequest request, Sequence sequence, Count cost);
 
     Shard& shard_at(std::uint64_t hash) { return shards_[(hash >> kShardShift) & shard_mask_]; }
     Shard& shard_of(const LimitKey& key) { return shard_at(key.hash()); }

@@ -137,7 +137,7 @@ TEST_F(TableTest, SettlesInTheSuccessorOfAnEntryThatWasRemoved) {
     Entry& successor = use("a", 0, 10, later);
     ASSERT_NE(&successor, &removed);
     const Sequence sequence = successor.high();
-    table_->settle(removed, sequence, 3, [&] { return key("a"); });
+    table_->settle(removed, sequence, 3, key("a").hashed_request().request);
     EXPECT_EQ(successor.admitted(sequence).of(sequence), 3U);
     EXPECT_EQ(successor.settled(sequence).of(sequence), 3U);
     EXPECT_TRUE(successor.is_untold());

@@ -1,6 +1,30 @@
 #include "decide/admit.h"
 
 namespace sluice {
+namespace {
+
+bool is_held(const Entry& entry, Sequence sequence) {
+    return entry.admitted(sequence).load().belongs_to(sequence);
+}
+
+}  // namespace
+
+// Ends: a try fails only if another thread changed the current cell or moved the ring. Each of
+// these is a step of some request that got done, and a request takes two such steps per cell at
+// most (to add, to undo).
+Admission admit_after_race(Entry& entry, Attempt attempt) {
+    Admission admission;
+    for (std::uint64_t retries = 1;; ++retries) {
+        const Sequence sequence = attempt.at.sequence;
+        if (!is_held(entry, sequence) || !is_held(entry, sequence - 1)) {
+            attempt.at = entry.relocate(attempt.at, attempt.now);
+        }
+        if (try_admit(entry, attempt, admission)) {
+            admission.retries = retries;
+            return admission;
+        }
+    }
+}
 
 std::optional<UnixTime> retry_at(const Entry& entry, Instant at, Ask ask) {
     const Held held{entry.spent(at.sequence - 1),

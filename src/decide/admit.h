@@ -43,49 +43,54 @@ struct Attempt {
     Purpose purpose = Purpose::kSpend;
 };
 
-// Decides `attempt` at `entry` and, on a pass that spends, adds its cost to `admitted`. The cost is
-// not settled yet: the caller settles it, or undoes it.
+// Decides `attempt` at `entry` and, on a pass that spends, adds its cost to `admitted`. False if
+// another thread changed the current cell or moved the ring meanwhile; nothing was decided then.
 //
 // The decision is atomic as of the moment when the previous cell is loaded. The current cell is
 // loaded before and swapped after that, so it did not change in between; and whatever is added to
 // the previous cell later, by a thread whose clock is behind, comes after this decision. Counts of
 // others are loaded first of all: open() empties a place's `admitted` before its `others`, so a
 // foreign count that was missed because the ring moved shows in the loads that follow.
-//
-// The loop ends: it repeats only if another thread changed the current cell or moved the ring. Each
-// of these is a step of some request that got done, and a request takes two such steps per cell at
-// most (to add, to undo).
-[[gnu::always_inline]] inline Admission admit(Entry& entry, const Attempt& attempt) {
+[[gnu::always_inline]] inline bool try_admit(Entry& entry, Attempt attempt, Admission& admission) {
+    const auto [sequence, elapsed] = attempt.at;
     const Ask ask = attempt.ask;
-    const bool spends = attempt.purpose == Purpose::kSpend && ask.cost != 0;
-    const bool may_be_stale = attempt.freshness == Freshness::kAsHeld;
-    Sequence sequence = attempt.at.sequence;
-    Duration elapsed = attempt.at.elapsed;
-    for (std::uint64_t retries = 0;; ++retries) {
-        const auto result = [&](Outcome outcome, Count remaining) -> Admission {
-            return {outcome, {sequence, elapsed}, remaining, retries};
-        };
-        CellCount& current_cell = entry.admitted(sequence);
-        Spent spent{.current = 0, .previous = 0};
-        if (entry.has_foreign()) spent = {entry.foreign(sequence), entry.foreign(sequence - 1)};
-        const LapCount current = current_cell.load();
-        const LapCount previous = entry.admitted(sequence - 1).load();
-        if (!current.belongs_to(sequence) || !previous.belongs_to(sequence - 1)) [[unlikely]] {
-            const Instant moved = entry.relocate({sequence, elapsed}, attempt.now);
-            sequence = moved.sequence;
-            elapsed = moved.elapsed;
-            continue;
-        }
-        spent.current += current.count();
-        spent.previous += previous.count();
-        const Verdict verdict = weigh(spent, elapsed, entry.duration(), ask);
-        if (!verdict.passed) return result(Outcome::kDenied, 0);
-        if (may_be_stale && entry.needs_refresh(attempt.now))
-            return result(Outcome::kNeedsRefresh, 0);
-        if (!spends || current_cell.add_to(current, ask.cost)) {
-            return result(Outcome::kPassed, verdict.remaining);
-        }
+    CellCount& current_cell = entry.admitted(sequence);
+    Spent spent{.current = 0, .previous = 0};
+    if (entry.has_foreign()) spent = {entry.foreign(sequence), entry.foreign(sequence - 1)};
+    const LapCount current = current_cell.load();
+    const LapCount previous = entry.admitted(sequence - 1).load();
+    if (!current.belongs_to(sequence) || !previous.belongs_to(sequence - 1)) [[unlikely]]
+        return false;
+    spent.current += current.count();
+    spent.previous += previous.count();
+    const Verdict verdict = weigh(spent, elapsed, entry.duration(), ask);
+    admission.at.sequence = sequence;
+    admission.at.elapsed = elapsed;
+    admission.remaining = verdict.remaining;
+    admission.retries = 0;
+    if (!verdict.passed) {
+        admission.outcome = Outcome::kDenied;
+        return true;
     }
+    if (attempt.freshness == Freshness::kAsHeld && entry.needs_refresh(attempt.now)) {
+        admission.outcome = Outcome::kNeedsRefresh;
+        return true;
+    }
+    admission.outcome = Outcome::kPassed;
+    const bool spends = attempt.purpose == Purpose::kSpend && ask.cost != 0;
+    return !spends || current_cell.add_to(current, ask.cost);
+}
+
+// The same until it is decided, after it was not at the first try.
+Admission admit_after_race(Entry& entry, Attempt attempt);
+
+// Decides `attempt` at `entry`. A cost that was added is not settled yet: the caller settles it, or
+// undoes it.
+[[gnu::always_inline]] inline Admission admit(Entry& entry, Attempt attempt) {
+    Admission admission;
+    if (try_admit(entry, attempt, admission)) [[likely]]
+        return admission;
+    return admit_after_race(entry, attempt);
 }
 
 // Takes back what a pass in a batch has added. A cell that is gone meanwhile needs no undoing.

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/check.h"
+#include "base/clock.h"
 #include "counter/epoch.h"
 #include "decide/single.h"
 #include "decide/valid.h"
@@ -20,6 +21,9 @@ namespace {
 struct Item {
     Instant at;
     Count ahead;  // what earlier requests of the batch ask for at the same entry
+    // How it fared when it was admitted or weighed.
+    bool passed;
+    Count remaining;
 };
 
 // When an item has its turn. The order is that of the keys' hashes: two batches that want the same
@@ -41,6 +45,13 @@ class Batch {
   public:
     Batch(Table& table, std::span<const Request> requests, UnixTime now, Freshness freshness);
 
+    // Whether a window that it is about ends within `time`.
+    bool ends_within(Duration time) const { return time_left_ <= time; }
+
+    // Once.
+    std::optional<BatchDecision> decide();
+
+  private:
     // Admits one request after the other until one does not pass. True if all did.
     bool admit_all();
     void settle_all();
@@ -48,12 +59,13 @@ class Batch {
     // After admit_all() was false. The rest is weighed as if the earlier costs of the batch had
     // been spent. False if nothing was denied, and only a fresher count can tell.
     bool undo_and_weigh_rest();
-    void report_denial();
 
-    BatchDecision take_decision() { return std::move(decision_); }
+    BatchDecision report(bool passed) const;
+    BatchDecision report_denial() const;
 
-  private:
     std::span<const Turn> order() const { return {order_.data(), requests_.size()}; }
+    void find_entry(std::size_t index);
+    void find_entry_of_long_key(std::size_t index);
     void put_in_order();
     void join_duplicates();
     Outcome admit_one(std::size_t index, const Ask& ask, Freshness freshness, Purpose purpose);
@@ -62,7 +74,7 @@ class Batch {
     const std::span<const Request> requests_;
     const UnixTime now_;
     const Freshness freshness_;
-    BatchDecision decision_;
+    Duration time_left_ = kMaxDuration;  // of the window that ends first
     // In the order of the requests, and filled up to their number.
     std::array<Entry*, kMaxBatch> entries_;
     std::array<Item, kMaxBatch> items_;
@@ -72,42 +84,57 @@ class Batch {
 };
 
 Batch::Batch(Table& table, std::span<const Request> requests, UnixTime now, Freshness freshness)
-    : table_(table),
-      requests_(requests),
-      now_(now),
-      freshness_(freshness),
-      decision_{.passed = false, .decisions = std::vector<Decision>(requests.size())} {
+    : table_(table), requests_(requests), now_(now), freshness_(freshness) {
     SLUICE_CHECK(requests.size() <= kMaxBatch);
     for (std::size_t i = 0; i < requests.size(); ++i) {
-        const Request& request = requests[i];
-        const LimitKey key = table.key(request);
-        Instant at;
-        Entry& entry = table.entry_for(key, now, at, {entries_.data(), i});
-        entry.note_use(ask_of(request).limit, now);
-        entries_[i] = &entry;
-        items_[i] = {.at = at, .ahead = 0};
-        order_[i] = {.hash = key.hash(), .index = i};
+        if (KeyShape::is_short(requests[i])) [[likely]] {
+            find_entry(i);
+        } else {
+            find_entry_of_long_key(i);
+        }
     }
     put_in_order();
     join_duplicates();
 }
 
-// Few turns are placed by counting the ones before each: more comparisons than sorting, but none
-// that the processor has to guess.
+[[gnu::always_inline]] inline void Batch::find_entry(std::size_t index) {
+    const Request& request = requests_[index];
+    const LimitKey key = table_.key(request);
+    Instant at;
+    Entry& entry = table_.entry_for(key, now_, at, {entries_.data(), index});
+    entry.note_use(ask_of(request).limit, now_);
+    entries_[index] = &entry;
+    items_[index] = {.at = at, .ahead = 0, .passed = false, .remaining = 0};
+    time_left_ = std::min(time_left_, entry.duration() - at.elapsed);
+    order_[index] = {.hash = key.hash(), .index = index};
+}
+
+// Apart, so that short keys have code in which nothing else is on the way.
+[[gnu::noinline]] void Batch::find_entry_of_long_key(std::size_t index) {
+    find_entry(index);
+}
+
+// Few turns are placed by counting how many come before each: more comparisons than sorting, but
+// none that the processor has to guess.
 void Batch::put_in_order() {
     constexpr std::size_t kFew = 16;
     const std::size_t count = requests_.size();
     if (count > kFew) return std::sort(order_.data(), order_.data() + count);
-    std::array<Turn, kFew> turns;
-    std::copy_n(order_.data(), count, turns.data());
+    std::array<std::uint64_t, kFew> hashes;
+    std::array<std::uint32_t, kFew> before{};
     for (std::size_t i = 0; i < count; ++i) {
-        std::size_t before = 0;
-        for (std::size_t j = 0; j < i; ++j)
-            before += turns[j].hash <= turns[i].hash ? 1U : 0U;
-        for (std::size_t j = i + 1; j < count; ++j)
-            before += turns[j].hash < turns[i].hash ? 1U : 0U;
-        order_[before] = turns[i];
+        const std::uint64_t hash = order_[i].hash;
+        std::uint32_t smaller = 0;
+        for (std::size_t j = 0; j < i; ++j) {
+            const std::uint32_t is_later = hashes[j] > hash ? 1 : 0;
+            before[j] += is_later;
+            smaller += is_later ^ 1U;
+        }
+        hashes[i] = hash;
+        before[i] = smaller;
     }
+    for (std::size_t i = 0; i < count; ++i)
+        order_[before[i]] = {.hash = hashes[i], .index = i};
 }
 
 // A later request for the same key sees the cost of the earlier one. It goes to the same entry even
@@ -124,19 +151,22 @@ void Batch::join_duplicates() {
     }
 }
 
-Outcome Batch::admit_one(std::size_t index, const Ask& ask, Freshness freshness, Purpose purpose) {
+// Writes as little as it can: the next compare-and-swap waits until all that was written before it
+// has reached the cache.
+[[gnu::always_inline]] inline Outcome Batch::admit_one(std::size_t index,
+                                                       const Ask& ask,
+                                                       Freshness freshness,
+                                                       Purpose purpose) {
     Item& item = items_[index];
     const Admission admission =
         admit(*entries_[index],
               {.at = item.at, .now = now_, .ask = ask, .freshness = freshness, .purpose = purpose});
-    note_retries(table_, admission);
-    item.at = admission.at;
-    const Request& request = requests_[index];
-    Decision& decision = decision_.decisions[index];
-    decision.passed = admission.outcome == Outcome::kPassed;
-    decision.limit = request.limit;
-    decision.remaining = static_cast<std::int64_t>(admission.remaining);
-    decision.reset_at = start_of(admission.at.sequence + 1, request.duration);
+    if (admission.retries != 0) [[unlikely]] {
+        note_retries(table_, admission);
+        item.at = admission.at;
+    }
+    item.passed = admission.outcome == Outcome::kPassed;
+    item.remaining = admission.remaining;
     return admission.outcome;
 }
 
@@ -151,13 +181,11 @@ bool Batch::admit_all() {
 }
 
 void Batch::settle_all() {
-    decision_.passed = true;
     if (table_.sharing() == Sharing::kAlone) return;
     for (std::size_t i = 0; i < requests_.size(); ++i) {
         const Count cost = ask_of(requests_[i]).cost;
         if (cost == 0) continue;
-        table_.settle(
-            *entries_[i], items_[i].at.sequence, cost, [&] { return table_.key(requests_[i]); });
+        table_.settle(*entries_[i], items_[i].at.sequence, cost, requests_[i]);
     }
 }
 
@@ -178,11 +206,26 @@ bool Batch::undo_and_weigh_rest() {
     return denied;
 }
 
+// Field by field, where it stays: a decision that is made elsewhere and copied costs more than the
+// rest of it.
+BatchDecision Batch::report(bool passed) const {
+    BatchDecision batch{.passed = passed, .decisions = std::vector<Decision>(requests_.size())};
+    for (std::size_t i = 0; i < requests_.size(); ++i) {
+        Decision& decision = batch.decisions[i];
+        decision.passed = items_[i].passed;
+        decision.limit = requests_[i].limit;
+        decision.remaining = static_cast<std::int64_t>(items_[i].remaining);
+        decision.reset_at = start_of(items_[i].at.sequence + 1, requests_[i].duration);
+    }
+    return batch;
+}
+
 // Nothing was spent, so what remains of a limit is what remained before the batch, and a denied
 // request has to wait until it fits together with the earlier ones of the batch.
-void Batch::report_denial() {
+BatchDecision Batch::report_denial() const {
+    BatchDecision batch = report(false);
     for (std::size_t i = 0; i < requests_.size(); ++i) {
-        Decision& decision = decision_.decisions[i];
+        Decision& decision = batch.decisions[i];
         Ask together = ask_of(requests_[i]);
         together.cost += items_[i].ahead;
         if (decision.passed) {
@@ -192,23 +235,35 @@ void Batch::report_denial() {
             decision.retry_at = retry_at(*entries_[i], items_[i].at, together);
         }
     }
+    return batch;
+}
+
+std::optional<BatchDecision> Batch::decide() {
+    if (admit_all()) {
+        settle_all();
+        return report(true);
+    }
+    if (!undo_and_weigh_rest()) return std::nullopt;
+    return report_denial();
 }
 
 }  // namespace
 
 std::optional<BatchDecision> decide_batch(Table& table,
                                           std::span<const Request> requests,
-                                          UnixTime now,
+                                          std::optional<UnixTime> callers_time,
                                           Freshness freshness) {
     const EpochPin pin;
-    Batch batch(table, requests, now, freshness);
-    if (batch.admit_all()) {
-        batch.settle_all();
-    } else {
-        if (!batch.undo_and_weigh_rest()) return std::nullopt;
-        batch.report_denial();
+    if (!callers_time) {
+        const UnixTime now = coarse_wall_time();
+        Batch batch(table, requests, now, freshness);
+        if (!batch.ends_within(kCoarseClockLag)) {
+            auto decision = batch.decide();
+            if (decision && decision->passed) return decision;
+        }
+        callers_time = exact_wall_time();
     }
-    return batch.take_decision();
+    return Batch(table, requests, *callers_time, freshness).decide();
 }
 
 }  // namespace sluice

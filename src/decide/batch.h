@@ -18,9 +18,12 @@ namespace sluice {
 // denied. Then all are settled, or all that were admitted are undone. What is admitted is never
 // more than the limit allows, not even for a moment, and what is undone was never settled: so no
 // batch can leak (invariants 3 and 4).
+//
+// Without a time of the caller's, it is decided by the system's clock: the coarse one where that is
+// good enough (see SystemTime).
 std::optional<BatchDecision> decide_batch(Table& table,
                                           std::span<const Request> requests,
-                                          UnixTime now,
+                                          std::optional<UnixTime> callers_time,
                                           Freshness freshness);
 
 }  // namespace sluice

@@ -27,7 +27,7 @@ class RefreshTest : public testing::Test {
                 .cost = cost};
     }
     Outcome decide_one(const Request& request, Freshness freshness = Freshness::kAsHeld) {
-        return decide(*table_, request, {kNow, Clock::kCaller}, freshness, decision_);
+        return decide(*table_, request, CallersTime{kNow}, freshness, decision_);
     }
     Entry& entry(std::string_view identifier) {
         const EpochPin pin;

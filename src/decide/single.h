@@ -4,8 +4,6 @@
 
 #include <sluice/limiter.h>
 
-#include <utility>
-
 #include "base/clock.h"
 #include "counter/epoch.h"
 #include "counter/table.h"
@@ -28,44 +26,57 @@ inline void note_retries(Table& table, const Admission& admission) {
     Tally::add(table.tally().cas_retries, admission.retries);
 }
 
-// Where a request's time comes from.
-enum class Clock { kCaller, kCoarse };
+// Where a request's time comes from: its caller, or the system's clock. The coarse clock costs a
+// quarter of the exact one, and may lag by a tick. To a pass within a window that does not matter:
+// the weight of the past lags by the same tick. So whatever is not plainly that, is decided by the
+// exact clock: a denial, since a caller that slept until `retry_at` must not be told to wait again;
+// and all that comes near the end of a window, since some threads would still spend in a window
+// that others have left.
+struct CallersTime {
+    static constexpr Duration kLag{0};
+    UnixTime now;
+    UnixTime coarse() const { return now; }
+    UnixTime exact() const { return now; }
+};
+struct SystemTime {
+    static constexpr Duration kLag = kCoarseClockLag;
+    static UnixTime coarse() { return coarse_wall_time(); }
+    static UnixTime exact() { return exact_wall_time(); }
+};
 
-// Decides a valid request, and writes `decision` unless a fresher count is needed first; nothing
-// was spent then. By the coarse clock, a request near the end of a window is decided at the exact
-// time: else some threads would still spend in a window that others have left.
-[[gnu::always_inline]] inline Outcome decide(Table& table,
-                                             const Request& request,
-                                             std::pair<UnixTime, Clock> time,
-                                             Freshness freshness,
-                                             Decision& decision) {
-    auto [now, clock] = time;
+// Decides a valid request at `now`, and writes `decision` unless a fresher count is needed first;
+// nothing was spent then. The caller holds an EpochPin.
+Outcome decide_at(
+    Table& table, HashedRequest request, UnixTime now, Freshness freshness, Decision& decision);
+
+// The same by the time that it reads. A request that passes at a key which is held, as nearly all
+// do, takes one straight path here; any other begins anew in decide_at(). The clock is read while
+// the entry's memory is on its way.
+template <class Time>
+[[gnu::always_inline]] inline Outcome decide(
+    Table& table, const Request& request, Time time, Freshness freshness, Decision& decision) {
     const LimitKey key = table.key(request);
     const Ask ask = ask_of(request);
-    decision.limit = request.limit;
     const EpochPin pin;
+    Entry* const entry = table.find(key);
+    const UnixTime now = time.coarse();
     Instant at;
-    Entry* found = &table.entry_for(key, now, at);
-    if (clock == Clock::kCoarse && found->duration() - at.elapsed <= kCoarseClockLag) [[unlikely]] {
-        now = exact_wall_time();
-        found = &table.entry_for(key, now, at);
+    if (entry != nullptr && entry->locate_in_newest(now, at) &&
+        entry->duration() - at.elapsed > Time::kLag) [[likely]] {
+        entry->note_use(ask.limit, now);
+        Admission admission;
+        const Attempt attempt{.at = at, .now = now, .ask = ask, .freshness = freshness};
+        if (try_admit(*entry, attempt, admission) && admission.outcome == Outcome::kPassed)
+            [[likely]] {
+            decision.passed = true;
+            decision.limit = request.limit;
+            decision.remaining = static_cast<std::int64_t>(admission.remaining);
+            decision.reset_at = start_of(at.sequence + 1, request.duration);
+            if (ask.cost != 0) table.settle(*entry, at.sequence, ask.cost, request);
+            return Outcome::kPassed;
+        }
     }
-    Entry& entry = *found;
-    entry.note_use(ask.limit, now);
-    const Admission admission =
-        admit(entry, {.at = at, .now = now, .ask = ask, .freshness = freshness});
-    note_retries(table, admission);
-    decision.passed = admission.outcome == Outcome::kPassed;
-    decision.remaining = static_cast<std::int64_t>(admission.remaining);
-    decision.reset_at = start_of(admission.at.sequence + 1, request.duration);
-    decision.retry_at.reset();
-    if (admission.outcome == Outcome::kDenied) {
-        note_denial(table, entry, now);
-        decision.retry_at = retry_at(entry, admission.at, ask);
-    } else if (decision.passed && ask.cost != 0) {
-        table.settle(entry, admission.at.sequence, ask.cost, [&key] { return key; });
-    }
-    return admission.outcome;
+    return decide_at(table, key.hashed_request(), time.exact(), freshness, decision);
 }
 
 }  // namespace sluice

@@ -46,9 +46,13 @@ inline bool has_valid_parts(const Request& request) {
            is_valid_part(request.identifier);
 }
 
+inline bool has_valid_numbers(const Request& request) {
+    return is_valid_count(request.limit | request.cost) && is_valid_duration(request.duration);
+}
+static_assert(std::has_single_bit(kMaxCount + 1), "joined bits tell whether both are counts");
+
 inline bool is_valid(const Request& request) {
-    return has_valid_parts(request) && is_valid_count(request.limit) &&
-           is_valid_count(request.cost) && is_valid_duration(request.duration);
+    return has_valid_parts(request) && has_valid_numbers(request);
 }
 
 inline bool is_valid_batch(std::span<const Request> requests) {

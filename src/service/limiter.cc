@@ -35,10 +35,6 @@ std::optional<Error> invalid_option(const Options& options) {
     return std::nullopt;
 }
 
-bool may_turn(const Decision& decision, UnixTime now) {
-    return decision.retry_at && *decision.retry_at <= now + kCoarseClockLag;
-}
-
 Error out_of_memory() {
     return {kOutOfMemory, "out of memory"};  // short enough not to allocate
 }
@@ -54,27 +50,29 @@ class Limiter::Core {
     Core(Options options, std::unique_ptr<Table> table)
         : options_(std::move(options)), table_(std::move(table)) {}
 
-    [[gnu::always_inline]] void decide_at(std::pair<UnixTime, Clock> time,
+    // Requests with short texts have code of their own, in which nothing else is on the way.
+    template <class Time>
+    [[gnu::always_inline]] void decide_at(Time time,
                                           const Request& request,
                                           Result<Decision>& result) try {
-        if (!is_valid(request)) [[unlikely]] {
-            result = invalid_request(request);
-        } else {
+        if (KeyShape::is_short(request) && has_valid_numbers(request)) [[likely]] {
             decide(*table_, request, time, Freshness::kJustRefreshed, *result);
+        } else {
+            decide_any_at(time, request, result);
         }
     } catch (const std::bad_alloc&) {
         result = out_of_memory();
     }
 
-    void decide_at(UnixTime now,
+    void decide_at(std::optional<UnixTime> callers_time,
                    std::span<const Request> requests,
                    Result<BatchDecision>& result) try {
         if (!is_valid_batch(requests)) {
             result = invalid_batch(requests);
-        } else if (!is_valid_time(now)) {
-            result = invalid_time(now);
+        } else if (callers_time && !is_valid_time(*callers_time)) {
+            result = invalid_time(*callers_time);
         } else {
-            result = *decide_batch(*table_, requests, now, Freshness::kJustRefreshed);
+            result = *decide_batch(*table_, requests, callers_time, Freshness::kJustRefreshed);
         }
     } catch (const std::bad_alloc&) {
         result = out_of_memory();
@@ -83,6 +81,17 @@ class Limiter::Core {
     const Tally& tally() const { return table_->tally(); }
 
   private:
+    template <class Time>
+    [[gnu::noinline]] void decide_any_at(Time time,
+                                         const Request& request,
+                                         Result<Decision>& result) {
+        if (is_valid(request)) {
+            decide(*table_, request, time, Freshness::kJustRefreshed, *result);
+        } else {
+            result = invalid_request(request);
+        }
+    }
+
     const Options options_;
     const std::unique_ptr<Table> table_;
 };
@@ -103,7 +112,7 @@ Limiter::~Limiter() = default;
 Result<Decision> Limiter::limit(const Request& request, UnixTime now) {
     Result<Decision> decision = Decision{};
     if (is_valid_time(now)) [[likely]] {
-        core_->decide_at({now, Clock::kCaller}, request, decision);
+        core_->decide_at(CallersTime{now}, request, decision);
     } else {
         decision = invalid_time(now);
     }
@@ -116,22 +125,16 @@ Result<BatchDecision> Limiter::limit_many(std::span<const Request> requests, Uni
     return decision;
 }
 
-// The coarse clock costs a quarter of the exact one, and may lag by a tick. Within a window that
-// does not matter to a pass: the weight of the past moves by a tick, too. It would matter to a
-// caller that slept until `retry_at` and came back on time; so a denial that a tick could turn is
-// made on the exact clock, and so is a decision near the end of a window (see decide()).
 Result<Decision> Limiter::limit(const Request& request) {
-    const UnixTime now = coarse_wall_time();
     Result<Decision> decision = Decision{};
-    core_->decide_at({now, Clock::kCoarse}, request, decision);
-    if (decision && may_turn(*decision, now)) [[unlikely]] {
-        decision = limit(request, exact_wall_time());
-    }
+    core_->decide_at(SystemTime{}, request, decision);
     return decision;
 }
 
 Result<BatchDecision> Limiter::limit_many(std::span<const Request> requests) {
-    return limit_many(requests, exact_wall_time());
+    Result<BatchDecision> decision = BatchDecision{};
+    core_->decide_at(std::nullopt, requests, decision);
+    return decision;
 }
 
 Stats Limiter::stats() const {
