@@ -185,7 +185,9 @@ class alignas(128) Entry {
         if (last_limit_.load(std::memory_order_relaxed) != limit) {
             last_limit_.store(limit, std::memory_order_relaxed);
         }
-        last_used_ms_.store(now.time_since_epoch().count(), std::memory_order_relaxed);
+        const std::int64_t now_ms = now.time_since_epoch().count();
+        const std::int64_t since = now_ms - last_used_ms_.load(std::memory_order_relaxed);
+        if (since >= 1'000 || since < 0) last_used_ms_.store(now_ms, std::memory_order_relaxed);
     }
     Count last_limit() const { return last_limit_.load(std::memory_order_relaxed); }
     UnixTime last_used() const {
