@@ -38,8 +38,11 @@ http::Progress RequestLog::handle(const http::RequestView& request,
     return progress;
 }
 
-void RequestLog::protocol_error(int status, std::string_view detail, http::Reply& reply) {
-    handler_.protocol_error(status, detail, reply);
+void RequestLog::protocol_error(int status,
+                                std::string_view detail,
+                                std::string_view accept,
+                                http::Reply& reply) {
+    handler_.protocol_error(status, detail, accept, reply);
     log_.info("request_refused", {{"status", status}, {"why", detail}});
 }
 

@@ -18,7 +18,10 @@ class RequestLog final : public http::Handler {
     http::Progress handle(const http::RequestView& request,
                           http::Reply& reply,
                           http::Completion later) override;
-    void protocol_error(int status, std::string_view detail, http::Reply& reply) override;
+    void protocol_error(int status,
+                        std::string_view detail,
+                        std::string_view accept,
+                        http::Reply& reply) override;
 
   private:
     http::Handler& handler_;

@@ -145,6 +145,15 @@ TEST_F(Errors, ABodyOverAMebibyteIs413) {
     EXPECT_EQ(connection.receive_rest(), "");
 }
 
+TEST_F(Errors, ARefusedBodyIsToldInTheTypeThatIsAskedFor) {
+    Connection connection = server_->connect();
+    connection.send(
+        post(kLimit, "", {{"Content-Length", "1048577"}, {"Accept", "application/problem+json"}}));
+    const Answer answer = connection.receive();
+    expect_error(answer, 413);
+    EXPECT_EQ(answer.field("Content-Type"), "application/problem+json");
+}
+
 TEST_F(Errors, AChunkedBodyOverAMebibyteIs413) {
     Connection connection = server_->connect();
     connection.send(

@@ -51,6 +51,7 @@ boost::json::value expect_error(const Answer& answer, int status) {
     EXPECT_EQ(error.at("status").as_int64(), status);
     expect_texts(error, {"title", "detail", "type"});
     if (status != 400) return error;
+    EXPECT_FALSE(error.at("errors").as_array().empty()) << answer.body;
     for (const auto& problem : error.at("errors").as_array()) {
         EXPECT_EQ(names_of(problem), (std::vector<std::string>{"location", "message"}));
         expect_texts(problem, {"location", "message"});

@@ -142,9 +142,12 @@ void Api::serve_authorised(Call& call, const Route& route) {
     route.answer(call);
 }
 
-void Api::protocol_error(int status, std::string_view detail, Reply& reply) {
+void Api::protocol_error(int status,
+                         std::string_view detail,
+                         std::string_view accept,
+                         Reply& reply) {
     const ErrorAnswer error{
-        .status = status, .request_id = ids_.next(), .detail = detail, .accept = {}};
+        .status = status, .request_id = ids_.next(), .detail = detail, .accept = accept};
     write_error(error, reply);
     const auto kind =
         status == 400 ? metrics::ErrorKind::kMalformedHttp : metrics::error_kind_of(status);

@@ -23,7 +23,10 @@ class Api final : public Handler {
     explicit Api(const ApiContext& context);
 
     Progress handle(const RequestView& request, Reply& reply, Completion later) override;
-    void protocol_error(int status, std::string_view detail, Reply& reply) override;
+    void protocol_error(int status,
+                        std::string_view detail,
+                        std::string_view accept,
+                        Reply& reply) override;
 
   private:
     void serve(Call& call, const Route* route);

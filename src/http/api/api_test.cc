@@ -175,20 +175,22 @@ TEST_F(ApiTest, MetricsAreTextForPrometheus) {
 TEST_F(ApiTest, ErrorsOfTheConnectionHaveTheSameShape) {
     Reply reply;
     reply.body() = "left over";
-    api_.protocol_error(413, "The body is too \"large\".", reply);
+    api_.protocol_error(413, "The body is too \"large\".", "", reply);
     const Answer answer = answer_of(reply);
     EXPECT_EQ(answer.status, 413);
     EXPECT_EQ(answer.fields, "Content-Type: application/json\r\n");
     EXPECT_EQ(
         answer.body,
         body_of({413, "Content Too Large", R"(The body is too \"large\".)", "content-too-large"}));
-    api_.protocol_error(400, "Bare LF.", reply);
+    api_.protocol_error(413, "x", "application/problem+json", reply);
+    EXPECT_EQ(answer_of(reply).fields, "Content-Type: application/problem+json\r\n");
+    api_.protocol_error(400, "Bare LF.", "", reply);
     EXPECT_EQ(
         answer_of(reply).body,
         R"({"meta":{"requestId":"ID"},"error":{"title":"Bad Request","detail":"Bare LF.","status":400,)"
-        R"("type":"urn:sluice:error:bad-request","errors":[]}})");
+        R"("type":"urn:sluice:error:bad-request","errors":[{"location":"request","message":"Bare LF."}]}})");
     for (const int status : {400, 408, 413, 417, 431, 500, 501, 503, 505, 418}) {
-        api_.protocol_error(status, "x", reply);
+        api_.protocol_error(status, "x", "", reply);
         EXPECT_EQ(reply.status(), status);
         EXPECT_FALSE(find_json_fault(reply.body())) << status;
     }
@@ -201,7 +203,7 @@ TEST_F(ApiTest, ErrorsAreCountedByKindAndRequestsByRoute) {
     send({.method = "GET"});
     send({.json = false});
     Reply reply;
-    api_.protocol_error(400, "x", reply);
+    api_.protocol_error(400, "x", "", reply);
     using metrics::ErrorKind;
     const auto count = [this](ErrorKind kind) { return metrics_.thread(0).errors[kind].read(); };
     EXPECT_EQ(count(ErrorKind::kInvalidRequest), 2U);

@@ -74,7 +74,11 @@ void write_error(const ErrorAnswer& error, Reply& reply) {
     json.raw(R"(,"type":)").text(kind.type);
     if (error.status == 400) {
         json.raw(R"(,"errors":[)");
-        if (error.problems != nullptr) write_problems(json, *error.problems);
+        if (error.problems != nullptr) {
+            write_problems(json, *error.problems);
+        } else {
+            write_problem(json, "request", error.detail);
+        }
         json.raw("]");
     }
     json.raw("}}");

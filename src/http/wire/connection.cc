@@ -161,7 +161,7 @@ void Connection::serve(std::span<char> bytes) {
         const RequestReader::Outcome outcome = reader_.read(bytes, bench_.request);
         if (outcome == RequestReader::Outcome::kNeedMore) break;
         if (outcome == RequestReader::Outcome::kError) {
-            write_error(reader_.error());
+            write_error(reader_.error(), bench_.request.header("accept"));
             break;
         }
         ++answered;
@@ -226,11 +226,11 @@ void Connection::finish_exchange() {
     bench_.return_exchange(std::move(exchange));
 }
 
-void Connection::write_error(ProtocolError error) {
+void Connection::write_error(ProtocolError error, std::string_view accept) {
     bench_.counters.protocol_errors.add(1);
     std::unique_ptr<PendingExchange> exchange = bench_.take_exchange();
     exchange->reply.begin(error.status, "");
-    bench_.handler.protocol_error(error.status, error.detail, exchange->reply);
+    bench_.handler.protocol_error(error.status, error.detail, accept, exchange->reply);
     bench_.writer.write(exchange->reply, {.after = After::kClose}, bench_.output);
     bench_.return_exchange(std::move(exchange));
     is_closing_ = true;

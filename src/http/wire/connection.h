@@ -79,7 +79,7 @@ class Connection {
     bool answer(RequestView& request);
     Progress ask_handler(RequestView& request);
     void finish_exchange();
-    void write_error(ProtocolError error);
+    void write_error(ProtocolError error, std::string_view accept = {});
     void keep(std::span<const char> rest);
     void release_pending();
     void send_output();

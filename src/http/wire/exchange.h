@@ -37,6 +37,7 @@ class RequestView {
     std::string_view header(std::string_view name) const;
     bool has_header(std::string_view name) const { return find(name) != nullptr; }
     std::span<const HeaderField> headers() const { return {fields_.data(), field_count_}; }
+    void forget_headers() { field_count_ = 0; }
 
   private:
     friend class HeadParser;
@@ -117,7 +118,11 @@ class Handler {
     // Words an answer to what never became a request: 400, 408, 413, 417, 431, 500, 501, 503, 505.
     // The connection is closed after it. `detail` is one sentence for the person who wrote the
     // client.
-    virtual void protocol_error(int status, std::string_view detail, Reply& reply) = 0;
+    // `accept` is the request's field of that name, where that was understood.
+    virtual void protocol_error(int status,
+                                std::string_view detail,
+                                std::string_view accept,
+                                Reply& reply) = 0;
 };
 
 }  // namespace sluice::http

@@ -17,17 +17,19 @@ RequestReader::Outcome RequestReader::read(std::span<char>& bytes, RequestView& 
     if (error_.status != 0) return Outcome::kError;
     bool has_view = false;
     if (part_ != Part::kBody) {
+        request.forget_headers();
         if (!find_head_end(bytes)) return error_.status != 0 ? Outcome::kError : Outcome::kNeedMore;
         if (!accept_head(bytes, request)) return Outcome::kError;
         has_view = true;
     }
     const Outcome outcome = read_body(bytes);
-    if (outcome != Outcome::kRequest) return outcome;
+    if (outcome == Outcome::kNeedMore) return outcome;
     if (!has_view) {
         // The head was read when it came, in memory that is gone. It is the same, so that it can't
         // fail.
         parse_head(head_of(bytes), request, facts_);
     }
+    if (outcome == Outcome::kError) return outcome;
     return finish(bytes, request);
 }
 

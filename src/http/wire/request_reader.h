@@ -34,7 +34,7 @@ class RequestReader {
     // `bytes` starts with the current request's first byte: all that kNeedMore left and what came
     // since. They may lie elsewhere at each call. On kNeedMore they may become fewer, since framing
     // is taken out of a chunked body; on kRequest used() of them are done with, and `request`
-    // points into them.
+    // points into them. On kError it holds what was understood of the head.
     Outcome read(std::span<char>& bytes, RequestView& request);
 
     std::size_t used() const { return used_; }

@@ -46,7 +46,10 @@ Progress FakeHandler::handle(const RequestView& request, Reply& reply, Completio
     return is_later ? Progress::kLater : Progress::kDone;
 }
 
-void FakeHandler::protocol_error(int status, std::string_view detail, Reply& reply) {
+void FakeHandler::protocol_error(int status,
+                                 std::string_view detail,
+                                 std::string_view /*accept*/,
+                                 Reply& reply) {
     reply.begin(status, "text/plain");
     reply.body() += detail;
 }

@@ -30,7 +30,10 @@ class FakeHandler : public Handler {
     explicit FakeHandler(boost::asio::io_context& context) : context_(context) {}
 
     Progress handle(const RequestView& request, Reply& reply, Completion later) override;
-    void protocol_error(int status, std::string_view detail, Reply& reply) override;
+    void protocol_error(int status,
+                        std::string_view detail,
+                        std::string_view accept,
+                        Reply& reply) override;
 
     std::atomic<int> held_count{
         0};  // written by the server's thread, read by tests that wait for it
