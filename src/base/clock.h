@@ -4,6 +4,7 @@
 
 #include <sluice/time.h>
 
+#include <atomic>
 #include <chrono>
 #include <cstdint>
 #include <ctime>
@@ -20,11 +21,11 @@ namespace internal {
 // the call on, but goes through three pages of memory of its own to do so. In a virtual machine
 // with a million keys, these cost a decision as much as its own entry does.
 using ReadClock = int (*)(clockid_t id, timespec* time);
-extern ReadClock kernel_clock;
+extern std::atomic<ReadClock> kernel_clock;  // relaxed: either of the two it holds will do
 
 inline UnixTime read_clock(clockid_t id) {
     timespec time;
-    kernel_clock(id, &time);
+    kernel_clock.load(std::memory_order_relaxed)(id, &time);
     const auto nanoseconds = static_cast<std::uint32_t>(time.tv_nsec);
     return UnixTime{std::chrono::milliseconds{time.tv_sec * 1000 + nanoseconds / 1'000'000}};
 }

@@ -15,10 +15,13 @@ Entry::Entry(const LimitKey& key, UnixTime now, UnixTime forgotten_until, Sharin
                                                  : std::numeric_limits<std::int64_t>::min()) {
     new (&rest()) EntryRest(key.hash());
     if (key.is_short()) {
-        texts_.short_here = key.short_texts();
+        texts_ = key.short_texts();
+    } else if (has_long_texts_here()) {
+        key.copy_long_texts(reinterpret_cast<char*>(&texts_));
     } else {
-        if (!has_long_texts_here()) texts_.elsewhere = new char[shape_.text_bytes()];
-        key.copy_long_texts(has_long_texts_here() ? texts_.here : texts_.elsewhere);
+        char* const texts = new char[shape_.text_bytes()];
+        key.copy_long_texts(texts);
+        std::memcpy(&texts_, &texts, sizeof texts);
     }
     const Sequence high = high_.load(std::memory_order_relaxed);
     const bool past_forgotten = start_of(high, duration()) <= forgotten_until;
@@ -31,14 +34,14 @@ Entry::Entry(const LimitKey& key, UnixTime now, UnixTime forgotten_until, Sharin
 }
 
 Entry::~Entry() {
-    if (!has_long_texts_here()) delete[] texts_.elsewhere;
+    if (!has_long_texts_here()) delete[] texts_elsewhere();
 }
 
 Entry::Key Entry::key() const {
     const std::size_t workspace = shape_.workspace_bytes();
     const std::size_t name_space = shape_.namespace_bytes();
     if (shape_.is_short()) {
-        const ShortTexts& texts = texts_.short_here;
+        const ShortTexts& texts = texts_;
         return {.workspace = texts.workspace.restore(workspace),
                 .name_space = texts.name_space.restore(name_space),
                 .identifier = texts.identifier.restore(shape_.identifier_bytes()),

@@ -8,6 +8,7 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <limits>
 #include <optional>
 #include <span>
@@ -34,15 +35,15 @@ enum class ChangeState : std::uint8_t {
 
 class Entry;
 
-// The part of an entry that a decision by a node alone does not touch. It lies apart from the
-// other, at a fixed distance: so what the decisions of many keys need is half as large, and takes
-// half as much of the caches and of the page tables.
+// The part of an entry that a pass by a node alone does not touch. It lies apart from the other, at
+// a fixed distance: so what the decisions of many keys need is half as large, and takes half as
+// much of the caches and of the page tables.
 struct alignas(64) EntryRest {
     using Ring = CellCount[kRingSize];
 
     explicit EntryRest(std::uint64_t hash_of_key) : hash(hash_of_key) {}
 
-    // First line: what a decision needs where counts are shared.
+    // First line: what a pass needs where counts are shared within a region.
     Ring settled;
     Ring others;
     // Second line.
@@ -81,7 +82,7 @@ class alignas(128) Entry {
 
     bool has_key(const LimitKey& key) const {
         if (key.is_short()) [[likely]]
-            return key.is(shape_, texts_.short_here);
+            return key.is(shape_, texts_);
         return key.shape() == shape_ && key.has_long_texts(long_texts());
     }
     struct Key {
@@ -201,7 +202,6 @@ class alignas(128) Entry {
     // How far the ring may move at once: LapCount tells older from newer within 4,096 sequences,
     // and up to kRingSize of these are taken by the cells themselves.
     static constexpr Sequence kMaxLeap = 4'000;
-    static constexpr std::size_t kTextsHere = sizeof(ShortTexts);
     using Ring = EntryRest::Ring;
 
     EntryRest& rest() {
@@ -213,18 +213,19 @@ class alignas(128) Entry {
     Instant clamped(UnixTime now, Sequence high) const;
     bool open(Sequence sequence, Sequence high);
     bool raise(Ring& ring, Sequence sequence, Count to);
-    // Texts that are not short lie here if they fit.
-    bool has_long_texts_here() const { return shape_.text_bytes() <= kTextsHere; }
+    bool has_long_texts_here() const { return shape_.text_bytes() <= sizeof texts_; }
+    char* texts_elsewhere() const {
+        char* texts = nullptr;
+        std::memcpy(&texts, &texts_, sizeof texts);
+        return texts;
+    }
     const char* long_texts() const {
-        return has_long_texts_here() ? texts_.here : texts_.elsewhere;
+        return has_long_texts_here() ? reinterpret_cast<const char*>(&texts_) : texts_elsewhere();
     }
 
-    // First line: who it is. The states lie in the tail of the shape.
-    union {
-        ShortTexts short_here;
-        char here[kTextsHere];
-        char* elsewhere;  // owned
-    } texts_;
+    // First line: who it is. The states lie in the tail of the shape. Texts that are not short lie
+    // in the memory of the short ones if they fit, else it holds a pointer to them, which is owned.
+    ShortTexts texts_{};
     [[no_unique_address]] const KeyShape shape_;
     // Written by ChangedList and by the removal of the entry; see counter/changed.h for the orders.
     std::atomic<ChangeState> change_state_;
@@ -238,7 +239,7 @@ class alignas(128) Entry {
     // (acquire).
     alignas(64) Ring admitted_;
     std::atomic<Sequence> high_;
-    // Hints, relaxed throughout: written by refreshes, denials and decisions.
+    // Hints, relaxed throughout: written by refreshes and decisions.
     std::atomic<std::int64_t> fresh_until_ms_;
     std::atomic<Count> last_limit_{0};
     std::atomic<std::int64_t> last_used_ms_{0};

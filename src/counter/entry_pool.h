@@ -41,6 +41,8 @@ class EntryPool {
         Place places[kChunk];
         std::byte rests[kChunk * sizeof(EntryRest)];
     };
+    static_assert(sizeof(Place) == sizeof(Entry) && sizeof(Entry) == sizeof(EntryRest));
+    static_assert(offsetof(Chunk, rests) == Entry::kRestDistance);
     struct Waiting {
         Entry* entry;
         std::uint64_t unlinked;  // the epoch in which it was

@@ -1,6 +1,8 @@
 #include "counter/entry.h"
 
+#include <cstring>
 #include <deque>
+#include <set>
 #include <string>
 
 #include <gtest/gtest.h>
@@ -169,6 +171,21 @@ TEST(LimitKey, KeepsPartsApartWhereverTheSeparatorFalls) {
     EXPECT_NE(key("ab", "c", kSecond).hash(), key("a", "bc", kSecond).hash());
     EXPECT_NE(key("ab", "c", kSecond).hash(), key("c", "ab", kSecond).hash());
     EXPECT_NE(key("ab", "c", kSecond).hash(), key("ab", "c", Duration{1'001}).hash());
+}
+
+// Whoever chooses both must not be able to aim at one bucket.
+TEST(LimitKey, DoesNotLetTheIdentifierCancelTheDuration) {
+    std::set<std::uint64_t> hashes;
+    for (std::uint32_t ms = 0x2020'2020; ms < 0x2020'2020 + 1'000; ++ms) {
+        std::string identifier = "AAAAAAAABBBB0000";
+        std::memcpy(identifier.data() + 12, &ms, sizeof ms);
+        hashes.insert(key_of({.workspace = "w",
+                              .name_space = "n",
+                              .identifier = identifier,
+                              .duration = Duration{ms}})
+                          .hash());
+    }
+    EXPECT_EQ(hashes.size(), 1'000U);
 }
 
 TEST(SharedEntry, NeedsARefreshUntilItWasRefreshedAndWhileItIsStrict) {

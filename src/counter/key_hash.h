@@ -14,9 +14,11 @@
 
 namespace sluice {
 
-// KeyHash hashes one text at a time, where it lies, and the caller joins the hashes by exclusive
-// or: copying the texts together first would make the hash wait for the copy. A short text costs
-// one multiplication of its two words, each hidden by a secret; XXH3 hashes the longer ones.
+// KeyHash hashes one part of a key at a time, where it lies, and the caller joins the hashes by
+// exclusive or: copying the parts together first would make the hash wait for the copy. A short
+// text costs one multiplication of its two words, each hidden by a secret; XXH3 hashes the longer
+// ones. What a key holds beside its texts is a part of its own: mixed into a text, it could be
+// cancelled by whoever chooses both.
 //
 // Thread-compatible, and constant after construction.
 class KeyHash {
@@ -26,22 +28,24 @@ class KeyHash {
             secret = {next(seed), next(seed)};
     }
 
-    // A different function for each `part` from 0 to 2. `salt`, given with one of them, stands for
-    // what the key holds beside its texts, their sizes among it.
-    std::uint64_t operator()(std::size_t part,
-                             const ShortText& text,
-                             std::uint64_t salt = 0) const {
+    // A different function for each `part` from 0 to 2.
+    std::uint64_t operator()(std::size_t part, const ShortText& text) const {
         const ShortText& secret = secrets_[part];
-        const Wide product = Wide{text.first ^ secret.first} * (text.last ^ secret.last ^ salt);
-        return static_cast<std::uint64_t>(product) ^ static_cast<std::uint64_t>(product >> 64U);
+        return mixed(text.first ^ secret.first, text.last ^ secret.last);
     }
-    std::uint64_t operator()(std::size_t part,
-                             std::string_view text,
-                             std::uint64_t salt = 0) const {
-        return XXH3_64bits_withSeed(text.data(), text.size(), secrets_[part].first ^ salt);
+    std::uint64_t operator()(std::size_t part, std::string_view text) const {
+        return XXH3_64bits_withSeed(text.data(), text.size(), secrets_[part].first);
+    }
+    std::uint64_t of_shape(std::uint64_t number) const {
+        return mixed(number ^ secrets_[3].first, secrets_[3].last);
     }
 
   private:
+    static std::uint64_t mixed(std::uint64_t a, std::uint64_t b) {
+        const Wide product = Wide{a} * b;
+        return static_cast<std::uint64_t>(product) ^ static_cast<std::uint64_t>(product >> 64U);
+    }
+
     // SplitMix64: spreads one seed over several words.
     static std::uint64_t next(std::uint64_t& state) {
         state += 0x9E37'79B9'7F4A'7C15U;
@@ -51,7 +55,7 @@ class KeyHash {
         return z ^ (z >> 31U);
     }
 
-    ShortText secrets_[3];
+    ShortText secrets_[4];  // of the three texts, and of the shape
 };
 
 }  // namespace sluice

@@ -45,7 +45,7 @@ class KeyShape {
     }
 
     // A number that tells most shapes apart, for the hash; operator== tells all.
-    std::uint64_t salt() const { return word_ ^ std::uint64_t{identifier_bytes_} << 48U; }
+    std::uint64_t number() const { return word_ ^ std::uint64_t{identifier_bytes_} << 48U; }
 
     // All bits that differ.
     std::uint64_t differing(const KeyShape& other) const {
@@ -92,12 +92,12 @@ class LimitKey {
   public:
     explicit LimitKey(HashedRequest again) : LimitKey(again.request, again.hash) {}
     LimitKey(const Request& request, const KeyHash& hash) : LimitKey(request, std::uint64_t{0}) {
-        const std::uint64_t salt = shape_.salt();
+        hash_ = hash.of_shape(shape_.number());
         if (is_short_) [[likely]] {
-            hash_ = hash(0, short_.workspace) ^ hash(1, short_.name_space) ^
-                    hash(2, short_.identifier, salt);
+            hash_ ^=
+                hash(0, short_.workspace) ^ hash(1, short_.name_space) ^ hash(2, short_.identifier);
         } else {
-            hash_ = hash_of_long_texts(request, salt, hash);
+            hash_ ^= hash_of_long_texts(request, hash);
         }
     }
 
@@ -128,9 +128,7 @@ class LimitKey {
     }
 
     // Kept out of line: inlined, they would take registers from the short keys.
-    static std::uint64_t hash_of_long_texts(const Request& request,
-                                            std::uint64_t salt,
-                                            const KeyHash& hash);
+    static std::uint64_t hash_of_long_texts(const Request& request, const KeyHash& hash);
     static bool are_long_texts(const Request& request, const char* texts);
 
     const Request* request_;

@@ -66,7 +66,7 @@ struct Attempt {
     const Verdict verdict = weigh(spent, elapsed, entry.duration(), ask);
     admission.at.sequence = sequence;
     admission.at.elapsed = elapsed;
-    admission.remaining = verdict.remaining;
+    admission.remaining = 0;
     admission.retries = 0;
     if (!verdict.passed) {
         admission.outcome = Outcome::kDenied;
@@ -77,6 +77,7 @@ struct Attempt {
         return true;
     }
     admission.outcome = Outcome::kPassed;
+    admission.remaining = verdict.remaining;
     const bool spends = attempt.purpose == Purpose::kSpend && ask.cost != 0;
     return !spends || current_cell.add_to(current, ask.cost);
 }

@@ -48,20 +48,25 @@ class Batch {
     // Whether a window that it is about ends within `time`.
     bool ends_within(Duration time) const { return time_left_ <= time; }
 
-    // Once.
-    std::optional<BatchDecision> decide();
+    // Either, once; `batch` is a new one, with as many decisions as there are requests. The first
+    // passes all, or does nothing and returns false. The second returns false if only a fresher
+    // count can tell.
+    bool pass(BatchDecision& batch);
+    bool decide(BatchDecision& batch);
 
   private:
     // Admits one request after the other until one does not pass. True if all did.
     bool admit_all();
     void settle_all();
 
-    // After admit_all() was false. The rest is weighed as if the earlier costs of the batch had
-    // been spent. False if nothing was denied, and only a fresher count can tell.
-    bool undo_and_weigh_rest();
+    // After admit_all() was false.
+    void undo_all();
+    // Weighs the rest as if the earlier costs of the batch had been spent. False if nothing was
+    // denied, and only a fresher count can tell.
+    bool weigh_rest();
 
-    BatchDecision report(bool passed) const;
-    BatchDecision report_denial() const;
+    void report(BatchDecision& batch) const;
+    void report_denial(BatchDecision& batch) const;
 
     std::span<const Turn> order() const { return {order_.data(), requests_.size()}; }
     void find_entry(std::size_t index);
@@ -189,11 +194,14 @@ void Batch::settle_all() {
     }
 }
 
-bool Batch::undo_and_weigh_rest() {
+void Batch::undo_all() {
     for (const Turn& turn : order().first(admitted_)) {
         const Count cost = ask_of(requests_[turn.index]).cost;
         if (cost != 0) undo(*entries_[turn.index], items_[turn.index].at.sequence, cost);
     }
+}
+
+bool Batch::weigh_rest() {
     bool denied = stopped_by_ == Outcome::kDenied;
     for (const Turn& turn : order().subspan(admitted_ + (denied ? 1 : 0))) {
         Ask together = ask_of(requests_[turn.index]);
@@ -208,8 +216,7 @@ bool Batch::undo_and_weigh_rest() {
 
 // Field by field, where it stays: a decision that is made elsewhere and copied costs more than the
 // rest of it.
-BatchDecision Batch::report(bool passed) const {
-    BatchDecision batch{.passed = passed, .decisions = std::vector<Decision>(requests_.size())};
+void Batch::report(BatchDecision& batch) const {
     for (std::size_t i = 0; i < requests_.size(); ++i) {
         Decision& decision = batch.decisions[i];
         decision.passed = items_[i].passed;
@@ -217,13 +224,12 @@ BatchDecision Batch::report(bool passed) const {
         decision.remaining = static_cast<std::int64_t>(items_[i].remaining);
         decision.reset_at = start_of(items_[i].at.sequence + 1, requests_[i].duration);
     }
-    return batch;
 }
 
 // Nothing was spent, so what remains of a limit is what remained before the batch, and a denied
 // request has to wait until it fits together with the earlier ones of the batch.
-BatchDecision Batch::report_denial() const {
-    BatchDecision batch = report(false);
+void Batch::report_denial(BatchDecision& batch) const {
+    report(batch);
     for (std::size_t i = 0; i < requests_.size(); ++i) {
         Decision& decision = batch.decisions[i];
         Ask together = ask_of(requests_[i]);
@@ -235,16 +241,24 @@ BatchDecision Batch::report_denial() const {
             decision.retry_at = retry_at(*entries_[i], items_[i].at, together);
         }
     }
-    return batch;
 }
 
-std::optional<BatchDecision> Batch::decide() {
-    if (admit_all()) {
-        settle_all();
-        return report(true);
+bool Batch::pass(BatchDecision& batch) {
+    if (!admit_all()) {
+        undo_all();
+        return false;
     }
-    if (!undo_and_weigh_rest()) return std::nullopt;
-    return report_denial();
+    settle_all();
+    batch.passed = true;
+    report(batch);
+    return true;
+}
+
+bool Batch::decide(BatchDecision& batch) {
+    if (pass(batch)) return true;
+    if (!weigh_rest()) return false;
+    report_denial(batch);
+    return true;
 }
 
 }  // namespace
@@ -253,17 +267,17 @@ std::optional<BatchDecision> decide_batch(Table& table,
                                           std::span<const Request> requests,
                                           std::optional<UnixTime> callers_time,
                                           Freshness freshness) {
+    // Allocated before anything is spent.
+    BatchDecision decision{.passed = false, .decisions = std::vector<Decision>(requests.size())};
     const EpochPin pin;
     if (!callers_time) {
         const UnixTime now = coarse_wall_time();
         Batch batch(table, requests, now, freshness);
-        if (!batch.ends_within(kCoarseClockLag)) {
-            auto decision = batch.decide();
-            if (decision && decision->passed) return decision;
-        }
+        if (!batch.ends_within(kCoarseClockLag) && batch.pass(decision)) return decision;
         callers_time = exact_wall_time();
     }
-    return Batch(table, requests, *callers_time, freshness).decide();
+    if (!Batch(table, requests, *callers_time, freshness).decide(decision)) return std::nullopt;
+    return decision;
 }
 
 }  // namespace sluice

@@ -44,8 +44,8 @@ struct SystemTime {
     static UnixTime exact() { return exact_wall_time(); }
 };
 
-// Decides a valid request at `now`, and writes `decision` unless a fresher count is needed first;
-// nothing was spent then. The caller holds an EpochPin.
+// Decides a valid request at `now` and writes `decision`, which is a new one. It means nothing if a
+// fresher count is needed first; nothing was spent then. The caller holds an EpochPin.
 Outcome decide_at(
     Table& table, HashedRequest request, UnixTime now, Freshness freshness, Decision& decision);
 
@@ -66,8 +66,9 @@ template <class Time>
         entry->note_use(ask.limit, now);
         Admission admission;
         const Attempt attempt{.at = at, .now = now, .ask = ask, .freshness = freshness};
-        if (try_admit(*entry, attempt, admission) && admission.outcome == Outcome::kPassed)
-            [[likely]] {
+        if (!try_admit(*entry, attempt, admission)) [[unlikely]] {
+            Tally::add(table.tally().cas_retries, 1);
+        } else if (admission.outcome == Outcome::kPassed) [[likely]] {
             decision.passed = true;
             decision.limit = request.limit;
             decision.remaining = static_cast<std::int64_t>(admission.remaining);
