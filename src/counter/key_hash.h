@@ -17,8 +17,8 @@ namespace sluice {
 // KeyHash hashes one part of a key at a time, where it lies, and the caller joins the hashes by
 // exclusive or: copying the parts together first would make the hash wait for the copy. A short
 // text costs one multiplication of its two words, each hidden by a secret; XXH3 hashes the longer
-// ones. What a key holds beside its texts is a part of its own: mixed into a text, it could be
-// cancelled by whoever chooses both.
+// ones. What a key holds beside its texts, its shape, is multiplied by a secret before it is mixed
+// into a text: as it is, it could be cancelled by whoever chooses both.
 //
 // Thread-compatible, and constant after construction.
 class KeyHash {
@@ -26,26 +26,27 @@ class KeyHash {
     explicit KeyHash(std::uint64_t seed) {
         for (ShortText& secret : secrets_)
             secret = {next(seed), next(seed)};
+        multiplier_ = next(seed) | 1U;
     }
 
-    // A different function for each `part` from 0 to 2.
-    std::uint64_t operator()(std::size_t part, const ShortText& text) const {
+    // A different function for each `part` from 0 to 2. `salt` is given with one of them.
+    std::uint64_t operator()(std::size_t part,
+                             const ShortText& text,
+                             std::uint64_t salt = 0) const {
         const ShortText& secret = secrets_[part];
-        return mixed(text.first ^ secret.first, text.last ^ secret.last);
-    }
-    std::uint64_t operator()(std::size_t part, std::string_view text) const {
-        return XXH3_64bits_withSeed(text.data(), text.size(), secrets_[part].first);
-    }
-    std::uint64_t of_shape(std::uint64_t number) const {
-        return mixed(number ^ secrets_[3].first, secrets_[3].last);
-    }
-
-  private:
-    static std::uint64_t mixed(std::uint64_t a, std::uint64_t b) {
-        const Wide product = Wide{a} * b;
+        const Wide product = Wide{text.first ^ secret.first} * (text.last ^ secret.last ^ salt);
         return static_cast<std::uint64_t>(product) ^ static_cast<std::uint64_t>(product >> 64U);
     }
+    std::uint64_t operator()(std::size_t part,
+                             std::string_view text,
+                             std::uint64_t salt = 0) const {
+        return XXH3_64bits_withSeed(text.data(), text.size(), secrets_[part].first ^ salt);
+    }
 
+    // What a shape adds to the hash of a text.
+    std::uint64_t salt_of(std::uint64_t shape) const { return shape * multiplier_; }
+
+  private:
     // SplitMix64: spreads one seed over several words.
     static std::uint64_t next(std::uint64_t& state) {
         state += 0x9E37'79B9'7F4A'7C15U;
@@ -55,7 +56,8 @@ class KeyHash {
         return z ^ (z >> 31U);
     }
 
-    ShortText secrets_[4];  // of the three texts, and of the shape
+    ShortText secrets_[3];
+    std::uint64_t multiplier_;  // odd: different shapes have different salts
 };
 
 }  // namespace sluice

@@ -9,8 +9,11 @@ bool is_at(const char* bytes, std::string_view text) {
 
 }  // namespace
 
-std::uint64_t LimitKey::hash_of_long_texts(const Request& request, const KeyHash& hash) {
-    return hash(0, request.workspace) ^ hash(1, request.name_space) ^ hash(2, request.identifier);
+std::uint64_t LimitKey::hash_of_long_texts(const Request& request,
+                                           std::uint64_t salt,
+                                           const KeyHash& hash) {
+    return hash(0, request.workspace, salt) ^ hash(1, request.name_space) ^
+           hash(2, request.identifier);
 }
 
 bool LimitKey::are_long_texts(const Request& request, const char* texts) {

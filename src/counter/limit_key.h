@@ -92,12 +92,12 @@ class LimitKey {
   public:
     explicit LimitKey(HashedRequest again) : LimitKey(again.request, again.hash) {}
     LimitKey(const Request& request, const KeyHash& hash) : LimitKey(request, std::uint64_t{0}) {
-        hash_ = hash.of_shape(shape_.number());
+        const std::uint64_t salt = hash.salt_of(shape_.number());
         if (is_short_) [[likely]] {
-            hash_ ^=
-                hash(0, short_.workspace) ^ hash(1, short_.name_space) ^ hash(2, short_.identifier);
+            hash_ = hash(0, short_.workspace, salt) ^ hash(1, short_.name_space) ^
+                    hash(2, short_.identifier);
         } else {
-            hash_ ^= hash_of_long_texts(request, hash);
+            hash_ = hash_of_long_texts(request, salt, hash);
         }
     }
 
@@ -128,7 +128,9 @@ class LimitKey {
     }
 
     // Kept out of line: inlined, they would take registers from the short keys.
-    static std::uint64_t hash_of_long_texts(const Request& request, const KeyHash& hash);
+    static std::uint64_t hash_of_long_texts(const Request& request,
+                                            std::uint64_t salt,
+                                            const KeyHash& hash);
     static bool are_long_texts(const Request& request, const char* texts);
 
     const Request* request_;
