@@ -1,0 +1,79 @@
+// The set-up script asks for every package of its groups.
+#include <array>
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <string>
+
+#include <gtest/gtest.h>
+
+namespace sluice::house {
+namespace {
+
+// A folder of commands that stand in for the machine's own.
+class FakeMachine {
+  public:
+    FakeMachine() {
+        std::string pattern = testing::TempDir() + "setup_XXXXXX";
+        folder_ = mkdtemp(pattern.data());
+    }
+    ~FakeMachine() { std::filesystem::remove_all(folder_); }
+    FakeMachine(const FakeMachine&) = delete;
+    FakeMachine& operator=(const FakeMachine&) = delete;
+
+    void command(const std::string& name, const std::string& script) const {
+        const std::filesystem::path path = folder_ / name;
+        std::ofstream(path) << "#!/bin/sh\n" << script << '\n';
+        std::filesystem::permissions(path, std::filesystem::perms::owner_all);
+    }
+
+    // What scripts/setup says.
+    std::string set_up(const std::string& groups) const {
+        const std::string line = "PATH='" + folder_.string() +
+                                 "':$PATH '" SLUICE_REPOSITORY "/scripts/setup' " + groups +
+                                 " 2>&1";
+        std::string output;
+        std::FILE* const pipe = popen(line.c_str(), "r");
+        std::array<char, 4096> piece;
+        while (const std::size_t size = std::fread(piece.data(), 1, piece.size(), pipe))
+            output.append(piece.data(), size);
+        pclose(pipe);
+        return output;
+    }
+
+  private:
+    std::filesystem::path folder_;
+};
+
+TEST(Setup, WithoutRootNamesEveryPackageThatIsMissing) {
+    const FakeMachine machine;
+    machine.command("dpkg-query", "exit 1");
+    machine.command("id", "echo 1000");
+    const std::string output = machine.set_up("build test bench");
+    for (const std::string name : {"g++",
+                                   "libboost1.81-dev",
+                                   "libtomlplusplus-dev",
+                                   "libgtest-dev",
+                                   "python3-venv",
+                                   "libbenchmark-dev",
+                                   "wrk"}) {
+        const bool named = output.find(' ' + name + ' ') != std::string::npos ||
+                           output.find(' ' + name + '\n') != std::string::npos;
+        EXPECT_TRUE(named) << name << " is not in: " << output;
+    }
+    EXPECT_NE(output.find("sudo apt-get install"), std::string::npos) << output;
+}
+
+TEST(Setup, SaysNothingWhereNothingIsMissing) {
+    const FakeMachine machine;
+    machine.command("dpkg-query", "echo installed");
+    EXPECT_EQ(machine.set_up("build test bench"), "");
+}
+
+TEST(Setup, RefusesAGroupThatItDoesNotKnow) {
+    EXPECT_NE(FakeMachine().set_up("bild").find("there is no group 'bild'"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace sluice::house
