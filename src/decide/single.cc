@@ -16,18 +16,37 @@ Outcome decide_at(Table& table,
     const Admission admission =
         admit(entry, {.at = at, .now = now, .ask = ask, .freshness = freshness});
     note_retries(table, admission);
+    if (admission.outcome == Outcome::kDenied) {
+        report_denial(table, entry, request, admission.at, now, Duration::zero(), decision);
+        return Outcome::kDenied;
+    }
     decision = {.passed = admission.outcome == Outcome::kPassed,
                 .limit = request.limit,
                 .remaining = static_cast<std::int64_t>(admission.remaining),
                 .reset_at = start_of(admission.at.sequence + 1, request.duration),
                 .retry_at = std::nullopt};
-    if (admission.outcome == Outcome::kDenied) {
-        note_denial(table, entry, now);
-        decision.retry_at = retry_at(entry, admission.at, ask);
-    } else if (decision.passed && ask.cost != 0) {
+    if (decision.passed && ask.cost != 0) {
         table.settle(entry, admission.at.sequence, ask.cost, request);
     }
     return admission.outcome;
+}
+
+bool report_denial(const Table& table,
+                   Entry& entry,
+                   const Request& request,
+                   Instant at,
+                   UnixTime now,
+                   Duration lag,
+                   Decision& decision) {
+    const std::optional<UnixTime> retry = retry_at(entry, at, ask_of(request));
+    if (lag > Duration::zero() && retry && *retry <= now + lag) return false;
+    note_denial(table, entry, now);
+    decision = {.passed = false,
+                .limit = request.limit,
+                .remaining = 0,
+                .reset_at = start_of(at.sequence + 1, request.duration),
+                .retry_at = retry};
+    return true;
 }
 
 }  // namespace sluice

@@ -27,11 +27,10 @@ inline void note_retries(Table& table, const Admission& admission) {
 }
 
 // Where a request's time comes from: its caller, or the system's clock. The coarse clock costs a
-// quarter of the exact one, and may lag by a tick. To a pass within a window that does not matter:
-// the weight of the past lags by the same tick. So whatever is not plainly that, is decided by the
-// exact clock: a denial, since a caller that slept until `retry_at` must not be told to wait again;
-// and all that comes near the end of a window, since some threads would still spend in a window
-// that others have left.
+// quarter of the exact one, and may lag by a tick. Within a window that does not matter: the weight
+// of the past lags by the same tick. It would matter to a caller that slept until `retry_at` and is
+// told to wait again; and near the end of a window, where some threads would still spend in a
+// window that others have left. Both are decided by the exact clock.
 struct CallersTime {
     static constexpr Duration kLag{0};
     UnixTime now;
@@ -49,9 +48,19 @@ struct SystemTime {
 Outcome decide_at(
     Table& table, HashedRequest request, UnixTime now, Freshness freshness, Decision& decision);
 
-// The same by the time that it reads. A request that passes at a key which is held, as nearly all
-// do, takes one straight path here; any other begins anew in decide_at(). The clock is read while
-// the entry's memory is on its way.
+// Writes `decision`, a new one, for a denial at `at`. False if it could be a pass by a clock that
+// is ahead of `now` by `lag`; nothing was noted then.
+bool report_denial(const Table& table,
+                   Entry& entry,
+                   const Request& request,
+                   Instant at,
+                   UnixTime now,
+                   Duration lag,
+                   Decision& decision);
+
+// The same as decide_at() by the time that it reads. A request that passes at a key which is held,
+// as nearly all do, takes one straight path here; what is neither that nor a plain denial begins
+// anew in decide_at(). The clock is read while the entry's memory is on its way.
 template <class Time>
 [[gnu::always_inline]] inline Outcome decide(
     Table& table, const Request& request, Time time, Freshness freshness, Decision& decision) {
@@ -75,6 +84,9 @@ template <class Time>
             decision.reset_at = start_of(at.sequence + 1, request.duration);
             if (ask.cost != 0) table.settle(*entry, at.sequence, ask.cost, request);
             return Outcome::kPassed;
+        } else if (admission.outcome == Outcome::kDenied &&
+                   report_denial(table, *entry, request, at, now, Time::kLag, decision)) {
+            return Outcome::kDenied;
         }
     }
     return decide_at(table, key.hashed_request(), time.exact(), freshness, decision);
