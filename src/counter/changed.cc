@@ -78,7 +78,11 @@ bool ChangedList::release(Entry& entry, const Components& told) {
                                       state, ChangeState::kIdle, std::memory_order_seq_cst)) {
         return true;
     }
-    state = entry.change_state_.load(std::memory_order_seq_cst);
+    return give_back(entry);
+}
+
+bool ChangedList::give_back(Entry& entry) {
+    ChangeState state = entry.change_state_.load(std::memory_order_seq_cst);
     while (state !=
            ChangeState::kRetired) {  // ends: kTaken can only become kTakenAgain or kRetired
         if (entry.change_state_.compare_exchange_weak(

@@ -35,7 +35,7 @@ class Components {
 //     kListed -> kTaken           take(): the consumer has it, and reads its components
 //     kTaken -> kTakenAgain       mark(): it changed while the consumer was busy
 //     kTaken -> kIdle             release(): all that it holds was told
-//     kTaken, kTakenAgain -> kListed   release(): there is more to tell
+//     kTaken, kTakenAgain -> kListed   release(): there is more to tell; give_back(): all of it
 //     kIdle -> kRetired           retire_idle(): the table may remove it, nothing is left to tell
 //     any -> kRetired             retire(): its cells are dead, nobody needs to be told
 //
@@ -65,6 +65,10 @@ class ChangedList {
     // Ends the consumer's hold after `told` has reached its destination. False if the entry was
     // retired meanwhile; it is then the caller's to dispose of.
     [[nodiscard]] bool release(Entry& entry, const Components& told);
+
+    // Ends the consumer's hold after nothing has reached its destination: the entry is listed
+    // again. False as above.
+    [[nodiscard]] bool give_back(Entry& entry);
 
     // For the table. The first only retires an entry that nobody has to be told of, and returns
     // whether it did. The second always does, and returns whether the caller disposes of the entry

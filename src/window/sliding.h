@@ -46,6 +46,11 @@ constexpr UnixTime start_of(Sequence sequence, Duration duration) {
     return UnixTime{sequence * duration};
 }
 
+// Whether a cell can no longer contribute to a decision at `now` or later.
+constexpr bool is_dead(Sequence sequence, Duration duration, UnixTime now) {
+    return now >= start_of(sequence + 2, duration);
+}
+
 // What is asked for: `cost` of `limit`.
 struct Ask {
     Count cost;
