@@ -18,8 +18,7 @@ inline constexpr std::chrono::milliseconds kCoarseClockLag{20};
 namespace internal {
 
 // clock_gettime() where the kernel has put it. The C library's function of that name only passes
-// the call on, but goes through three pages of memory of its own to do so. In a virtual machine
-// with a million keys, these cost a decision as much as its own entry does.
+// the call on, for a thirtieth of what a decision costs.
 using ReadClock = int (*)(clockid_t id, timespec* time);
 extern std::atomic<ReadClock> kernel_clock;  // relaxed: either of the two it holds will do
 

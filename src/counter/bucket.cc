@@ -22,7 +22,7 @@ Entry* Bucket::find_elsewhere(HashedRequest request) const {
     }
     Entry* entry = chain_.load(std::memory_order_seq_cst);
     while (entry != nullptr && (entry->hash() != key.hash() || !entry->has_key(key))) {
-        entry = entry->rest().next_in_bucket.load(std::memory_order_seq_cst);
+        entry = entry->next_in_bucket_.load(std::memory_order_seq_cst);
     }
     return entry;
 }
@@ -46,8 +46,7 @@ bool Bucket::has_in_slot(const Entry& entry) const {
 
 void Bucket::insert(Entry& entry) {
     if (insert_in_slot(entry)) return;
-    entry.rest().next_in_bucket.store(chain_.load(std::memory_order_relaxed),
-                                      std::memory_order_seq_cst);
+    entry.next_in_bucket_.store(chain_.load(std::memory_order_relaxed), std::memory_order_seq_cst);
     chain_.store(&entry, std::memory_order_seq_cst);
 }
 
@@ -61,11 +60,11 @@ void Bucket::remove(Entry& entry) {
     std::atomic<Entry*>* link = &chain_;
     while (Entry* const linked = link->load(std::memory_order_relaxed)) {
         if (linked == &entry) {
-            link->store(entry.rest().next_in_bucket.load(std::memory_order_relaxed),
+            link->store(entry.next_in_bucket_.load(std::memory_order_relaxed),
                         std::memory_order_seq_cst);
             return;
         }
-        link = &linked->rest().next_in_bucket;
+        link = &linked->next_in_bucket_;
     }
 }
 

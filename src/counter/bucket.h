@@ -57,7 +57,7 @@ class alignas(64) Bucket {
         }
         Entry* entry = chain_.load(std::memory_order_relaxed);
         while (entry != nullptr) {
-            Entry* const next = entry->rest().next_in_bucket.load(std::memory_order_relaxed);
+            Entry* const next = entry->next_in_bucket_.load(std::memory_order_relaxed);
             visit(*entry);
             entry = next;
         }

@@ -52,8 +52,8 @@ bool ChangedList::mark(Entry& entry) {
 void ChangedList::push(Entry& entry) {
     Entry* top = top_.load(std::memory_order_relaxed);
     do {
-        entry.rest().next_changed = top;
-        // Release: pairs with the exchange in take(), which reads next_changed.
+        entry.next_changed_ = top;
+        // Release: pairs with the exchange in take(), which reads next_changed_.
     } while (!top_.compare_exchange_weak(
         top, &entry, std::memory_order_release, std::memory_order_relaxed));
 }
@@ -62,7 +62,7 @@ ChangedList::Taken ChangedList::take() {
     Taken taken;
     Entry* entry = top_.exchange(nullptr, std::memory_order_acquire);
     while (entry != nullptr) {
-        Entry* const next = entry->rest().next_changed;
+        Entry* const next = entry->next_changed_;
         ChangeState listed = ChangeState::kListed;
         const bool alive = entry->change_state_.compare_exchange_strong(
             listed, ChangeState::kTaken, std::memory_order_seq_cst);

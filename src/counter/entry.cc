@@ -12,8 +12,8 @@ Entry::Entry(const LimitKey& key, UnixTime now, UnixTime forgotten_until, Sharin
       high_(std::max(instant_at(now, duration()).sequence,
                      instant_at(forgotten_until, duration()).sequence)),
       fresh_until_ms_(sharing == Sharing::kAlone ? std::numeric_limits<std::int64_t>::max()
-                                                 : std::numeric_limits<std::int64_t>::min()) {
-    new (&rest()) EntryRest(key.hash());
+                                                 : std::numeric_limits<std::int64_t>::min()),
+      hash_(key.hash()) {
     if (key.is_short()) {
         texts_ = key.short_texts();
     } else if (has_long_texts_here()) {
@@ -27,7 +27,7 @@ Entry::Entry(const LimitKey& key, UnixTime now, UnixTime forgotten_until, Sharin
     const bool past_forgotten = start_of(high, duration()) <= forgotten_until;
     past_forgotten_.store(past_forgotten, std::memory_order_relaxed);
     for (Sequence sequence = high - 2; sequence <= high + 1; ++sequence) {
-        for (Ring* ring : {&admitted_, &rest().settled, &rest().others, &rest().global}) {
+        for (Ring* ring : {&admitted_, &settled_, &others_, &global_}) {
             (*ring)[place_of(sequence)].reset(sequence);
         }
     }
@@ -78,7 +78,7 @@ Instant Entry::relocate(Instant at, UnixTime now) {
     // thread.
     Sequence reached = at.sequence;
     for (const Sequence needed : {at.sequence, at.sequence - 1}) {
-        for (const Ring* ring : {&admitted_, &rest().others, &rest().global}) {
+        for (const Ring* ring : {&admitted_, &others_, &global_}) {
             const std::int64_t laps = (*ring)[place_of(needed)].load().laps_ahead_of(needed);
             reached = std::max(reached, needed + laps * kRingSize - 1);
         }
@@ -131,7 +131,7 @@ void Entry::reopen(UnixTime dead_from) {
 // beyond `high` meanwhile. Checking that after the load makes sure that what is replaced was older
 // (invariant 6).
 bool Entry::open(Sequence sequence, Sequence high) {
-    for (Ring* ring : {&admitted_, &rest().settled, &rest().others, &rest().global}) {
+    for (Ring* ring : {&admitted_, &settled_, &others_, &global_}) {
         CellCount& count = (*ring)[place_of(sequence)];
         for (;;) {  // ends: each repetition follows a change of the count by another thread
             const LapCount read = count.load();
@@ -155,10 +155,10 @@ bool Entry::raise(Ring& ring, Sequence sequence, Count to) {
 
 void Entry::make_strict(UnixTime until) {
     const std::int64_t until_ms = until.time_since_epoch().count();
-    std::int64_t deadline = rest().strict_until_ms.load(std::memory_order_relaxed);
+    std::int64_t deadline = strict_until_ms_.load(std::memory_order_relaxed);
     // Ends: each repetition follows a later deadline by another thread.
-    while (deadline < until_ms && !rest().strict_until_ms.compare_exchange_weak(
-                                      deadline, until_ms, std::memory_order_relaxed)) {
+    while (deadline < until_ms &&
+           !strict_until_ms_.compare_exchange_weak(deadline, until_ms, std::memory_order_relaxed)) {
     }
 }
 

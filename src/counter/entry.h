@@ -33,31 +33,6 @@ enum class ChangeState : std::uint8_t {
     kRetired,     // removed from the table
 };
 
-class Entry;
-
-// The part of an entry that a pass by a node alone does not touch. It lies apart from the other, at
-// a fixed distance: so what the decisions of many keys need is half as large, and takes half as
-// much of the caches and of the page tables.
-struct alignas(64) EntryRest {
-    using Ring = CellCount[kRingSize];
-
-    explicit EntryRest(std::uint64_t hash_of_key) : hash(hash_of_key) {}
-
-    // First line: what a pass needs where counts are shared within a region.
-    Ring settled;
-    Ring others;
-    // Second line.
-    Ring global;
-    // A hint, relaxed throughout: written by denials.
-    std::atomic<std::int64_t> strict_until_ms{std::numeric_limits<std::int64_t>::min()};
-    // Guarded by the change state: whoever makes an entry listed writes it.
-    Entry* next_changed = nullptr;
-    const std::uint64_t hash;
-    // The next entry of an overfull bucket. Written under the shard's lock, read by lookups.
-    std::atomic<Entry*> next_in_bucket{nullptr};
-};
-static_assert(sizeof(EntryRest) == 128);
-
 // An entry holds the cells high-2 to high+1, where `high` is the newest sequence that a request was
 // decided at. Of these, high-1 and high can be current, each with its predecessor; high+1 takes the
 // counts of a neighbour whose clock is ahead. Counts of a sequence that is no longer held are gone
@@ -65,13 +40,10 @@ static_assert(sizeof(EntryRest) == 128);
 // empty cell that once held counts.
 //
 // Thread-safe: every method may race with every other, except the constructor and the destructor.
-// Only an EntryPool can make one: there is room for the rest of the entry kRestDistance behind it.
 //
 // Numbered invariants are those of ARCHITECTURE.md.
-class alignas(128) Entry {
+class alignas(64) Entry {
   public:
-    static constexpr std::size_t kRestDistance = 32UL * 1024;
-
     // `forgotten_until`: counts of this key that mattered before then may have been held and
     // dropped, so nothing is decided in a window that ended before. `now` says in which sequence
     // the entry begins.
@@ -92,7 +64,7 @@ class alignas(128) Entry {
         Duration duration;
     };
     Key key() const;
-    std::uint64_t hash() const { return rest().hash; }
+    std::uint64_t hash() const { return hash_; }
     Duration duration() const { return shape_.duration(); }
 
     // The instant at which a request at `now` is decided. Moves the ring on where `now` is newer
@@ -140,14 +112,14 @@ class alignas(128) Entry {
     // This node's component of a cell as decisions see it, and as the world may see it. settled <=
     // admitted.
     CellCount& admitted(Sequence sequence) { return admitted_[place_of(sequence)]; }
-    CellCount& settled(Sequence sequence) { return rest().settled[place_of(sequence)]; }
+    CellCount& settled(Sequence sequence) { return settled_[place_of(sequence)]; }
     const CellCount& admitted(Sequence sequence) const { return admitted_[place_of(sequence)]; }
-    const CellCount& settled(Sequence sequence) const { return rest().settled[place_of(sequence)]; }
+    const CellCount& settled(Sequence sequence) const { return settled_[place_of(sequence)]; }
 
     // Merge what others spent in a cell: the other nodes of this region, the other regions. By max,
     // so repeated and reordered reports are harmless. False if the cell is not held.
-    bool raise_others(Sequence sequence, Count to) { return raise(rest().others, sequence, to); }
-    bool raise_global(Sequence sequence, Count to) { return raise(rest().global, sequence, to); }
+    bool raise_others(Sequence sequence, Count to) { return raise(others_, sequence, to); }
+    bool raise_global(Sequence sequence, Count to) { return raise(global_, sequence, to); }
 
     // Whether others ever reported anything. Relaxed: a report that is not seen yet has not arrived
     // yet.
@@ -155,9 +127,7 @@ class alignas(128) Entry {
 
     // others + global of a cell; 0 if it is not held.
     Count foreign(Sequence sequence) const {
-        const EntryRest& rest = this->rest();
-        return rest.others[place_of(sequence)].of(sequence) +
-               rest.global[place_of(sequence)].of(sequence);
+        return others_[place_of(sequence)].of(sequence) + global_[place_of(sequence)].of(sequence);
     }
 
     // All that is known to be spent in a cell; 0 if it is not held.
@@ -170,7 +140,7 @@ class alignas(128) Entry {
     bool needs_refresh(UnixTime now) const {
         // Relaxed: both are hints about age; nothing is published through them.
         return now >= UnixTime{Duration{fresh_until_ms_.load(std::memory_order_relaxed)}} ||
-               now < UnixTime{Duration{rest().strict_until_ms.load(std::memory_order_relaxed)}};
+               now < UnixTime{Duration{strict_until_ms_.load(std::memory_order_relaxed)}};
     }
     void set_fresh_until(UnixTime until) {
         fresh_until_ms_.store(until.time_since_epoch().count(), std::memory_order_relaxed);
@@ -202,12 +172,7 @@ class alignas(128) Entry {
     // How far the ring may move at once: LapCount tells older from newer within 4,096 sequences,
     // and up to kRingSize of these are taken by the cells themselves.
     static constexpr Sequence kMaxLeap = 4'000;
-    using Ring = EntryRest::Ring;
-
-    EntryRest& rest() {
-        return *reinterpret_cast<EntryRest*>(reinterpret_cast<std::byte*>(this) + kRestDistance);
-    }
-    const EntryRest& rest() const { return const_cast<Entry*>(this)->rest(); }
+    using Ring = CellCount[kRingSize];
 
     bool advance(Sequence to);
     Instant clamped(UnixTime now, Sequence high) const;
@@ -243,9 +208,23 @@ class alignas(128) Entry {
     std::atomic<std::int64_t> fresh_until_ms_;
     std::atomic<Count> last_limit_{0};
     std::atomic<std::int64_t> last_used_ms_{0};
+
+    // Third line: what a pass needs beside these where counts are shared within a region.
+    Ring settled_;
+    Ring others_;
+
+    // Fourth line: the rest.
+    Ring global_;
+    // A hint, relaxed throughout: written by denials.
+    std::atomic<std::int64_t> strict_until_ms_{std::numeric_limits<std::int64_t>::min()};
+    // Guarded by change_state_: whoever makes an entry listed writes it.
+    Entry* next_changed_ = nullptr;
+    const std::uint64_t hash_;
+    // The next entry of an overfull bucket. Written under the shard's lock, read by lookups.
+    std::atomic<Entry*> next_in_bucket_{nullptr};
 };
 
-static_assert(sizeof(Entry) == 128, "two lines of the cache: see docs/decisions/0001-table.md");
+static_assert(sizeof(Entry) == 256, "four lines of the cache: see docs/decisions/0001-table.md");
 
 }  // namespace sluice
 

@@ -27,10 +27,10 @@ void EntryPool::reclaim(Entry& entry) {
 EntryPool::Place* EntryPool::take() {
     if (free_ != nullptr) return std::exchange(free_, free_->next_free);
     if (used_ == kChunk) {
-        chunks_.push_back(std::make_unique_for_overwrite<Chunk>());
+        chunks_.push_back(std::make_unique_for_overwrite<Place[]>(kChunk));
         used_ = 0;
     }
-    return &chunks_.back()->places[used_++];
+    return &chunks_.back()[used_++];
 }
 
 }  // namespace sluice

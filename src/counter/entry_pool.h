@@ -36,23 +36,17 @@ class EntryPool {
         std::byte bytes[sizeof(Entry)];
         Place* next_free;
     };
-    static constexpr std::size_t kChunk = Entry::kRestDistance / sizeof(Place);  // entries: 64 KiB
-    struct Chunk {
-        Place places[kChunk];
-        std::byte rests[kChunk * sizeof(EntryRest)];
-    };
-    static_assert(sizeof(Place) == sizeof(Entry) && sizeof(Entry) == sizeof(EntryRest));
-    static_assert(offsetof(Chunk, rests) == Entry::kRestDistance);
     struct Waiting {
         Entry* entry;
         std::uint64_t unlinked;  // the epoch in which it was
     };
+    static constexpr std::size_t kChunk = 256;    // entries: 64 KiB
     static constexpr std::size_t kPatience = 32;  // entries that wait before the epoch is pushed on
 
     Place* take();
     void reclaim(Entry& entry);
 
-    std::vector<std::unique_ptr<Chunk>> chunks_;
+    std::vector<std::unique_ptr<Place[]>> chunks_;
     std::size_t used_ = kChunk;  // of the newest chunk
     Place* free_ = nullptr;
     std::deque<Waiting> waiting_;

@@ -7,8 +7,6 @@
 
 #include <gtest/gtest.h>
 
-#include "counter/entry_pool.h"
-
 namespace sluice {
 namespace {
 
@@ -28,26 +26,9 @@ LimitKey key_for(std::string_view identifier) {
         {.workspace = "w", .name_space = "n", .identifier = identifier, .duration = kSecond});
 }
 
-// An entry that is in no table.
-class LooseEntry {
-  public:
-    LooseEntry(const LimitKey& key, UnixTime now, UnixTime forgotten_until, Sharing sharing)
-        : entry_(pool_.make(key, now, forgotten_until, sharing)) {}
-    ~LooseEntry() { entry_.~Entry(); }
-    LooseEntry(const LooseEntry&) = delete;
-    LooseEntry& operator=(const LooseEntry&) = delete;
-
-    Entry& operator*() { return entry_; }
-
-  private:
-    EntryPool pool_;
-    Entry& entry_;
-};
-
 class EntryTest : public testing::Test {
   protected:
-    LooseEntry loose_{key_for("id"), at(100'500), at(0), Sharing::kAlone};
-    Entry& entry_ = *loose_;
+    Entry entry_{key_for("id"), at(100'500), at(0), Sharing::kAlone};
 };
 
 TEST_F(EntryTest, BeginsWhereItWasAskedFor) {
@@ -80,8 +61,7 @@ TEST_F(EntryTest, DecidesALargerStepBackAtTheOldestInstantHeld) {
 }
 
 TEST_F(EntryTest, DecidesNothingBeforeWhatWasForgotten) {
-    LooseEntry loose{key_for("id"), at(100'500), at(104'700), Sharing::kAlone};
-    Entry& entry = *loose;
+    Entry entry{key_for("id"), at(100'500), at(104'700), Sharing::kAlone};
     EXPECT_EQ(entry.locate(at(100'500)).sequence, 104);
     EXPECT_EQ(entry.locate(at(103'999)).sequence, 104);
     entry.locate(at(105'000));
@@ -141,8 +121,7 @@ TEST_F(EntryTest, ComparesKeysWhole) {
                                     std::string("sixteen bytes..."),
                                     std::string("longer than sixteen bytes"),
                                     long_text}) {
-        LooseEntry loose{key_for(text), at(0), at(0), Sharing::kAlone};
-        const Entry& entry = *loose;
+        const Entry entry{key_for(text), at(0), at(0), Sharing::kAlone};
         EXPECT_TRUE(entry.has_key(key_for(text)));
         EXPECT_EQ(entry.key().identifier, text);
         EXPECT_EQ(entry.key().workspace, "w");
@@ -163,8 +142,7 @@ TEST(LimitKey, KeepsPartsApartWhereverTheSeparatorFalls) {
                            .identifier = "i",
                            .duration = duration});
         };
-    LooseEntry loose{key("ab", "c", kSecond), at(0), at(0), Sharing::kAlone};
-    const Entry& entry = *loose;
+    const Entry entry{key("ab", "c", kSecond), at(0), at(0), Sharing::kAlone};
     EXPECT_TRUE(entry.has_key(key("ab", "c", kSecond)));
     EXPECT_FALSE(entry.has_key(key("a", "bc", kSecond)));
     EXPECT_FALSE(entry.has_key(key("ab", "c", Duration{1'001})));
@@ -189,8 +167,7 @@ TEST(LimitKey, DoesNotLetTheIdentifierCancelTheDuration) {
 }
 
 TEST(SharedEntry, NeedsARefreshUntilItWasRefreshedAndWhileItIsStrict) {
-    LooseEntry loose{key_for("id"), at(100'000), at(0), Sharing::kShared};
-    Entry& entry = *loose;
+    Entry entry{key_for("id"), at(100'000), at(0), Sharing::kShared};
     EXPECT_TRUE(entry.needs_refresh(at(100'000)));
     entry.set_fresh_until(at(105'000));
     EXPECT_FALSE(entry.needs_refresh(at(104'999)));
