@@ -199,9 +199,8 @@ class alignas(64) Entry {
     // current. Cleared once (release, after `high` has moved on), read before `high` (acquire).
     std::atomic<bool> past_forgotten_;
 
-    // Second line: the counts that a decision alone needs. `high` is written by
-    // the thread that moves the ring (release, after opening the cells) and read by every decision
-    // (acquire).
+    // Second line: the counts that a decision alone needs. `high` is written by the thread that
+    // moves the ring (release, after opening the cells) and read by every decision (acquire).
     alignas(64) Ring admitted_;
     std::atomic<Sequence> high_;
     // Hints, relaxed throughout: written by refreshes and decisions.

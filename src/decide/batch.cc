@@ -70,7 +70,6 @@ class Batch {
 
     std::span<const Turn> order() const { return {order_.data(), requests_.size()}; }
     void find_entry(std::size_t index);
-    void find_entry_of_long_key(std::size_t index);
     void put_in_order();
     void join_duplicates();
     Outcome admit_one(std::size_t index, const Ask& ask, Freshness freshness, Purpose purpose);
@@ -91,18 +90,13 @@ class Batch {
 Batch::Batch(Table& table, std::span<const Request> requests, UnixTime now, Freshness freshness)
     : table_(table), requests_(requests), now_(now), freshness_(freshness) {
     SLUICE_CHECK(requests.size() <= kMaxBatch);
-    for (std::size_t i = 0; i < requests.size(); ++i) {
-        if (KeyShape::is_short(requests[i])) [[likely]] {
-            find_entry(i);
-        } else {
-            find_entry_of_long_key(i);
-        }
-    }
+    for (std::size_t i = 0; i < requests.size(); ++i)
+        find_entry(i);
     put_in_order();
     join_duplicates();
 }
 
-[[gnu::always_inline]] inline void Batch::find_entry(std::size_t index) {
+void Batch::find_entry(std::size_t index) {
     const Request& request = requests_[index];
     const LimitKey key = table_.key(request);
     Instant at;
@@ -112,11 +106,6 @@ Batch::Batch(Table& table, std::span<const Request> requests, UnixTime now, Fres
     items_[index] = {.at = at, .ahead = 0, .passed = false, .remaining = 0};
     time_left_ = std::min(time_left_, entry.duration() - at.elapsed);
     order_[index] = {.hash = key.hash(), .index = index};
-}
-
-// Apart, so that short keys have code in which nothing else is on the way.
-[[gnu::noinline]] void Batch::find_entry_of_long_key(std::size_t index) {
-    find_entry(index);
 }
 
 // Few turns are placed by counting how many come before each: more comparisons than sorting, but
