@@ -9,6 +9,7 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -18,6 +19,19 @@
 
 namespace sluice {
 
+// What on_origin_change is told.
+struct OriginChange {
+    bool away;        // decisions are made by what this process holds, until the origin is back
+    std::string why;  // for people; empty when it is back. Holds no secret
+};
+
+// For an origin that is reached by TLS. Each is the path of a PEM file, or empty.
+struct OriginTls {
+    std::string ca = {};    // whom to trust; empty: whom the system trusts
+    std::string cert = {};  // this process's certificate, where the server wants one
+    std::string key = {};   // its private key
+};
+
 struct Options {
     // The region that this process counts for. Required; any name of 1 to 48 bytes.
     std::string region;
@@ -26,6 +40,24 @@ struct Options {
     // namespace, identifier, duration) and costs up to 320 bytes beside its own. At the cap, a new
     // key displaces one that is idle or little used.
     std::size_t max_keys = 1'000'000;
+
+    // Where the nodes of the region share their counts; empty: this process is alone.
+    //
+    //     memory:NAME                            the limiters of this process that give that name
+    //     sqlite:PATH                            a file, for one process that keeps its counts
+    //     redis://[user:password@]host:port/db   Redis, Valkey, Redis Cluster; rediss:// with TLS
+    //     redis+socket://PATH                    the same by a socket of this machine
+    //
+    // An origin that can't be reached is no error: decisions are made by what this process holds,
+    // and all that was missed is told as soon as it is back.
+    std::string origin = {};
+    OriginTls origin_tls = {};
+
+    // How long a decision waits for the origin, 10 ms to 10 s.
+    std::chrono::milliseconds origin_timeout{300};
+
+    // Called on a thread of the limiter's own, which must not be kept waiting.
+    std::function<void(const OriginChange&)> on_origin_change = {};
 };
 
 // One question: may `identifier` spend `cost` of the `limit` that it has per `duration`?
@@ -60,17 +92,68 @@ struct BatchDecision {
     std::vector<Decision> decisions;
 };
 
+// What the limiter and its origin have had to do with each other since it was created.
+struct OriginStats {
+    bool attached;                // there is one
+    bool away;                    // it does not answer, or fails too often
+    std::uint64_t reads;          // keys that were read
+    std::uint64_t told;           // components that were sent, however often
+    std::uint64_t unanswered;     // cells for which no answer came
+    std::uint64_t fallbacks;      // decisions that wanted a fresher count and were made without
+    std::uint64_t outages;        // how often it went away
+    std::uint64_t resubmissions;  // how often all counts were told again
+};
+
 // What the limiter holds and has done since it was created.
 struct Stats {
     std::uint64_t keys_held;
     std::uint64_t keys_created;
-    std::uint64_t keys_expired;  // removed after their counts had ceased to matter
-    std::uint64_t keys_evicted;  // displaced at the cap, with counts that still mattered
-    std::uint64_t cas_retries;   // decisions repeated because another thread was faster
+    std::uint64_t keys_expired;        // removed after their counts had ceased to matter
+    std::uint64_t keys_evicted;        // displaced at the cap, with counts that still mattered
+    std::uint64_t cas_retries;         // decisions repeated because another thread was faster
+    std::uint64_t strict_activations;  // keys that a denial made ask before they pass
+    OriginStats origin;
+};
+
+// All that is known of one window of a key.
+struct CellInspection {
+    UnixTime begins;
+    std::int64_t admitted;  // by this node
+    std::int64_t settled;   // of that, what others may be told
+    std::int64_t others;    // by the other nodes of the region, as last heard
+    std::int64_t global;    // by other regions, as last heard
+
+    struct Component {
+        std::string owner;
+        std::int64_t count;
+    };
+    // What the origin holds.
+    struct AtOrigin {
+        std::int64_t total;
+        std::vector<Component> components;
+        std::chrono::milliseconds lifetime;  // when it forgets the cell, from now on; 0: not held
+    };
+    std::optional<AtOrigin> origin;  // none if there is no origin, or it did not answer
+};
+
+// Why a request passed or was denied. Times are by the clock of the requests.
+struct Inspection {
+    bool held;         // by this node
+    std::string node;  // how the origin's components name it; it is followed by a dot and a number
+                       // where a key was displaced and came back
+    std::optional<UnixTime> refreshed_at;  // when the others' counts were last heard of
+    std::optional<UnixTime> strict_until;  // after a denial: until then each pass asks first
+    std::optional<UnixTime> last_used;
+    std::int64_t last_limit;  // that a request named
+    bool untold;              // the origin has not heard of all that was spent
+    CellInspection current;
+    CellInspection previous;
+    OriginStats origin;
 };
 
 // Limiter decides from local memory, without a lock, a system call or an allocation for a key it
-// holds.
+// holds. With an origin, it first asks that where it knows too little: for a key that is new, or
+// whose counts are too old for what is left of its limit, or that was denied lately.
 //
 // Thread-safe and movable; a moved-from limiter can only be assigned to or destroyed. All calls
 // must have returned before a limiter is moved or destroyed.
@@ -81,15 +164,18 @@ struct Stats {
 class SLUICE_EXPORT Limiter {
   public:
     // kRegionRequired: the region is empty. kInvalidOption, kOutOfMemory: as they say.
+    // With an origin, waits up to a second to hear whether it is there.
     static Result<Limiter> create(Options options);
 
     Limiter(Limiter&&) noexcept;
     Limiter& operator=(Limiter&&) noexcept;
+    // Closes it, with a patience of one second.
     ~Limiter();
 
     // Decides one request. A denial spends nothing. kInvalidRequest: a field is out of range;
     // nothing changed. The first form takes the time from the system's clock, the second from the
     // caller.
+    // Waits for the origin where it has to, up to Options::origin_timeout.
     Result<Decision> limit(const Request& request);
     Result<Decision> limit(const Request& request, UnixTime now);
 
@@ -97,6 +183,30 @@ class SLUICE_EXPORT Limiter {
     // occurs earlier in the batch sees what the earlier one asks for.
     Result<BatchDecision> limit_many(std::span<const Request> requests);
     Result<BatchDecision> limit_many(std::span<const Request> requests, UnixTime now);
+
+    // The same for event loops: neither ever waits. Calls `later` once with the decision: before it
+    // returns where that is at hand, else on a thread of the limiter's own, which must not be kept
+    // waiting. The request's texts are copied where they are needed longer.
+    using Later = std::function<void(Result<Decision>)>;
+    using LaterMany = std::function<void(Result<BatchDecision>)>;
+    void limit_async(const Request& request, UnixTime now, Later later);
+    void limit_many_async(std::span<const Request> requests, UnixTime now, LaterMany later);
+
+    // What of it is at hand. None, and nothing was spent, where the origin has to be asked first.
+    std::optional<Result<Decision>> try_limit(const Request& request, UnixTime now);
+    std::optional<Result<BatchDecision>> try_limit_many(std::span<const Request> requests,
+                                                        UnixTime now);
+
+    // What is known of the key of `request` at `now`; its limit and cost don't matter. Calls
+    // `inspected` once, before it returns or on a thread of the limiter's own. kInvalidRequest as
+    // above.
+    void inspect(const Request& request,
+                 UnixTime now,
+                 std::function<void(Result<Inspection>)> inspected);
+
+    // Tells the origin what it has not heard yet, for up to `patience`, and lets go of it. What is
+    // decided afterwards is decided by what this process holds.
+    void close(std::chrono::milliseconds patience);
 
     Stats stats() const;
 

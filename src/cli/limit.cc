@@ -7,6 +7,7 @@
 
 #include "base/clock.h"
 #include "cli/json_text.h"
+#include "cli/server_error.h"
 
 namespace sluice::cli {
 namespace {
@@ -52,23 +53,6 @@ void tell(const Decided& decided, UnixTime now, std::ostream& out) {
     } else {
         out << "denied: the limit is " << decided.limit << "; this cost never passes\n";
     }
-}
-
-// The server's own words about an error where it has any.
-std::string detail_in(const simdjson::dom::element& document) {
-    std::string_view detail;
-    std::string text;
-    if (document["error"]["detail"].get(detail) == simdjson::SUCCESS) text = detail;
-    simdjson::dom::array errors;
-    if (document["error"]["errors"].get(errors) != simdjson::SUCCESS) return text;
-    for (const simdjson::dom::element error : errors) {
-        std::string_view location;
-        std::string_view message;
-        const bool is_complete = error["location"].get(location) == simdjson::SUCCESS &&
-                                 error["message"].get(message) == simdjson::SUCCESS;
-        if (is_complete) text += "\n  " + std::string(location) + ": " + std::string(message);
-    }
-    return text;
 }
 
 }  // namespace

@@ -1,6 +1,7 @@
 #include "cli/node.h"
 
 #include <algorithm>
+#include <chrono>
 #include <filesystem>
 #include <string>
 #include <system_error>
@@ -16,6 +17,7 @@
 #include "http/wire/listener.h"
 #include "overrides/memory_store.h"
 #include "overrides/sqlite_store.h"
+#include "service/open_origin.h"
 
 namespace sluice::cli {
 namespace {
@@ -71,6 +73,44 @@ http::WireLimits wire_limits(const config::Settings& settings, std::size_t conne
     return limits;
 }
 
+std::optional<Error> make_folder(const std::string& folder) {
+    std::error_code problem;
+    if (!folder.empty()) std::filesystem::create_directories(folder, problem);
+    if (!problem) return std::nullopt;
+    return about(
+        "data_dir", "\"" + folder + "\"", "the folder can't be made: " + problem.message());
+}
+
+// Without a region to share with, counts outlive the process in its own folder, if it has one.
+std::string origin_of(const config::Settings& settings) {
+    if (!settings.origin.empty() || settings.data_dir.empty()) return settings.origin;
+    return "sqlite:" + (std::filesystem::path(settings.data_dir) / "counts.db").string();
+}
+
+Options limiter_options(const config::Settings& settings, Log& log) {
+    const config::OriginTlsSettings& tls = settings.origin_tls;
+    return {.region = settings.region,
+            .max_keys = settings.max_keys,
+            .origin = origin_of(settings),
+            .origin_tls = {.ca = tls.ca, .cert = tls.cert, .key = tls.key},
+            .origin_timeout = settings.origin_timeout,
+            .on_origin_change = [&log](const OriginChange& change) {
+                if (change.away) {
+                    log.warn("origin_away", {{"why", change.why}});
+                } else {
+                    log.info("origin_back");
+                }
+            }};
+}
+
+Error refused_limiter(const config::Settings& settings, const Error& error) {
+    if (error.code == kOutOfMemory)
+        return about("max_keys", std::to_string(settings.max_keys), error.message);
+    if (!settings.origin.empty())
+        return about("origin", "\"" + shown_origin(settings.origin) + "\"", error.message);
+    return about("data_dir", "\"" + settings.data_dir + "\"", error.message);
+}
+
 }  // namespace
 
 Node::Node(config::Settings settings, Log& log, Limiter limiter)
@@ -83,12 +123,15 @@ Node::Node(config::Settings settings, Log& log, Limiter limiter)
                 .threads = settings_.threads,
                 .read = [this] { return read(); }}) {}
 
-Node::~Node() = default;
+// Answers that wait for the origin are written by workers, so the origin goes first.
+Node::~Node() {
+    limiter_.close(std::chrono::milliseconds::zero());
+}
 
 Result<std::unique_ptr<Node>> Node::start(const config::Settings& settings, Log& log) {
-    auto limiter = Limiter::create({.region = settings.region, .max_keys = settings.max_keys});
-    if (!limiter)
-        return about("max_keys", std::to_string(settings.max_keys), limiter.error().message);
+    if (auto failed = make_folder(settings.data_dir)) return *std::move(failed);
+    auto limiter = Limiter::create(limiter_options(settings, log));
+    if (!limiter) return refused_limiter(settings, limiter.error());
     std::unique_ptr<Node> node(new Node(settings, log, *std::move(limiter)));
     if (auto failed = node->open()) return *std::move(failed);
     return node;
@@ -109,9 +152,6 @@ std::optional<Error> Node::open_overrides() {
     std::unique_ptr<overrides::OverrideStore> store = std::make_unique<overrides::MemoryStore>();
     if (!settings_.data_dir.empty()) {
         const std::filesystem::path folder(settings_.data_dir);
-        std::error_code problem;
-        std::filesystem::create_directories(folder, problem);
-        if (problem) return failed("the folder can't be made: " + problem.message());
         auto opened = overrides::SqliteStore::open({.path = (folder / "overrides.db").string()});
         if (!opened) return failed(opened.error().message);
         store = *std::move(opened);
@@ -171,6 +211,14 @@ metrics::Readings Node::read() const {
     readings.keys_expired = stats.keys_expired;
     readings.keys_evicted = stats.keys_evicted;
     readings.cas_retries = stats.cas_retries;
+    readings.strict_activations = stats.strict_activations;
+    readings.origin = {.away = stats.origin.away,
+                       .reads = stats.origin.reads,
+                       .told = stats.origin.told,
+                       .unanswered = stats.origin.unanswered,
+                       .fallbacks = stats.origin.fallbacks,
+                       .outages = stats.origin.outages,
+                       .resubmissions = stats.origin.resubmissions};
     readings.overrides_held = overrides_->size();
     readings.ready = readiness_.load(std::memory_order_relaxed) == http::Readiness::kReady;
     const auto add = [](std::uint64_t& sum, const http::WireCounter& counter) {
@@ -251,6 +299,13 @@ void Node::drain(std::function<void()> drained) {
             if (draining_.fetch_sub(1, std::memory_order_acq_rel) == 1) drained();
         });
     }
+}
+
+void Node::close() {
+    const std::uint64_t told = limiter_.stats().origin.told;
+    limiter_.close(settings_.drain_timeout);
+    const OriginStats origin = limiter_.stats().origin;
+    if (origin.attached) log_.info("origin_closed", {{"told", origin.told - told}});
 }
 
 }  // namespace sluice::cli

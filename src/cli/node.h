@@ -50,6 +50,10 @@ class Node {
     // thread, when that is done or the drain timeout is over.
     void drain(std::function<void()> drained);
 
+    // After it has drained: tells the origin what it has not heard yet, for up to the drain
+    // timeout.
+    void close();
+
   private:
     Node(config::Settings settings, Log& log, Limiter limiter);
     std::optional<Error> open();

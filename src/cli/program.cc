@@ -11,6 +11,7 @@
 
 #include "cli/bench.h"
 #include "cli/check_config.h"
+#include "cli/inspect.h"
 #include "cli/limit.h"
 #include "cli/serve.h"
 #include "cli/token_command.h"
@@ -28,6 +29,7 @@ constexpr const char* kExamples =
     "Examples:\n"
     "  sluice serve                                  a server on http://127.0.0.1:8080\n"
     "  sluice limit login alice --limit 10 --duration 60s\n"
+    "  sluice inspect login alice --duration 60s     why was it denied?\n"
     "  sluice bench --seconds 5\n"
     "\n`sluice COMMAND --help` tells more about each.";
 
@@ -40,6 +42,7 @@ constexpr const char* kServeExamples =
     "drains.\n"
     "\nExamples:\n"
     "  sluice serve --data-dir data\n"
+    "  sluice serve --origin redis://127.0.0.1:6379/0\n"
     "  sluice serve --config sluice.toml\n"
     "  SLUICE_TOKEN=secret sluice serve --listen 0.0.0.0:8080\n"
     "  sluice serve --listen 0.0.0.0:8443 --token secret --tls-cert cert.pem --tls-key key.pem";
@@ -65,6 +68,14 @@ constexpr const char* kLimitExamples =
     "  sluice limit upload bob --limit 1000 --duration 1h --cost 25 --json\n"
     "  sluice limit jobs nightly --limit 1 --duration 1d && ./nightly-job";
 
+constexpr const char* kInspectExamples =
+    "Tells what the server holds of a key, what it has heard of the other nodes of its region, and "
+    "what the origin\n"
+    "holds, component by component: the answer to \"why was I denied?\". Spends nothing.\n"
+    "\nExamples:\n"
+    "  sluice inspect login alice --duration 60s\n"
+    "  sluice inspect upload bob --duration 1h --json";
+
 constexpr const char* kBenchExamples =
     "Exits with 0 if every request was answered, 1 if some failed, 2 if all did.\n"
     "\nExamples:\n"
@@ -80,6 +91,7 @@ struct Arguments {
     Target target;
     LimitCommand limit;
     std::string limit_duration;
+    InspectCommand inspect;
     std::string timeout = "5s";
     BenchCommand bench;
     std::int64_t bench_seconds = 10;
@@ -168,6 +180,26 @@ void add_limit(CLI::App& app, Arguments& arguments) {
     add_target(*limit, arguments);
 }
 
+void add_inspect(CLI::App& app, Arguments& arguments) {
+    CLI::App* const inspect =
+        add_command(app, "inspect", "Tell what a server knows of a key", kInspectExamples);
+    inspect->add_option("NAMESPACE", arguments.inspect.name_space, "What is limited, such as login")
+        ->required();
+    inspect
+        ->add_option(
+            "IDENTIFIER", arguments.inspect.identifier, "Who or what is counted, such as a user")
+        ->required();
+    inspect
+        ->add_option(
+            "--duration", arguments.limit_duration, "Length of the window: 500ms, 60s, 5m, 1h, 30d")
+        ->type_name("TIME")
+        ->required();
+    inspect->add_option("--timeout", arguments.timeout, "How long to wait for the answer")
+        ->type_name("TIME")
+        ->capture_default_str();
+    add_target(*inspect, arguments);
+}
+
 void add_bench(CLI::App& app, Arguments& arguments) {
     CLI::App* const bench =
         add_command(app, "bench", "Measure a server under load", kBenchExamples);
@@ -247,6 +279,21 @@ ExitCode limit(const CLI::App& command, Arguments& arguments, const Surroundings
     return run_limit(wanted, surroundings.out, surroundings.err);
 }
 
+ExitCode inspect(const CLI::App& command, Arguments& arguments, const Surroundings& surroundings) {
+    auto target = target_of(command, arguments, surroundings);
+    if (!target) return fail("inspect", target.error(), surroundings);
+    const auto duration = duration_of("--duration", arguments.limit_duration);
+    if (!duration) return fail("inspect", duration.error(), surroundings);
+    const auto timeout = duration_of("--timeout", arguments.timeout);
+    if (!timeout) return fail("inspect", timeout.error(), surroundings);
+    InspectCommand& wanted = arguments.inspect;
+    wanted.target = *std::move(target);
+    wanted.duration = *duration;
+    wanted.timeout = *timeout;
+    wanted.output = arguments.json ? Output::kJson : Output::kText;
+    return run_inspect(wanted, surroundings.out, surroundings.err);
+}
+
 ExitCode bench(const CLI::App& command, Arguments& arguments, const Surroundings& surroundings) {
     auto target = target_of(command, arguments, surroundings);
     if (!target) return fail("bench", target.error(), surroundings);
@@ -274,6 +321,7 @@ ExitCode dispatch(const CLI::App& app, Arguments& arguments, const Surroundings&
         return run_check_config(sources, surroundings.out, surroundings.err);
     if (name == "token") return run_token(arguments.token, surroundings.out, surroundings.err);
     if (name == "limit") return limit(command, arguments, surroundings);
+    if (name == "inspect") return inspect(command, arguments, surroundings);
     return bench(command, arguments, surroundings);
 }
 
@@ -290,6 +338,7 @@ ExitCode run_program(std::vector<std::string> arguments, const Surroundings& sur
     add_check_config(app, parsed.sources);
     add_token(app, parsed.token);
     add_limit(app, parsed);
+    add_inspect(app, parsed);
     add_bench(app, parsed);
     if (arguments.empty()) {
         surroundings.err << app.help();

@@ -14,6 +14,7 @@
 #include "cli/node.h"
 #include "cli/version.h"
 #include "log/log.h"
+#include "service/open_origin.h"
 
 namespace sluice::cli {
 namespace {
@@ -77,7 +78,8 @@ void log_start(const config::Settings& settings, Log& log) {
               {"threads", settings.threads},
               {"tls", settings.tls.enabled()},
               {"tokens", settings.tokens.size()},
-              {"data_dir", settings.data_dir}});
+              {"data_dir", settings.data_dir},
+              {"origin", shown_origin(settings.origin)}});
     if (settings.test_clock) {
         log.warn(
             "test_clock",
@@ -104,6 +106,7 @@ ExitCode run_serve(const config::Sources& sources, std::ostream& out, std::ostre
     log_start((*node)->settings(), log);
     out << greeting((*node)->settings()) << std::flush;
     control.run(**node);
+    (*node)->close();
     node->reset();
     log.info("stopped");
     return ExitCode::kOk;

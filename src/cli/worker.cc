@@ -2,6 +2,7 @@
 
 #include <cstdlib>
 #include <exception>
+#include <functional>
 #include <optional>
 #include <thread>
 #include <utility>
@@ -22,7 +23,7 @@ class Worker::Core {
     Core(const http::ApiContext& context, Options options)
         : log_(options.log),
           work_(loop_.get_executor()),
-          api_(context),
+          api_(with_post(context)),
           request_log_(api_, options.log),
           listener_(
               std::in_place, loop_, handler(options.log_requests), std::move(options.listener)) {}
@@ -45,6 +46,11 @@ class Worker::Core {
     }
 
   private:
+    http::ApiContext with_post(http::ApiContext context) {
+        context.post = [this](std::function<void()> act) { asio::post(loop_, std::move(act)); };
+        return context;
+    }
+
     http::Handler& handler(bool log_requests) {
         if (log_requests) return request_log_;
         return api_;

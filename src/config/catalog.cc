@@ -8,6 +8,7 @@
 #include <optional>
 
 #include "config/duration.h"
+#include "service/open_origin.h"
 
 namespace sluice::config {
 namespace {
@@ -75,6 +76,11 @@ bool assign_text(std::string& place, const Value& value, std::size_t most) {
     return fits && assign(place, std::move(text));
 }
 
+// An origin that nodes can share: a server can't be given another process's memory.
+bool is_shared_origin(const std::string& url) {
+    return url.starts_with("redis") && !invalid_origin(url);
+}
+
 constexpr std::size_t kLongestPath = 4096;
 constexpr std::size_t kLongestRegion = 48;
 
@@ -123,10 +129,52 @@ const std::array kCatalog = {
             [](const Settings& s) { return quoted(s.region); }},
     Setting{"data_dir",
             "DIR",
-            "Keep overrides in this folder; without it they live in memory",
+            "Keep overrides and, without an origin, counts in this folder; without it they live in "
+            "memory",
             "the path of a folder, which is made if it is missing",
             [](Settings& s, const Value& v) { return assign_text(s.data_dir, v, kLongestPath); },
             [](const Settings& s) { return quoted(s.data_dir); }},
+    Setting{
+        "origin",
+        "URL",
+        "Share counts with the other nodes of the region through this Redis; the environment or "
+        "the file are better places for a password",
+        "redis://[user:password@]host[:port][/db], rediss:// for TLS, or "
+        "redis+socket://path; without an @ in a password (write %40)",
+        [](Settings& s, const Value& v) {
+            auto text = as_string(v);
+            return text && text->size() <= kLongestPath && is_shared_origin(*text) &&
+                   assign(s.origin, std::move(text));
+        },
+        [](const Settings& s) { return quoted(shown_origin(s.origin)); }},
+    Setting{
+        "origin_timeout",
+        "TIME",
+        "How long a request waits for the origin before it is decided without",
+        "a time from 10ms to 10s, such as 300ms",
+        [](Settings& s, const Value& v) { return assign_duration(s.origin_timeout, v, 10ms, 10s); },
+        [](const Settings& s) { return show_duration(s.origin_timeout); }},
+    Setting{
+        "origin_tls.ca",
+        "FILE",
+        "Authorities to trust for a rediss:// origin, in PEM; without it those of the system",
+        "the path of a file",
+        [](Settings& s, const Value& v) { return assign_text(s.origin_tls.ca, v, kLongestPath); },
+        [](const Settings& s) { return quoted(s.origin_tls.ca); }},
+    Setting{
+        "origin_tls.cert",
+        "FILE",
+        "Certificate to show to a rediss:// origin, in PEM",
+        "the path of a file",
+        [](Settings& s, const Value& v) { return assign_text(s.origin_tls.cert, v, kLongestPath); },
+        [](const Settings& s) { return quoted(s.origin_tls.cert); }},
+    Setting{
+        "origin_tls.key",
+        "FILE",
+        "Private key of that certificate, in PEM",
+        "the path of a file",
+        [](Settings& s, const Value& v) { return assign_text(s.origin_tls.key, v, kLongestPath); },
+        [](const Settings& s) { return quoted(s.origin_tls.key); }},
     Setting{"threads",
             "N",
             "Serving threads; 0 is one per core",

@@ -118,7 +118,11 @@ class Loader {
 
   private:
     static std::string shown(std::string_view name, const Value& value) {
-        return sounds_secret(name) ? std::string(kHidden) : as_written(value);
+        std::string text = as_written(value);
+        // What stands before an @ in a URL may be a password.
+        const bool may_hold_secret =
+            text.find("://") != std::string::npos && text.find('@') != std::string::npos;
+        return sounds_secret(name) || may_hold_secret ? std::string(kHidden) : text;
     }
     static std::vector<std::string> words_of(const std::string& text) {
         std::istringstream stream(text);
@@ -166,6 +170,19 @@ void Loader::check_together() {
     if (is_open && settings.test_clock) {
         refuse("test_clock",
                "false unless the server listens on loopback: its clients choose the time");
+    }
+    const OriginTlsSettings& origin_tls = settings.origin_tls;
+    if (!origin_tls.ca.empty() && !settings.origin.starts_with("rediss:")) {
+        refuse("origin", "a rediss:// URL, since origin_tls.ca is set");
+    }
+    if (!origin_tls.cert.empty() && !settings.origin.starts_with("rediss:")) {
+        refuse("origin", "a rediss:// URL, since origin_tls.cert is set");
+    }
+    if (origin_tls.cert.empty() && !origin_tls.key.empty()) {
+        refuse("origin_tls.cert", "the path of a file, since origin_tls.key is set");
+    }
+    if (!origin_tls.cert.empty() && origin_tls.key.empty()) {
+        refuse("origin_tls.key", "the path of a file, since origin_tls.cert is set");
     }
     if (settings.tls.cert.empty() && !settings.tls.key.empty()) {
         refuse("tls.cert", "the path of a file, since tls.key is set");

@@ -33,6 +33,15 @@ struct TlsSettings {
     bool operator==(const TlsSettings&) const = default;
 };
 
+// How a TLS origin is reached; each is a path, or empty.
+struct OriginTlsSettings {
+    std::string ca;
+    std::string cert;
+    std::string key;
+
+    bool operator==(const OriginTlsSettings&) const = default;
+};
+
 // What a slow or hostile client is granted.
 struct HttpSettings {
     std::chrono::milliseconds header_timeout{10'000};
@@ -50,7 +59,10 @@ struct HttpSettings {
 struct Settings {
     Address listen{"127.0.0.1", 8080};
     std::string region = "local";
-    std::string data_dir;     // empty: everything stays in memory
+    std::string data_dir;  // empty: everything stays in memory
+    std::string origin{};  // empty: a file in data_dir, or none
+    std::chrono::milliseconds origin_timeout{300};
+    OriginTlsSettings origin_tls{};
     std::size_t threads = 0;  // 0: one per core
     std::size_t max_keys = 1'000'000;
     std::chrono::milliseconds drain_timeout{10'000};

@@ -1,5 +1,6 @@
 #include "counter/changed.h"
 
+#include <algorithm>
 #include <utility>
 
 namespace sluice {
@@ -10,6 +11,10 @@ Components::Components(const Entry& entry) {
         component = {.sequence = sequence, .count = entry.settled(sequence).of(sequence)};
         ++sequence;
     }
+}
+
+bool Components::are_anything() const {
+    return std::ranges::any_of(all_, [](const Component& one) { return one.count != 0; });
 }
 
 bool Components::are_all_of(const Entry& entry) const {
@@ -53,9 +58,19 @@ void ChangedList::push(Entry& entry) {
     Entry* top = top_.load(std::memory_order_relaxed);
     do {
         entry.next_changed_ = top;
-        // Release: pairs with the exchange in take(), which reads next_changed_.
     } while (!top_.compare_exchange_weak(
-        top, &entry, std::memory_order_release, std::memory_order_relaxed));
+        top, &entry, std::memory_order_seq_cst, std::memory_order_relaxed));
+    if (is_asleep_.load(std::memory_order_seq_cst) &&
+        is_asleep_.exchange(false, std::memory_order_seq_cst)) {
+        wake_();
+    }
+}
+
+bool ChangedList::sleep() {
+    is_asleep_.store(true, std::memory_order_seq_cst);
+    if (top_.load(std::memory_order_seq_cst) == nullptr) return true;
+    is_asleep_.store(false, std::memory_order_seq_cst);
+    return false;
 }
 
 ChangedList::Taken ChangedList::take() {

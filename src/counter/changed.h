@@ -4,6 +4,8 @@
 
 #include <array>
 #include <atomic>
+#include <functional>
+#include <utility>
 #include <vector>
 
 #include "counter/entry.h"
@@ -20,6 +22,8 @@ class Components {
         Count count;
     };
     const std::array<Component, kRingSize>& all() const { return all_; }
+
+    bool are_anything() const;
 
     // Whether `entry` still holds just these, and nothing admitted that is not settled.
     bool are_all_of(const Entry& entry) const;
@@ -45,11 +49,20 @@ class Components {
 // release in between sees admitted differ from settled and keeps the entry listed.
 //
 // Memory order: sequentially consistent. mark() writes admitted and then reads the state, take()
-// and release() write the state and then read the counts; one of the two must see the other.
+// and release() write the state and then read the counts; one of the two must see the other. The
+// same goes for the list and whether the consumer sleeps.
 //
-// Thread-safe; take() and release() are for one consumer at a time.
+// Thread-safe; take(), release() and sleep() are for one consumer at a time.
 class ChangedList {
   public:
+    // What tells a sleeping consumer that an entry was listed: called by the thread that did.
+    // Before other threads use the list.
+    void set_wake(std::function<void()> wake) { wake_ = std::move(wake); }
+
+    // The consumer has nothing to do. True if nothing is listed; the next entry that is wakes it,
+    // once.
+    [[nodiscard]] bool sleep();
+
     // After an admission, before it is settled. False if the entry is retired.
     [[nodiscard]] bool mark(Entry& entry);
 
@@ -82,6 +95,9 @@ class ChangedList {
     // Top of a stack that is only pushed to and taken whole, so no entry can leave and return
     // unseen.
     std::atomic<Entry*> top_{nullptr};
+    // Set by the consumer, cleared by whoever wakes it.
+    std::atomic<bool> is_asleep_{false};
+    std::function<void()> wake_;
 };
 
 }  // namespace sluice

@@ -6,13 +6,20 @@
 
 namespace sluice {
 
-Entry::Entry(const LimitKey& key, UnixTime now, UnixTime forgotten_until, Sharing sharing)
+Entry::Entry(const LimitKey& key,
+             UnixTime now,
+             UnixTime forgotten_until,
+             Sharing sharing,
+             std::uint32_t incarnation)
     : shape_(key.shape()),
       change_state_(sharing == Sharing::kAlone ? ChangeState::kUntracked : ChangeState::kIdle),
+      incarnation_{static_cast<std::uint8_t>(incarnation),
+                   static_cast<std::uint8_t>(incarnation >> 8U),
+                   static_cast<std::uint8_t>(incarnation >> 16U)},
       high_(std::max(instant_at(now, duration()).sequence,
                      instant_at(forgotten_until, duration()).sequence)),
-      fresh_until_ms_(sharing == Sharing::kAlone ? std::numeric_limits<std::int64_t>::max()
-                                                 : std::numeric_limits<std::int64_t>::min()),
+      refreshed_at_ms_((sharing == Sharing::kAlone ? kAlways : kNever).time_since_epoch().count()),
+      last_used_ms_(now.time_since_epoch().count()),
       hash_(key.hash()) {
     if (key.is_short()) {
         texts_ = key.short_texts();
@@ -153,13 +160,15 @@ bool Entry::raise(Ring& ring, Sequence sequence, Count to) {
     return ring[place_of(sequence)].raise(sequence, std::min(to, kMaxCount));
 }
 
-void Entry::make_strict(UnixTime until) {
+bool Entry::make_strict(UnixTime now, UnixTime until) {
     const std::int64_t until_ms = until.time_since_epoch().count();
     std::int64_t deadline = strict_until_ms_.load(std::memory_order_relaxed);
     // Ends: each repetition follows a later deadline by another thread.
-    while (deadline < until_ms &&
-           !strict_until_ms_.compare_exchange_weak(deadline, until_ms, std::memory_order_relaxed)) {
+    while (deadline < until_ms) {
+        if (strict_until_ms_.compare_exchange_weak(deadline, until_ms, std::memory_order_relaxed))
+            return deadline <= now.time_since_epoch().count();
     }
+    return false;
 }
 
 }  // namespace sluice

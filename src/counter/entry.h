@@ -46,8 +46,13 @@ class alignas(64) Entry {
   public:
     // `forgotten_until`: counts of this key that mattered before then may have been held and
     // dropped, so nothing is decided in a window that ended before. `now` says in which sequence
-    // the entry begins.
-    Entry(const LimitKey& key, UnixTime now, UnixTime forgotten_until, Sharing sharing);
+    // the entry begins. `incarnation` differs from those of all entries that had this key before
+    // and were evicted.
+    Entry(const LimitKey& key,
+          UnixTime now,
+          UnixTime forgotten_until,
+          Sharing sharing,
+          std::uint32_t incarnation = 0);
     ~Entry();
     Entry(const Entry&) = delete;
     Entry& operator=(const Entry&) = delete;
@@ -66,6 +71,13 @@ class alignas(64) Entry {
     Key key() const;
     std::uint64_t hash() const { return hash_; }
     Duration duration() const { return shape_.duration(); }
+
+    // Tells the components of this entry from those of earlier entries of the same key, which this
+    // node evicted although their counts mattered: what those told stays told. Modulo 2^24.
+    std::uint32_t incarnation() const {
+        return incarnation_[0] | incarnation_[1] << 8U |
+               static_cast<std::uint32_t>(incarnation_[2]) << 16U;
+    }
 
     // The instant at which a request at `now` is decided. Moves the ring on where `now` is newer
     // than all before. Not for a `now` that has outgrown the entry. The sequence is kClosed if the
@@ -125,40 +137,48 @@ class alignas(64) Entry {
     // yet.
     bool has_foreign() const { return has_foreign_.load(std::memory_order_relaxed); }
 
-    // others + global of a cell; 0 if it is not held.
-    Count foreign(Sequence sequence) const {
-        return others_[place_of(sequence)].of(sequence) + global_[place_of(sequence)].of(sequence);
-    }
+    // What others spent in a cell; 0 if it is not held.
+    Count others(Sequence sequence) const { return others_[place_of(sequence)].of(sequence); }
+    Count global(Sequence sequence) const { return global_[place_of(sequence)].of(sequence); }
+    Count foreign(Sequence sequence) const { return others(sequence) + global(sequence); }
 
     // All that is known to be spent in a cell; 0 if it is not held.
     Count spent(Sequence sequence) const {
         return admitted_[place_of(sequence)].of(sequence) + foreign(sequence);
     }
 
-    // Whether a pass at `now` has to wait for a fresher count: the entry was not refreshed lately,
-    // or a denial made it strict. Never for an entry that is alone.
-    bool needs_refresh(UnixTime now) const {
-        // Relaxed: both are hints about age; nothing is published through them.
-        return now >= UnixTime{Duration{fresh_until_ms_.load(std::memory_order_relaxed)}} ||
-               now < UnixTime{Duration{strict_until_ms_.load(std::memory_order_relaxed)}};
+    // As of when the counts of the others are known, by the time of the requests. What is alone, or
+    // shares with nobody, always knows; what is new never has.
+    static constexpr UnixTime kAlways = UnixTime::max();
+    static constexpr UnixTime kNever = UnixTime::min();
+    UnixTime refreshed_at() const {
+        // Relaxed, as the next ones: hints about age; nothing is published through them.
+        return UnixTime{Duration{refreshed_at_ms_.load(std::memory_order_relaxed)}};
     }
-    void set_fresh_until(UnixTime until) {
-        fresh_until_ms_.store(until.time_since_epoch().count(), std::memory_order_relaxed);
+    void set_refreshed(UnixTime at) {
+        refreshed_at_ms_.store(at.time_since_epoch().count(), std::memory_order_relaxed);
     }
-    // After a denial, until `until`, every pass needs a refresh. Never shortens a deadline.
-    void make_strict(UnixTime until);
 
-    // What the last request asked for, and when, to the second: for publishing and for choosing
-    // what to evict.
+    // Whether a denial lies less than a duration back.
+    bool is_strict(UnixTime now) const { return now < strict_until(); }
+    UnixTime strict_until() const {
+        return UnixTime{Duration{strict_until_ms_.load(std::memory_order_relaxed)}};
+    }
+    // From `now` until `until`; never shortens a deadline. Whether it was not strict before.
+    bool make_strict(UnixTime now, UnixTime until);
+
+    // What the last request asked for, and when, to within kUseLag: for telling how old a count is,
+    // for publishing and for choosing what to evict.
+    static constexpr Duration kUseLag{16};
     void note_use(Count limit, UnixTime now) {
-        // Relaxed: hints. Written only on change, so that a hot key's line stays shared and a rare
-        // key's clean.
+        // Relaxed: hints. Written only on change, so that a line that is only read stays shared.
         if (last_limit_.load(std::memory_order_relaxed) != limit) {
             last_limit_.store(limit, std::memory_order_relaxed);
         }
         const std::int64_t now_ms = now.time_since_epoch().count();
         const std::int64_t since = now_ms - last_used_ms_.load(std::memory_order_relaxed);
-        if (since >= 1'000 || since < 0) last_used_ms_.store(now_ms, std::memory_order_relaxed);
+        if (since >= kUseLag.count() || since < 0)
+            last_used_ms_.store(now_ms, std::memory_order_relaxed);
     }
     Count last_limit() const { return last_limit_.load(std::memory_order_relaxed); }
     UnixTime last_used() const {
@@ -198,15 +218,16 @@ class alignas(64) Entry {
     // Whether counts of the window before the newest may have been forgotten, so that it can't be
     // current. Cleared once (release, after `high` has moved on), read before `high` (acquire).
     std::atomic<bool> past_forgotten_;
+    const std::uint8_t incarnation_[3];
 
     // Second line: the counts that a decision alone needs. `high` is written by the thread that
     // moves the ring (release, after opening the cells) and read by every decision (acquire).
     alignas(64) Ring admitted_;
     std::atomic<Sequence> high_;
     // Hints, relaxed throughout: written by refreshes and decisions.
-    std::atomic<std::int64_t> fresh_until_ms_;
+    std::atomic<std::int64_t> refreshed_at_ms_;
     std::atomic<Count> last_limit_{0};
-    std::atomic<std::int64_t> last_used_ms_{0};
+    std::atomic<std::int64_t> last_used_ms_;
 
     // Third line: what a pass needs beside these where counts are shared within a region.
     Ring settled_;

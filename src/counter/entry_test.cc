@@ -166,16 +166,28 @@ TEST(LimitKey, DoesNotLetTheIdentifierCancelTheDuration) {
     EXPECT_EQ(hashes.size(), 1'000U);
 }
 
-TEST(SharedEntry, NeedsARefreshUntilItWasRefreshedAndWhileItIsStrict) {
+TEST(SharedEntry, KnowsNothingOfOthersUntilItWasRefreshed) {
     Entry entry{key_for("id"), at(100'000), at(0), Sharing::kShared};
-    EXPECT_TRUE(entry.needs_refresh(at(100'000)));
-    entry.set_fresh_until(at(105'000));
-    EXPECT_FALSE(entry.needs_refresh(at(104'999)));
-    EXPECT_TRUE(entry.needs_refresh(at(105'000)));
-    entry.make_strict(at(103'000));
-    entry.make_strict(at(101'000));
-    EXPECT_TRUE(entry.needs_refresh(at(102'999)));
-    EXPECT_FALSE(entry.needs_refresh(at(103'000)));
+    EXPECT_EQ(entry.refreshed_at(), Entry::kNever);
+    entry.set_refreshed(at(105'000));
+    EXPECT_EQ(entry.refreshed_at(), at(105'000));
+    EXPECT_EQ((Entry{key_for("id"), at(0), at(0), Sharing::kAlone}.refreshed_at()), Entry::kAlways);
+}
+
+TEST(SharedEntry, IsStrictUntilTheLatestDeadline) {
+    Entry entry{key_for("id"), at(100'000), at(0), Sharing::kShared};
+    EXPECT_FALSE(entry.is_strict(at(100'000)));
+    EXPECT_TRUE(entry.make_strict(at(100'000), at(103'000)));
+    EXPECT_FALSE(entry.make_strict(at(100'000), at(101'000)));
+    EXPECT_FALSE(entry.make_strict(at(102'000), at(104'000))) << "it was strict already";
+    EXPECT_TRUE(entry.is_strict(at(103'999)));
+    EXPECT_FALSE(entry.is_strict(at(104'000)));
+    EXPECT_TRUE(entry.make_strict(at(104'000), at(105'000)));
+}
+
+TEST(SharedEntry, KeepsItsIncarnation) {
+    const Entry entry{key_for("id"), at(0), at(0), Sharing::kShared, 0x0123'4567};
+    EXPECT_EQ(entry.incarnation(), 0x23'4567U);
 }
 
 }  // namespace

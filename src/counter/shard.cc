@@ -73,7 +73,11 @@ Entry& Shard::find_or_make(const LimitKey& key, UnixTime now, Sharing sharing, N
         Tally::add(tally_->expired);
         if (ChangedList::retire(*held)) pool_.give_back(*held);
     }
-    Entry& entry = pool_.make(key, now, tally_->forgotten_until(), sharing);
+    // An eviction of this key has been counted before its lock was released, so the number is new
+    // to it.
+    const auto incarnation =
+        static_cast<std::uint32_t>(tally_->evicted.load(std::memory_order_relaxed));
+    Entry& entry = pool_.make(key, now, tally_->forgotten_until(), sharing, incarnation);
     make_room(now, needed);
     bucket_of(key.hash()).insert(entry);
     ++size_;
@@ -85,6 +89,18 @@ Entry& Shard::find_or_make(const LimitKey& key, UnixTime now, Sharing sharing, N
 void Shard::dispose(Entry& entry) {
     const MutexLock lock(mutex_);
     pool_.give_back(entry);
+}
+
+std::size_t Shard::list_again(std::size_t from, std::size_t buckets, ChangedList& changed) {
+    const MutexLock lock(mutex_);
+    const std::size_t end = std::min(from + buckets, bucket_count_.load(std::memory_order_relaxed));
+    for (std::size_t i = from; i < end; ++i) {
+        bucket_at(i).for_each([&](Entry& entry) {
+            // One that was removed a moment ago is still nobody's concern.
+            if (Components(entry).are_anything()) static_cast<void>(changed.mark(entry));
+        });
+    }
+    return end - from;
 }
 
 void Shard::make_room(UnixTime now, Needed needed) {

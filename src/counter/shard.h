@@ -17,6 +17,8 @@
 
 namespace sluice {
 
+class ChangedList;
+
 // The entries that a batch has found so far, and is about to spend in.
 using Needed = std::span<Entry* const>;
 
@@ -49,6 +51,11 @@ class alignas(64) Shard {
 
     // Disposes of an entry that the changed list returned as retired.
     void dispose(Entry& entry);
+
+    // Lists the entries of up to `buckets` buckets, from the bucket `from` on, that hold anything
+    // of their own. Returns how many buckets there were. A bucket that is split meanwhile moves
+    // entries to a later one.
+    std::size_t list_again(std::size_t from, std::size_t buckets, ChangedList& changed);
 
     static constexpr std::size_t kAverage = 2;
 

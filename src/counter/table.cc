@@ -69,6 +69,17 @@ Entry& Table::ready_entry(HashedRequest request, UnixTime now, Needed needed) {
     return shard_of(key).find_or_make(key, now, sharing_, needed);
 }
 
+bool Table::list_again(Walk& walk, std::size_t buckets) {
+    while (walk.shard <= shard_mask_) {
+        const std::size_t seen = shards_[walk.shard].list_again(walk.bucket, buckets, changed_);
+        walk.bucket += seen;
+        if (seen == buckets) return false;
+        buckets -= seen;
+        walk = {.shard = walk.shard + 1, .bucket = 0};
+    }
+    return true;
+}
+
 void Table::settle_in_successor(HashedRequest request, Sequence sequence, Count cost) {
     for (;;) {  // ends: each repetition follows another removal of the same key
         const UnixTime then = start_of(sequence, request.request.duration);

@@ -48,6 +48,7 @@ class Tally {
     Counter expired{0};
     Counter evicted{0};
     Counter cas_retries{0};
+    Counter strict_activations{0};
 
     static void add(Counter& counter, std::uint64_t n = 1) {
         counter.fetch_add(n, std::memory_order_relaxed);

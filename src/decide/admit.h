@@ -9,6 +9,7 @@
 #include <optional>
 
 #include "counter/entry.h"
+#include "decide/trust.h"
 #include "window/sliding.h"
 
 namespace sluice {
@@ -72,7 +73,8 @@ struct Attempt {
         admission.outcome = Outcome::kDenied;
         return true;
     }
-    if (attempt.freshness == Freshness::kAsHeld && entry.needs_refresh(attempt.now)) {
+    if (attempt.freshness == Freshness::kAsHeld &&
+        !may_rely(entry, attempt.at, attempt.now, ask, verdict.remaining)) {
         admission.outcome = Outcome::kNeedsRefresh;
         return true;
     }

@@ -52,7 +52,7 @@ class Batch {
     // passes all, or does nothing and returns false. The second returns false if only a fresher
     // count can tell.
     bool pass(BatchDecision& batch);
-    bool decide(BatchDecision& batch);
+    bool decide(BatchDecision& batch, std::vector<std::size_t>& stale);
 
   private:
     // Admits one request after the other until one does not pass. True if all did.
@@ -62,8 +62,8 @@ class Batch {
     // After admit_all() was false.
     void undo_all();
     // Weighs the rest as if the earlier costs of the batch had been spent. False if nothing was
-    // denied, and only a fresher count can tell.
-    bool weigh_rest();
+    // denied, and only a fresher count can tell: `stale` tells of which requests.
+    bool weigh_rest(std::vector<std::size_t>& stale);
 
     void report(BatchDecision& batch) const;
     void report_denial(BatchDecision& batch) const;
@@ -190,7 +190,7 @@ void Batch::undo_all() {
     }
 }
 
-bool Batch::weigh_rest() {
+bool Batch::weigh_rest(std::vector<std::size_t>& stale) {
     bool denied = stopped_by_ == Outcome::kDenied;
     for (const Turn& turn : order().subspan(admitted_ + (denied ? 1 : 0))) {
         Ask together = ask_of(requests_[turn.index]);
@@ -198,7 +198,12 @@ bool Batch::weigh_rest() {
         // A count that is too old to admit on is good enough to tell how this request fared.
         const Outcome outcome =
             admit_one(turn.index, together, Freshness::kJustRefreshed, Purpose::kAsk);
-        if (outcome != Outcome::kPassed) denied = true;
+        if (outcome != Outcome::kPassed) {
+            denied = true;
+        } else if (const Item& item = items_[turn.index];
+                   !may_rely(*entries_[turn.index], item.at, now_, together, item.remaining)) {
+            stale.push_back(turn.index);
+        }
     }
     return denied;
 }
@@ -243,9 +248,9 @@ bool Batch::pass(BatchDecision& batch) {
     return true;
 }
 
-bool Batch::decide(BatchDecision& batch) {
+bool Batch::decide(BatchDecision& batch, std::vector<std::size_t>& stale) {
     if (pass(batch)) return true;
-    if (!weigh_rest()) return false;
+    if (!weigh_rest(stale)) return false;
     report_denial(batch);
     return true;
 }
@@ -255,7 +260,8 @@ bool Batch::decide(BatchDecision& batch) {
 std::optional<BatchDecision> decide_batch(Table& table,
                                           std::span<const Request> requests,
                                           std::optional<UnixTime> callers_time,
-                                          Freshness freshness) {
+                                          Freshness freshness,
+                                          std::vector<std::size_t>* stale) {
     // Allocated before anything is spent.
     BatchDecision decision{.passed = false, .decisions = std::vector<Decision>(requests.size())};
     const EpochPin pin;
@@ -265,8 +271,10 @@ std::optional<BatchDecision> decide_batch(Table& table,
         if (!batch.ends_within(kCoarseClockLag) && batch.pass(decision)) return decision;
         callers_time = exact_wall_time();
     }
-    if (!Batch(table, requests, *callers_time, freshness).decide(decision)) return std::nullopt;
-    return decision;
+    std::vector<std::size_t> found;
+    if (Batch(table, requests, *callers_time, freshness).decide(decision, found)) return decision;
+    if (stale != nullptr) *stale = std::move(found);
+    return std::nullopt;
 }
 
 }  // namespace sluice

@@ -4,15 +4,18 @@
 
 #include <sluice/limiter.h>
 
+#include <cstddef>
 #include <optional>
 #include <span>
+#include <vector>
 
 #include "counter/table.h"
 #include "decide/admit.h"
 
 namespace sluice {
 
-// Decides a valid batch. None if a fresher count is needed first; nothing was spent then.
+// Decides a valid batch. None if a fresher count is needed first: nothing was spent then, and
+// `stale` tells of which requests.
 //
 // Each request is admitted by itself, in an order that is the same for all batches, until one is
 // denied. Then all are settled, or all that were admitted are undone. What is admitted is never
@@ -24,7 +27,8 @@ namespace sluice {
 std::optional<BatchDecision> decide_batch(Table& table,
                                           std::span<const Request> requests,
                                           std::optional<UnixTime> callers_time,
-                                          Freshness freshness);
+                                          Freshness freshness,
+                                          std::vector<std::size_t>* stale = nullptr);
 
 }  // namespace sluice
 

@@ -1,7 +1,9 @@
 // What a decision does where its counts are one part of a region's: the seam that the regional
 // layer plugs into.
+#include <algorithm>
 #include <array>
 #include <memory>
+#include <vector>
 
 #include <gtest/gtest.h>
 
@@ -42,37 +44,38 @@ class RefreshTest : public testing::Test {
 };
 
 TEST_F(RefreshTest, AColdKeyAsksForAFresherCountAndSpendsNothing) {
-    EXPECT_EQ(decide_one(request("a", 3, 10)), Outcome::kNeedsRefresh);
+    EXPECT_EQ(decide_one(request("a", 3, 100)), Outcome::kNeedsRefresh);
     EXPECT_EQ(entry("a").spent(kSequence), 0U);
     EXPECT_TRUE(table_->changed().take().changed.empty());
-    EXPECT_EQ(decide_one(request("a", 3, 10), Freshness::kJustRefreshed), Outcome::kPassed);
+    EXPECT_EQ(decide_one(request("a", 3, 100), Freshness::kJustRefreshed), Outcome::kPassed);
     EXPECT_EQ(entry("a").settled(kSequence).of(kSequence), 3U);
     EXPECT_EQ(table_->changed().take().changed.size(), 1U);
 }
 
 TEST_F(RefreshTest, AFreshKeyDecidesAtOnce) {
-    entry("a").set_fresh_until(kNow + Duration{5'000});
-    EXPECT_EQ(decide_one(request("a", 3, 10)), Outcome::kPassed);
+    entry("a").set_refreshed(kNow);
+    EXPECT_EQ(decide_one(request("a", 3, 100)), Outcome::kPassed);
 }
 
 TEST_F(RefreshTest, ADenialThatHeldCountsProveNeedsNoRefreshAndMakesTheKeyStrict) {
-    entry("a").set_fresh_until(kNow + Duration{5'000});
-    entry("a").raise_others(kSequence, 8);
-    entry("a").raise_global(kSequence, 1);
-    EXPECT_EQ(decide_one(request("a", 2, 10)), Outcome::kDenied);
+    entry("a").set_refreshed(kNow);
+    entry("a").raise_others(kSequence, 70);
+    entry("a").raise_global(kSequence, 10);
+    EXPECT_EQ(decide_one(request("a", 21, 100)), Outcome::kDenied);
     ASSERT_TRUE(decision_.retry_at.has_value());
-    EXPECT_EQ(decide_one(request("a", 1, 10)), Outcome::kNeedsRefresh)
+    EXPECT_EQ(table_->tally().strict_activations.load(), 1U);
+    EXPECT_EQ(decide_one(request("a", 1, 100)), Outcome::kNeedsRefresh)
         << "a pass in strict mode must refresh";
-    EXPECT_EQ(decide_one(request("a", 2, 10)), Outcome::kDenied) << "a denial need not";
-    EXPECT_EQ(decide_one(request("a", 1, 10), Freshness::kJustRefreshed), Outcome::kPassed);
-    EXPECT_TRUE(entry("a").needs_refresh(kNow + kMinute - Duration{1}))
+    EXPECT_EQ(decide_one(request("a", 21, 100)), Outcome::kDenied) << "a denial need not";
+    EXPECT_EQ(decide_one(request("a", 1, 100), Freshness::kJustRefreshed), Outcome::kPassed);
+    EXPECT_TRUE(entry("a").is_strict(kNow + kMinute - Duration{1}))
         << "strict mode outlives the rollover";
     EXPECT_EQ(entry("a").settled(kSequence).of(kSequence), 1U)
         << "what others spent is never settled as our own";
 }
 
 TEST_F(RefreshTest, ThePreviousCellOfOthersWeighsIn) {
-    entry("a").set_fresh_until(kNow + Duration{5'000});
+    entry("a").set_refreshed(kNow);
     entry("a").raise_others(kSequence - 1, 6);
     entry("a").raise_global(kSequence - 1, 4);
     EXPECT_EQ(decide_one(request("a", 1, 10)), Outcome::kDenied);
@@ -80,9 +83,12 @@ TEST_F(RefreshTest, ThePreviousCellOfOthersWeighsIn) {
 }
 
 TEST_F(RefreshTest, ABatchAsksForAllOrDecidesAll) {
-    const std::array batch{request("a", 1, 10), request("b", 1, 10)};
-    entry("a").set_fresh_until(kNow + Duration{5'000});
-    EXPECT_FALSE(decide_batch(*table_, batch, kNow, Freshness::kAsHeld).has_value());
+    const std::array batch{request("a", 1, 100), request("b", 1, 100), request("c", 1, 100)};
+    entry("a").set_refreshed(kNow);
+    std::vector<std::size_t> stale;
+    EXPECT_FALSE(decide_batch(*table_, batch, kNow, Freshness::kAsHeld, &stale).has_value());
+    std::ranges::sort(stale);
+    EXPECT_EQ(stale, (std::vector<std::size_t>{1, 2}));
     EXPECT_EQ(entry("a").spent(kSequence), 0U) << "the fresh half of the batch leaked";
     const auto decided = decide_batch(*table_, batch, kNow, Freshness::kJustRefreshed);
     ASSERT_TRUE(decided.has_value());

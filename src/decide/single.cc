@@ -31,7 +31,7 @@ Outcome decide_at(Table& table,
     return admission.outcome;
 }
 
-bool report_denial(const Table& table,
+bool report_denial(Table& table,
                    Entry& entry,
                    const Request& request,
                    Instant at,

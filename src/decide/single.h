@@ -16,8 +16,10 @@ inline Ask ask_of(const Request& request) {
 }
 
 // What a table notes about a denial: in a region, its key is strict for one duration.
-inline void note_denial(const Table& table, Entry& entry, UnixTime now) {
-    if (table.sharing() == Sharing::kShared) entry.make_strict(now + entry.duration());
+inline void note_denial(Table& table, Entry& entry, UnixTime now) {
+    if (table.sharing() == Sharing::kAlone || !entry.make_strict(now, now + entry.duration()))
+        return;
+    Tally::add(table.tally().strict_activations);
 }
 
 inline void note_retries(Table& table, const Admission& admission) {
@@ -50,7 +52,7 @@ Outcome decide_at(
 
 // Writes `decision`, a new one, for a denial at `at`. False if it could be a pass by a clock that
 // is ahead of `now` by `lag`; nothing was noted then.
-bool report_denial(const Table& table,
+bool report_denial(Table& table,
                    Entry& entry,
                    const Request& request,
                    Instant at,

@@ -58,6 +58,7 @@ void Metrics::write(std::string& out) const {
     Text text(out);
     write_decisions(text);
     write_keys(readings, text);
+    write_origin(readings.origin, text);
     write_overrides(readings, text);
     write_requests(text);
     write_connections(readings.connections, text);
@@ -83,6 +84,16 @@ void Metrics::write_keys(const Readings& readings, Text& text) {
     text.single(kKeysEvicted, readings.keys_evicted);
     text.single(kCasRetries, readings.cas_retries);
     text.single(kStrictActivations, readings.strict_activations);
+}
+
+void Metrics::write_origin(const OriginReadings& readings, Text& text) {
+    text.single(kOriginAway, readings.away ? 1 : 0);
+    text.single(kOriginReads, readings.reads);
+    text.single(kOriginTold, readings.told);
+    text.single(kOriginUnanswered, readings.unanswered);
+    text.single(kOriginFallbacks, readings.fallbacks);
+    text.single(kOriginOutages, readings.outages);
+    text.single(kOriginResubmissions, readings.resubmissions);
 }
 
 void Metrics::write_overrides(const Readings& readings, Text& text) const {

@@ -30,6 +30,17 @@ struct ConnectionReadings {
     std::uint64_t handshake_failures = 0;
 };
 
+// What the limiter and its origin have had to do with each other. All zero where there is none.
+struct OriginReadings {
+    bool away = false;
+    std::uint64_t reads = 0;
+    std::uint64_t told = 0;
+    std::uint64_t unanswered = 0;
+    std::uint64_t fallbacks = 0;
+    std::uint64_t outages = 0;
+    std::uint64_t resubmissions = 0;
+};
+
 // What others hold and count, asked for at each scrape.
 struct Readings {
     std::uint64_t keys_held = 0;
@@ -38,6 +49,7 @@ struct Readings {
     std::uint64_t keys_evicted = 0;
     std::uint64_t cas_retries = 0;
     std::uint64_t strict_activations = 0;
+    OriginReadings origin = {};
     std::uint64_t overrides_held = 0;
     ConnectionReadings connections;
     bool ready = false;
@@ -83,6 +95,7 @@ class Metrics {
 
     void write_decisions(Text& text) const;
     static void write_keys(const Readings& readings, Text& text);
+    static void write_origin(const OriginReadings& readings, Text& text);
     void write_overrides(const Readings& readings, Text& text) const;
     void write_requests(Text& text) const;
     void write_histogram(std::size_t route, Text& text) const;

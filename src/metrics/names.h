@@ -37,6 +37,21 @@ inline constexpr Name kCasRetries{"sluice_cas_retries_total", Type::kCounter,
 inline constexpr Name kStrictActivations{"sluice_strict_activations_total", Type::kCounter,
     "Keys that a denial put into strict mode."};
 
+inline constexpr Name kOriginAway{"sluice_origin_away", Type::kGauge,
+    "1 while the origin does not answer or fails too often and decisions are made from memory alone, else 0."};
+inline constexpr Name kOriginReads{"sluice_origin_reads_total", Type::kCounter,
+    "Keys read from the origin because they were new, too old to rely on, or denied lately."};
+inline constexpr Name kOriginTold{"sluice_origin_told_total", Type::kCounter,
+    "Components sent to the origin, repetitions included."};
+inline constexpr Name kOriginUnanswered{"sluice_origin_unanswered_total", Type::kCounter,
+    "Cells for which the origin did not answer a read or a component."};
+inline constexpr Name kOriginFallbacks{"sluice_origin_fallbacks_total", Type::kCounter,
+    "Decisions that needed a fresher count from the origin and were made without it."};
+inline constexpr Name kOriginOutages{"sluice_origin_outages_total", Type::kCounter,
+    "How often the origin went away."};
+inline constexpr Name kOriginResubmissions{"sluice_origin_resubmissions_total", Type::kCounter,
+    "How often everything was told again because the origin may have lost what it held."};
+
 inline constexpr Name kOverridesHeld{"sluice_overrides_held", Type::kGauge,
     "Overrides that are set."};
 inline constexpr Name kOverrideWrites{"sluice_override_writes_total", Type::kCounter,
@@ -80,6 +95,13 @@ inline constexpr std::array kAllNames = {
     kKeysEvicted,
     kCasRetries,
     kStrictActivations,
+    kOriginAway,
+    kOriginReads,
+    kOriginTold,
+    kOriginUnanswered,
+    kOriginFallbacks,
+    kOriginOutages,
+    kOriginResubmissions,
     kOverridesHeld,
     kOverrideWrites,
     kRequestDuration,
@@ -104,6 +126,7 @@ enum class Outcome { kPassed, kDenied, kCount };
 enum class Route {
     kLimit,
     kMultiLimit,
+    kInspect,
     kSetOverride,
     kGetOverride,
     kListOverrides,
@@ -143,6 +166,7 @@ inline constexpr Texts<Source> kSourceTexts = {"local", "origin"};
 inline constexpr Texts<Outcome> kOutcomeTexts = {"passed", "denied"};
 inline constexpr Texts<Route> kRouteTexts = {"limit",
                                              "multiLimit",
+                                             "inspect",
                                              "setOverride",
                                              "getOverride",
                                              "listOverrides",

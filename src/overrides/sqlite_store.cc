@@ -1,12 +1,14 @@
 #include "overrides/sqlite_store.h"
 
-#include <algorithm>
 #include <utility>
 
-#include "overrides/sqlite_database.h"
+#include "sqlite/database.h"
 
 namespace sluice::overrides {
 namespace {
+
+using sqlite::Database;
+using sqlite::Statement;
 
 constexpr std::int64_t kSchemaVersion = 1;
 
@@ -48,17 +50,6 @@ constexpr const char* kPut =
 constexpr const char* kRemove =
     "DELETE FROM overrides WHERE workspace = ?1 AND namespace = ?2 AND identifier = ?3";
 
-Error failure(const SqliteOptions& options, const std::string& what) {
-    return {kStoreFailed, "overrides in " + options.path + ": " + what};
-}
-
-std::optional<Error> limit_size(Database& database, std::int64_t max_bytes) {
-    const auto page_bytes = database.number("PRAGMA page_size");
-    if (!page_bytes) return page_bytes.error();
-    const std::int64_t pages = std::max<std::int64_t>(max_bytes / *page_bytes, 1);
-    return database.run(("PRAGMA max_page_count = " + std::to_string(pages)).c_str());
-}
-
 // Takes the file for this process, and makes its tables if it has none.
 std::optional<Error> create_tables(Database& database) {
     if (auto error = database.run("BEGIN EXCLUSIVE")) return error;
@@ -70,39 +61,28 @@ std::optional<Error> create_tables(Database& database) {
     return database.run("COMMIT");
 }
 
-std::optional<Error> check_tables(Database& database, const SqliteOptions& options) {
+std::optional<Error> check_tables(Database& database) {
     const auto known = database.number(
         "SELECT count(*) FROM sqlite_schema WHERE name IN ('schema_version', 'overrides')");
     if (!known) return known.error();
-    if (*known != 2) return failure(options, "it is an SQLite database of another program");
+    if (*known != 2) return database.error("it is an SQLite database of another program");
     const auto version = database.number("SELECT version FROM schema_version");
     if (!version) return version.error();
     if (*version != kSchemaVersion) {
-        return failure(options,
-                       "its schema has version " + std::to_string(*version) +
-                           ", and this program knows version " + std::to_string(kSchemaVersion) +
-                           "; it was written by a newer program, which should read it");
+        return database.error("its schema has version " + std::to_string(*version) +
+                              ", and this program knows version " + std::to_string(kSchemaVersion) +
+                              "; it was written by a newer program, which should read it");
     }
     return std::nullopt;
 }
 
-// A damaged page would otherwise show up in the middle of a later write.
-std::optional<Error> check_pages(Database& database) {
-    auto statement = database.prepare("PRAGMA quick_check(1)");
-    if (!statement) return std::move(statement).error();
-    const int code = statement->step();
-    if (code != SQLITE_ROW) return database.error(code);
-    if (statement->bytes(0) != "ok") return database.error(SQLITE_CORRUPT);
-    return std::nullopt;
-}
-
 std::optional<Error> make_ready(Database& database, const SqliteOptions& options) {
-    sqlite3_busy_timeout(database.handle(), static_cast<int>(options.busy_timeout.count()));
+    database.wait_for_others(options.busy_timeout);
     if (auto error = database.run(kModes)) return error;
-    if (auto error = limit_size(database, options.max_bytes)) return error;
+    if (auto error = database.limit_size(options.max_bytes)) return error;
     if (auto error = create_tables(database)) return error;
-    if (auto error = check_tables(database, options)) return error;
-    return check_pages(database);
+    if (auto error = check_tables(database)) return error;
+    return database.check_pages();
 }
 
 Override override_in(const Statement& row) {
@@ -129,7 +109,7 @@ SqliteStore::SqliteStore(std::unique_ptr<Connection> connection)
 SqliteStore::~SqliteStore() = default;
 
 Result<std::unique_ptr<OverrideStore>> SqliteStore::open(const SqliteOptions& options) {
-    auto database = Database::open(options.path);
+    auto database = Database::open({.path = options.path, .purpose = "overrides"});
     if (!database) return std::move(database).error();
     if (auto error = make_ready(*database, options)) return *std::move(error);
     auto put = database->prepare(kPut);
@@ -145,10 +125,8 @@ Result<std::vector<Override>> SqliteStore::load_all() {
     auto rows = connection_->database.prepare(kSelect);
     if (!rows) return std::move(rows).error();
     std::vector<Override> overrides;
-    int code = rows->step();
-    for (; code == SQLITE_ROW; code = rows->step()) {
-        overrides.push_back(override_in(*rows));
-    }
+    const int code =
+        rows->for_each([&](const Statement& row) { overrides.push_back(override_in(row)); });
     if (code != SQLITE_DONE) return connection_->database.error(code);
     return overrides;
 }

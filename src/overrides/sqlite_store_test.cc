@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #include "overrides/override_set.h"
-#include "overrides/sqlite_database.h"
+#include "sqlite/database.h"
 
 namespace sluice::overrides {
 namespace {
@@ -202,7 +202,8 @@ TEST_F(SqliteStoreTest, AFullDiskRefusesAndKeepsWhatItHas) {
 TEST_F(SqliteStoreTest, ANewerSchemaIsLeftAlone) {
     (void)opened();
     {
-        auto database = Database::open(options().path).value();
+        auto database =
+            sqlite::Database::open({.path = options().path, .purpose = "overrides"}).value();
         ASSERT_FALSE(database.run("UPDATE schema_version SET version = 2"));
     }
     EXPECT_NE(open_error().find("version 2"), std::string::npos) << open_error();
@@ -210,7 +211,8 @@ TEST_F(SqliteStoreTest, ANewerSchemaIsLeftAlone) {
 
 TEST_F(SqliteStoreTest, AnotherProgramsDatabaseIsLeftAlone) {
     {
-        auto database = Database::open(options().path).value();
+        auto database =
+            sqlite::Database::open({.path = options().path, .purpose = "overrides"}).value();
         ASSERT_FALSE(database.run("CREATE TABLE theirs (x)"));
     }
     EXPECT_NE(open_error().find("another program"), std::string::npos) << open_error();

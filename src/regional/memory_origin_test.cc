@@ -17,19 +17,24 @@ CellName cell(std::string identifier, Sequence sequence = 10) {
 
 class MemoryOriginTest : public testing::Test {
   protected:
-    static CellTotals raise(Origin& node, const CellName& name, Count own) {
+    static CellTotals raise(Origin& node,
+                            const CellName& name,
+                            Count own,
+                            Incarnation incarnation = 0) {
         CellTotals totals{};
-        node.raise({{.cell = name, .own = own}},
-                   [&](Result<std::vector<CellTotals>> answer) { totals = answer->at(0); });
+        node.raise({{.cell = name, .incarnation = incarnation, .own = own, .lifetime = kMinute}},
+                   [&](const std::vector<CellAnswer>& answers) { totals = *answers.at(0); });
         return totals;
     }
     static CellTotals read(Origin& node, const CellName& name) {
         CellTotals totals{};
-        node.read({name}, [&](Result<std::vector<CellTotals>> answer) { totals = answer->at(0); });
+        node.read({{.cell = name, .incarnation = 0}},
+                  [&](const std::vector<CellAnswer>& answers) { totals = *answers.at(0); });
         return totals;
     }
 
-    std::shared_ptr<MemoryRegion> region_ = MemoryRegion::create();
+    std::chrono::steady_clock::time_point now_{};
+    std::shared_ptr<MemoryRegion> region_ = MemoryRegion::create([this] { return now_; });
     std::unique_ptr<Origin> a_ = region_->join();
     std::unique_ptr<Origin> b_ = region_->join();
 };
@@ -65,12 +70,56 @@ TEST_F(MemoryOriginTest, KeepsCellsApartThatDifferInAnyPart) {
         EXPECT_EQ(read(*a_, other).total, 0U);
 }
 
-TEST_F(MemoryOriginTest, ForgetsACellWhenItCanNoLongerBeAPreviousOne) {
-    raise(*a_, cell("x", 10), 1);
-    region_->forget_dead(start_of(12, kMinute) - Duration{1});
+TEST_F(MemoryOriginTest, ForgetsACellWhenItsLifetimeIsOver) {
+    raise(*a_, cell("x"), 1);
+    now_ += kMinute - Duration{1};
+    EXPECT_EQ(read(*a_, cell("x")).total, 1U);
+    now_ += Duration{1};
+    EXPECT_EQ(read(*a_, cell("x")).total, 0U);
+    EXPECT_EQ(raise(*b_, cell("x"), 2).total, 2U) << "another cell by the same name";
+}
+
+TEST_F(MemoryOriginTest, DoesNotKeepTheDead) {
+    for (int i = 0; i < 10'000; ++i) {
+        raise(*a_, cell(std::to_string(i)), 1);
+        now_ += Duration{100};
+    }
+    EXPECT_LT(region_->cells(), 1'500U) << "600 are alive at a time";
+}
+
+TEST_F(MemoryOriginTest, AComponentOfZeroOnlyAsks) {
+    raise(*b_, cell("y"), 5);
+    EXPECT_EQ(raise(*a_, cell("y"), 0).total, 5U);
+    EXPECT_EQ(raise(*a_, cell("x"), 0).total, 0U);
     EXPECT_EQ(region_->cells(), 1U);
-    region_->forget_dead(start_of(12, kMinute));
-    EXPECT_EQ(region_->cells(), 0U);
+}
+
+TEST_F(MemoryOriginTest, CountsIncarnationsApart) {
+    raise(*a_, cell("x"), 5);
+    EXPECT_EQ(raise(*a_, cell("x"), 2, 7).total, 7U);
+    EXPECT_EQ(raise(*a_, cell("x"), 2, 7).own, 2U);
+    EXPECT_EQ(read(*a_, cell("x")).own, 5U);
+}
+
+TEST_F(MemoryOriginTest, ListsWhoSpentWhat) {
+    raise(*a_, cell("x"), 5);
+    raise(*b_, cell("x"), 2, 7);
+    now_ += Duration{20'000};
+    a_->list({cell("x"), cell("y")}, [&](const auto& listings) {
+        ASSERT_EQ(listings.size(), 2U);
+        EXPECT_EQ(listings[0]->total, 7U);
+        EXPECT_EQ(listings[0]->lifetime, Duration{40'000});
+        ASSERT_EQ(listings[0]->components.size(), 2U);
+        EXPECT_EQ(listings[0]->components[0].owner, a_->node());
+        EXPECT_EQ(listings[0]->components[1].owner, owner_name(b_->node(), 7));
+        EXPECT_EQ(listings[1]->total, 0U);
+    });
+}
+
+TEST_F(MemoryOriginTest, IsSharedByName) {
+    const auto one = MemoryRegion::named("one");
+    EXPECT_EQ(MemoryRegion::named("one"), one);
+    EXPECT_NE(MemoryRegion::named("two"), one);
 }
 
 TEST_F(MemoryOriginTest, OutlivesTheHandleThatMadeIt) {

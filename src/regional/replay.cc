@@ -7,19 +7,25 @@
 namespace sluice {
 
 Replay::~Replay() {
-    failed();
-    for (Entry* entry : std::exchange(waiting_, {}))
-        if (!table_.changed().give_back(*entry)) table_.dispose(*entry);
+    for (const Told& told : underway_)
+        give_back(*told.entry);
+    for (Entry* entry : waiting_)
+        give_back(*entry);
 }
 
-std::vector<CellComponent> Replay::next(UnixTime now) {
+std::vector<CellComponent> Replay::next() {
     std::vector<CellComponent> batch;
-    if (!underway_.empty()) return batch;
+    if (is_underway()) return batch;
     if (waiting_.empty()) take();
     while (!waiting_.empty() && batch.size() + kRingSize <= kBatchCells) {
         Entry& entry = *waiting_.back();
         waiting_.pop_back();
-        add(entry, now, batch);
+        const Told told{&entry, Telling(entry, batch)};
+        if (told.telling.cells() != 0) {
+            underway_.push_back(told);
+        } else if (!table_.changed().release(entry, told.telling.components())) {
+            table_.dispose(entry);
+        }
     }
     return batch;
 }
@@ -31,47 +37,21 @@ void Replay::take() {
     waiting_ = std::move(taken.changed);
 }
 
-void Replay::add(Entry& entry, UnixTime now, std::vector<CellComponent>& batch) {
-    Told told{.entry = &entry, .components = Components(entry), .cells = 0};
-    const Entry::Key key = entry.key();
-    for (const auto& [sequence, count] : told.components.all()) {
-        if (count == 0 || is_dead(sequence, key.duration, now)) continue;
-        batch.push_back({.cell = {.workspace = key.workspace,
-                                  .name_space = key.name_space,
-                                  .identifier = key.identifier,
-                                  .duration = key.duration,
-                                  .sequence = sequence},
-                         .own = count});
-        sequences_.push_back(sequence);
-        ++told.cells;
-    }
-    if (told.cells == 0) return release(told);
-    underway_.push_back(told);
-}
-
-void Replay::landed(std::span<const CellTotals> totals) {
-    SLUICE_CHECK(totals.size() == sequences_.size());
-    std::size_t cell = 0;
-    for (const Told& told : underway_) {
-        for (std::size_t i = 0; i < told.cells; ++i, ++cell) {
-            const auto [total, own] = totals[cell];
-            if (total > own) told.entry->raise_others(sequences_[cell], total - own);
+void Replay::answered(std::span<const CellAnswer> answers) {
+    for (const Told& told : std::exchange(underway_, {})) {
+        const auto mine = answers.first(told.telling.cells());
+        answers = answers.subspan(mine.size());
+        if (!told.telling.hear(mine, *told.entry)) {
+            give_back(*told.entry);
+        } else if (!table_.changed().release(*told.entry, told.telling.components())) {
+            table_.dispose(*told.entry);
         }
-        release(told);
     }
-    underway_.clear();
-    sequences_.clear();
+    SLUICE_CHECK(answers.empty());
 }
 
-void Replay::failed() {
-    for (const Told& told : underway_)
-        if (!table_.changed().give_back(*told.entry)) table_.dispose(*told.entry);
-    underway_.clear();
-    sequences_.clear();
-}
-
-void Replay::release(const Told& told) {
-    if (!table_.changed().release(*told.entry, told.components)) table_.dispose(*told.entry);
+void Replay::give_back(Entry& entry) {
+    if (!table_.changed().give_back(entry)) table_.dispose(entry);
 }
 
 }  // namespace sluice

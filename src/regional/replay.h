@@ -2,28 +2,25 @@
 #ifndef SLUICE_REGIONAL_REPLAY_H_
 #define SLUICE_REGIONAL_REPLAY_H_
 
-#include <sluice/time.h>
-
 #include <cstddef>
 #include <span>
 #include <vector>
 
 #include "counter/table.h"
 #include "regional/origin.h"
+#include "regional/telling.h"
 
 namespace sluice {
 
 // Replay has one batch underway at a time. What changes meanwhile is the next one, however often it
 // changes: the work is bounded by the cells that changed, never by the requests that changed them.
-// A batch that fails stays changed; since components are merged by max, sending it again is
+// What is not answered stays changed; since components are merged by max, sending it again is
 // harmless, whether it had landed or not.
 //
 // A stepped object: it has no thread, no socket and no clock.
 //
-//     auto batch = replay.next(now);
-//     if (!batch.empty()) origin.raise(batch, [&](auto totals) {
-//         if (totals) replay.landed(*totals); else replay.failed();
-//     });
+//     auto batch = replay.next();
+//     if (!batch.empty()) origin.raise(batch, [&](auto answers) { replay.answered(answers); });
 //
 // Thread-compatible, and the table's only consumer of changes.
 class Replay {
@@ -37,28 +34,29 @@ class Replay {
     Replay& operator=(const Replay&) = delete;
 
     // The components to raise next. Empty if a batch is underway, or if there is nothing to tell.
-    std::vector<CellComponent> next(UnixTime now);
+    std::vector<CellComponent> next();
 
-    // How the batch fared: either, once for each. `totals` are in its order.
-    void landed(std::span<const CellTotals> totals);
-    void failed();
+    // How the batch fared, in its order.
+    void answered(std::span<const CellAnswer> answers);
+
+    // Whether a batch waits for its answers.
+    bool is_underway() const { return !underway_.empty(); }
+    // Nothing is underway or waits for its turn. What changed since next() is not looked at.
+    bool is_idle() const { return underway_.empty() && waiting_.empty(); }
 
   private:
-    // An entry of which the batch tells, and the cells that it tells of.
+    // An entry that a batch tells of.
     struct Told {
         Entry* entry;
-        Components components;
-        std::size_t cells;
+        Telling telling;
     };
 
     void take();
-    void add(Entry& entry, UnixTime now, std::vector<CellComponent>& batch);
-    void release(const Told& told);
+    void give_back(Entry& entry);
 
     Table& table_;
     std::vector<Entry*> waiting_;  // taken from the list, and in no batch yet
     std::vector<Told> underway_;
-    std::vector<Sequence> sequences_;  // of the cells underway
 };
 
 }  // namespace sluice

@@ -26,13 +26,28 @@ class ReplayTest : public testing::Test {
         table_->settle(entry, sequence, cost, request);
         return entry;
     }
-    std::vector<CellComponent> next(Sequence sequence = kNow) {
-        return replay_.next(start_of(sequence, kMinute));
+    // What is told next, less the questions after cells in which nothing was spent.
+    std::vector<CellComponent> next() {
+        std::vector<CellComponent> told = replay_.next();
+        if (!told.empty()) batch_ = told;
+        std::erase_if(told, [](const CellComponent& component) { return component.own == 0; });
+        return told;
     }
+    // Answers the last batch: all that others spent, they spent in the current window.
+    void land(Count others = 0) {
+        std::vector<CellAnswer> answers;
+        for (const CellComponent& told : batch_) {
+            const Count theirs = told.cell.sequence == kNow ? others : 0;
+            answers.emplace_back(CellTotals{.total = told.own + theirs, .own = told.own});
+        }
+        replay_.answered(answers);
+    }
+    void fail() { replay_.answered(std::vector<CellAnswer>(batch_.size())); }
 
     std::unique_ptr<Table> table_ =
         *Table::create({.max_keys = 10'000, .sharing = Sharing::kShared, .seed = 1});
     Replay replay_{*table_};
+    std::vector<CellComponent> batch_;
 };
 
 TEST_F(ReplayTest, HasNothingToTellWhereNothingWasSpent) {
@@ -55,23 +70,21 @@ TEST_F(ReplayTest, HasOneBatchUnderwayAndKeepsWhatChangesMeanwhileForTheNext) {
     spend("a", 1);
     spend("b", 1);
     EXPECT_TRUE(next().empty());
-    const CellTotals landed{.total = 1, .own = 1};
-    replay_.landed({&landed, 1});
+    land();
     EXPECT_EQ(next().size(), 2U);
 }
 
 TEST_F(ReplayTest, IsQuietAfterAllHasLanded) {
     spend("a", 1);
     ASSERT_EQ(next().size(), 1U);
-    const CellTotals landed{.total = 1, .own = 1};
-    replay_.landed({&landed, 1});
+    land();
     EXPECT_TRUE(next().empty());
 }
 
 TEST_F(ReplayTest, TellsAgainWhatHasFailed) {
     spend("a", 3);
     ASSERT_EQ(next().size(), 1U);
-    replay_.failed();
+    fail();
     const auto again = next();
     ASSERT_EQ(again.size(), 1U);
     EXPECT_EQ(again[0].own, 3U);
@@ -80,8 +93,7 @@ TEST_F(ReplayTest, TellsAgainWhatHasFailed) {
 TEST_F(ReplayTest, MergesWhatTheOthersSpent) {
     const Entry& entry = spend("a", 3);
     ASSERT_EQ(next().size(), 1U);
-    const CellTotals landed{.total = 10, .own = 3};
-    replay_.landed({&landed, 1});
+    land(7);
     EXPECT_EQ(entry.foreign(kNow), 7U);
     EXPECT_EQ(entry.spent(kNow), 10U);
 }
@@ -90,12 +102,10 @@ TEST_F(ReplayTest, MergesWhatTheOthersSpent) {
 TEST_F(ReplayTest, NeverForgetsWhatTheOthersSpent) {
     const Entry& entry = spend("a", 3);
     ASSERT_EQ(next().size(), 1U);
-    const CellTotals before{.total = 10, .own = 3};
-    replay_.landed({&before, 1});
+    land(7);
     spend("a", 1);
     ASSERT_EQ(next().size(), 1U);
-    const CellTotals emptied{.total = 4, .own = 4};
-    replay_.landed({&emptied, 1});
+    land(0);
     EXPECT_EQ(entry.foreign(kNow), 7U);
 }
 
@@ -108,9 +118,64 @@ TEST_F(ReplayTest, TellsThePreviousCellToo) {
 }
 
 TEST_F(ReplayTest, DoesNotTellOfDeadCells) {
+    spend("a", 1).note_use(1, start_of(kNow + 2, kMinute));
+    EXPECT_TRUE(next().empty());
+    EXPECT_TRUE(batch_.empty());
+}
+
+TEST_F(ReplayTest, TellsHowLongACellStillMatters) {
+    spend("a", 1).note_use(1, start_of(kNow, kMinute) + Duration{20'000});
+    const auto batch = next();
+    ASSERT_EQ(batch.size(), 1U);
+    EXPECT_EQ(batch[0].lifetime, Duration{100'000});
+}
+
+TEST_F(ReplayTest, RefreshesWhatItTellsOf) {
+    Entry& entry = spend("a", 1);
+    entry.note_use(1, start_of(kNow, kMinute) + Duration{20'000});
+    next();
+    EXPECT_EQ(batch_.size(), 2U) << "the previous cell is asked for";
+    land();
+    EXPECT_EQ(entry.refreshed_at(), start_of(kNow, kMinute) + Duration{20'000});
     spend("a", 1);
-    EXPECT_TRUE(next(kNow + 2).empty());
-    EXPECT_TRUE(next(kNow + 2).empty());
+    next();
+    EXPECT_EQ(batch_.size(), 1U) << "the previous cell is known";
+}
+
+TEST_F(ReplayTest, TellsAgainOnlyWhatWasNotAnswered) {
+    spend("a", 3);
+    spend("b", 4);
+    ASSERT_EQ(next().size(), 2U);
+    std::vector<CellAnswer> answers;
+    for (const CellComponent& told : batch_) {
+        answers.emplace_back();
+        if (told.cell.identifier == "b") answers.back() = {.total = told.own, .own = told.own};
+    }
+    replay_.answered(answers);
+    const auto again = next();
+    ASSERT_EQ(again.size(), 1U);
+    EXPECT_EQ(again[0].cell.identifier, "a");
+}
+
+TEST_F(ReplayTest, AKeyThatWasEvictedComesBackAsAnotherOwner) {
+    const auto tiny = *Table::create({.max_keys = 1, .sharing = Sharing::kShared, .seed = 1});
+    Replay replay(*tiny);
+    const auto spend_in_tiny = [&](std::string_view identifier) {
+        const Request request{
+            .workspace = "w", .name_space = "n", .identifier = identifier, .duration = kMinute};
+        const EpochPin pin;
+        Instant at{};
+        Entry& entry = tiny->entry_for(tiny->key(request), start_of(kNow, kMinute), at);
+        entry.admitted(kNow).add(kNow, 1);
+        tiny->settle(entry, kNow, 1, request);
+        const auto batch = replay.next();
+        replay.answered(std::vector<CellAnswer>(batch.size(), CellTotals{1, 1}));
+        return batch.back().incarnation;
+    };
+    const Incarnation first = spend_in_tiny("a");
+    EXPECT_EQ(first, 0U);
+    spend_in_tiny("b");
+    EXPECT_NE(spend_in_tiny("a"), first);
 }
 
 TEST_F(ReplayTest, SendsABoundedBatch) {
@@ -119,9 +184,9 @@ TEST_F(ReplayTest, SendsABoundedBatch) {
         spend("key " + std::to_string(i), 1);
     std::size_t told = 0;
     for (auto batch = next(); !batch.empty(); batch = next()) {
-        EXPECT_LE(batch.size(), Replay::kBatchCells);
+        EXPECT_LE(batch_.size(), Replay::kBatchCells);
         told += batch.size();
-        replay_.landed(std::vector<CellTotals>(batch.size(), {.total = 1, .own = 1}));
+        land();
     }
     EXPECT_EQ(told, kKeys);
 }
@@ -131,12 +196,12 @@ TEST_F(ReplayTest, LeavesNothingBehindWhenItIsDestroyed) {
         spend("key " + std::to_string(i), 1);
     {
         Replay other(*table_);
-        ASSERT_FALSE(other.next(start_of(kNow, kMinute)).empty());
+        ASSERT_FALSE(other.next().empty());
     }
     std::size_t told = 0;
     for (auto batch = next(); !batch.empty(); batch = next()) {
         told += batch.size();
-        replay_.landed(std::vector<CellTotals>(batch.size(), {.total = 1, .own = 1}));
+        land();
     }
     EXPECT_EQ(told, 1'000U);
 }

@@ -1,22 +1,30 @@
 #include <sluice/limiter.h>
 
 #include <algorithm>
+#include <future>
 #include <new>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "base/clock.h"
 #include "base/random.h"
+#include "counter/epoch.h"
 #include "counter/table.h"
 #include "decide/batch.h"
 #include "decide/single.h"
 #include "decide/valid.h"
+#include "service/inspect.h"
+#include "service/questions.h"
+#include "service/region_thread.h"
 
 namespace sluice {
 namespace {
 
 constexpr std::size_t kMaxRegionBytes = 48;
 constexpr std::size_t kMaxMaxKeys = 1'000'000'000;
+constexpr std::chrono::milliseconds kShortestTimeout{10};
+constexpr std::chrono::milliseconds kLongestTimeout{10'000};
 
 std::optional<Error> invalid_option(const Options& options) {
     if (options.region.empty()) {
@@ -32,11 +40,28 @@ std::optional<Error> invalid_option(const Options& options) {
                      "max_keys is " + std::to_string(options.max_keys) + "; allowed: 1 to " +
                          std::to_string(kMaxMaxKeys)};
     }
+    if (options.origin_timeout < kShortestTimeout || options.origin_timeout > kLongestTimeout) {
+        return Error{kInvalidOption,
+                     "origin_timeout is " + std::to_string(options.origin_timeout.count()) +
+                         " ms; allowed: 10 to 10000"};
+    }
     return std::nullopt;
 }
 
 Error out_of_memory() {
     return {kOutOfMemory, "out of memory"};  // short enough not to allocate
+}
+
+// How long the end of a limiter waits for its origin to hear the rest.
+constexpr std::chrono::milliseconds kLastPatience{1'000};
+
+// Has `ask` called with something to call with the decision, and waits for that.
+template <class T, class Ask>
+void wait_for(Result<T>& decision, Ask ask) {
+    // Held by both sides: the other one may still be about to leave set_value() when this one goes.
+    const auto decided = std::make_shared<std::promise<Result<T>>>();
+    ask([decided](Result<T> result) { decided->set_value(std::move(result)); });
+    decision = decided->get_future().get();
 }
 
 }  // namespace
@@ -50,91 +75,242 @@ class Limiter::Core {
     Core(Options options, std::unique_ptr<Table> table)
         : options_(std::move(options)), table_(std::move(table)) {}
 
-    // Requests with short texts have code of their own, in which nothing else is on the way.
+    std::optional<Error> join_region() {
+        auto region = RegionThread::start(*table_, options_);
+        if (!region) return std::move(region).error();
+        region_ = *std::move(region);
+        return std::nullopt;
+    }
+
+    // False if only a fresher count can tell, which is worth waiting for. Requests with short texts
+    // have code of their own, in which nothing else is on the way.
     template <class Time>
-    [[gnu::always_inline]] void decide_at(Time time,
+    [[gnu::always_inline]] bool decide_at(Time time,
                                           const Request& request,
                                           Result<Decision>& result) try {
         if (KeyShape::is_short(request) && has_valid_numbers(request)) [[likely]] {
-            decide(*table_, request, time, Freshness::kJustRefreshed, *result);
-        } else {
-            decide_any_at(time, request, result);
+            return decide_valid(time, request, result);
         }
+        return decide_any_at(time, request, result);
     } catch (const std::bad_alloc&) {
         result = out_of_memory();
+        return true;
     }
 
-    void decide_at(std::optional<UnixTime> callers_time,
+    bool decide_at(CallersClock clock,
                    std::span<const Request> requests,
+                   std::vector<std::size_t>& stale,
                    Result<BatchDecision>& result) try {
+        const Freshness freshness =
+            region_ == nullptr ? Freshness::kJustRefreshed : Freshness::kAsHeld;
         if (!is_valid_batch(requests)) {
             result = invalid_batch(requests);
-        } else if (callers_time && !is_valid_time(*callers_time)) {
-            result = invalid_time(*callers_time);
+        } else if (clock && !is_valid_time(*clock)) {
+            result = invalid_time(*clock);
+        } else if (auto decided = decide_batch(*table_, requests, clock, freshness, &stale)) {
+            result = *std::move(decided);
+        } else if (can_ask()) {
+            return false;
         } else {
-            result = *decide_batch(*table_, requests, callers_time, Freshness::kJustRefreshed);
+            region_->count_fallback();
+            result = *decide_batch(*table_, requests, clock, Freshness::kJustRefreshed);
         }
+        return true;
     } catch (const std::bad_alloc&) {
         result = out_of_memory();
+        return true;
+    }
+
+    Result<BatchDecision> decide_batch_and_wait(std::span<const Request> requests,
+                                                CallersClock clock) {
+        Result<BatchDecision> decision = BatchDecision{};
+        std::vector<std::size_t> stale;
+        if (!decide_at(clock, requests, stale, decision)) {
+            wait_for(decision,
+                     [&](LaterMany later) { ask(requests, stale, clock, std::move(later)); });
+        }
+        return decision;
+    }
+
+    void ask(const Request& request, CallersClock clock, Later later) {
+        region_->ask(make_question(*table_, request, clock, std::move(later)));
+    }
+    void ask(std::span<const Request> requests,
+             std::span<const std::size_t> stale,
+             CallersClock clock,
+             LaterMany later) {
+        region_->ask(make_question(*table_, requests, stale, clock, std::move(later)));
+    }
+
+    void inspect(const Request& request,
+                 UnixTime now,
+                 std::function<void(Result<Inspection>)> inspected) {
+        Inspection inspection = inspect_entry(*table_, request, now);
+        inspection.origin = origin_stats();
+        if (region_ == nullptr) return inspected(std::move(inspection));
+        inspection.node = region_->node();
+        region_->list(inspected_cells(request, now),
+                      [inspection = std::move(inspection), inspected = std::move(inspected)](
+                          const std::vector<std::optional<CellListing>>& listings) mutable {
+                          add_listings(listings, inspection);
+                          inspected(std::move(inspection));
+                      });
+    }
+
+    void close(std::chrono::milliseconds patience) {
+        if (region_ != nullptr) region_->close(patience);
     }
 
     const Tally& tally() const { return table_->tally(); }
 
+    OriginStats origin_stats() const {
+        if (region_ == nullptr) return {};
+        const auto [region, fallbacks] = region_->counts();
+        return {.attached = true,
+                .away = region_->is_away(),
+                .reads = region.reads,
+                .told = region.told,
+                .unanswered = region.unanswered,
+                .fallbacks = fallbacks,
+                .outages = region.outages,
+                .resubmissions = region.resubmissions};
+    }
+
   private:
     template <class Time>
-    [[gnu::noinline]] void decide_any_at(Time time,
+    [[gnu::always_inline]] bool decide_valid(Time time,
+                                             const Request& request,
+                                             Result<Decision>& result) {
+        if (region_ != nullptr) return decide_shared(time, request, result);
+        decide(*table_, request, time, Freshness::kJustRefreshed, *result);
+        return true;
+    }
+
+    template <class Time>
+    [[gnu::noinline]] bool decide_shared(Time time,
                                          const Request& request,
                                          Result<Decision>& result) {
-        if (is_valid(request)) {
-            decide(*table_, request, time, Freshness::kJustRefreshed, *result);
-        } else {
-            result = invalid_request(request);
-        }
+        const Outcome outcome = decide(*table_, request, time, Freshness::kAsHeld, *result);
+        return outcome != Outcome::kNeedsRefresh || decide_alone(time.exact(), request, result);
+    }
+
+    template <class Time>
+    [[gnu::noinline]] bool decide_any_at(Time time,
+                                         const Request& request,
+                                         Result<Decision>& result) {
+        if (is_valid(request)) return decide_valid(time, request, result);
+        result = invalid_request(request);
+        return true;
+    }
+
+    // Whether waiting for the origin makes sense. Its own thread can't wait for itself.
+    bool can_ask() const { return !region_->is_away() && !region_->is_this_thread(); }
+
+    // A fresher count is needed. Without an origin to ask, the counts held are the best there are.
+    [[gnu::noinline]] bool decide_alone(UnixTime now,
+                                        const Request& request,
+                                        Result<Decision>& result) {
+        if (can_ask()) return false;
+        region_->count_fallback();
+        const EpochPin pin;
+        const HashedRequest hashed = table_->key(request).hashed_request();
+        sluice::decide_at(*table_, hashed, now, Freshness::kJustRefreshed, *result);
+        return true;
     }
 
     const Options options_;
     const std::unique_ptr<Table> table_;
+    std::unique_ptr<RegionThread> region_;  // null: alone
 };
 
 Result<Limiter> Limiter::create(Options options) {
     if (auto error = invalid_option(options)) return *std::move(error);
-    auto table = Table::create(
-        {.max_keys = options.max_keys, .sharing = Sharing::kAlone, .seed = system_random()});
+    const bool is_alone = options.origin.empty();
+    auto table = Table::create({.max_keys = options.max_keys,
+                                .sharing = is_alone ? Sharing::kAlone : Sharing::kShared,
+                                .seed = system_random()});
     if (!table) return std::move(table).error();
-    return Limiter(std::make_unique<Core>(std::move(options), *std::move(table)));
+    auto core = std::make_unique<Core>(std::move(options), *std::move(table));
+    if (!is_alone) {
+        if (auto error = core->join_region()) return *std::move(error);
+    }
+    return Limiter(std::move(core));
 }
 
 Limiter::Limiter(std::unique_ptr<Core> core) : core_(std::move(core)) {}
 Limiter::Limiter(Limiter&&) noexcept = default;
 Limiter& Limiter::operator=(Limiter&&) noexcept = default;
-Limiter::~Limiter() = default;
+Limiter::~Limiter() {
+    if (core_ != nullptr) core_->close(kLastPatience);
+}
 
 Result<Decision> Limiter::limit(const Request& request, UnixTime now) {
     Result<Decision> decision = Decision{};
-    if (is_valid_time(now)) [[likely]] {
-        core_->decide_at(CallersTime{now}, request, decision);
-    } else {
+    if (!is_valid_time(now)) [[unlikely]] {
         decision = invalid_time(now);
+    } else if (!core_->decide_at(CallersTime{now}, request, decision)) [[unlikely]] {
+        wait_for(decision, [&](Later later) { core_->ask(request, now, std::move(later)); });
     }
-    return decision;
-}
-
-Result<BatchDecision> Limiter::limit_many(std::span<const Request> requests, UnixTime now) {
-    Result<BatchDecision> decision = BatchDecision{};
-    core_->decide_at(now, requests, decision);
     return decision;
 }
 
 Result<Decision> Limiter::limit(const Request& request) {
     Result<Decision> decision = Decision{};
-    core_->decide_at(SystemTime{}, request, decision);
+    if (!core_->decide_at(SystemTime{}, request, decision)) [[unlikely]] {
+        wait_for(decision,
+                 [&](Later later) { core_->ask(request, std::nullopt, std::move(later)); });
+    }
     return decision;
 }
 
+Result<BatchDecision> Limiter::limit_many(std::span<const Request> requests, UnixTime now) {
+    return core_->decide_batch_and_wait(requests, now);
+}
+
 Result<BatchDecision> Limiter::limit_many(std::span<const Request> requests) {
-    Result<BatchDecision> decision = BatchDecision{};
-    core_->decide_at(std::nullopt, requests, decision);
+    return core_->decide_batch_and_wait(requests, std::nullopt);
+}
+
+std::optional<Result<Decision>> Limiter::try_limit(const Request& request, UnixTime now) {
+    std::optional<Result<Decision>> decision = Decision{};
+    if (!is_valid_time(now)) [[unlikely]] {
+        decision = invalid_time(now);
+    } else if (!core_->decide_at(CallersTime{now}, request, *decision)) [[unlikely]] {
+        decision.reset();
+    }
     return decision;
+}
+
+void Limiter::limit_async(const Request& request, UnixTime now, Later later) {
+    if (auto decision = try_limit(request, now)) return later(*std::move(decision));
+    core_->ask(request, now, std::move(later));
+}
+
+std::optional<Result<BatchDecision>> Limiter::try_limit_many(std::span<const Request> requests,
+                                                             UnixTime now) {
+    std::optional<Result<BatchDecision>> decision = BatchDecision{};
+    std::vector<std::size_t> stale;
+    if (!core_->decide_at(now, requests, stale, *decision)) decision.reset();
+    return decision;
+}
+
+void Limiter::limit_many_async(std::span<const Request> requests, UnixTime now, LaterMany later) {
+    Result<BatchDecision> decision = BatchDecision{};
+    std::vector<std::size_t> stale;
+    if (core_->decide_at(now, requests, stale, decision)) return later(std::move(decision));
+    core_->ask(requests, stale, now, std::move(later));
+}
+
+void Limiter::inspect(const Request& request,
+                      UnixTime now,
+                      std::function<void(Result<Inspection>)> inspected) {
+    if (!is_valid(request)) return inspected(invalid_request(request));
+    if (!is_valid_time(now)) return inspected(invalid_time(now));
+    core_->inspect(request, now, std::move(inspected));
+}
+
+void Limiter::close(std::chrono::milliseconds patience) {
+    core_->close(patience);
 }
 
 Stats Limiter::stats() const {
@@ -146,7 +322,9 @@ Stats Limiter::stats() const {
             .keys_created = read(tally.created),
             .keys_expired = read(tally.expired),
             .keys_evicted = read(tally.evicted),
-            .cas_retries = read(tally.cas_retries)};
+            .cas_retries = read(tally.cas_retries),
+            .strict_activations = read(tally.strict_activations),
+            .origin = core_->origin_stats()};
 }
 
 }  // namespace sluice

@@ -82,9 +82,9 @@ class World {
     Counts held() {
         Counts counts;
         for (const auto& [cell, count] : living())
-            nodes_.front().origin().read({cell}, [&, name = cell](const auto& totals) {
-                counts[name] = totals->front().total;
-            });
+            nodes_.front().origin().read(
+                {{.cell = cell, .incarnation = 0}},
+                [&, name = cell](const auto& answers) { counts[name] = answers.front()->total; });
         return counts;
     }
     Counts living() const {
@@ -121,7 +121,7 @@ class World {
     }
 
     void send(Node& node) {
-        std::vector<CellComponent> batch = node.replay().next(now_);
+        std::vector<CellComponent> batch = node.replay().next();
         if (!batch.empty()) network_.push_back({&node, std::move(batch), true});
     }
 
@@ -134,11 +134,12 @@ class World {
         const bool arrives = below(4) != 0;
         const bool is_answered = arrives && below(4) != 0;
         if (arrives) {
-            call.sender->origin().raise(call.batch, [&](const auto& totals) {
-                if (call.is_awaited && is_answered) call.sender->replay().landed(*totals);
+            call.sender->origin().raise(call.batch, [&](const auto& answers) {
+                if (call.is_awaited && is_answered) call.sender->replay().answered(answers);
             });
         }
-        if (call.is_awaited && !is_answered) call.sender->replay().failed();
+        if (call.is_awaited && !is_answered)
+            call.sender->replay().answered(std::vector<CellAnswer>(call.batch.size()));
     }
 
     void echo() {
@@ -152,15 +153,15 @@ class World {
     void settle(Node& node) {
         while (!network_.empty())
             deliver();
-        for (auto batch = node.replay().next(now_); !batch.empty();
-             batch = node.replay().next(now_)) {
+        for (auto batch = node.replay().next(); !batch.empty(); batch = node.replay().next()) {
             node.origin().raise(std::move(batch),
-                                [&](const auto& totals) { node.replay().landed(*totals); });
+                                [&](const auto& answers) { node.replay().answered(answers); });
         }
     }
 
     std::mt19937_64 random_;
-    std::shared_ptr<MemoryRegion> region_ = MemoryRegion::create();
+    std::shared_ptr<MemoryRegion> region_ =
+        MemoryRegion::create([] { return std::chrono::steady_clock::time_point{}; });
     std::deque<Node> nodes_;
     std::deque<Call> network_;
     Counts admitted_;

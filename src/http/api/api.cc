@@ -45,6 +45,7 @@ using Metric = metrics::Route;
 constexpr std::array kRoutes{
     Route{"/v2/ratelimit.limit", Metric::kLimit, answer_limit, kMayLimit},
     Route{"/v2/ratelimit.multiLimit", Metric::kMultiLimit, answer_multi_limit, kMayLimit},
+    Route{"/v2/ratelimit.inspect", Metric::kInspect, answer_inspect, kMayLimit},
     Route{"/v2/ratelimit.setOverride", Metric::kSetOverride, answer_set_override, kMaySet},
     Route{"/v2/ratelimit.getOverride", Metric::kGetOverride, answer_get_override, kMayRead},
     Route{"/v2/ratelimit.listOverrides", Metric::kListOverrides, answer_list_overrides, kMayRead},
@@ -101,7 +102,7 @@ Api::Api(const ApiContext& context)
       overrides_(context.overrides),
       ids_(system_random()) {}
 
-Progress Api::handle(const RequestView& request, Reply& reply, Completion) {
+Progress Api::handle(const RequestView& request, Reply& reply, Completion completion) {
     const auto began = std::chrono::steady_clock::now();
     const Route* route = find_route(request.path);
     Call call{.request = request,
@@ -110,13 +111,16 @@ Progress Api::handle(const RequestView& request, Reply& reply, Completion) {
               .scratch = scratch_,
               .overrides = overrides_,
               .caller = nullptr,
-              .request_id = ids_.next()};
+              .request_id = ids_.next(),
+              .completion = completion};
     try {
         serve(call, route);
     } catch (const std::exception&) {
         // Memory ran out, most likely. What the exception says is not for clients.
         answer_error(call, 500, "The request could not be answered.");
+        call.is_late = false;
     }
+    if (call.is_late) return Progress::kLater;
     context_.thread_metrics.latency(route == nullptr ? metrics::Route::kUnknown : route->metric)
         .observe(std::chrono::steady_clock::now() - began);
     return Progress::kDone;

@@ -13,8 +13,9 @@ namespace sluice::http {
 
 struct Route;
 
-// Answers the requests of one serving thread; each thread has its own. Everything is answered at
-// once, out of memory; only setting and deleting an override waits, for its store.
+// Answers the requests of one serving thread; each thread has its own. Nearly everything is
+// answered at once, out of memory. A decision that needs a fresher count is answered later, when
+// the origin has been heard; setting and deleting an override waits for its store.
 //
 // The order of the checks: route (404), method (405), token (401), permission (403), content type
 // (415), body (400), namespace (403). A request that fails any of them changes nothing.

@@ -5,6 +5,7 @@
 #include <sluice/limiter.h>
 
 #include <atomic>
+#include <functional>
 
 #include "http/api/token_set.h"
 #include "metrics/metrics.h"
@@ -20,8 +21,8 @@ enum class ClockSource {
     kRequest,  // the request's X-Test-Time where there is one: for tests, never in production
 };
 
-// Everything but `thread_metrics` is shared by all serving threads and is thread-safe. All of it
-// outlives the Api.
+// Everything but `thread_metrics` and `post` is shared by all serving threads and is thread-safe.
+// All of it outlives the Api.
 struct ApiContext {
     Limiter& limiter;
     overrides::OverrideSet& overrides;
@@ -32,6 +33,8 @@ struct ApiContext {
     // is enough: it publishes nothing, and a probe may see the change a moment later.
     const std::atomic<Readiness>& readiness;
     ClockSource clock = ClockSource::kSystem;
+    // Has something done on the serving thread, soon. May be called by any thread.
+    std::function<void(std::function<void()>)> post = {};
 };
 
 }  // namespace sluice::http

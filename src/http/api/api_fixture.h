@@ -4,7 +4,11 @@
 #define SLUICE_HTTP_API_API_FIXTURE_H_
 
 #include <atomic>
+#include <condition_variable>
+#include <deque>
+#include <functional>
 #include <memory>
+#include <mutex>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -79,7 +83,9 @@ class ApiFixture : public testing::Test {
     // A minute of the test clock, at the start of a window of a minute.
     static constexpr std::int64_t kNow = 1'700'000'040'000;
 
-    explicit ApiFixture(std::vector<config::Token> tokens = {}) : tokens_(tokens) {}
+    explicit ApiFixture(std::vector<config::Token> tokens = {}, const std::string& origin = "")
+        : limiter_(*Limiter::create({.region = "test", .max_keys = 10'000, .origin = origin})),
+          tokens_(tokens) {}
 
     Answer send(const Sent& sent) {
         std::string head =
@@ -94,7 +100,7 @@ class ApiFixture : public testing::Test {
         EXPECT_EQ(parse_head(head, request, facts).status, 0) << head;
         request.body = sent.body;
         Reply reply;
-        EXPECT_EQ(api_.handle(request, reply, Completion(nullptr)), Progress::kDone);
+        if (api_.handle(request, reply, Completion(nullptr)) == Progress::kLater) run_posted();
         return answer_of(reply);
     }
 
@@ -125,8 +131,21 @@ class ApiFixture : public testing::Test {
         return text;
     }
 
+    // Waits for an answer that comes later.
+    void run_posted() {
+        std::unique_lock lock(mutex_);
+        has_posted_.wait(lock, [this] { return !posted_.empty(); });
+        const std::function<void()> answer = std::move(posted_.front());
+        posted_.pop_front();
+        lock.unlock();
+        answer();
+    }
+
     bool store_fails_ = false;
-    Limiter limiter_ = *Limiter::create({.region = "test", .max_keys = 10'000});
+    std::mutex mutex_;
+    std::condition_variable has_posted_;
+    std::deque<std::function<void()>> posted_;
+    Limiter limiter_;
     std::unique_ptr<overrides::OverrideSet> overrides_ =
         *overrides::OverrideSet::open(std::make_unique<FickleStore>(store_fails_));
     CurrentTokens tokens_;
@@ -140,7 +159,12 @@ class ApiFixture : public testing::Test {
               .metrics = metrics_,
               .thread_metrics = metrics_.thread(0),
               .readiness = readiness_,
-              .clock = ClockSource::kRequest}};
+              .clock = ClockSource::kRequest,
+              .post = [this](std::function<void()> act) {
+                  const std::lock_guard lock(mutex_);
+                  posted_.push_back(std::move(act));
+                  has_posted_.notify_one();
+              }}};
 };
 
 }  // namespace sluice::http

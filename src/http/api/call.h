@@ -35,6 +35,8 @@ struct Call {
     const overrides::Reader& overrides;
     const Caller* caller;  // who asks; null only on routes that need no token
     std::string_view request_id;
+    Completion& completion;
+    bool is_late = false;  // a LateCall has taken over
 };
 
 // Starts an answer. Header fields may follow, then open_data().

@@ -41,11 +41,11 @@ void write_decision(JsonWriter& json,
 
 void count_decision(const Call& call,
                     const Decision& decision,
-                    const overrides::Override* applied) {
+                    const overrides::Override* applied,
+                    metrics::Source source) {
     using metrics::Outcome;
     metrics::ThreadMetrics& counts = call.context.thread_metrics;
-    counts.decisions(metrics::Source::kLocal, decision.passed ? Outcome::kPassed : Outcome::kDenied)
-        .add();
+    counts.decisions(source, decision.passed ? Outcome::kPassed : Outcome::kDenied).add();
     if (applied != nullptr) counts.overridden.add();
 }
 

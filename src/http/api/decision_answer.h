@@ -27,7 +27,11 @@ void begin_decision(Call& call, bool passed);
 // braces.
 void write_decision(JsonWriter& json, const Decision& decision, const overrides::Override* applied);
 
-void count_decision(const Call& call, const Decision& decision, const overrides::Override* applied);
+// `source` tells whose counts it was made by.
+void count_decision(const Call& call,
+                    const Decision& decision,
+                    const overrides::Override* applied,
+                    metrics::Source source);
 
 // Answers what the limiter could not decide.
 void answer_undecided(Call& call, const Error& error);

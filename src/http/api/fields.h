@@ -63,6 +63,7 @@ inline constexpr FieldRule kPageSize{.name = "limit",
 inline constexpr std::array kDecisionSchema{kNamespace, kCost, kDuration, kIdentifier, kLimit};
 inline constexpr std::array kGrantSchema{kNamespace, kDuration, kIdentifier, kLimit};
 inline constexpr std::array kNameSchema{kNamespace, kIdentifier};
+inline constexpr std::array kKeySchema{kNamespace, kIdentifier, kDuration};
 inline constexpr std::array kPageSchema{kNamespace, kCursor, kPageSize};
 
 }  // namespace sluice::http

@@ -21,7 +21,9 @@ void answer_ready(Call& call) {
             break;
     }
     begin_answer(call, 200);
-    open_data(call).raw(R"({"status":"ready","degraded":[]}})");
+    const bool is_origin_away = call.context.limiter.stats().origin.away;
+    open_data(call).raw(is_origin_away ? R"({"status":"ready","degraded":["origin"]}})"
+                                       : R"({"status":"ready","degraded":[]}})");
 }
 
 void answer_metrics(Call& call) {

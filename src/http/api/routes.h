@@ -9,6 +9,7 @@ namespace sluice::http {
 
 void answer_limit(Call& call);
 void answer_multi_limit(Call& call);
+void answer_inspect(Call& call);
 
 void answer_set_override(Call& call);
 void answer_get_override(Call& call);

@@ -84,6 +84,7 @@ void Connection::close() {
     // The handler still writes into the reply; its completion destroys it.
     if (exchange_ != nullptr && exchange_->state() == PendingExchange::State::kWaiting) {
         exchange_.release()->orphan();
+        --bench_.awaited;
     }
     bench_.counters.connections.add(-1);
     bench_.bury(this);
@@ -150,6 +151,7 @@ void Connection::serve(std::span<char> bytes) {
     bench_.output.clear();
     std::size_t answered = 0;
     if (exchange_ != nullptr) {
+        --bench_.awaited;
         finish_exchange();
         ++answered;
     }
@@ -191,6 +193,7 @@ bool Connection::answer(RequestView& request) {
     if (ask_handler(request) == Progress::kLater &&
         exchange_->state() == PendingExchange::State::kHandling) {
         exchange_->wait_for(this);
+        ++bench_.awaited;
         return false;
     }
     finish_exchange();

@@ -18,6 +18,23 @@ std::string_view RequestView::header(std::string_view name) const {
     return field == nullptr ? std::string_view() : field->value;
 }
 
+void RequestView::copy_headers(const RequestView& from,
+                               std::span<const std::string_view> names,
+                               std::string& texts) {
+    texts.clear();
+    std::size_t size = 0;
+    for (const std::string_view name : names)
+        size += from.header(name).size();
+    texts.reserve(size);  // so that what is in it stays where it is
+    field_count_ = 0;
+    for (const std::string_view name : names) {
+        if (!from.has_header(name)) continue;
+        const std::size_t start = texts.size();
+        texts += from.header(name);
+        fields_[field_count_++] = {name, std::string_view(texts).substr(start)};
+    }
+}
+
 void Reply::begin(int status, std::string_view content_type) {
     status_ = status;
     fields_.clear();

@@ -38,6 +38,10 @@ class RequestView {
     bool has_header(std::string_view name) const { return find(name) != nullptr; }
     std::span<const HeaderField> headers() const { return {fields_.data(), field_count_}; }
     void forget_headers() { field_count_ = 0; }
+    // Copies those of another request's fields that have one of these names. `texts` keeps them.
+    void copy_headers(const RequestView& from,
+                      std::span<const std::string_view> names,
+                      std::string& texts);
 
   private:
     friend class HeadParser;

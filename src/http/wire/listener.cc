@@ -141,7 +141,8 @@ class Listener::Core : public std::enable_shared_from_this<Core> {
                   .after_round =
                       [this] {
                           after_round();
-                          return !bench_.has_queue();
+                          // Answers that are to come do so by way of Asio.
+                          return !bench_.has_queue() && bench_.awaited == 0;
                       }}) {}
 
     Result<std::uint16_t> listen(const ListenAddress& address) {

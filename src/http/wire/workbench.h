@@ -57,6 +57,7 @@ class Workbench {
     std::chrono::milliseconds now{};  // since some point, for the roster
     bool is_draining = false;
     std::size_t buffered = 0;  // bytes that connections keep between turns
+    std::size_t awaited = 0;   // exchanges whose answers are still to come
 
     // Scratch memory of the connection whose turn it is.
     std::vector<char> input;

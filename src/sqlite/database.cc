@@ -1,11 +1,10 @@
-#include "overrides/sqlite_database.h"
+#include "sqlite/database.h"
 
+#include <algorithm>
 #include <system_error>
 #include <utility>
 
-#include "overrides/store.h"
-
-namespace sluice::overrides {
+namespace sluice::sqlite {
 namespace {
 
 std::string system_reason(sqlite3* handle) {
@@ -13,7 +12,7 @@ std::string system_reason(sqlite3* handle) {
     return number == 0 ? "" : " (" + std::generic_category().message(number) + ")";
 }
 
-std::string meaning_of(int code, sqlite3* handle) {
+std::string meaning_of(int code, sqlite3* handle, const std::string& purpose) {
     switch (code & 0xFF) {
         case SQLITE_FULL:
             return "the disk is full, or the file has reached the size that it may have; nothing "
@@ -24,7 +23,8 @@ std::string meaning_of(int code, sqlite3* handle) {
         case SQLITE_CORRUPT:
         case SQLITE_NOTADB:
             return "it is damaged or no SQLite database; restore it from a backup, or move it away "
-                   "to begin without overrides";
+                   "to begin without " +
+                   purpose;
         case SQLITE_CANTOPEN:
             return "it can't be opened or created" + system_reason(handle) +
                    "; its folder must exist and be writable";
@@ -58,13 +58,12 @@ int Statement::step() {
     return sqlite3_step(statement_.get());
 }
 
-int Statement::run() {
-    int code = SQLITE_ROW;
-    while (code == SQLITE_ROW) {
-        code = step();
-    }
+void Statement::reset() {
     sqlite3_reset(statement_.get());
-    return code;
+}
+
+int Statement::run() {
+    return for_each([](const Statement&) {});
 }
 
 std::string Statement::bytes(int column) const {
@@ -77,15 +76,35 @@ std::int64_t Statement::number(int column) const {
     return sqlite3_column_int64(statement_.get(), column);
 }
 
-Result<Database> Database::open(const std::string& path) {
+Result<Database> Database::open(File file) {
     sqlite3* handle = nullptr;
     // Its callers see to it that one thread at a time uses a connection.
     const int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX;
-    const int code = sqlite3_open_v2(path.c_str(), &handle, flags, nullptr);
-    Database database(path, handle);
+    const int code = sqlite3_open_v2(file.path.c_str(), &handle, flags, nullptr);
+    Database database(std::move(file), handle);
     if (code != SQLITE_OK) return database.error(code);
     sqlite3_extended_result_codes(handle, 1);
     return database;
+}
+
+void Database::wait_for_others(std::chrono::milliseconds patience) {
+    sqlite3_busy_timeout(handle_.get(), static_cast<int>(patience.count()));
+}
+
+std::optional<Error> Database::limit_size(std::int64_t max_bytes) {
+    const auto page_bytes = number("PRAGMA page_size");
+    if (!page_bytes) return page_bytes.error();
+    const std::int64_t pages = std::max<std::int64_t>(max_bytes / *page_bytes, 1);
+    return run(("PRAGMA max_page_count = " + std::to_string(pages)).c_str());
+}
+
+std::optional<Error> Database::check_pages() {
+    auto statement = prepare("PRAGMA quick_check(1)");
+    if (!statement) return std::move(statement).error();
+    const int code = statement->step();
+    if (code != SQLITE_ROW) return error(code);
+    if (statement->bytes(0) != "ok") return error(SQLITE_CORRUPT);
+    return std::nullopt;
 }
 
 std::optional<Error> Database::run(const char* sql) {
@@ -116,9 +135,17 @@ Result<std::int64_t> Database::number(std::string_view sql) {
 }
 
 Error Database::error(int code) const {
-    return {kStoreFailed,
-            "overrides in " + path_ + ": " + meaning_of(code, handle_.get()) +
-                " [SQLite: " + sqlite3_errstr(code) + ", " + std::to_string(code) + "]"};
+    return error(meaning_of(code, handle_.get(), file_.purpose) +
+                 " [SQLite: " + sqlite3_errstr(code) + ", " + std::to_string(code) + "]");
 }
 
-}  // namespace sluice::overrides
+Error Database::error(const std::string& what) const {
+    return {kStoreFailed, file_.purpose + " in " + file_.path + ": " + what};
+}
+
+// SQLite itself has rolled back after some errors, and then there is nothing left to do.
+Transaction::~Transaction() {
+    if (database_.in_transaction()) (void)database_.run("ROLLBACK");
+}
+
+}  // namespace sluice::sqlite

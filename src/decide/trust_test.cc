@@ -1,0 +1,87 @@
+// When a node may decide on what it has heard of the others.
+#include "decide/trust.h"
+
+#include <gtest/gtest.h>
+
+#include "counter/key_hash.h"
+
+namespace sluice {
+namespace {
+
+constexpr Duration kMinute{60'000};
+constexpr UnixTime kBegan{Duration{600'000}};
+constexpr Count kLimit = 1'000;
+
+class TrustTest : public testing::Test {
+  protected:
+    // Whether a request `elapsed` into the window, which leaves `remaining`, may rely on it.
+    bool relies(Duration elapsed, Count remaining, Count cost = 1) const {
+        const UnixTime now = kBegan + elapsed;
+        return may_rely(entry_, instant_at(now, kMinute), now, {cost, kLimit}, remaining);
+    }
+
+    Request request_{.workspace = "w", .name_space = "n", .identifier = "i", .duration = kMinute};
+    Entry entry_{LimitKey(request_, KeyHash(1)), kBegan, UnixTime{}, Sharing::kShared};
+};
+
+TEST_F(TrustTest, NeverRelyOnNothing) {
+    EXPECT_FALSE(relies(Duration{0}, kLimit));
+}
+
+TEST_F(TrustTest, RelyForFiveSecondsWhereNearlyAllIsLeft) {
+    entry_.set_refreshed(kBegan + Duration{10'000});
+    EXPECT_TRUE(relies(Duration{14'990}, 999));
+    EXPECT_FALSE(relies(Duration{15'001}, 1'000));
+}
+
+TEST_F(TrustTest, RelyForLessTheLessIsLeft) {
+    entry_.set_refreshed(kBegan + Duration{10'000});
+    EXPECT_TRUE(relies(Duration{10'500}, 100));
+    EXPECT_FALSE(relies(Duration{10'501}, 100));
+}
+
+TEST_F(TrustTest, AlwaysAskForTheLastFew) {
+    entry_.set_refreshed(kBegan);
+    EXPECT_FALSE(relies(Duration{0}, 7));
+    EXPECT_TRUE(relies(Duration{0}, 8));
+    EXPECT_FALSE(relies(Duration{0}, 799, 100));
+    EXPECT_FALSE(relies(Duration{0}, 7, 0)) << "a peek tells what a request would get";
+}
+
+TEST_F(TrustTest, NeverRelyWhileStrict) {
+    entry_.set_refreshed(kBegan);
+    entry_.make_strict(kBegan, kBegan + kMinute);
+    EXPECT_FALSE(relies(Duration{1}, kLimit));
+    EXPECT_FALSE(relies(kMinute - Duration{1}, kLimit));
+}
+
+TEST_F(TrustTest, WhoWasUpToDateWhenTheWindowBeganIsSo) {
+    entry_.set_refreshed(kBegan - Duration{4'900});
+    EXPECT_TRUE(relies(Duration{4'900}, 999)) << "without a question at the boundary";
+    EXPECT_FALSE(relies(Duration{5'001}, 999));
+    entry_.set_refreshed(kBegan - Duration{5'001});
+    EXPECT_FALSE(relies(Duration{0}, 999)) << "what others spent last in the previous one counts";
+}
+
+TEST_F(TrustTest, AClockThatStepsBackMakesNothingYounger) {
+    entry_.set_refreshed(kBegan + Duration{20'000});
+    EXPECT_FALSE(relies(Duration{10'000}, kLimit));
+}
+
+TEST_F(TrustTest, ShortWindowsAreTrustedForAQuarterOfTheirLength) {
+    EXPECT_TRUE(is_young_enough(Duration{2'500}, 10, 10, Duration{10'000}));
+    EXPECT_FALSE(is_young_enough(Duration{2'501}, 10, 10, Duration{10'000}));
+}
+
+TEST_F(TrustTest, LargestNumbersDontOverflow) {
+    EXPECT_TRUE(is_young_enough(Duration{4'999}, kMaxCount, kMaxCount, kMaxDuration));
+    EXPECT_FALSE(is_young_enough(kMaxDuration, kMaxCount, kMaxCount, kMaxDuration));
+}
+
+TEST_F(TrustTest, WhoIsAloneAlwaysKnows) {
+    const Entry alone{LimitKey(request_, KeyHash(1)), kBegan, UnixTime{}, Sharing::kAlone};
+    EXPECT_TRUE(may_rely(alone, instant_at(kBegan, kMinute), kBegan, {1, 1}, 0));
+}
+
+}  // namespace
+}  // namespace sluice

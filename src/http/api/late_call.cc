@@ -1,0 +1,56 @@
+#include "http/api/late_call.h"
+
+#include <array>
+#include <exception>
+#include <string_view>
+#include <utility>
+
+#include "http/api/error_answer.h"
+
+namespace sluice::http {
+namespace {
+
+// The fields of a request that its answer depends on.
+constexpr std::array<std::string_view, 2> kHeaders{"prefer", "accept"};
+
+}  // namespace
+
+LateCall::LateCall(Call& call, metrics::Route route)
+    : context_(call.context),
+      scratch_(call.scratch),
+      overrides_(call.overrides),
+      route_(route),
+      request_id_(call.request_id),
+      reply_(call.reply),
+      completion_(std::move(call.completion)) {
+    request_.copy_headers(call.request, kHeaders, header_texts_);
+    call.is_late = true;
+}
+
+std::shared_ptr<LateCall> LateCall::take(Call& call, metrics::Route route) {
+    return std::shared_ptr<LateCall>(new LateCall(call, route));
+}
+
+void LateCall::answer(const std::shared_ptr<LateCall>& late, std::function<void(Call&)> write) {
+    late->context_.post([late, write = std::move(write)] { late->finish(write); });
+}
+
+void LateCall::finish(const std::function<void(Call&)>& write) {
+    Call call{.request = request_,
+              .reply = reply_,
+              .context = context_,
+              .scratch = scratch_,
+              .overrides = overrides_,
+              .caller = nullptr,
+              .request_id = request_id_,
+              .completion = completion_};
+    try {
+        write(call);
+    } catch (const std::exception&) {
+        answer_error(call, 500, "The request could not be answered.");
+    }
+    context_.thread_metrics.latency(route_).observe(Clock::now() - began_);
+    completion_();
+}
+
+}  // namespace sluice::http

@@ -1,0 +1,46 @@
+// One request that is answered after it is gone.
+#ifndef SLUICE_HTTP_API_LATE_CALL_H_
+#define SLUICE_HTTP_API_LATE_CALL_H_
+
+#include <chrono>
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "http/api/call.h"
+#include "http/wire/exchange.h"
+#include "metrics/names.h"
+
+namespace sluice::http {
+
+// LateCall keeps of a request what an answer depends on, and the right to answer. Owned by the
+// serving thread; only answer() may be called by another.
+class LateCall {
+  public:
+    using Clock = std::chrono::steady_clock;
+
+    // Takes over the answer to `call`.
+    static std::shared_ptr<LateCall> take(Call& call, metrics::Route route);
+
+    // Has `write` write the answer, on the serving thread, and sends it.
+    static void answer(const std::shared_ptr<LateCall>& late, std::function<void(Call&)> write);
+
+  private:
+    LateCall(Call& call, metrics::Route route);
+    void finish(const std::function<void(Call&)>& write);
+
+    const ApiContext& context_;
+    Scratch& scratch_;
+    const overrides::Reader& overrides_;
+    const metrics::Route route_;
+    const Clock::time_point began_ = Clock::now();
+    const std::string request_id_;
+    std::string header_texts_;
+    RequestView request_;
+    Reply& reply_;
+    Completion completion_;
+};
+
+}  // namespace sluice::http
+
+#endif  // SLUICE_HTTP_API_LATE_CALL_H_

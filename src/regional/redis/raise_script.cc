@@ -1,0 +1,64 @@
+#include "regional/redis/raise_script.h"
+
+#include <array>
+
+#include <openssl/sha.h>
+
+#include "regional/redis/redis_command.h"
+
+namespace sluice {
+namespace {
+
+// One hash per cell: a field per owner, and their total. The key has its time to live from the
+// script that first writes it, and never a shorter one afterwards.
+//
+// Lua's numbers are doubles, exact up to the largest count, where the total stays. As texts they
+// are written with %.0f, since Lua itself writes large ones as 9.007e+15. A component of 0 writes
+// nothing and so creates nothing.
+constexpr std::string_view kScript = R"(
+local held = redis.call('HMGET', KEYS[1], 'total', ARGV[1])
+local total = tonumber(held[1] or '0')
+local before = tonumber(held[2] or '0')
+local own = tonumber(ARGV[2])
+local lifetime = tonumber(ARGV[3])
+if own > before then
+  total = math.min(total + (own - before), 9007199254740991)
+  redis.call('HSET', KEYS[1], ARGV[1], ARGV[2], 'total', string.format('%.0f', total))
+  before = own
+end
+local left = redis.call('PTTL', KEYS[1])
+if left ~= -2 and left < lifetime then
+  redis.call('PEXPIRE', KEYS[1], ARGV[3])
+end
+return {string.format('%.0f', total), string.format('%.0f', before)}
+)";
+
+// Redis names a script by its SHA-1, in hexadecimal.
+std::string digest_of(std::string_view text) {
+    constexpr std::string_view kDigits = "0123456789abcdef";
+    std::array<unsigned char, SHA_DIGEST_LENGTH> digest;
+    SHA1(reinterpret_cast<const unsigned char*>(text.data()), text.size(), digest.data());
+    std::string name;
+    for (const unsigned char byte : digest) {
+        name += kDigits[byte >> 4];
+        name += kDigits[byte & 15];
+    }
+    return name;
+}
+
+}  // namespace
+
+std::string raise_command(const Raise& raise) {
+    static const std::string name = digest_of(kScript);
+    return redis_command({"EVALSHA", name, "1", raise.key, raise.owner, raise.own, raise.lifetime});
+}
+
+std::string raise_in_full_command(const Raise& raise) {
+    return redis_command({"EVAL", kScript, "1", raise.key, raise.owner, raise.own, raise.lifetime});
+}
+
+std::string load_raise_command() {
+    return redis_command({"SCRIPT", "LOAD", kScript});
+}
+
+}  // namespace sluice

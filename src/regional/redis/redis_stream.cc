@@ -1,0 +1,117 @@
+#include "regional/redis/redis_stream.h"
+
+#include <utility>
+
+#include <boost/asio/connect.hpp>
+#include <boost/asio/local/stream_protocol.hpp>
+#include <boost/asio/write.hpp>
+
+#include "regional/redis/redis_tls.h"
+
+namespace sluice {
+namespace {
+
+namespace asio = boost::asio;
+using boost::system::error_code;
+
+std::string describe(error_code failed) {
+    if (failed == asio::error::eof || failed == asio::ssl::error::stream_truncated ||
+        failed == asio::error::connection_reset || failed == asio::error::broken_pipe)
+        return "the server closed the connection";
+    return failed.message();
+}
+
+std::string describe_connect(error_code failed) {
+    if (failed == asio::error::connection_refused) return "connection refused";
+    if (failed == boost::system::errc::no_such_file_or_directory)
+        return "there is no such unix socket";
+    return "can't connect: " + failed.message();
+}
+
+RedisStream::Failure failure(error_code failed) {
+    return failed ? RedisStream::Failure(describe(failed)) : std::nullopt;
+}
+
+}  // namespace
+
+RedisStream::RedisStream(asio::io_context& loop, asio::ssl::context* tls)
+    : resolver_(loop), socket_(loop) {
+    if (tls != nullptr) tls_.emplace(socket_, *tls);
+}
+
+void RedisStream::connect(const RedisAddress& address, Connected connected) {
+    host_ = address.host;
+    if (!address.socket_path.empty()) {
+        asio::local::stream_protocol::endpoint endpoint(address.socket_path);
+        return try_endpoints({endpoint}, std::move(connected));
+    }
+    error_code is_name;
+    const auto numeric = asio::ip::make_address(address.host, is_name);
+    if (is_name) return resolve(address, std::move(connected));
+    try_endpoints({asio::ip::tcp::endpoint(numeric, address.port)}, std::move(connected));
+}
+
+void RedisStream::resolve(const RedisAddress& address, Connected connected) {
+    resolver_.async_resolve(
+        address.host,
+        std::to_string(address.port),
+        asio::ip::tcp::resolver::numeric_service,
+        [this, connected = std::move(connected)](error_code failed, const auto& found) mutable {
+            if (failed) return connected("the host name is not found: " + failed.message());
+            std::vector<Endpoint> endpoints;
+            for (const auto& entry : found)
+                endpoints.emplace_back(entry.endpoint());
+            try_endpoints(std::move(endpoints), std::move(connected));
+        });
+}
+
+void RedisStream::try_endpoints(std::vector<Endpoint> endpoints, Connected connected) {
+    endpoints_ = std::move(endpoints);
+    asio::async_connect(
+        socket_,
+        endpoints_,
+        [this, connected = std::move(connected)](error_code failed, const Endpoint& peer) mutable {
+            if (failed) return connected(describe_connect(failed));
+            error_code ignored;
+            socket_.set_option(asio::socket_base::keep_alive(true), ignored);
+            if (peer.protocol().family() != AF_UNIX)
+                socket_.set_option(asio::ip::tcp::no_delay(true), ignored);
+            if (!tls_) return connected(std::nullopt);
+            shake_hands(std::move(connected));
+        });
+}
+
+void RedisStream::shake_hands(Connected connected) {
+    expect_host(tls_->native_handle(), host_);
+    tls_->async_handshake(asio::ssl::stream_base::client,
+                          [this, connected = std::move(connected)](error_code failed) {
+                              if (!failed) return connected(std::nullopt);
+                              connected(describe_tls_failure(tls_->native_handle(), failed));
+                          });
+}
+
+void RedisStream::read_some(std::span<char> buffer, Read read) {
+    const auto done = [read = std::move(read)](error_code failed, std::size_t size) {
+        read(failure(failed), size);
+    };
+    const auto target = asio::buffer(buffer.data(), buffer.size());
+    if (tls_) return tls_->async_read_some(target, done);
+    socket_.async_read_some(target, done);
+}
+
+void RedisStream::write(std::string_view bytes, Written written) {
+    const auto done = [written = std::move(written)](error_code failed, std::size_t) {
+        written(failure(failed));
+    };
+    const auto source = asio::buffer(bytes.data(), bytes.size());
+    if (tls_) return asio::async_write(*tls_, source, done);
+    asio::async_write(socket_, source, done);
+}
+
+void RedisStream::close() {
+    error_code ignored;
+    resolver_.cancel();
+    socket_.close(ignored);
+}
+
+}  // namespace sluice

@@ -1,0 +1,62 @@
+// A stream of bytes to one server: over TCP, with or without TLS, or over a unix socket.
+#ifndef SLUICE_REGIONAL_REDIS_REDIS_STREAM_H_
+#define SLUICE_REGIONAL_REDIS_REDIS_STREAM_H_
+
+#include <cstddef>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <boost/asio/generic/stream_protocol.hpp>
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/ip/tcp.hpp>
+#include <boost/asio/ssl/stream.hpp>
+
+#include "regional/redis/redis_access.h"
+
+namespace sluice {
+
+// At most one connect, one read and one write at a time; what is given to them must live until they
+// are done. Each is done once, also after close(), which ends them early. Its owner must live until
+// then.
+//
+// Owned by the thread of its io_context.
+class RedisStream {
+  public:
+    // Why it failed, for people; none if it did not.
+    using Failure = std::optional<std::string>;
+    using Connected = std::function<void(Failure)>;
+    using Read = std::function<void(Failure, std::size_t size)>;
+    using Written = std::function<void(Failure)>;
+
+    // `tls` may be null and must outlive the stream.
+    RedisStream(boost::asio::io_context& loop, boost::asio::ssl::context* tls);
+
+    // Up to the end of the TLS handshake, if there is one.
+    void connect(const RedisAddress& address, Connected connected);
+    void read_some(std::span<char> buffer, Read read);
+    void write(std::string_view bytes, Written written);
+    void close();
+
+  private:
+    using Socket = boost::asio::generic::stream_protocol::socket;
+    using Endpoint = boost::asio::generic::stream_protocol::endpoint;
+
+    void resolve(const RedisAddress& address, Connected connected);
+    void try_endpoints(std::vector<Endpoint> endpoints, Connected connected);
+    void shake_hands(Connected connected);
+
+    boost::asio::ip::tcp::resolver resolver_;
+    Socket socket_;
+    std::optional<boost::asio::ssl::stream<Socket&>> tls_;
+    std::string host_;  // whom the certificate must name
+    std::vector<Endpoint> endpoints_;
+};
+
+}  // namespace sluice
+
+#endif  // SLUICE_REGIONAL_REDIS_REDIS_STREAM_H_

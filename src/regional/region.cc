@@ -1,0 +1,283 @@
+#include "regional/region.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "counter/epoch.h"
+#include "regional/telling.h"
+
+namespace sluice {
+namespace {
+
+using std::chrono::milliseconds;
+
+// Buckets looked through in one step while all is told again: about as many entries as a batch has.
+constexpr std::size_t kBucketsPerStep = 256;
+
+// How often a breaker that is not closed is looked at.
+constexpr milliseconds kLook{250};
+
+// Between a batch that failed and the next one.
+constexpr milliseconds kFirstRetry{50};
+constexpr milliseconds kLastRetry{2'000};
+
+// Asked for when nothing else is, to find out whether the origin answers.
+const CellName kProbe{.workspace = "sluice",
+                      .name_space = "probe",
+                      .identifier = "probe",
+                      .duration = kMinDuration,
+                      .sequence = 0};
+
+std::size_t unanswered(std::span<const CellAnswer> answers) {
+    const auto is_missing = [](const CellAnswer& answer) { return !answer.has_value(); };
+    return static_cast<std::size_t>(std::ranges::count_if(answers, is_missing));
+}
+
+}  // namespace
+
+// The origin as the breaker allows it.
+class Region::Guard : public Origin {
+  public:
+    Guard(Origin& origin, Region& region) : origin_(origin), region_(region) {}
+
+    void start(OriginEvents events) override { origin_.start(std::move(events)); }
+
+    void read(std::vector<CellQuestion> cells, Answered answered) override {
+        const Time now = region_.config_.clock();
+        if (!region_.is_back_ || !region_.breaker_.allow(now))
+            return answered(std::vector<CellAnswer>(cells.size()));
+        origin_.read(std::move(cells), recorded(now, std::move(answered)));
+    }
+
+    void raise(std::vector<CellComponent> components, Answered answered) override {
+        const Time now = region_.config_.clock();
+        if (!region_.is_back_ || !region_.breaker_.allow(now))
+            return answered(std::vector<CellAnswer>(components.size()));
+        region_.told_.fetch_add(components.size(), std::memory_order_relaxed);
+        origin_.raise(std::move(components), recorded(now, std::move(answered)));
+    }
+
+    void list(std::vector<CellName> cells, Listed listed) override {
+        origin_.list(std::move(cells), std::move(listed));
+    }
+
+    std::string node() const override { return origin_.node(); }
+
+    void read_unguarded(std::vector<CellQuestion> cells) {
+        origin_.read(std::move(cells), [](const auto&) {});
+    }
+
+  private:
+    // A call has failed if most of its cells were not answered for: of a cluster, one server may be
+    // away while the others work.
+    Answered recorded(Time began, Answered answered) {
+        return [this, began, answered = std::move(answered)](std::vector<CellAnswer> answers) {
+            const Breaker::Call call{.began = began, .ended = region_.config_.clock()};
+            const std::size_t missing = unanswered(answers);
+            region_.unanswered_.fetch_add(missing, std::memory_order_relaxed);
+            if (missing == answers.size() && call.ended - began >= region_.config_.timeout) {
+                region_.breaker_.trip(call.ended);
+            } else if (2 * missing > answers.size()) {
+                region_.breaker_.failed(call);
+            } else {
+                region_.breaker_.succeeded(call);
+            }
+            answered(std::move(answers));
+            region_.config_.again();
+        };
+    }
+
+    Origin& origin_;
+    Region& region_;
+};
+
+Region::Region(Table& table, Origin& origin, Config config)
+    : table_(table),
+      config_(std::move(config)),
+      origin_(std::make_unique<Guard>(origin, *this)),
+      replay_(table),
+      refresh_(table, *origin_, config_.kind),
+      random_(config_.seed | 1U) {
+    table_.changed().set_wake(config_.again);
+}
+
+Region::~Region() = default;
+
+void Region::start() {
+    origin_->start(events());
+}
+
+OriginEvents Region::events() {
+    return {.back =
+                [this](bool remembers) {
+                    is_back_ = true;
+                    breaker_.reset();
+                    failures_ = 0;
+                    not_before_ = Time::min();
+                    if (!remembers) tell_all_again();
+                    judge();
+                    config_.again();
+                },
+            .away =
+                [this](const std::string& why) {
+                    const bool is_news = is_back_ || why != why_;
+                    is_back_ = false;
+                    why_ = why;
+                    if (is_away() && is_news) config_.changed(true, why_);
+                    judge();
+                    config_.again();
+                },
+            .forgot =
+                [this] {
+                    tell_all_again();
+                    config_.again();
+                }};
+}
+
+void Region::tell_all_again() {
+    walk_ = Table::Walk{};
+    resubmissions_.fetch_add(1, std::memory_order_relaxed);
+}
+
+// Whether it works, and whether that is news.
+void Region::judge() {
+    const bool is_open = breaker_.state(config_.clock()) != Breaker::State::kClosed;
+    const bool away = !is_back_ || is_open;
+    if (away == is_away()) return;
+    is_away_.store(away, std::memory_order_relaxed);
+    if (away) outages_.fetch_add(1, std::memory_order_relaxed);
+    if (is_back_ && is_open)
+        why_ = refusal_.empty() ? "too many calls go unanswered" : "it refuses calls; " + refusal_;
+    config_.changed(away, away ? why_ : std::string());
+    if (!away) why_.clear();
+}
+
+void Region::step() {
+    judge();
+    wake_at_.reset();
+    refresh_.send();
+    reads_.store(refresh_.reads(), std::memory_order_relaxed);
+    if (is_away()) {
+        wake_at_ = config_.clock() + kLook;
+        probe();
+    } else if (replay()) {
+        config_.again();
+    }
+}
+
+// An origin that is away by its own account may need a call to find out that it is not; one that
+// knows better answers that call at once.
+void Region::probe() {
+    std::vector<CellQuestion> question{{.cell = kProbe, .incarnation = 0}};
+    if (!is_back_) {
+        origin_->read_unguarded(std::move(question));
+    } else if (breaker_.state(config_.clock()) == Breaker::State::kHalfOpen) {
+        origin_->read(std::move(question), [](const auto&) {});
+    }
+}
+
+// Sends the next batch. True if there may be more to do at once.
+bool Region::replay() {
+    is_settled_ = false;
+    if (replay_.is_underway()) return false;
+    const Time now = config_.clock();
+    if (now < not_before_) {
+        wake_at_ = not_before_;
+        return false;
+    }
+    if (walk_ && table_.list_again(*walk_, kBucketsPerStep)) walk_.reset();
+    std::vector<CellComponent> batch = replay_.next();
+    if (batch.empty()) {
+        is_settled_ = !walk_ && table_.changed().sleep();
+        return !is_settled_;
+    }
+    origin_->raise(std::move(batch),
+                   [this](const std::vector<CellAnswer>& answers) { on_told(answers); });
+    return false;
+}
+
+void Region::on_told(std::span<const CellAnswer> answers) {
+    const bool has_failed = unanswered(answers) != 0;
+    replay_.answered(answers);
+    failures_ = has_failed ? failures_ + 1 : 0;
+    not_before_ = Time::min();
+    if (has_failed) not_before_ = jittered(kFirstRetry * (1 << std::min(failures_ - 1, 6)));
+}
+
+Region::Time Region::jittered(milliseconds delay) {
+    const auto most = std::min(delay, kLastRetry).count();
+    // An xorshift: good enough to keep nodes from marching in step.
+    random_ ^= random_ << 13U;
+    random_ ^= random_ >> 7U;
+    random_ ^= random_ << 17U;
+    const auto part = static_cast<std::int64_t>(random_ % static_cast<std::uint64_t>(most / 2 + 1));
+    return config_.clock() + milliseconds{most / 2 + part};
+}
+
+void Region::refresh(std::span<const Request> requests, UnixTime now, Refresh::Heard heard) {
+    if (is_away()) return heard(false);
+    struct Countdown {
+        std::size_t left;
+        bool all = true;
+        Refresh::Heard heard;
+    };
+    const auto countdown =
+        std::make_shared<Countdown>(Countdown{.left = requests.size(), .heard = std::move(heard)});
+    for (const Request& request : requests) {
+        refresh_.ask(request, now, [countdown](bool is_answered) {
+            countdown->all &= is_answered;
+            if (--countdown->left == 0) countdown->heard(countdown->all);
+        });
+    }
+    config_.again();
+}
+
+void Region::confirm(std::span<const Request> requests, std::function<void()> done) {
+    struct Told {
+        Entry::Key key;
+        Telling telling;
+    };
+    std::vector<Told> told;
+    std::vector<CellComponent> components;
+    {
+        const EpochPin pin;
+        for (const Request& request : requests) {
+            if (const Entry* entry = table_.find(table_.key(request)))
+                told.push_back({entry->key(), Telling(*entry, components)});
+        }
+    }
+    if (components.empty()) return done();
+    origin_->raise(std::move(components),
+                   [this, told = std::move(told), done = std::move(done)](
+                       const std::vector<CellAnswer>& answers) {
+                       std::span<const CellAnswer> rest = answers;
+                       for (const auto& [key, telling] : told) {
+                           const EpochPin pin;
+                           const Request request{.workspace = key.workspace,
+                                                 .name_space = key.name_space,
+                                                 .identifier = key.identifier,
+                                                 .duration = key.duration};
+                           Entry* const entry = table_.find(table_.key(request));
+                           if (entry != nullptr) telling.hear(rest.first(telling.cells()), *entry);
+                           rest = rest.subspan(telling.cells());
+                       }
+                       done();
+                   });
+}
+
+void Region::give_up() {
+    refresh_.give_up();
+}
+
+Region::Counts Region::counts() const {
+    const auto read = [](const Counter& counter) {
+        return counter.load(std::memory_order_relaxed);
+    };
+    return {.reads = read(reads_),
+            .told = read(told_),
+            .unanswered = read(unanswered_),
+            .outages = read(outages_),
+            .resubmissions = read(resubmissions_)};
+}
+
+}  // namespace sluice

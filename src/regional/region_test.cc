@@ -1,0 +1,250 @@
+// How a node fares with an origin that goes away, fails, forgets and comes back.
+#include "regional/region.h"
+
+#include <deque>
+#include <string>
+#include <utility>
+
+#include <gtest/gtest.h>
+
+#include "counter/epoch.h"
+#include "regional/memory_origin.h"
+
+namespace sluice {
+namespace {
+
+using std::chrono::milliseconds;
+using namespace std::chrono_literals;
+
+constexpr Duration kMinute{60'000};
+constexpr Sequence kSequence = 100;
+constexpr UnixTime kNow = start_of(kSequence, kMinute);
+
+// An origin that does as the test says.
+class TestOrigin : public Origin {
+  public:
+    explicit TestOrigin(MemoryRegion& region) : origin_(region.join()) {}
+
+    void start(OriginEvents origin_events) override { events = std::move(origin_events); }
+    void read(std::vector<CellQuestion> cells, Answered answered) override {
+        ++reads;
+        if (fails) return answered(std::vector<CellAnswer>(cells.size()));
+        if (holds_back) return held.push_back({std::move(answered), cells.size()});
+        origin_->read(std::move(cells), std::move(answered));
+    }
+    void raise(std::vector<CellComponent> components, Answered answered) override {
+        ++raises;
+        if (fails) return answered(std::vector<CellAnswer>(components.size()));
+        if (holds_back) return held.push_back({std::move(answered), components.size()});
+        origin_->raise(std::move(components), std::move(answered));
+    }
+    void list(std::vector<CellName> cells, Listed listed) override {
+        origin_->list(std::move(cells), std::move(listed));
+    }
+    std::string node() const override { return origin_->node(); }
+
+    void time_out() {
+        for (auto& [answered, cells] : std::exchange(held, {}))
+            answered(std::vector<CellAnswer>(cells));
+    }
+
+    OriginEvents events;
+    bool fails = false;
+    bool holds_back = false;
+    std::deque<std::pair<Answered, std::size_t>> held;
+    int reads = 0;
+    int raises = 0;
+
+  private:
+    std::unique_ptr<Origin> origin_;
+};
+
+class RegionTest : public testing::Test {
+  protected:
+    RegionTest() {
+        region_.start();
+        origin_.events.back(true);
+        run();
+    }
+
+    static Request request(std::string_view identifier) {
+        return {.name_space = "n", .identifier = identifier, .limit = 10, .duration = kMinute};
+    }
+    void spend(std::string_view identifier, Count cost) {
+        const EpochPin pin;
+        Instant at{};
+        const Request one = request(identifier);
+        Entry& entry = table_->entry_for(table_->key(one), kNow, at);
+        entry.admitted(kSequence).add(kSequence, cost);
+        table_->settle(entry, kSequence, cost, one);
+    }
+    // Steps for as long as there is something to do at once.
+    void run() {
+        while (std::exchange(wants_turn_, false))
+            region_.step();
+    }
+    // Lets time pass, step by step.
+    void wait(milliseconds time) {
+        for (const auto end = now_ + time; now_ < end;) {
+            now_ += 10ms;
+            if (region_.wake_at() && *region_.wake_at() <= now_) region_.step();
+            run();
+        }
+    }
+    // Asks for a key, and tells what was heard: 1, 0, or -1 for nothing yet.
+    std::shared_ptr<int> refresh(std::string_view identifier) {
+        auto heard = std::make_shared<int>(-1);
+        const Request one = request(identifier);
+        region_.refresh({&one, 1}, kNow, [heard](bool fresh) { *heard = fresh ? 1 : 0; });
+        run();
+        return heard;
+    }
+    Count total(std::string_view identifier) {
+        Count total = 0;
+        witness_->read({{.cell = {.workspace = "default",
+                                  .name_space = "n",
+                                  .identifier = std::string(identifier),
+                                  .duration = kMinute,
+                                  .sequence = kSequence},
+                         .incarnation = 0}},
+                       [&](const auto& answers) { total = answers[0]->total; });
+        return total;
+    }
+
+    Region::Time now_{1h};
+    std::shared_ptr<MemoryRegion> shared_ = MemoryRegion::create([this] { return now_; });
+    std::unique_ptr<Origin> witness_ = shared_->join();
+    std::unique_ptr<Table> table_ =
+        *Table::create({.max_keys = 10'000, .sharing = Sharing::kShared, .seed = 1});
+    TestOrigin origin_{*shared_};
+    bool wants_turn_ = false;
+    std::vector<std::string> changes_;
+    Region region_{*table_,
+                   origin_,
+                   {.clock = [this] { return now_; },
+                    .again = [this] { wants_turn_ = true; },
+                    .changed = [this](bool away, const std::string& why) {
+                        changes_.push_back(away ? "away: " + why : "back");
+                    }}};
+};
+
+TEST_F(RegionTest, TellsWhatWasSpentAsSoonAsItIs) {
+    spend("a", 3);
+    run();
+    EXPECT_EQ(total("a"), 3U);
+    EXPECT_TRUE(region_.is_settled());
+    EXPECT_FALSE(wants_turn_) << "nothing to do, no turn wanted";
+}
+
+TEST_F(RegionTest, AnswersAtOnceWhileTheOriginIsAway) {
+    origin_.events.away("it is down");
+    EXPECT_TRUE(region_.is_away());
+    EXPECT_EQ(*refresh("a"), 0);
+    spend("a", 3);
+    wait(10s);
+    EXPECT_EQ(total("a"), 0U);
+    origin_.events.back(true);
+    run();
+    EXPECT_EQ(total("a"), 3U);
+    EXPECT_EQ(*refresh("a"), 1);
+    EXPECT_EQ(changes_, (std::vector<std::string>{"back", "away: it is down", "back"}));
+    EXPECT_EQ(region_.counts().outages, 1U);
+}
+
+TEST_F(RegionTest, TellsEverythingAgainToAnOriginThatForgot) {
+    for (int i = 0; i < 5'000; ++i)
+        spend("key " + std::to_string(i), 1 + static_cast<Count>(i % 3));
+    run();
+    EXPECT_EQ(total("key 4999"), 2U);
+    shared_->forget();
+    origin_.events.forgot();
+    run();
+    for (int i = 0; i < 5'000; ++i)
+        ASSERT_EQ(total("key " + std::to_string(i)), 1U + static_cast<Count>(i % 3)) << i;
+    EXPECT_EQ(region_.counts().resubmissions, 1U);
+}
+
+TEST_F(RegionTest, TellsEverythingAgainToAnOriginThatComesBackWithoutItsMemory) {
+    spend("a", 3);
+    run();
+    origin_.events.away("it is down");
+    shared_->forget();
+    spend("b", 4);
+    origin_.events.back(false);
+    run();
+    EXPECT_EQ(total("a"), 3U);
+    EXPECT_EQ(total("b"), 4U);
+}
+
+TEST_F(RegionTest, ACallWithoutAnAnswerInTimeIsTheOnlyOneThatWaits) {
+    origin_.holds_back = true;
+    const auto first = refresh("a");
+    EXPECT_EQ(*first, -1);
+    now_ += 300ms;
+    origin_.time_out();
+    run();
+    EXPECT_EQ(*first, 0);
+    EXPECT_TRUE(region_.is_away());
+    EXPECT_EQ(*refresh("b"), 0) << "nobody waits any more";
+}
+
+TEST_F(RegionTest, OpensWhenMostCallsFailAndComesBackByItself) {
+    origin_.fails = true;
+    region_.note_refusal("Redis says: OOM");
+    for (int i = 0; i < 30 && !region_.is_away(); ++i)
+        EXPECT_EQ(*refresh("a"), 0);
+    EXPECT_TRUE(region_.is_away());
+    EXPECT_EQ(changes_.back(), "away: it refuses calls; Redis says: OOM");
+    spend("a", 3);
+    wait(4s);
+    EXPECT_TRUE(region_.is_away());
+    origin_.fails = false;
+    wait(2s);
+    EXPECT_FALSE(region_.is_away()) << "a probe of its own found out";
+    EXPECT_EQ(total("a"), 3U);
+}
+
+TEST_F(RegionTest, WaitsLongerAfterEachBatchThatFails) {
+    origin_.fails = true;
+    spend("a", 3);
+    run();
+    const int before = origin_.raises;
+    wait(1s);
+    EXPECT_GE(origin_.raises - before, 2);
+    EXPECT_LE(origin_.raises - before, 12);
+    origin_.fails = false;
+    wait(5s);
+    EXPECT_EQ(total("a"), 3U);
+}
+
+// A file whose disk was full, say: it finds out only when it is called.
+TEST_F(RegionTest, TriesAnOriginThatNeedsACallToComeBack) {
+    origin_.events.away("the disk is full");
+    const int before = origin_.reads;
+    wait(1s);
+    EXPECT_GT(origin_.reads, before);
+}
+
+TEST_F(RegionTest, ConfirmsAheadOfReplay) {
+    origin_.holds_back = true;
+    spend("a", 3);
+    run();
+    spend("b", 4);
+    origin_.holds_back = false;
+    bool is_done = false;
+    const Request one = request("b");
+    region_.confirm({&one, 1}, [&] { is_done = true; });
+    EXPECT_TRUE(is_done);
+    EXPECT_EQ(total("b"), 4U) << "although a batch is underway";
+}
+
+TEST_F(RegionTest, GivesUpOnWhoeverWaits) {
+    origin_.holds_back = true;
+    const auto waiting = refresh("a");
+    region_.give_up();
+    EXPECT_EQ(*waiting, 0);
+    EXPECT_EQ(*refresh("b"), 0);
+}
+
+}  // namespace
+}  // namespace sluice

@@ -1,0 +1,59 @@
+// What a node tells the origin of one entry, and what it learns from the answer.
+#ifndef SLUICE_REGIONAL_TELLING_H_
+#define SLUICE_REGIONAL_TELLING_H_
+
+#include <sluice/time.h>
+
+#include <array>
+#include <cstddef>
+#include <span>
+#include <vector>
+
+#include "counter/changed.h"
+#include "counter/entry.h"
+#include "regional/origin.h"
+
+namespace sluice {
+
+// A Telling remembers what was told of an entry: the components of its cells that can still matter,
+// by the time of the last request for it. They are told again each time, whether they changed or
+// not: that costs one more command for a key that outlives a window, and the answer brings the
+// others' counts of all of them.
+//
+// Thread-compatible.
+class Telling {
+  public:
+    // Appends the components to `batch`; none if nothing can matter.
+    Telling(const Entry& entry, std::vector<CellComponent>& batch);
+
+    std::size_t cells() const { return cells_; }
+    const Components& components() const { return components_; }
+
+    // Merges the answers, as many as there are cells, into `entry`: the one that was told of, or
+    // another that has its key now. False if some cell was not answered for.
+    bool hear(std::span<const CellAnswer> answers, Entry& entry) const;
+
+  private:
+    void add(const Entry& entry,
+             const Entry::Key& key,
+             Components::Component component,
+             std::vector<CellComponent>& batch);
+
+    const Components components_;
+    const UnixTime as_of_;  // the time of the last request for it
+    const Incarnation incarnation_;
+    bool is_refresh_ = false;  // whether its answer brings all that a decision needs
+    std::size_t cells_ = 0;
+    std::array<Sequence, kRingSize> sequences_{};
+};
+
+// The name of a cell of `key`.
+CellName name_of(const Entry::Key& key, Sequence sequence);
+
+// Merges what the origin holds of a cell into `entry`. `incarnation` is the one that was asked
+// about.
+void merge(const CellTotals& totals, Sequence sequence, Incarnation incarnation, Entry& entry);
+
+}  // namespace sluice
+
+#endif  // SLUICE_REGIONAL_TELLING_H_

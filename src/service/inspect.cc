@@ -1,0 +1,73 @@
+#include "service/inspect.h"
+
+#include <algorithm>
+#include <string>
+#include <utility>
+
+#include "counter/epoch.h"
+
+namespace sluice {
+namespace {
+
+std::int64_t number(Count count) {
+    return static_cast<std::int64_t>(std::min(count, kMaxCount));
+}
+
+CellInspection inspect_cell(const Entry* entry, Sequence sequence, Duration duration) {
+    CellInspection cell{};
+    cell.begins = start_of(sequence, duration);
+    if (entry == nullptr) return cell;
+    cell.admitted = number(entry->admitted(sequence).of(sequence));
+    cell.settled = number(entry->settled(sequence).of(sequence));
+    cell.others = number(entry->others(sequence));
+    cell.global = number(entry->global(sequence));
+    return cell;
+}
+
+CellInspection::AtOrigin at_origin(const CellListing& listing) {
+    CellInspection::AtOrigin origin{
+        .total = number(listing.total), .components = {}, .lifetime = listing.lifetime};
+    for (const auto& [owner, count] : listing.components)
+        origin.components.push_back({owner, number(count)});
+    std::ranges::sort(origin.components, {}, &CellInspection::Component::owner);
+    return origin;
+}
+
+}  // namespace
+
+Inspection inspect_entry(Table& table, const Request& request, UnixTime now) {
+    const EpochPin pin;
+    const Entry* const entry = table.find(table.key(request));
+    const Sequence sequence = instant_at(now, request.duration).sequence;
+    Inspection inspection{};
+    inspection.held = entry != nullptr;
+    inspection.current = inspect_cell(entry, sequence, request.duration);
+    inspection.previous = inspect_cell(entry, sequence - 1, request.duration);
+    if (entry == nullptr) return inspection;
+    const UnixTime refreshed = entry->refreshed_at();
+    if (refreshed != Entry::kNever && refreshed != Entry::kAlways)
+        inspection.refreshed_at = refreshed;
+    if (entry->is_strict(now)) inspection.strict_until = entry->strict_until();
+    inspection.last_used = entry->last_used();
+    inspection.last_limit = number(entry->last_limit());
+    inspection.untold = entry->is_untold();
+    return inspection;
+}
+
+std::vector<CellName> inspected_cells(const Request& request, UnixTime now) {
+    CellName current{.workspace = std::string(request.workspace),
+                     .name_space = std::string(request.name_space),
+                     .identifier = std::string(request.identifier),
+                     .duration = request.duration,
+                     .sequence = instant_at(now, request.duration).sequence};
+    CellName previous = current;
+    --previous.sequence;
+    return {std::move(current), std::move(previous)};
+}
+
+void add_listings(std::span<const std::optional<CellListing>> listings, Inspection& inspection) {
+    if (listings[0]) inspection.current.origin = at_origin(*listings[0]);
+    if (listings[1]) inspection.previous.origin = at_origin(*listings[1]);
+}
+
+}  // namespace sluice

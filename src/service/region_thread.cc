@@ -1,0 +1,279 @@
+#include "service/region_thread.h"
+
+#include <atomic>
+#include <future>
+#include <optional>
+#include <string>
+#include <thread>
+#include <utility>
+
+#include <boost/asio/executor_work_guard.hpp>
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/post.hpp>
+#include <boost/asio/steady_timer.hpp>
+
+#include "base/mutex.h"
+#include "base/random.h"
+#include "service/open_origin.h"
+
+namespace sluice {
+
+namespace asio = boost::asio;
+using boost::system::error_code;
+using std::chrono::milliseconds;
+using std::chrono::steady_clock;
+
+namespace {
+
+// How long a start waits to hear whether the origin is there.
+constexpr milliseconds kFirstWord{1'000};
+
+}  // namespace
+
+class RegionThread::Core {
+  public:
+    Core(Table& table, const Options& options)
+        : table_(table),
+          timeout_(options.origin_timeout),
+          on_change_(options.on_origin_change),
+          work_(loop_.get_executor()),
+          alarm_(loop_) {}
+
+    ~Core() { close(milliseconds{0}); }
+
+    std::optional<Error> start(const Options& options) {
+        auto opened = open_origin(
+            options, loop_, [this](const std::string& why) { region_->note_refusal(why); });
+        if (!opened) return std::move(opened).error();
+        origin_ = std::move(opened->origin);
+        kind_ = opened->kind;
+        node_ = origin_->node();
+        region_.emplace(table_,
+                        *origin_,
+                        Region::Config{.kind = kind_,
+                                       .seed = system_random(),
+                                       .timeout = timeout_,
+                                       .again = [this] { again(); },
+                                       .changed =
+                                           [this](bool away, const std::string& why) {
+                                               if (on_change_) on_change_({away, why});
+                                               first_word();
+                                           }});
+        std::future<void> first_word = first_word_.get_future();
+        thread_ = std::thread([this] { loop_.run(); });
+        asio::post(loop_, [this] { region_->start(); });
+        first_word.wait_for(kFirstWord);
+        return std::nullopt;
+    }
+
+    bool is_away() const {
+        return region_->is_away() || is_closed_.load(std::memory_order_relaxed);
+    }
+    bool is_this_thread() const { return std::this_thread::get_id() == thread_.get_id(); }
+    const std::string& node() const { return node_; }
+
+    void ask(std::shared_ptr<Question> question) {
+        {
+            const MutexLock lock(mutex_);
+            if (!has_ended_) {
+                return asio::post(loop_,
+                                  [this, question = std::move(question)] { begin(question); });
+            }
+        }
+        count_fallback();
+        question->decide();
+        question->finish();
+    }
+
+    void list(std::vector<CellName> cells, Origin::Listed listed) {
+        const MutexLock lock(mutex_);
+        if (has_ended_) return listed(std::vector<std::optional<CellListing>>(cells.size()));
+        asio::post(loop_, [this, cells = std::move(cells), listed = std::move(listed)]() mutable {
+            if (is_away()) return listed(std::vector<std::optional<CellListing>>(cells.size()));
+            origin_->list(std::move(cells), std::move(listed));
+        });
+    }
+
+    void close(milliseconds patience) {
+        if (!thread_.joinable()) return;
+        const auto settled = std::make_shared<std::promise<void>>();
+        std::future<void> end = settled->get_future();
+        asio::post(loop_, [this, settled] {
+            settled_ = settled;
+            step();
+        });
+        end.wait_for(patience);
+        // From here on decisions are made by what is held.
+        is_closed_.store(true, std::memory_order_relaxed);
+        const auto finished = std::make_shared<std::promise<void>>();
+        asio::post(loop_, [this, finished] {
+            settled_.reset();
+            region_->give_up();
+            finish_confirmations();
+            finished->set_value();
+        });
+        finished->get_future().wait();
+        loop_.stop();
+        thread_.join();
+        const MutexLock lock(mutex_);
+        has_ended_ = true;
+        // What others asked before they saw that it is closed is answered as well.
+        loop_.restart();
+        loop_.poll();
+    }
+
+    Counts counts() const {
+        return {.region = region_->counts(),
+                .fallbacks = fallbacks_.load(std::memory_order_relaxed)};
+    }
+    void count_fallback() { fallbacks_.fetch_add(1, std::memory_order_relaxed); }
+
+  private:
+    void first_word() {
+        if (std::exchange(has_spoken_, true)) return;
+        first_word_.set_value();
+    }
+
+    // From any thread. One turn at a time is waiting.
+    void again() {
+        if (is_turn_waiting_.exchange(true, std::memory_order_acq_rel)) return;
+        asio::post(loop_, [this] {
+            is_turn_waiting_.store(false, std::memory_order_release);
+            step();
+        });
+    }
+
+    void step() {
+        region_->step();
+        set_alarm();
+        if (settled_ != nullptr && (region_->is_settled() || region_->is_away()))
+            std::exchange(settled_, nullptr)->set_value();
+    }
+
+    void set_alarm() {
+        const auto at = region_->wake_at();
+        if (at == alarm_set_) return;
+        alarm_set_ = at;
+        if (!at) {
+            alarm_.cancel();
+            return;
+        }
+        alarm_.expires_at(*at);
+        alarm_.async_wait([this](error_code cancelled) {
+            if (cancelled) return;
+            alarm_set_.reset();
+            step();
+        });
+    }
+
+    void begin(const std::shared_ptr<Question>& question) {
+        const auto asked = steady_clock::now();
+        region_->refresh(question->stale(), question->now(), [this, question, asked](bool fresh) {
+            if (!fresh) count_fallback();
+            const std::vector<Request> told_first = question->decide();
+            if (!fresh || told_first.empty() || kind_ == Refresh::Region::kExclusive)
+                return question->finish();
+            confirm(question, told_first, asked + timeout_);
+        });
+    }
+
+    // A confirmation that takes too long is not waited for.
+    struct Confirmation {
+        std::shared_ptr<Question> question;
+        asio::steady_timer deadline;
+        bool is_over = false;
+
+        void finish() {
+            if (std::exchange(is_over, true)) return;
+            deadline.cancel();
+            question->finish();
+        }
+    };
+
+    void confirm(const std::shared_ptr<Question>& question,
+                 std::span<const Request> requests,
+                 steady_clock::time_point deadline) {
+        const auto confirmation = std::make_shared<Confirmation>(
+            Confirmation{.question = question, .deadline = asio::steady_timer(loop_, deadline)});
+        std::erase_if(confirmations_, [](const auto& weak) { return weak.expired(); });
+        confirmations_.push_back(confirmation);
+        region_->confirm(requests, [confirmation] { confirmation->finish(); });
+        if (confirmation->is_over) return;
+        confirmation->deadline.async_wait([confirmation](error_code cancelled) {
+            if (!cancelled) confirmation->finish();
+        });
+    }
+
+    void finish_confirmations() {
+        for (const auto& weak : std::exchange(confirmations_, {}))
+            if (const auto confirmation = weak.lock()) confirmation->finish();
+    }
+
+    Table& table_;
+    const milliseconds timeout_;
+    const std::function<void(const OriginChange&)> on_change_;
+    asio::io_context loop_{1};
+    asio::executor_work_guard<asio::io_context::executor_type> work_;
+    asio::steady_timer alarm_;
+    std::optional<steady_clock::time_point> alarm_set_;
+    // The origin goes first: destroying it answers nothing.
+    std::optional<Region> region_;
+    std::unique_ptr<Origin> origin_;
+    Refresh::Region kind_ = Refresh::Region::kShared;
+    std::string node_;
+    std::vector<std::weak_ptr<Confirmation>> confirmations_;
+    std::promise<void> first_word_;
+    bool has_spoken_ = false;
+    std::shared_ptr<std::promise<void>> settled_;  // while somebody waits for all to be told
+    // Set by whoever wants a turn, cleared when it begins: what was written before it was wanted is
+    // seen in it.
+    std::atomic<bool> is_turn_waiting_{false};
+    std::atomic<bool> is_closed_{false};
+    Mutex mutex_;
+    bool has_ended_ SLUICE_GUARDED_BY(mutex_) = false;  // nobody runs the loop any more
+    std::atomic<std::uint64_t> fallbacks_{0};
+    std::thread thread_;
+};
+
+Result<std::unique_ptr<RegionThread>> RegionThread::start(Table& table, const Options& options) {
+    auto core = std::make_unique<Core>(table, options);
+    if (auto failed = core->start(options)) return *std::move(failed);
+    return std::unique_ptr<RegionThread>(new RegionThread(std::move(core)));
+}
+
+RegionThread::RegionThread(std::unique_ptr<Core> core) : core_(std::move(core)) {}
+RegionThread::~RegionThread() = default;
+
+bool RegionThread::is_away() const {
+    return core_->is_away();
+}
+
+bool RegionThread::is_this_thread() const {
+    return core_->is_this_thread();
+}
+
+void RegionThread::ask(std::shared_ptr<Question> question) {
+    core_->ask(std::move(question));
+}
+
+void RegionThread::list(std::vector<CellName> cells, Origin::Listed listed) {
+    core_->list(std::move(cells), std::move(listed));
+}
+
+const std::string& RegionThread::node() const {
+    return core_->node();
+}
+
+void RegionThread::close(milliseconds patience) {
+    core_->close(patience);
+}
+
+RegionThread::Counts RegionThread::counts() const {
+    return core_->counts();
+}
+
+void RegionThread::count_fallback() {
+    core_->count_fallback();
+}
+
+}  // namespace sluice

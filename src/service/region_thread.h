@@ -1,0 +1,78 @@
+// The thread on which a node talks to its region's origin.
+#ifndef SLUICE_SERVICE_REGION_THREAD_H_
+#define SLUICE_SERVICE_REGION_THREAD_H_
+
+#include <sluice/limiter.h>
+#include <sluice/result.h>
+
+#include <chrono>
+#include <functional>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "counter/table.h"
+#include "regional/origin.h"
+#include "regional/region.h"
+
+namespace sluice {
+
+// A decision that waits for fresher counts. Everything is called on the region's thread.
+class Question {
+  public:
+    virtual ~Question() = default;
+
+    // The requests whose keys have to be read, and the time at which.
+    virtual std::span<const Request> stale() const = 0;
+    virtual UnixTime now() const = 0;
+
+    // Decides by the counts at hand. Returns the requests that passed where the next request
+    // elsewhere might not: the origin is told of them before their caller is.
+    virtual std::vector<Request> decide() = 0;
+    // Hands the decision over. Once, after decide().
+    virtual void finish() = 0;
+};
+
+// RegionThread owns the origin, the region and the thread that they live on. Thread-safe.
+class RegionThread {
+  public:
+    // Waits for the first word of the origin, but not for long: a region that can't be reached is
+    // away. `table` must outlive it.
+    static Result<std::unique_ptr<RegionThread>> start(Table& table, const Options& options);
+
+    ~RegionThread();
+    RegionThread(const RegionThread&) = delete;
+    RegionThread& operator=(const RegionThread&) = delete;
+
+    // Nobody need ask: the counts at hand are the best there are.
+    bool is_away() const;
+    bool is_this_thread() const;
+
+    // Has the counts read, has the question decided, and finishes it.
+    void ask(std::shared_ptr<Question> question);
+
+    // All that the origin holds of some cells. None for each while it is away.
+    void list(std::vector<CellName> cells, Origin::Listed listed);
+    // How listings name this node.
+    const std::string& node() const;
+
+    // Tells the origin what it has not heard yet, for up to `patience`. Then finishes what waits,
+    // and ends the thread. From then on the region is away. By one thread, which is not its own.
+    void close(std::chrono::milliseconds patience);
+
+    struct Counts {
+        Region::Counts region;
+        std::uint64_t fallbacks;  // decisions that needed fresher counts and were made without
+    };
+    Counts counts() const;
+    void count_fallback();
+
+  private:
+    class Core;
+    explicit RegionThread(std::unique_ptr<Core> core);
+    std::unique_ptr<Core> core_;
+};
+
+}  // namespace sluice
+
+#endif  // SLUICE_SERVICE_REGION_THREAD_H_

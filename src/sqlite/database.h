@@ -1,0 +1,130 @@
+// SQLite's C interface with owners for what it hands out, and errors that tell what to do.
+#ifndef SLUICE_SQLITE_DATABASE_H_
+#define SLUICE_SQLITE_DATABASE_H_
+
+#include <sluice/result.h>
+
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include <sqlite3.h>
+
+namespace sluice::sqlite {
+
+// A prepared statement. Thread-compatible; must not outlive its database.
+class Statement {
+  public:
+    Statement() = default;
+    explicit Statement(sqlite3_stmt* statement) : statement_(statement) {}
+
+    // Parameters count from 1. Texts are bound as bytes, and must live until the statement has run.
+    Statement& bind(int parameter, std::string_view bytes);
+    Statement& bind(int parameter, std::int64_t number);
+
+    // SQLITE_ROW, SQLITE_DONE or an error's code.
+    int step();
+    // Makes ready to run again, from the beginning.
+    void reset();
+
+    // Runs to the end, shows each row and makes ready to run again, also where `visit` throws.
+    // SQLITE_DONE, or an error's code.
+    template <class Visit>
+    int for_each(Visit visit) {
+        const ResetAtEnd ready(*this);
+        int code = step();
+        for (; code == SQLITE_ROW; code = step())
+            visit(std::as_const(*this));
+        return code;
+    }
+    // The same, dropping rows.
+    int run();
+
+    // Columns of the present row count from 0.
+    std::string bytes(int column) const;
+    std::int64_t number(int column) const;
+
+  private:
+    class ResetAtEnd {
+      public:
+        explicit ResetAtEnd(Statement& statement) : statement_(statement) {}
+        ~ResetAtEnd() { statement_.reset(); }
+        ResetAtEnd(const ResetAtEnd&) = delete;
+        ResetAtEnd& operator=(const ResetAtEnd&) = delete;
+
+      private:
+        Statement& statement_;
+    };
+    struct Finalize {
+        void operator()(sqlite3_stmt* statement) const { sqlite3_finalize(statement); }
+    };
+    std::unique_ptr<sqlite3_stmt, Finalize> statement_;
+};
+
+// A database file, and what it is for: its errors begin with both.
+struct File {
+    std::string path;
+    std::string purpose;  // what it holds, as in "overrides"
+};
+
+// Thread-compatible.
+class Database {
+  public:
+    // Creates the file if it isn't there.
+    static Result<Database> open(File file);
+
+    // How long to wait for another process that is about to let go of the file, such as one that
+    // shuts down.
+    void wait_for_others(std::chrono::milliseconds patience);
+    // What the file may grow to.
+    [[nodiscard]] std::optional<Error> limit_size(std::int64_t max_bytes);
+    // Reads the whole file: a damaged page would otherwise show up in the middle of a later write.
+    [[nodiscard]] std::optional<Error> check_pages();
+
+    // Runs statements that take no parameters, and drops their rows.
+    [[nodiscard]] std::optional<Error> run(const char* sql);
+    Result<Statement> prepare(std::string_view sql);
+    // The first column of the first row; 0 if there is no row.
+    Result<std::int64_t> number(std::string_view sql);
+
+    bool in_transaction() const { return sqlite3_get_autocommit(handle_.get()) == 0; }
+
+    // What the call that just answered `code` means for this file.
+    Error error(int code) const;
+    // That this is wrong with this file.
+    Error error(const std::string& what) const;
+
+  private:
+    struct Close {
+        void operator()(sqlite3* handle) const { sqlite3_close(handle); }
+    };
+    Database(File file, sqlite3* handle) : file_(std::move(file)), handle_(handle) {}
+
+    File file_;
+    std::unique_ptr<sqlite3, Close> handle_;
+};
+
+// A transaction that is rolled back unless it was committed. Statements that ran in it are reset
+// before it ends. Thread-compatible; must not outlive its database.
+class Transaction {
+  public:
+    explicit Transaction(Database& database) : database_(database) {}
+    ~Transaction();
+    Transaction(const Transaction&) = delete;
+    Transaction& operator=(const Transaction&) = delete;
+
+    [[nodiscard]] std::optional<Error> begin() { return database_.run("BEGIN"); }
+    // An error leaves it to be rolled back.
+    [[nodiscard]] std::optional<Error> commit() { return database_.run("COMMIT"); }
+
+  private:
+    Database& database_;
+};
+
+}  // namespace sluice::sqlite
+
+#endif  // SLUICE_SQLITE_DATABASE_H_

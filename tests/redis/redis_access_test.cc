@@ -1,0 +1,210 @@
+// Getting at a Redis: passwords, databases, TLS, unix sockets, and what is told where it fails.
+#include <functional>
+#include <string>
+#include <thread>
+
+#include <boost/asio/ip/tcp.hpp>
+#include <boost/asio/write.hpp>
+#include <gtest/gtest.h>
+
+#include "redis/origin_client.h"
+#include "redis/redis_server.h"
+#include "server/program.h"
+#include "server/scratch_folder.h"
+#include "server/server.h"
+
+namespace sluice::redis_test {
+namespace {
+
+using namespace std::chrono_literals;
+
+std::string at(std::uint16_t port) {
+    return "127.0.0.1:" + std::to_string(port);
+}
+
+void expect_works(const std::string& url, const RedisOptions& options = {}) {
+    OriginClient client(url, options);
+    ASSERT_TRUE(client.becomes_back()) << (client.whys.empty() ? "" : client.whys.back());
+    EXPECT_TRUE(client.raise(cell_of("alice"), 1).has_value());
+}
+
+// It stays away, for a reason that holds `part`, begins with the address and tells no secret.
+void expect_away(const std::string& url,
+                 const std::string& part,
+                 const RedisOptions& options = {}) {
+    OriginClient client(url, options);
+    ASSERT_TRUE(client.becomes_away());
+    client.run_for(200ms);
+    EXPECT_FALSE(client.is_back);
+    EXPECT_FALSE(client.read(cell_of("alice")).has_value());
+    for (const std::string& why : client.whys) {
+        EXPECT_TRUE(why.starts_with(parse_redis_url(url)->shown() + ": ")) << why;
+        EXPECT_EQ(why.find("secret"), std::string::npos) << why;
+    }
+    EXPECT_NE(client.whys.back().find(part), std::string::npos) << client.whys.back();
+}
+
+TEST(RedisAccess, LogsInWithAPassword) {
+    RedisServer server({.password = "secret@/:"});
+    expect_works("redis://:secret%40%2F%3A@" + at(server.port()));
+    expect_away("redis://:secret2@" + at(server.port()), "WRONGPASS");
+    expect_away("redis://" + at(server.port()), "NOAUTH");
+}
+
+TEST(RedisAccess, LogsInAsAUser) {
+    RedisServer server({.acl = "alice on >secret ~sluice* +@all"});
+    expect_works("redis://alice:secret@" + at(server.port()));
+    expect_away("redis://alice:secret2@" + at(server.port()), "WRONGPASS");
+}
+
+TEST(RedisAccess, SaysThatAServerWithoutAPasswordWantsNone) {
+    RedisServer server;
+    expect_away("redis://:secret@" + at(server.port()), "without any password configured");
+}
+
+TEST(RedisAccess, SaysWhichRightIsMissing) {
+    RedisServer server({.acl = "alice on >secret ~sluice* +@all -evalsha"});
+    expect_away("redis://alice:secret@" + at(server.port()), "NOPERM");
+    RedisServer elsewhere({.acl = "alice on >secret ~other:* +@all"});
+    expect_away("redis://alice:secret@" + at(elsewhere.port()), "NOPERM");
+}
+
+TEST(RedisAccess, DoesWithoutInfo) {
+    RedisServer server({.acl = "alice on >secret ~sluice* +@all -info"});
+    OriginClient client("redis://alice:secret@" + at(server.port()));
+    ASSERT_TRUE(client.becomes_back());
+    EXPECT_TRUE(client.raise(cell_of("alice"), 1).has_value());
+    server.command({"CLIENT", "KILL", "TYPE", "normal", "SKIPME", "yes"});
+    ASSERT_TRUE(client.becomes_away());
+    ASSERT_TRUE(client.becomes_back());
+    // It can't be told from a restart.
+    EXPECT_EQ(client.backs, (std::vector<bool>{true, false}));
+}
+
+TEST(RedisAccess, DatabasesAreApart) {
+    RedisServer server;
+    expect_works(server.url() + "/3");
+    EXPECT_EQ(server.command({"DBSIZE"}).number, 0);
+    server.command({"SELECT", "3"});
+    EXPECT_EQ(server.command({"DBSIZE"}).number, 2);  // the cell and the marker
+    expect_away(server.url() + "/99", "database 99");
+}
+
+TEST(RedisAccess, OverAUnixSocket) {
+    RedisServer server;
+    expect_works("redis+socket://" + server.socket_path());
+    expect_works("redis+socket://" + server.socket_path() + "?db=2");
+    expect_away("redis+socket:///tmp/sluice-is-not-there.sock", "no such unix socket");
+}
+
+TEST(RedisAccess, SaysThatNobodyListens) {
+    expect_away("redis://" + at(server_test::free_port()), "connection refused");
+    expect_away("redis://sluice-is-not-there.invalid", "host name is not found");
+}
+
+TEST(RedisAccess, OverTls) {
+    RedisServer server({.tls = true});
+    const RedisOptions trusting = {.tls = {.ca = server.certificate().cert}};
+    const std::string port = std::to_string(server.tls_port());
+    expect_works("rediss://127.0.0.1:" + port, trusting);
+    expect_works("rediss://localhost:" + port, trusting);
+    expect_away("rediss://127.0.0.1:" + port, "self-signed certificate");
+    expect_away("rediss://127.0.0.1:" + std::to_string(server.port()),
+                "no TLS connection within",
+                trusting);
+    expect_away("redis://127.0.0.1:" + port, "closed the connection", trusting);
+}
+
+TEST(RedisAccess, ACertificateMustNameTheHost) {
+    RedisServer server({.tls = true, .tls_name = "elsewhere"});
+    const RedisOptions trusting = {.tls = {.ca = server.certificate().cert}};
+    expect_away(
+        "rediss://localhost:" + std::to_string(server.tls_port()), "hostname mismatch", trusting);
+}
+
+TEST(RedisAccess, ShowsItsOwnCertificate) {
+    RedisServer server({.tls = true, .flags = {"--tls-auth-clients", "yes"}});
+    const auto& own = server.certificate();
+    const std::string url = "rediss://127.0.0.1:" + std::to_string(server.tls_port());
+    expect_works(url, {.tls = {.ca = own.cert, .cert = own.cert, .key = own.key}});
+    OriginClient client(url, {.tls = {.ca = own.cert}});
+    ASSERT_TRUE(client.becomes_away());
+}
+
+TEST(RedisAccess, FilesThatCantBeReadAreRefusedAtOnce) {
+    boost::asio::io_context loop;
+    const server_test::ScratchFolder scratch;
+    const std::string nonsense = scratch.write("nonsense.pem", "nonsense");
+    const auto error_of = [&](RedisTlsFiles files) {
+        RedisOptions options{.url = *parse_redis_url("rediss://:secret@localhost")};
+        options.tls = std::move(files);
+        options.node = "node";
+        const auto origin = open_redis_origin(loop, options);
+        return origin ? "" : origin.error().message;
+    };
+    EXPECT_NE(error_of({.ca = "/not/there"}).find("/not/there"), std::string::npos);
+    EXPECT_NE(error_of({.ca = nonsense}).find(nonsense), std::string::npos);
+    EXPECT_NE(error_of({.cert = nonsense, .key = nonsense}).find(nonsense), std::string::npos);
+    EXPECT_NE(error_of({.cert = nonsense}).find("both or none"), std::string::npos);
+}
+
+// A server that answers whatever is sent to it with the same bytes.
+class Parrot {
+  public:
+    explicit Parrot(std::string says) : says_(std::move(says)), thread_([this] { serve(); }) {}
+    ~Parrot() {
+        is_ending_ = true;
+        boost::system::error_code ignored;
+        boost::asio::io_context loop;
+        boost::asio::ip::tcp::socket(loop).connect(acceptor_.local_endpoint(), ignored);
+        thread_.join();
+    }
+    Parrot(const Parrot&) = delete;
+    Parrot& operator=(const Parrot&) = delete;
+
+    std::string url() const { return "redis://" + at(acceptor_.local_endpoint().port()); }
+
+  private:
+    void serve() {
+        while (!is_ending_) {
+            boost::asio::ip::tcp::socket peer(loop_);
+            boost::system::error_code failed;
+            acceptor_.accept(peer, failed);
+            std::array<char, 4096> heard;
+            peer.read_some(boost::asio::buffer(heard), failed);
+            boost::asio::write(peer, boost::asio::buffer(says_), failed);
+            peer.read_some(boost::asio::buffer(heard), failed);
+        }
+    }
+
+    std::string says_;
+    std::atomic<bool> is_ending_ = false;
+    boost::asio::io_context loop_;
+    boost::asio::ip::tcp::acceptor acceptor_{loop_,
+                                             {boost::asio::ip::make_address("127.0.0.1"), 0}};
+    std::thread thread_;
+};
+
+TEST(RedisAccess, SaysThatAServerSpeaksNoRedis) {
+    const Parrot web("HTTP/1.1 400 Bad Request\r\n\r\n");
+    expect_away(web.url(), "does not speak the Redis protocol");
+}
+
+TEST(RedisAccess, SurvivesRepliesThatMakeNoSense) {
+    for (const std::string says : {"*2147483647\r\n",
+                                   "*-7\r\n",
+                                   "$99999999999\r\n",
+                                   ":1\r\n:2\r\n:3\r\n:4\r\n",
+                                   "*1\r\n*1\r\n*1\r\n*1\r\n*1\r\n*1\r\n*1\r\n*1\r\n*1\r\n*1\r\n",
+                                   "-\r\n-\r\n",
+                                   "$-1\r\n$-1\r\n$-1\r\n$-1\r\n$-1\r\n",
+                                   "\r\n"}) {
+        const Parrot parrot(says);
+        OriginClient client(parrot.url(), {.timeout = 100ms});
+        client.run_for(300ms);
+        EXPECT_FALSE(client.read(cell_of("alice")).has_value()) << says;
+    }
+}
+
+}  // namespace
+}  // namespace sluice::redis_test
