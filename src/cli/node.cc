@@ -73,6 +73,9 @@ http::WireLimits wire_limits(const config::Settings& settings, std::size_t conne
     return limits;
 }
 
+// What is left to tell the origin is told even if draining took all its time.
+constexpr std::chrono::milliseconds kLeastToTell{200};
+
 std::optional<Error> make_folder(const std::string& folder) {
     std::error_code problem;
     if (!folder.empty()) std::filesystem::create_directories(folder, problem);
@@ -292,6 +295,7 @@ std::string Node::waiting_for_restart(const config::Settings& wanted) const {
 }
 
 void Node::drain(std::function<void()> drained) {
+    drain_ends_ = std::chrono::steady_clock::now() + settings_.drain_timeout;
     readiness_.store(http::Readiness::kDraining, std::memory_order_relaxed);
     draining_.store(workers_.size(), std::memory_order_release);
     for (const auto& worker : workers_) {
@@ -303,7 +307,9 @@ void Node::drain(std::function<void()> drained) {
 
 void Node::close() {
     const std::uint64_t told = limiter_.stats().origin.told;
-    limiter_.close(settings_.drain_timeout);
+    const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(
+        drain_ends_ - std::chrono::steady_clock::now());
+    limiter_.close(std::max(left, kLeastToTell));
     const OriginStats origin = limiter_.stats().origin;
     if (origin.attached) log_.info("origin_closed", {{"told", origin.told - told}});
 }

@@ -6,6 +6,7 @@
 #include <sluice/result.h>
 
 #include <atomic>
+#include <chrono>
 #include <cstddef>
 #include <functional>
 #include <memory>
@@ -78,6 +79,7 @@ class Node {
     // How many workers still drain. Each lowers it once; whoever takes it to zero calls `drained`.
     // Acquire and release, so that what the workers did happens before what that call does.
     std::atomic<std::size_t> draining_{0};
+    std::chrono::steady_clock::time_point drain_ends_{};
 };
 
 }  // namespace sluice::cli

@@ -123,9 +123,10 @@ class RegionTest : public testing::Test {
                    origin_,
                    {.clock = [this] { return now_; },
                     .again = [this] { wants_turn_ = true; },
-                    .changed = [this](bool away, const std::string& why) {
-                        changes_.push_back(away ? "away: " + why : "back");
-                    }}};
+                    .changed =
+                        [this](bool away, const std::string& why) {
+                            changes_.push_back(away ? "away: " + why : "back");
+                        }}};
 };
 
 TEST_F(RegionTest, TellsWhatWasSpentAsSoonAsItIs) {

@@ -27,8 +27,8 @@ CellName name_of(const Entry::Key& key, Sequence sequence) {
 }
 
 void merge(const CellTotals& totals, Sequence sequence, Incarnation incarnation, Entry& entry) {
-    // To an entry that took the place of another one, what that one told is told by others. How much
-    // of the total is its own by now nobody asked: it may be all that it has settled.
+    // To an entry that took the place of another one, what that one told is told by others. How
+    // much of the total is its own by now nobody asked: it may be all that it has settled.
     const bool is_same = incarnation == entry.incarnation();
     const Count own = is_same ? totals.own : entry.settled(sequence).of(sequence);
     if (totals.total > own) entry.raise_others(sequence, totals.total - own);

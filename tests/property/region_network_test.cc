@@ -208,13 +208,14 @@ class World {
         Counts counts;
         const std::unique_ptr<Origin> witness = region_->join();
         for (const auto& [cell, count] : living())
-            witness->read({{.cell = cell, .incarnation = 0}}, [&, name = cell](const auto& answers) {
-                counts[name] = answers.front()->total;
-            });
+            witness->read(
+                {{.cell = cell, .incarnation = 0}},
+                [&, name = cell](const auto& answers) { counts[name] = answers.front()->total; });
         return counts;
     }
 
-    // After a refresh of every key at every node: what each takes to be spent in the current window.
+    // After a refresh of every key at every node: what each takes to be spent in the current
+    // window.
     std::vector<Counts> known() {
         std::vector<Counts> known;
         for (Node& node : nodes_) {
@@ -313,8 +314,8 @@ class World {
             if (!is_quiet) network_.move_one(random_, true);
             for (Node& node : nodes_) {
                 node.turn(now_);
-                is_quiet &= !node.wants_turn() && node.region().is_settled() &&
-                            !node.region().is_away();
+                is_quiet &=
+                    !node.wants_turn() && node.region().is_settled() && !node.region().is_away();
             }
             if (is_quiet && network_.is_empty()) return;
             // Retries wait by the clock of the machine, not by that of the requests.

@@ -13,6 +13,7 @@ from served import FULL, LIMITER, TOKENS, Served
 
 LIMIT = "/v2/ratelimit.limit"
 MULTI = "/v2/ratelimit.multiLimit"
+INSPECT = "/v2/ratelimit.inspect"
 SET = "/v2/ratelimit.setOverride"
 GET = "/v2/ratelimit.getOverride"
 LIST = "/v2/ratelimit.listOverrides"
@@ -20,6 +21,7 @@ DELETE = "/v2/ratelimit.deleteOverride"
 
 QUESTION = {"namespace": "n", "identifier": "i", "limit": 10, "duration": 60000}
 DENIED = {**QUESTION, "limit": 0}
+KEY = {"namespace": "n", "identifier": "i", "duration": 60000}
 NAME = {"namespace": "n", "identifier": "vip_*"}
 GRANT = {**NAME, "limit": 5, "duration": 1000}
 PREFER = {"Prefer": "status=429"}
@@ -43,6 +45,10 @@ OPEN = [
     (MULTI, [QUESTION] * 101, {}, 400),
     (MULTI, [{**QUESTION, "duration": 1}], PROBLEM, 400),
     (MULTI, [QUESTION], {"Content-Type": "text/plain"}, 415),
+    (INSPECT, KEY, {}, 200),
+    (INSPECT, {**KEY, "identifier": "never seen"}, {}, 200),
+    (INSPECT, {**KEY, "limit": 1}, {}, 400),
+    (INSPECT, KEY, {"Content-Type": "text/plain"}, 415),
     (SET, GRANT, {}, 200),
     (SET, {**GRANT, "identifier": "vip_1", "limit": 0}, {}, 200),
     (SET, {**GRANT, "cost": 1}, {}, 400),
@@ -71,7 +77,7 @@ OPEN = [
 
 # The same, of a server with tokens.
 GUARDED = (
-    [(path, body, {}, 401) for path, body in [(LIMIT, QUESTION), (MULTI, [QUESTION]), (SET, GRANT)]]
+    [(path, body, {}, 401) for path, body in [(LIMIT, QUESTION), (MULTI, [QUESTION]), (INSPECT, KEY), (SET, GRANT)]]
     + [(path, NAME, {"Authorization": "Bearer wrong"}, 401) for path in (GET, DELETE)]
     + [(LIST, {"namespace": "n"}, {"Authorization": "Bearer wrong"}, 401)]
     + [(path, NAME, {"Authorization": f"Bearer {LIMITER}"}, 403) for path in (SET, GET, LIST, DELETE)]
@@ -79,9 +85,9 @@ GUARDED = (
 )
 
 # These need a failing disk or a broken connection, and other tests bring them about.
-NOT_ASKED = {"403 limit", "403 multiLimit"} | {
+NOT_ASKED = {"403 limit", "403 multiLimit", "403 inspect"} | {
     f"{status} {operation}"
-    for operation in ("limit", "multiLimit", "setOverride", "getOverride", "listOverrides", "deleteOverride", "readiness")
+    for operation in ("limit", "multiLimit", "inspect", "setOverride", "getOverride", "listOverrides", "deleteOverride", "readiness")
     for status in ("408", "413", "431", "500", "503")
 }
 
