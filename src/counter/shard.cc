@@ -91,12 +91,16 @@ void Shard::dispose(Entry& entry) {
     pool_.give_back(entry);
 }
 
-std::size_t Shard::list_again(std::size_t from, std::size_t buckets, ChangedList& changed) {
+std::size_t Shard::list_again(std::size_t from,
+                              std::size_t buckets,
+                              UnixTime now,
+                              ChangedList& changed) {
     const MutexLock lock(mutex_);
     const std::size_t end = std::min(from + buckets, bucket_count_.load(std::memory_order_relaxed));
     for (std::size_t i = from; i < end; ++i) {
         bucket_at(i).for_each([&](Entry& entry) {
-            // One that was removed a moment ago is still nobody's concern.
+            if (is_dead(entry.high(), entry.duration(), now)) return;
+            // One that was removed a moment ago is nobody's concern.
             if (Components(entry).are_anything()) static_cast<void>(changed.mark(entry));
         });
     }

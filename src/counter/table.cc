@@ -69,9 +69,10 @@ Entry& Table::ready_entry(HashedRequest request, UnixTime now, Needed needed) {
     return shard_of(key).find_or_make(key, now, sharing_, needed);
 }
 
-bool Table::list_again(Walk& walk, std::size_t buckets) {
+bool Table::list_again(Walk& walk, std::size_t buckets, UnixTime now) {
     while (walk.shard <= shard_mask_) {
-        const std::size_t seen = shards_[walk.shard].list_again(walk.bucket, buckets, changed_);
+        const std::size_t seen =
+            shards_[walk.shard].list_again(walk.bucket, buckets, now, changed_);
         walk.bucket += seen;
         if (seen == buckets) return false;
         buckets -= seen;

@@ -72,14 +72,15 @@ class Table {
     Sharing sharing() const { return sharing_; }
     ChangedList& changed() { return changed_; }
 
-    // Lists every entry that holds anything of its own, for an origin that has forgotten. Goes
+    // Lists every entry that holds anything of its own, for an origin that has forgotten, unless it
+    // can't matter at `now` any more. Goes
     // through up to `buckets` buckets at a time, and returns whether that was the rest. Entries
     // that are made meanwhile list themselves.
     struct Walk {
         std::size_t shard = 0;
         std::size_t bucket = 0;
     };
-    bool list_again(Walk& walk, std::size_t buckets);
+    bool list_again(Walk& walk, std::size_t buckets, UnixTime now);
 
     // Of an entry that the changed list returned as retired.
     void dispose(Entry& entry) { shard_at(entry.hash()).dispose(entry); }

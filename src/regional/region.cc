@@ -21,6 +21,9 @@ constexpr milliseconds kLook{250};
 constexpr milliseconds kFirstRetry{50};
 constexpr milliseconds kLastRetry{2'000};
 
+// Clocks of a well-kept fleet differ by less.
+constexpr std::chrono::seconds kNearly{60};
+
 // Asked for when nothing else is, to find out whether the origin answers.
 const CellName kProbe{.workspace = "sluice",
                       .name_space = "probe",
@@ -185,8 +188,9 @@ bool Region::replay() {
         wake_at_ = not_before_;
         return false;
     }
-    if (walk_ && table_.list_again(*walk_, kBucketsPerStep)) walk_.reset();
-    std::vector<CellComponent> batch = replay_.next();
+    const UnixTime time = requests_time();
+    if (walk_ && table_.list_again(*walk_, kBucketsPerStep, time)) walk_.reset();
+    std::vector<CellComponent> batch = replay_.next(time);
     if (batch.empty()) {
         is_settled_ = !walk_ && table_.changed().sleep();
         return !is_settled_;
@@ -214,7 +218,15 @@ Region::Time Region::jittered(milliseconds delay) {
     return config_.clock() + milliseconds{most / 2 + part};
 }
 
+// What time it is to those who ask. In production that is the wall clock's, by which cells that died
+// while the origin was away need not be told. Where callers bring another time, only their requests
+// tell it.
+UnixTime Region::requests_time() const {
+    return is_wall_time_ ? config_.wall_clock() : UnixTime::min();
+}
+
 void Region::refresh(std::span<const Request> requests, UnixTime now, Refresh::Heard heard) {
+    is_wall_time_ = std::chrono::abs(now - config_.wall_clock()) < kNearly;
     if (is_away()) return heard(false);
     struct Countdown {
         std::size_t left;
@@ -243,7 +255,7 @@ void Region::confirm(std::span<const Request> requests, std::function<void()> do
         const EpochPin pin;
         for (const Request& request : requests) {
             if (const Entry* entry = table_.find(table_.key(request)))
-                told.push_back({entry->key(), Telling(*entry, components)});
+                told.push_back({entry->key(), Telling(*entry, requests_time(), components)});
         }
     }
     if (components.empty()) return done();

@@ -15,6 +15,7 @@
 #include <string>
 #include <vector>
 
+#include "base/clock.h"
 #include "breaker/breaker.h"
 #include "counter/table.h"
 #include "regional/origin.h"
@@ -38,6 +39,7 @@ class Region {
     struct Config {
         Refresh::Region kind = Refresh::Region::kShared;
         std::function<Time()> clock = std::chrono::steady_clock::now;
+        std::function<UnixTime()> wall_clock = exact_wall_time;
         std::uint64_t seed = 0;  // of the jitter
         // How long the origin may take to answer. A call that got nothing in that time opens the
         // breaker by itself: whoever asks next would wait as long.
@@ -100,6 +102,7 @@ class Region {
     void probe();
     bool replay();
     void on_told(std::span<const CellAnswer> answers);
+    UnixTime requests_time() const;
     void tell_all_again();
     Time jittered(std::chrono::milliseconds delay);
 
@@ -116,6 +119,7 @@ class Region {
     int failures_ = 0;                 // of replay, in a row
     Time not_before_ = Time::min();    // of replay
     std::uint64_t random_;
+    bool is_wall_time_ = false;  // requests come with the time of the wall clock, or nearly so
     std::optional<Time> wake_at_;
     bool is_settled_ = false;
     // Written by the owner, read by any. Relaxed: each stands for itself.

@@ -13,14 +13,14 @@ Replay::~Replay() {
         give_back(*entry);
 }
 
-std::vector<CellComponent> Replay::next() {
+std::vector<CellComponent> Replay::next(UnixTime now) {
     std::vector<CellComponent> batch;
     if (is_underway()) return batch;
     if (waiting_.empty()) take();
     while (!waiting_.empty() && batch.size() + kRingSize <= kBatchCells) {
         Entry& entry = *waiting_.back();
         waiting_.pop_back();
-        const Told told{&entry, Telling(entry, batch)};
+        const Told told{&entry, Telling(entry, now, batch)};
         if (told.telling.cells() != 0) {
             underway_.push_back(told);
         } else if (!table_.changed().release(entry, told.telling.components())) {

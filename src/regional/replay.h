@@ -2,6 +2,8 @@
 #ifndef SLUICE_REGIONAL_REPLAY_H_
 #define SLUICE_REGIONAL_REPLAY_H_
 
+#include <sluice/time.h>
+
 #include <cstddef>
 #include <span>
 #include <vector>
@@ -19,7 +21,7 @@ namespace sluice {
 //
 // A stepped object: it has no thread, no socket and no clock.
 //
-//     auto batch = replay.next();
+//     auto batch = replay.next(now);
 //     if (!batch.empty()) origin.raise(batch, [&](auto answers) { replay.answered(answers); });
 //
 // Thread-compatible, and the table's only consumer of changes.
@@ -33,8 +35,9 @@ class Replay {
     Replay(const Replay&) = delete;
     Replay& operator=(const Replay&) = delete;
 
-    // The components to raise next. Empty if a batch is underway, or if there is nothing to tell.
-    std::vector<CellComponent> next();
+    // The components to raise next. Empty if a batch is underway, or if there is nothing to tell of
+    // what can still matter at `now`.
+    std::vector<CellComponent> next(UnixTime now);
 
     // How the batch fared, in its order.
     void answered(std::span<const CellAnswer> answers);

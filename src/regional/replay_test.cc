@@ -28,7 +28,7 @@ class ReplayTest : public testing::Test {
     }
     // What is told next, less the questions after cells in which nothing was spent.
     std::vector<CellComponent> next() {
-        std::vector<CellComponent> told = replay_.next();
+        std::vector<CellComponent> told = replay_.next(UnixTime{});
         if (!told.empty()) batch_ = told;
         std::erase_if(told, [](const CellComponent& component) { return component.own == 0; });
         return told;
@@ -123,6 +123,12 @@ TEST_F(ReplayTest, DoesNotTellOfDeadCells) {
     EXPECT_TRUE(batch_.empty());
 }
 
+TEST_F(ReplayTest, DoesNotTellOfCellsThatDiedSinceTheLastRequest) {
+    spend("a", 1);
+    EXPECT_TRUE(replay_.next(start_of(kNow + 2, kMinute)).empty());
+    EXPECT_TRUE(next().empty()) << "nothing is left to tell";
+}
+
 TEST_F(ReplayTest, TellsHowLongACellStillMatters) {
     spend("a", 1).note_use(1, start_of(kNow, kMinute) + Duration{20'000});
     const auto batch = next();
@@ -168,7 +174,7 @@ TEST_F(ReplayTest, AKeyThatWasEvictedComesBackAsAnotherOwner) {
         Entry& entry = tiny->entry_for(tiny->key(request), start_of(kNow, kMinute), at);
         entry.admitted(kNow).add(kNow, 1);
         tiny->settle(entry, kNow, 1, request);
-        const auto batch = replay.next();
+        const auto batch = replay.next(UnixTime{});
         replay.answered(std::vector<CellAnswer>(batch.size(), CellTotals{1, 1}));
         return batch.back().incarnation;
     };
@@ -196,7 +202,7 @@ TEST_F(ReplayTest, LeavesNothingBehindWhenItIsDestroyed) {
         spend("key " + std::to_string(i), 1);
     {
         Replay other(*table_);
-        ASSERT_FALSE(other.next().empty());
+        ASSERT_FALSE(other.next(UnixTime{}).empty());
     }
     std::size_t told = 0;
     for (auto batch = next(); !batch.empty(); batch = next()) {

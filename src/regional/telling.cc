@@ -34,32 +34,33 @@ void merge(const CellTotals& totals, Sequence sequence, Incarnation incarnation,
     if (totals.total > own) entry.raise_others(sequence, totals.total - own);
 }
 
-Telling::Telling(const Entry& entry, std::vector<CellComponent>& batch)
+Telling::Telling(const Entry& entry, UnixTime now, std::vector<CellComponent>& batch)
     : components_(entry), as_of_(last_use(entry)), incarnation_(entry.incarnation()) {
+    now = std::max(now, as_of_);
     const Entry::Key key = entry.key();
     const Sequence newest = components_.all()[2].sequence;
     // Once a window, the previous cell is asked for even where this node spent nothing in it.
     const UnixTime refreshed = entry.refreshed_at();
     const bool knows_previous = refreshed >= start_of(newest, key.duration) + kStragglers;
     for (const Components::Component& component : components_.all()) {
-        if (is_dead(component.sequence, key.duration, as_of_)) continue;
+        if (is_dead(component.sequence, key.duration, now)) continue;
         const bool asks = component.sequence == newest - 1 && !knows_previous;
         if (component.count == 0 && !asks) continue;
-        add(entry, key, component, batch);
+        add(key, component, now, batch);
         if (component.sequence == newest) is_refresh_ = true;
     }
     is_refresh_ &= refreshed != Entry::kAlways;
 }
 
-void Telling::add(const Entry& entry,
-                  const Entry::Key& key,
+void Telling::add(const Entry::Key& key,
                   Components::Component component,
+                  UnixTime now,
                   std::vector<CellComponent>& batch) {
     const auto [sequence, count] = component;
     batch.push_back({.cell = name_of(key, sequence),
-                     .incarnation = entry.incarnation(),
+                     .incarnation = incarnation_,
                      .own = count,
-                     .lifetime = start_of(sequence + 2, key.duration) - as_of_});
+                     .lifetime = start_of(sequence + 2, key.duration) - now});
     sequences_[cells_++] = sequence;
 }
 

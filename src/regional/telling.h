@@ -15,16 +15,17 @@
 
 namespace sluice {
 
-// A Telling remembers what was told of an entry: the components of its cells that can still matter,
-// by the time of the last request for it. They are told again each time, whether they changed or
+// A Telling remembers what was told of an entry: the components of its cells that can still matter.
+// They are told again each time, whether they changed or
 // not: that costs one more command for a key that outlives a window, and the answer brings the
 // others' counts of all of them.
 //
 // Thread-compatible.
 class Telling {
   public:
-    // Appends the components to `batch`; none if nothing can matter.
-    Telling(const Entry& entry, std::vector<CellComponent>& batch);
+    // Appends the components to `batch`; none if nothing can matter. It is `now` or later: a later
+    // request for the entry says so.
+    Telling(const Entry& entry, UnixTime now, std::vector<CellComponent>& batch);
 
     std::size_t cells() const { return cells_; }
     const Components& components() const { return components_; }
@@ -34,9 +35,9 @@ class Telling {
     bool hear(std::span<const CellAnswer> answers, Entry& entry) const;
 
   private:
-    void add(const Entry& entry,
-             const Entry::Key& key,
+    void add(const Entry::Key& key,
              Components::Component component,
+             UnixTime now,
              std::vector<CellComponent>& batch);
 
     const Components components_;

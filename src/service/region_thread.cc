@@ -61,6 +61,7 @@ class RegionThread::Core {
                                            }});
         std::future<void> first_word = first_word_.get_future();
         thread_ = std::thread([this] { loop_.run(); });
+        thread_id_ = thread_.get_id();
         asio::post(loop_, [this] { region_->start(); });
         first_word.wait_for(kFirstWord);
         return std::nullopt;
@@ -69,7 +70,7 @@ class RegionThread::Core {
     bool is_away() const {
         return region_->is_away() || is_closed_.load(std::memory_order_relaxed);
     }
-    bool is_this_thread() const { return std::this_thread::get_id() == thread_.get_id(); }
+    bool is_this_thread() const { return std::this_thread::get_id() == thread_id_; }
     const std::string& node() const { return node_; }
 
     void ask(std::shared_ptr<Question> question) {
@@ -233,6 +234,7 @@ class RegionThread::Core {
     bool has_ended_ SLUICE_GUARDED_BY(mutex_) = false;  // nobody runs the loop any more
     std::atomic<std::uint64_t> fallbacks_{0};
     std::thread thread_;
+    std::thread::id thread_id_;  // constant after the start
 };
 
 Result<std::unique_ptr<RegionThread>> RegionThread::start(Table& table, const Options& options) {

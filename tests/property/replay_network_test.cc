@@ -121,7 +121,7 @@ class World {
     }
 
     void send(Node& node) {
-        std::vector<CellComponent> batch = node.replay().next();
+        std::vector<CellComponent> batch = node.replay().next(now_);
         if (!batch.empty()) network_.push_back({&node, std::move(batch), true});
     }
 
@@ -153,7 +153,7 @@ class World {
     void settle(Node& node) {
         while (!network_.empty())
             deliver();
-        for (auto batch = node.replay().next(); !batch.empty(); batch = node.replay().next()) {
+        for (auto batch = node.replay().next(now_); !batch.empty(); batch = node.replay().next(now_)) {
             node.origin().raise(std::move(batch),
                                 [&](const auto& answers) { node.replay().answered(answers); });
         }
