@@ -24,18 +24,22 @@ http::Progress RequestLog::handle(const http::RequestView& request,
                                   http::Reply& reply,
                                   http::Completion later) {
     const auto began = std::chrono::steady_clock::now();
-    const http::Progress progress = handler_.handle(request, reply, std::move(later));
-    const auto took = std::chrono::duration_cast<std::chrono::microseconds>(
-        std::chrono::steady_clock::now() - began);
-    // An answer that comes later has no status yet.
-    const int status = progress == http::Progress::kDone ? reply.status() : 0;
-    log_.info("request",
-              {{"method", visible(request.method)},
-               {"path", visible(request.path)},
-               {"status", status},
-               {"peer", request.peer},
-               {"microseconds", took.count()}});
-    return progress;
+    // The request may be gone when its answer is complete.
+    later.watch([this,
+                 began,
+                 method = visible(request.method),
+                 path = visible(request.path),
+                 peer = std::string(request.peer)](const http::Reply& answer) {
+        const auto took = std::chrono::duration_cast<std::chrono::microseconds>(
+            std::chrono::steady_clock::now() - began);
+        log_.info("request",
+                  {{"method", method},
+                   {"path", path},
+                   {"status", answer.status()},
+                   {"peer", peer},
+                   {"microseconds", took.count()}});
+    });
+    return handler_.handle(request, reply, std::move(later));
 }
 
 void RequestLog::protocol_error(int status,

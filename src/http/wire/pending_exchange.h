@@ -3,6 +3,8 @@
 #define SLUICE_HTTP_WIRE_PENDING_EXCHANGE_H_
 
 #include <cstdint>
+#include <functional>
+#include <utility>
 
 #include "http/wire/exchange.h"
 #include "http/wire/reply_writer.h"
@@ -22,7 +24,11 @@ class PendingExchange {
         kAbandoned,  // the completion was dropped
     };
 
-    void start() { state_ = State::kHandling; }
+    void start() {
+        state_ = State::kHandling;
+        watch_ = nullptr;
+    }
+    void watch(std::function<void(const Reply&)> watch) { watch_ = std::move(watch); }
     // After handle() said kLater and neither called nor dropped its completion.
     void wait_for(Connection* connection) {
         state_ = State::kWaiting;
@@ -41,6 +47,7 @@ class PendingExchange {
   private:
     State state_ = State::kHandling;
     Connection* connection_ = nullptr;
+    std::function<void(const Reply&)> watch_;
 };
 
 }  // namespace sluice::http
