@@ -1,11 +1,14 @@
 -- The load that wrk puts on a server: single decisions over KEYS identifiers in turn, or, where BATCH is not 0, one
--- request after the other with BATCH decisions each.
+-- request after the other with BATCH decisions each. DURATION is that of the limits, in milliseconds.
 --
---     wrk ... -s load.lua URL -- KEYS BATCH
+--     wrk ... -s load.lua URL -- KEYS BATCH DURATION
+
+local duration
 
 local function question(key)
     return string.format(
-        '{"namespace":"bench","cost":1,"duration":60000,"identifier":"user_%06d","limit":9007199254740991}', key)
+        '{"namespace":"bench","cost":1,"duration":%d,"identifier":"user_%06d","limit":9007199254740991}',
+        duration, key)
 end
 
 local function batch_of(size)
@@ -27,6 +30,7 @@ end
 -- Without a function `request`, wrk sends the same bytes over and over and spends no time on Lua.
 function init(args)
     local keys, batch = tonumber(args[1]), tonumber(args[2])
+    duration = tonumber(args[3])
     wrk.method = "POST"
     wrk.headers["Content-Type"] = "application/json"
     wrk.path = batch == 0 and "/v2/ratelimit.limit" or "/v2/ratelimit.multiLimit"

@@ -6,6 +6,7 @@
 
 #include <sched.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 namespace sluice::bench {
@@ -62,6 +63,13 @@ std::string read_all(int from) {
 
 void pin_to_core(std::size_t index) {
     if (!all_cores.empty()) allow({all_cores[index % all_cores.size()]});
+}
+
+double processor_seconds(Whose whose) {
+    timespec spent{};
+    const bool is_thread = whose == Whose::kThread;
+    clock_gettime(is_thread ? CLOCK_THREAD_CPUTIME_ID : CLOCK_PROCESS_CPUTIME_ID, &spent);
+    return static_cast<double>(spent.tv_sec) + static_cast<double>(spent.tv_nsec) * 1e-9;
 }
 
 std::size_t resident_bytes() {

@@ -1,4 +1,5 @@
-// What a benchmark asks of its own process: a core to itself, its memory, a fresh copy of itself.
+// What a benchmark asks of its own process: a core to itself, its time, its memory, a fresh copy of
+// itself.
 #ifndef SLUICE_BENCH_MEASURE_PROCESS_H_
 #define SLUICE_BENCH_MEASURE_PROCESS_H_
 
@@ -11,6 +12,10 @@ namespace sluice::bench {
 // Keeps the calling thread on the index-th of the cores that the process was started with (modulo
 // their number), so that two measured threads never share one.
 void pin_to_core(std::size_t index);
+
+// The processor time that the calling thread, or the whole process, has had.
+enum class Whose { kThread, kProcess };
+double processor_seconds(Whose whose);
 
 // How much of this process is in physical memory.
 std::size_t resident_bytes();

@@ -57,7 +57,8 @@ TEST(Setup, WithoutRootNamesEveryPackageThatIsMissing) {
                                    "libgtest-dev",
                                    "python3-venv",
                                    "libbenchmark-dev",
-                                   "wrk"}) {
+                                   "wrk",
+                                   "redis-tools"}) {
         const bool named = output.find(' ' + name + ' ') != std::string::npos ||
                            output.find(' ' + name + '\n') != std::string::npos;
         EXPECT_TRUE(named) << name << " is not in: " << output;

@@ -1,29 +1,40 @@
 #include "regional/redis/redis_command.h"
 
 #include <array>
-#include <new>
-
-#include <hiredis/hiredis.h>
-
-#include "base/check.h"
+#include <charconv>
 
 namespace sluice {
+namespace {
 
+constexpr std::string_view kLineEnd = "\r\n";
+
+// The most that a number takes with the sign in front of it and the end of its line.
+constexpr std::size_t kNumberLine = 24;
+
+void append_number_line(std::string& bytes, char sign, std::size_t number) {
+    std::array<char, kNumberLine> digits;
+    const auto end = std::to_chars(digits.data(), digits.data() + digits.size(), number).ptr;
+    bytes += sign;
+    bytes.append(digits.data(), end);
+    bytes += kLineEnd;
+}
+
+}  // namespace
+
+// Not by hiredis, which prints each length with printf: that is a sixth of what telling a component
+// costs.
 std::string redis_command(std::initializer_list<std::string_view> words) {
-    std::array<const char*, 8> texts;
-    std::array<std::size_t, 8> sizes;
-    SLUICE_CHECK(words.size() <= texts.size());
-    std::size_t count = 0;
+    std::size_t size = kNumberLine;
+    for (const std::string_view word : words)
+        size += kNumberLine + word.size() + kLineEnd.size();
+    std::string bytes;
+    bytes.reserve(size);
+    append_number_line(bytes, '*', words.size());
     for (const std::string_view word : words) {
-        texts[count] = word.data();
-        sizes[count++] = word.size();
+        append_number_line(bytes, '$', word.size());
+        bytes += word;
+        bytes += kLineEnd;
     }
-    char* formatted = nullptr;
-    const int size =
-        redisFormatCommandArgv(&formatted, static_cast<int>(count), texts.data(), sizes.data());
-    if (size < 0) throw std::bad_alloc();
-    std::string bytes(formatted, static_cast<std::size_t>(size));
-    redisFreeCommand(formatted);
     return bytes;
 }
 

@@ -1,0 +1,55 @@
+// What regional_bench can measure. Each trial prints its figures as one JSON object and returns the
+// program's exit code.
+#ifndef SLUICE_BENCH_REGIONAL_TRIALS_H_
+#define SLUICE_BENCH_REGIONAL_TRIALS_H_
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+
+namespace sluice::bench {
+
+// Warm decisions on a few keys, for a while. Without an origin: the same limiter alone.
+struct WarmTrial {
+    std::string origin;
+    std::size_t threads;
+    std::chrono::milliseconds length;
+};
+int run(const WarmTrial& trial);
+
+// A number of requests on a few keys, all told in the end. How many commands that took is for the
+// caller to ask Redis.
+struct HotTrial {
+    std::string origin;
+    std::uint64_t requests;
+    std::uint64_t per_second;  // 0: as fast as one thread can
+};
+int run(const HotTrial& trial);
+
+// Keys that are spent once each while Redis stands still, and told when it goes on. Prints
+// "attached" when Redis is to be stopped and "spent" when it is to go on, and waits for a line of
+// input after the first.
+struct ReplayTrial {
+    std::string origin;
+    std::uint32_t keys;
+};
+int run(const ReplayTrial& trial);
+
+// Keys that are asked for once each, so many of them at any time.
+struct ColdTrial {
+    std::string origin;
+    std::uint32_t keys;
+    std::uint32_t outstanding;
+    std::int64_t cost;
+};
+int run(const ColdTrial& trial);
+
+// What the limiter sends to Redis, for redis-benchmark to send it as well: as JSON, the commands
+// that load the script, run it and read a cell, with __rand_int__ in place of the identifier, and
+// how many cells a batch has.
+int print_commands();
+
+}  // namespace sluice::bench
+
+#endif  // SLUICE_BENCH_REGIONAL_TRIALS_H_
