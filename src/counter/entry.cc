@@ -160,13 +160,29 @@ bool Entry::raise(Ring& ring, Sequence sequence, Count to) {
     return ring[place_of(sequence)].raise(sequence, std::min(to, kMaxCount));
 }
 
+// Each of these two writes one word and then looks at the other's, sequentially consistent: if they
+// race, at least one of them sees that the entry is strict, and leaves it without a refresh.
+void Entry::set_refreshed(UnixTime at) {
+    if (at != kAlways && is_strict(at)) return;
+    refreshed_at_ms_.store(at.time_since_epoch().count(), std::memory_order_seq_cst);
+    const UnixTime until{Duration{strict_until_ms_.load(std::memory_order_seq_cst)}};
+    if (at != kAlways && at < until) forget_refresh();
+}
+
+void Entry::forget_refresh() {
+    if (refreshed_at() == kAlways) return;
+    refreshed_at_ms_.store(kNever.time_since_epoch().count(), std::memory_order_seq_cst);
+}
+
 bool Entry::make_strict(UnixTime now, UnixTime until) {
     const std::int64_t until_ms = until.time_since_epoch().count();
     std::int64_t deadline = strict_until_ms_.load(std::memory_order_relaxed);
     // Ends: each repetition follows a later deadline by another thread.
     while (deadline < until_ms) {
-        if (strict_until_ms_.compare_exchange_weak(deadline, until_ms, std::memory_order_relaxed))
+        if (strict_until_ms_.compare_exchange_weak(deadline, until_ms, std::memory_order_seq_cst)) {
+            forget_refresh();
             return deadline <= now.time_since_epoch().count();
+        }
     }
     return false;
 }

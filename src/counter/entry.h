@@ -155,11 +155,11 @@ class alignas(64) Entry {
         // Relaxed, as the next ones: hints about age; nothing is published through them.
         return UnixTime{Duration{refreshed_at_ms_.load(std::memory_order_relaxed)}};
     }
-    void set_refreshed(UnixTime at) {
-        refreshed_at_ms_.store(at.time_since_epoch().count(), std::memory_order_relaxed);
-    }
+    // Does nothing while the entry is strict: what is heard then serves one request only.
+    void set_refreshed(UnixTime at);
 
-    // Whether a denial lies less than a duration back.
+    // Whether a denial lies less than a duration back. What is known of the others is never young
+    // enough then.
     bool is_strict(UnixTime now) const { return now < strict_until(); }
     UnixTime strict_until() const {
         return UnixTime{Duration{strict_until_ms_.load(std::memory_order_relaxed)}};
@@ -194,6 +194,7 @@ class alignas(64) Entry {
     static constexpr Sequence kMaxLeap = 4'000;
     using Ring = CellCount[kRingSize];
 
+    void forget_refresh();
     bool advance(Sequence to);
     Instant clamped(UnixTime now, Sequence high) const;
     bool open(Sequence sequence, Sequence high);

@@ -185,6 +185,26 @@ TEST(SharedEntry, IsStrictUntilTheLatestDeadline) {
     EXPECT_TRUE(entry.make_strict(at(104'000), at(105'000)));
 }
 
+TEST(SharedEntry, IsNotRefreshedWhileStrict) {
+    Entry entry{key_for("id"), at(100'000), at(0), Sharing::kShared};
+    entry.set_refreshed(at(100'000));
+    entry.make_strict(at(100'500), at(160'500));
+    EXPECT_EQ(entry.refreshed_at(), Entry::kNever);
+    entry.set_refreshed(at(160'499));
+    EXPECT_EQ(entry.refreshed_at(), Entry::kNever);
+    entry.set_refreshed(at(160'500));
+    EXPECT_EQ(entry.refreshed_at(), at(160'500));
+}
+
+TEST(SharedEntry, WhatSharesWithNobodyIsAlwaysRefreshed) {
+    Entry entry{key_for("id"), at(100'000), at(0), Sharing::kShared};
+    entry.make_strict(at(100'000), at(160'000));
+    entry.set_refreshed(Entry::kAlways);
+    EXPECT_EQ(entry.refreshed_at(), Entry::kAlways);
+    entry.make_strict(at(110'000), at(170'000));
+    EXPECT_EQ(entry.refreshed_at(), Entry::kAlways);
+}
+
 TEST(SharedEntry, KeepsItsIncarnation) {
     const Entry entry{key_for("id"), at(0), at(0), Sharing::kShared, 0x0123'4567};
     EXPECT_EQ(entry.incarnation(), 0x23'4567U);

@@ -53,8 +53,8 @@ class alignas(64) Shard {
     void dispose(Entry& entry);
 
     // Lists the entries of up to `buckets` buckets, from the bucket `from` on, that hold anything
-    // of their own that matters at `now`. Returns how many buckets there were. A bucket that is split meanwhile moves
-    // entries to a later one.
+    // of their own that matters at `now`. Returns how many buckets there were. A bucket that is
+    // split meanwhile moves entries to a later one.
     std::size_t list_again(std::size_t from,
                            std::size_t buckets,
                            UnixTime now,

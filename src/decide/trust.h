@@ -38,9 +38,10 @@ constexpr bool is_young_enough(Duration age, Count remaining, Count limit, Durat
 // window its cell is empty for everybody: who was up to date then needs no question.
 inline bool may_rely(
     const Entry& entry, Instant at, UnixTime now, const Ask& ask, Count remaining) {
+    // A strict entry is never refreshed, so its deadline, which lies elsewhere, is not looked at.
     const UnixTime refreshed = entry.refreshed_at();
     if (refreshed == Entry::kAlways) return true;
-    if (refreshed == Entry::kNever || entry.is_strict(now)) return false;
+    if (refreshed == Entry::kNever) return false;
     if (is_one_of_the_last(remaining, ask.cost)) return false;
     const Duration duration = entry.duration();
     const auto is_good_for = [&](Duration age) {

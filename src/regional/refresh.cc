@@ -46,7 +46,7 @@ void Refresh::send() {
         questions.push_back({.cell = flight->first, .incarnation = incarnation});
         --questions.back().cell.sequence;
     }
-    reads_ += flights.size();
+    reads_.fetch_add(flights.size(), std::memory_order_relaxed);
     origin_.read(std::move(questions), [this, flights](const std::vector<CellAnswer>& answers) {
         land(flights, answers);
     });

@@ -5,6 +5,7 @@
 #include <sluice/limiter.h>
 #include <sluice/time.h>
 
+#include <atomic>
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -44,7 +45,8 @@ class Refresh {
     // Tells all that wait, now or later, that nothing was heard.
     void give_up();
 
-    std::uint64_t reads() const { return reads_; }
+    // Keys read so far. By any thread.
+    std::uint64_t reads() const { return reads_.load(std::memory_order_relaxed); }
 
   private:
     // A key that is being read, in the window of its first asker.
@@ -65,7 +67,7 @@ class Refresh {
     const Region region_;
     Flights flights_;
     std::vector<Flights::iterator> unsent_;
-    std::uint64_t reads_ = 0;  // keys
+    std::atomic<std::uint64_t> reads_{0};  // relaxed: it stands for itself
     bool has_given_up_ = false;
 };
 

@@ -118,6 +118,7 @@ class Region {
     std::optional<Table::Walk> walk_;  // through what is told again
     int failures_ = 0;                 // of replay, in a row
     Time not_before_ = Time::min();    // of replay
+    Time round_began_ = Time::min();
     std::uint64_t random_;
     bool is_wall_time_ = false;  // requests come with the time of the wall clock, or nearly so
     std::optional<Time> wake_at_;
@@ -128,7 +129,6 @@ class Region {
     Counter unanswered_{0};
     Counter outages_{0};
     Counter resubmissions_{0};
-    Counter reads_{0};
 };
 
 }  // namespace sluice

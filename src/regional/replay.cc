@@ -21,6 +21,7 @@ std::vector<CellComponent> Replay::next(UnixTime now) {
         Entry& entry = *waiting_.back();
         waiting_.pop_back();
         const Told told{&entry, Telling(entry, now, batch)};
+        was_urgent_ |= told.telling.is_urgent();
         if (told.telling.cells() != 0) {
             underway_.push_back(told);
         } else if (!table_.changed().release(entry, told.telling.components())) {
@@ -35,6 +36,7 @@ void Replay::take() {
     for (Entry* entry : taken.retired)
         table_.dispose(*entry);
     waiting_ = std::move(taken.changed);
+    was_urgent_ = false;
 }
 
 void Replay::answered(std::span<const CellAnswer> answers) {

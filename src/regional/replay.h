@@ -44,8 +44,10 @@ class Replay {
 
     // Whether a batch waits for its answers.
     bool is_underway() const { return !underway_.empty(); }
-    // Nothing is underway or waits for its turn. What changed since next() is not looked at.
-    bool is_idle() const { return underway_.empty() && waiting_.empty(); }
+    // A round is what changed until it began, in as many batches as it takes. Whether the next
+    // batch begins one, and whether the last one told of anything urgent.
+    bool is_between_rounds() const { return underway_.empty() && waiting_.empty(); }
+    bool was_urgent() const { return was_urgent_; }
 
   private:
     // An entry that a batch tells of.
@@ -60,6 +62,7 @@ class Replay {
     Table& table_;
     std::vector<Entry*> waiting_;  // taken from the list, and in no batch yet
     std::vector<Told> underway_;
+    bool was_urgent_ = false;
 };
 
 }  // namespace sluice

@@ -16,6 +16,16 @@ UnixTime last_use(const Entry& entry) {
     return std::max(entry.last_used(), start_of(entry.high() - 1, entry.duration()));
 }
 
+constexpr Count kSmallLimit = 256;
+
+bool matters_soon(const Entry& entry, UnixTime now) {
+    const auto [sequence, elapsed] = instant_at(now, entry.duration());
+    const Count spent =
+        entry.spent(sequence) + weighted(entry.spent(sequence - 1), elapsed, entry.duration());
+    const Count limit = entry.last_limit();
+    return limit < kSmallLimit || spent >= limit / 2;
+}
+
 }  // namespace
 
 CellName name_of(const Entry::Key& key, Sequence sequence) {
@@ -35,7 +45,10 @@ void merge(const CellTotals& totals, Sequence sequence, Incarnation incarnation,
 }
 
 Telling::Telling(const Entry& entry, UnixTime now, std::vector<CellComponent>& batch)
-    : components_(entry), as_of_(last_use(entry)), incarnation_(entry.incarnation()) {
+    : components_(entry),
+      as_of_(last_use(entry)),
+      incarnation_(entry.incarnation()),
+      is_urgent_(matters_soon(entry, as_of_)) {
     now = std::max(now, as_of_);
     const Entry::Key key = entry.key();
     const Sequence newest = components_.all()[2].sequence;

@@ -28,6 +28,9 @@ class Telling {
     Telling(const Entry& entry, UnixTime now, std::vector<CellComponent>& batch);
 
     std::size_t cells() const { return cells_; }
+    // Whether others should know soon: a limit of which half is spent, or a small one, may be used
+    // up by what few requests elsewhere don't know of.
+    bool is_urgent() const { return is_urgent_; }
     const Components& components() const { return components_; }
 
     // Merges the answers, as many as there are cells, into `entry`: the one that was told of, or
@@ -43,6 +46,7 @@ class Telling {
     const Components components_;
     const UnixTime as_of_;  // the time of the last request for it
     const Incarnation incarnation_;
+    const bool is_urgent_;
     bool is_refresh_ = false;  // whether its answer brings all that a decision needs
     std::size_t cells_ = 0;
     std::array<Sequence, kRingSize> sequences_{};

@@ -109,11 +109,10 @@ class Limiter::Core {
             result = invalid_time(*clock);
         } else if (auto decided = decide_batch(*table_, requests, clock, freshness, &stale)) {
             result = *std::move(decided);
-        } else if (can_ask()) {
+        } else if (!region_->is_away()) {
             return false;
         } else {
-            region_->count_fallback();
-            result = *decide_batch(*table_, requests, clock, Freshness::kJustRefreshed);
+            decide_by_what_is_held(requests, clock, result);
         }
         return true;
     } catch (const std::bad_alloc&) {
@@ -125,11 +124,25 @@ class Limiter::Core {
                                                 CallersClock clock) {
         Result<BatchDecision> decision = BatchDecision{};
         std::vector<std::size_t> stale;
-        if (!decide_at(clock, requests, stale, decision)) {
+        if (decide_at(clock, requests, stale, decision)) return decision;
+        if (region_->is_this_thread()) {
+            decide_by_what_is_held(requests, clock, decision);
+        } else {
             wait_for(decision,
                      [&](LaterMany later) { ask(requests, stale, clock, std::move(later)); });
         }
         return decision;
+    }
+
+    // After decide_at() was false. The region's own thread can't wait for itself.
+    [[gnu::noinline]] void decide_and_wait(const Request& request,
+                                           CallersClock clock,
+                                           Result<Decision>& decision) {
+        if (region_->is_this_thread()) {
+            decide_by_what_is_held(request, clock.value_or(exact_wall_time()), decision);
+        } else {
+            wait_for(decision, [&](Later later) { ask(request, clock, std::move(later)); });
+        }
     }
 
     void ask(const Request& request, CallersClock clock, Later later) {
@@ -191,7 +204,11 @@ class Limiter::Core {
                                          const Request& request,
                                          Result<Decision>& result) {
         const Outcome outcome = decide(*table_, request, time, Freshness::kAsHeld, *result);
-        return outcome != Outcome::kNeedsRefresh || decide_alone(time.exact(), request, result);
+        if (outcome != Outcome::kNeedsRefresh) [[likely]]
+            return true;
+        if (!region_->is_away()) return false;
+        decide_by_what_is_held(request, time.exact(), result);
+        return true;
     }
 
     template <class Time>
@@ -203,19 +220,20 @@ class Limiter::Core {
         return true;
     }
 
-    // Whether waiting for the origin makes sense. Its own thread can't wait for itself.
-    bool can_ask() const { return !region_->is_away() && !region_->is_this_thread(); }
-
     // A fresher count is needed. Without an origin to ask, the counts held are the best there are.
-    [[gnu::noinline]] bool decide_alone(UnixTime now,
-                                        const Request& request,
-                                        Result<Decision>& result) {
-        if (can_ask()) return false;
+    [[gnu::noinline]] void decide_by_what_is_held(const Request& request,
+                                                  UnixTime now,
+                                                  Result<Decision>& result) {
         region_->count_fallback();
         const EpochPin pin;
         const HashedRequest hashed = table_->key(request).hashed_request();
         sluice::decide_at(*table_, hashed, now, Freshness::kJustRefreshed, *result);
-        return true;
+    }
+    void decide_by_what_is_held(std::span<const Request> requests,
+                                CallersClock clock,
+                                Result<BatchDecision>& result) {
+        region_->count_fallback();
+        result = *decide_batch(*table_, requests, clock, Freshness::kJustRefreshed);
     }
 
     const Options options_;
@@ -249,7 +267,7 @@ Result<Decision> Limiter::limit(const Request& request, UnixTime now) {
     if (!is_valid_time(now)) [[unlikely]] {
         decision = invalid_time(now);
     } else if (!core_->decide_at(CallersTime{now}, request, decision)) [[unlikely]] {
-        wait_for(decision, [&](Later later) { core_->ask(request, now, std::move(later)); });
+        core_->decide_and_wait(request, now, decision);
     }
     return decision;
 }
@@ -257,8 +275,7 @@ Result<Decision> Limiter::limit(const Request& request, UnixTime now) {
 Result<Decision> Limiter::limit(const Request& request) {
     Result<Decision> decision = Decision{};
     if (!core_->decide_at(SystemTime{}, request, decision)) [[unlikely]] {
-        wait_for(decision,
-                 [&](Later later) { core_->ask(request, std::nullopt, std::move(later)); });
+        core_->decide_and_wait(request, std::nullopt, decision);
     }
     return decision;
 }

@@ -119,6 +119,23 @@ TEST_F(SharedLimiterTest, TheFormsForEventLoopsNeverWait) {
     EXPECT_EQ(answers, 1) << "at hand, so before the call returned";
 }
 
+TEST_F(SharedLimiterTest, WhoIsCalledLaterMayAskAgain) {
+    Limiter a = join();
+    std::promise<Result<Decision>> second;
+    a.limit_async(request("x", 1'000), kNow, [&](auto) {
+        a.limit_async(
+            request("y", 1'000), kNow, [&](auto decision) { second.set_value(decision); });
+    });
+    EXPECT_TRUE(second.get_future().get()->passed);
+    EXPECT_EQ(a.stats().origin.reads, 2U);
+    std::promise<Result<Decision>> waited;
+    a.limit_async(request("z", 1'000), kNow, [&](auto) {
+        waited.set_value(a.limit(request("w", 10), kNow));
+    });
+    EXPECT_TRUE(waited.get_future().get()->passed) << "but not wait for itself";
+    EXPECT_EQ(a.stats().origin.fallbacks, 1U);
+}
+
 TEST_F(SharedLimiterTest, TheFormsForEventLoopsTakeBatchesToo) {
     Limiter a = join();
     const std::vector<Request> batch = {request("1", 1'000, 6), request("2", 1'000, 6)};

@@ -153,7 +153,8 @@ class World {
     void settle(Node& node) {
         while (!network_.empty())
             deliver();
-        for (auto batch = node.replay().next(now_); !batch.empty(); batch = node.replay().next(now_)) {
+        for (auto batch = node.replay().next(now_); !batch.empty();
+             batch = node.replay().next(now_)) {
             node.origin().raise(std::move(batch),
                                 [&](const auto& answers) { node.replay().answered(answers); });
         }
