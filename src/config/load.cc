@@ -119,9 +119,9 @@ class Loader {
   private:
     static std::string shown(std::string_view name, const Value& value) {
         std::string text = as_written(value);
-        // What stands before an @ in a URL may be a password.
-        const bool may_hold_secret =
-            text.find("://") != std::string::npos && text.find('@') != std::string::npos;
+        // An origin that is refused may have its password anywhere: who forgot the host wrote
+        // redis://:password. In other places, what stands before an @ may be one.
+        const bool may_hold_secret = name == "origin" || text.find('@') != std::string::npos;
         return sounds_secret(name) || may_hold_secret ? std::string(kHidden) : text;
     }
     static std::vector<std::string> words_of(const std::string& text) {

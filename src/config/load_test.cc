@@ -488,6 +488,19 @@ TEST(BareTokens, AreRefusedWhereNoHeaderCouldCarryThem) {
               "SLUICE_TOKEN: token is 0 tokens; allowed is 1 to 1000 of them");
 }
 
+TEST(Origin, IsNeverShownWhereItIsRefused) {
+    for (const std::string given : {"redis://:hush",
+                                    "redis::hush@host",
+                                    "redis:/:hush@host",
+                                    "rediss//:hush@host",
+                                    ":hush@host",
+                                    "redis://:hush@host:port"}) {
+        const std::string fault = fault_of(with_variable("SLUICE_ORIGIN", given));
+        EXPECT_TRUE(fault.starts_with("SLUICE_ORIGIN: origin is a value that is not shown;"))
+            << fault;
+    }
+}
+
 TEST(Description, TellsEachSettingAndItsOrigin) {
     const std::string text = describe(loaded_from({.file = {},
                                                    .environment = {{"SLUICE_REGION", "eu"}},

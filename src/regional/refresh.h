@@ -45,7 +45,7 @@ class Refresh {
     // Tells all that wait, now or later, that nothing was heard.
     void give_up();
 
-    // Keys read so far. By any thread.
+    // Keys, those underway among them. May be called by any thread.
     std::uint64_t reads() const { return reads_.load(std::memory_order_relaxed); }
 
   private:
@@ -67,7 +67,7 @@ class Refresh {
     const Region region_;
     Flights flights_;
     std::vector<Flights::iterator> unsent_;
-    std::atomic<std::uint64_t> reads_{0};  // relaxed: it stands for itself
+    std::atomic<std::uint64_t> reads_{0};  // written by the owner; relaxed: it stands for itself
     bool has_given_up_ = false;
 };
 

@@ -44,14 +44,18 @@ class SingleQuestion final : public Question {
     std::span<const Request> stale() const override { return owned_.all(); }
     UnixTime now() const override { return asked_; }
 
+    bool decide_as_held() override try {
+        return decide_by(Freshness::kAsHeld, clock_.value_or(exact_wall_time())) !=
+               Outcome::kNeedsRefresh;
+    } catch (const std::bad_alloc&) {
+        result_ = out_of_memory();
+        return true;
+    }
+
     std::vector<Request> decide() override try {
         const Request& request = owned_.all().front();
         const UnixTime now = clock_.value_or(exact_wall_time());
-        {
-            const EpochPin pin;
-            const HashedRequest hashed = table_.key(request).hashed_request();
-            decide_at(table_, hashed, now, Freshness::kJustRefreshed, *result_);
-        }
+        decide_by(Freshness::kJustRefreshed, now);
         if (!matters_elsewhere(table_, request, *result_, now)) return {};
         return {request};
     } catch (const std::bad_alloc&) {
@@ -62,6 +66,12 @@ class SingleQuestion final : public Question {
     void finish() override { later_(std::move(result_)); }
 
   private:
+    Outcome decide_by(Freshness freshness, UnixTime now) {
+        const EpochPin pin;
+        const HashedRequest hashed = table_.key(owned_.all().front()).hashed_request();
+        return decide_at(table_, hashed, now, freshness, *result_);
+    }
+
     Table& table_;
     const OwnedRequests owned_;
     const CallersClock clock_;
@@ -88,6 +98,15 @@ class BatchQuestion final : public Question {
 
     std::span<const Request> stale() const override { return stale_; }
     UnixTime now() const override { return asked_; }
+
+    bool decide_as_held() override try {
+        auto decided = decide_batch(table_, owned_.all(), clock_, Freshness::kAsHeld);
+        if (decided) result_ = *std::move(decided);
+        return decided.has_value();
+    } catch (const std::bad_alloc&) {
+        result_ = out_of_memory();
+        return true;
+    }
 
     std::vector<Request> decide() override try {
         result_ = *decide_batch(table_, owned_.all(), clock_, Freshness::kJustRefreshed);

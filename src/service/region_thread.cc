@@ -168,6 +168,7 @@ class RegionThread::Core {
     }
 
     void begin(const std::shared_ptr<Question>& question) {
+        if (question->decide_as_held()) return question->finish();
         const auto asked = steady_clock::now();
         region_->refresh(question->stale(), question->now(), [this, question, asked](bool fresh) {
             if (!fresh) count_fallback();

@@ -26,10 +26,13 @@ class Question {
     virtual std::span<const Request> stale() const = 0;
     virtual UnixTime now() const = 0;
 
+    // Decides if the counts at hand have become good enough since it was asked; false, and nothing
+    // changed, if not. Others may have had the same key read meanwhile.
+    virtual bool decide_as_held() = 0;
     // Decides by the counts at hand. Returns the requests that passed where the next request
     // elsewhere might not: the origin is told of them before their caller is.
     virtual std::vector<Request> decide() = 0;
-    // Hands the decision over. Once, after decide().
+    // Hands the decision over. Once, after it was made.
     virtual void finish() = 0;
 };
 

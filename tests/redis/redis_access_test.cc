@@ -190,6 +190,12 @@ TEST(RedisAccess, SaysThatAServerSpeaksNoRedis) {
     expect_away(web.url(), "does not speak the Redis protocol");
 }
 
+TEST(RedisAccess, SaysThatAServerAnswersSomethingElse) {
+    const std::string echo = "*1\r\n$4\r\nINFO\r\n";
+    const Parrot parrot(echo + echo + echo + echo);
+    expect_away(parrot.url(), "is it Redis?");
+}
+
 TEST(RedisAccess, SurvivesRepliesThatMakeNoSense) {
     for (const std::string says : {"*2147483647\r\n",
                                    "*-7\r\n",

@@ -65,11 +65,12 @@ void RedisConnection::close() {
     is_closed_ = true;
     stream_.close();
     timer_.cancel();
-    // What these hold may hold this; it must not go before the caller returns.
-    boost::asio::post(loop_, [self = shared_from_this()] {
-        self->pending_.clear();
-        self->events_ = {};
-    });
+    // What these hold may hold this; it must not go before the caller returns. A loop that never
+    // runs again lets go of them as well.
+    boost::asio::post(loop_,
+                      [self = shared_from_this(),
+                       pending = std::exchange(pending_, {}),
+                       events = std::exchange(events_, {})] {});
 }
 
 void RedisConnection::read() {

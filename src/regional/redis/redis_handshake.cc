@@ -102,6 +102,7 @@ void RedisHandshake::on_cluster_info(const RedisReply& reply) {
 
 void RedisHandshake::on_loaded(const RedisReply& reply) {
     if (reply.is_error()) return refuse("it can't be used", reply);
+    if (reply.type != RedisReply::Type::kText) return refuse_as_stranger();
     const bool is_marked =
         !plan_.marker.key.empty() && (plan_.in_cluster || !outcome_.server.is_cluster);
     if (!is_marked) return finish();
@@ -115,6 +116,7 @@ void RedisHandshake::on_kept(const RedisReply& reply) {
         return finish();
     }
     if (reply.is_error()) return refuse("it can't be used", reply);
+    if (reply.type != RedisReply::Type::kInteger) return refuse_as_stranger();
     outcome_.had_marker = reply.integer == 1;
 }
 
@@ -122,12 +124,19 @@ void RedisHandshake::on_kept(const RedisReply& reply) {
 void RedisHandshake::on_written(const RedisReply& reply) {
     const bool is_full = reply.text.find("OOM ") != std::string::npos;
     if (reply.is_error() && !is_full) return refuse("it can't be used", reply);
+    if (!reply.is_error() && !reply.is_array(2)) return refuse_as_stranger();
     finish();
 }
 
 void RedisHandshake::refuse(std::string_view what, const RedisReply& reply) {
     outcome_.failure =
         std::string(what) + "; Redis says: " + complaint(reply.text, access_->password);
+    finish();
+}
+
+// One that echoes what it hears, say: what it sends has the form of replies.
+void RedisHandshake::refuse_as_stranger() {
+    outcome_.failure = "the server answers something else than it was asked; is it Redis?";
     finish();
 }
 

@@ -74,6 +74,7 @@ class RedisHandshake : public std::enable_shared_from_this<RedisHandshake> {
     void on_kept(const RedisReply& reply);
     void on_written(const RedisReply& reply);
     void refuse(std::string_view what, const RedisReply& reply);
+    void refuse_as_stranger();
     void finish();
 
     const std::shared_ptr<const RedisAccess> access_;

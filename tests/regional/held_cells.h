@@ -1,0 +1,55 @@
+// What Redis holds of cells, read behind the back of the nodes that share it.
+#ifndef SLUICE_TESTS_REGIONAL_HELD_CELLS_H_
+#define SLUICE_TESTS_REGIONAL_HELD_CELLS_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "redis/redis_server.h"
+
+namespace sluice::regional_test {
+
+struct HeldCell {
+    std::string key;
+    std::int64_t total = 0;
+    std::int64_t sum = 0;    // of the components
+    std::size_t owners = 0;  // how many components
+};
+
+// All keys, found by SCAN: each at least once, in no order.
+std::vector<std::string> held_keys(redis_test::RedisServer& redis);
+
+// All cells, without the keys by which nodes recognise a Redis that has forgotten.
+std::vector<HeldCell> held_cells(redis_test::RedisServer& redis);
+
+// One cell; empty if it is not held.
+HeldCell held_cell(redis_test::RedisServer& redis, const std::string& key);
+
+// Of the cells of all windows together, by identifier: their totals. Where the components of a cell
+// don't sum up to its total, it is -1.
+std::map<std::string, std::int64_t> totals_by_identifier(redis_test::RedisServer& redis);
+
+// That of one identifier; 0 where nothing is held.
+std::int64_t total_of(redis_test::RedisServer& redis, const std::string& identifier);
+
+// The parts of a cell's key. Throws if it is no such key.
+struct KeyParts {
+    std::string region;
+    std::string workspace;
+    std::string name_space;
+    std::string identifier;
+    std::int64_t duration;  // in milliseconds
+    std::int64_t sequence;
+};
+KeyParts parts_of(std::string_view key);
+
+// How often Redis was asked for a cell's counts: HMGET, less those that its scripts did.
+std::int64_t cells_read(redis_test::RedisServer& redis);
+
+}  // namespace sluice::regional_test
+
+#endif  // SLUICE_TESTS_REGIONAL_HELD_CELLS_H_

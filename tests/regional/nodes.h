@@ -1,0 +1,40 @@
+// The nodes of a region, as limiters of this process or as servers.
+#ifndef SLUICE_TESTS_REGIONAL_NODES_H_
+#define SLUICE_TESTS_REGIONAL_NODES_H_
+
+#include <sluice/limiter.h>
+
+#include <chrono>
+#include <cstddef>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "server/server.h"
+
+namespace sluice::regional_test {
+
+// Throws where a limiter is refused.
+Limiter make_node(const std::string& origin,
+                  std::chrono::milliseconds timeout = std::chrono::seconds(5));
+std::vector<Limiter> make_nodes(std::size_t count,
+                                const std::string& origin,
+                                std::chrono::milliseconds timeout = std::chrono::seconds(5));
+
+// A server that shares its counts through `origin`, and its flags besides.
+server_test::ServerOptions sharing(const std::string& origin,
+                                   const std::vector<std::string>& flags = {});
+using Servers = std::vector<std::unique_ptr<server_test::Server>>;
+Servers make_servers(std::size_t count,
+                     const std::string& origin,
+                     const std::vector<std::string>& flags = {});
+
+// Waits for its answer.
+Inspection inspect(Limiter& node, const Request& request, UnixTime now);
+
+// Waits until the origin has heard all that `node` spent of the key; false if that does not come.
+bool becomes_told(Limiter& node, const Request& request, UnixTime now);
+
+}  // namespace sluice::regional_test
+
+#endif  // SLUICE_TESTS_REGIONAL_NODES_H_

@@ -1,0 +1,223 @@
+// An origin that can't be used: the server comes up, decides, and says what is wrong.
+#include <array>
+#include <chrono>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <thread>
+
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/ip/tcp.hpp>
+#include <boost/asio/write.hpp>
+#include <gtest/gtest.h>
+
+#include "redis/redis_server.h"
+#include "regional/eventually.h"
+#include "regional/held_cells.h"
+#include "regional/limit_client.h"
+#include "regional/nodes.h"
+#include "server/expect.h"
+#include "server/metrics_text.h"
+
+namespace sluice::regional_test {
+namespace {
+
+using namespace std::chrono_literals;
+using redis_test::RedisServer;
+using redis_test::RedisServerOptions;
+using server_test::Server;
+namespace asio = boost::asio;
+using asio::ip::tcp;
+
+// Whatever it is sent, this server says the same once and then listens on.
+class Stranger {
+  public:
+    enum class Says { kHttp, kWhatItHears, kNothing };
+
+    explicit Stranger(Says says) : says_(says), acceptor_(loop_, tcp::endpoint(kHome, 0)) {
+        port_ = acceptor_.local_endpoint().port();
+        accept();
+        thread_ = std::thread([this] { loop_.run(); });
+    }
+    ~Stranger() {
+        loop_.stop();
+        thread_.join();
+    }
+    std::uint16_t port() const { return port_; }
+
+  private:
+    struct Guest {
+        explicit Guest(tcp::socket connected) : socket(std::move(connected)) {}
+        tcp::socket socket;
+        std::array<char, 4096> heard{};
+        std::string answer;
+    };
+
+    void accept() {
+        acceptor_.async_accept([this](boost::system::error_code failed, tcp::socket socket) {
+            if (failed) return;
+            listen(std::make_shared<Guest>(std::move(socket)));
+            accept();
+        });
+    }
+
+    void listen(const std::shared_ptr<Guest>& guest) {
+        guest->socket.async_read_some(
+            asio::buffer(guest->heard),
+            [this, guest](boost::system::error_code failed, std::size_t size) {
+                if (failed) return;
+                if (says_ == Says::kWhatItHears) guest->answer.assign(guest->heard.data(), size);
+                if (says_ == Says::kHttp)
+                    guest->answer = "HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\n\r\n";
+                asio::async_write(guest->socket,
+                                  asio::buffer(guest->answer),
+                                  [this, guest](boost::system::error_code unsent, std::size_t) {
+                                      if (!unsent) listen(guest);
+                                  });
+            });
+    }
+
+    static inline const asio::ip::address kHome = asio::ip::address_v4::loopback();
+    const Says says_;
+    asio::io_context loop_;
+    tcp::acceptor acceptor_;
+    std::uint16_t port_ = 0;
+    std::thread thread_;
+};
+
+std::string local_url(std::uint16_t port) {
+    return "redis://127.0.0.1:" + std::to_string(port);
+}
+
+boost::json::value degraded(const Server& server) {
+    return server_test::expect_data(server.get("/readyz")).at("degraded");
+}
+
+bool is_back(const Server& server) {
+    return degraded(server) == server_test::json("[]");
+}
+
+// Expects that it is ready, and decides by itself.
+void expect_alone(const Server& server) {
+    EXPECT_EQ(degraded(server), server_test::json(R"(["origin"])"));
+    EXPECT_EQ(server_test::sum_of(server.get("/metrics").body, "sluice_origin_away"), 1);
+    LimitClient client(server);
+    for (int i = 0; i < 3; ++i) {
+        const Fared fared = client.ask({.identifier = "alice", .limit = 2});
+        EXPECT_EQ(fared.status, 200) << fared.body;
+        EXPECT_EQ(fared.passed, i < 2);
+        EXPECT_LT(fared.took, 1s);
+    }
+}
+
+void expect_logged(Server& server, std::string_view why) {
+    EXPECT_TRUE(eventually([&] {
+        const std::string log = server.program().output();
+        const std::size_t line = log.find("origin_away");
+        return line != std::string::npos && log.find(why, line) != std::string::npos;
+    })) << "not told: "
+        << why << "\n"
+        << server.program().output();
+}
+
+// Two passed while it was alone.
+void expect_told(RedisServer& redis, const Server& server) {
+    EXPECT_TRUE(eventually([&] { return is_back(server); }));
+    EXPECT_TRUE(eventually([&] { return total_of(redis, "alice") == 2; }));
+}
+
+TEST(UnusableOrigin, NothingListensUntilItDoes) {
+    RedisServer redis;
+    redis.kill();
+    Server server(sharing(redis.url()));
+    expect_alone(server);
+    expect_logged(server, "connection refused");
+    redis.start();
+    expect_told(redis, server);
+}
+
+TEST(UnusableOrigin, AWrongPasswordIsNamedAndMayBeMended) {
+    RedisServer redis(RedisServerOptions{.password = "right"});
+    Server server(sharing("redis://:wrong@127.0.0.1:" + std::to_string(redis.port())));
+    expect_alone(server);
+    expect_logged(server, "logging in failed");
+    expect_logged(server, "WRONGPASS");
+    redis.command({"CONFIG", "SET", "requirepass", "wrong"});
+    expect_told(redis, server);
+}
+
+TEST(UnusableOrigin, AMissingPasswordIsNamedAndMayBeMended) {
+    RedisServer redis(RedisServerOptions{.password = "right"});
+    Server server(sharing(local_url(redis.port())));
+    expect_alone(server);
+    expect_logged(server, "NOAUTH");
+    redis.command({"CONFIG", "SET", "requirepass", ""});
+    expect_told(redis, server);
+}
+
+TEST(UnusableOrigin, ADatabaseOutOfRangeIsNamed) {
+    RedisServer redis;
+    Server server(sharing(redis.url() + "/99"));
+    expect_alone(server);
+    expect_logged(server, "it has no database 99");
+}
+
+TEST(UnusableOrigin, AServerThatSpeaksHttpIsNamed) {
+    const Stranger stranger(Stranger::Says::kHttp);
+    Server server(sharing(local_url(stranger.port())));
+    expect_alone(server);
+    expect_logged(server, "does not speak the Redis protocol");
+}
+
+TEST(UnusableOrigin, AServerThatEchoesIsNoRedis) {
+    const Stranger stranger(Stranger::Says::kWhatItHears);
+    Server server(sharing(local_url(stranger.port())));
+    expect_alone(server);
+    expect_logged(server, "is it Redis?");
+}
+
+TEST(UnusableOrigin, AServerThatSaysNothingIsNotWaitedFor) {
+    const Stranger stranger(Stranger::Says::kNothing);
+    Server server(sharing(local_url(stranger.port()), {"--origin-timeout", "300ms"}));
+    expect_alone(server);
+    expect_logged(server, "within");
+}
+
+TEST(UnusableOrigin, ACertificateForAnotherNameIsNamed) {
+    RedisServer redis(RedisServerOptions{.tls = true, .tls_name = "redis.example"});
+    const std::string port = std::to_string(redis.tls_port());
+    Server server(
+        sharing("rediss://localhost:" + port, {"--origin-tls-ca", redis.certificate().cert}));
+    expect_alone(server);
+    expect_logged(server, "ertificate");
+    // By a name that the certificate has.
+    const Server right(
+        sharing("rediss://127.0.0.1:" + port, {"--origin-tls-ca", redis.certificate().cert}));
+    EXPECT_TRUE(eventually([&] { return is_back(right); }));
+}
+
+TEST(UnusableOrigin, ACertificateOfAnUnknownAuthorityIsNamed) {
+    RedisServer redis(RedisServerOptions{.tls = true});
+    Server server(sharing("rediss://127.0.0.1:" + std::to_string(redis.tls_port())));
+    expect_alone(server);
+    expect_logged(server, "ertificate");
+}
+
+TEST(UnusableOrigin, ARedisWithoutTlsIsNamedWhereTlsWasWanted) {
+    RedisServer redis;
+    Server server(sharing("rediss://127.0.0.1:" + std::to_string(redis.port())));
+    expect_alone(server);
+    expect_logged(server, "TLS");
+}
+
+TEST(UnusableOrigin, ARedisThatMayNotBeWrittenToIsNamedAndMayBeMended) {
+    RedisServer redis(RedisServerOptions{.acl = "alice on >secret ~* +@read"});
+    Server server(sharing("redis://alice:secret@127.0.0.1:" + std::to_string(redis.port())));
+    expect_alone(server);
+    expect_logged(server, "NOPERM");
+    redis.command({"ACL", "SETUSER", "alice", "+@all"});
+    expect_told(redis, server);
+}
+
+}  // namespace
+}  // namespace sluice::regional_test
