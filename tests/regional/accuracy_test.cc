@@ -36,10 +36,10 @@ struct Load {
     Arrivals arrivals = Arrivals::kRandom;
     std::int64_t cost = 1;
 
-    friend std::ostream& operator<<(std::ostream& out, const Load& load) {
-        return out << load.nodes << " nodes, load " << load.load << ", limit " << load.limit
-                   << " per " << load.duration.count() << " s, cost " << load.cost << ", "
-                   << (load.arrivals == Arrivals::kEven ? "even" : "random") << " arrivals";
+    friend std::ostream& operator<<(std::ostream& out, const Load& shown) {
+        return out << shown.nodes << " nodes, load " << shown.load << ", limit " << shown.limit
+                   << " per " << shown.duration.count() << " s, cost " << shown.cost << ", "
+                   << (shown.arrivals == Arrivals::kEven ? "even" : "random") << " arrivals";
     }
 };
 

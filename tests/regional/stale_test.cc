@@ -124,7 +124,7 @@ TEST(ColdServers, ABurstAtAllOfThemPassesTheLimitAtLeastAndThatOfEachAtMost) {
 
 class IdleNode : public testing::TestWithParam<std::chrono::milliseconds> {};
 
-TEST_P(IdleNode, PassesAtMostOneRequestOnWhatItHeldAndThenDenies) {
+TEST_P(IdleNode, PassesAtMostOneRequestUntilItHearsAndThenDenies) {
     RedisServer redis;
     auto nodes = make_nodes(2, redis.url());
     const Request request{
@@ -136,6 +136,8 @@ TEST_P(IdleNode, PassesAtMostOneRequestOnWhatItHeldAndThenDenies) {
     ASSERT_TRUE(nodes[1].limit(rest, kStart + 1ms)->passed);
     ASSERT_TRUE(becomes_told(nodes[1], request, kStart + 1ms));
 
+    // What it held may still be young enough to rely on. Then the first pass is told, and the
+    // answer brings what the other one spent.
     const UnixTime now = kStart + GetParam();
     int passed = 0;
     for (int i = 0; i < 20; ++i) {
