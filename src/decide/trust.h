@@ -34,6 +34,10 @@ constexpr bool is_young_enough(Duration age, Count remaining, Count limit, Durat
            Wide{static_cast<std::uint64_t>(trust.count())} * remaining;
 }
 
+// A count that is older than this admits one request until the origin has answered to being told of
+// it. More than a round trip takes, so that a key in use never waits for that.
+inline constexpr Duration kAnswerTime{250};
+
 // Whether a pass at `entry`, decided at `at`, may rely on what is held. At the beginning of a
 // window its cell is empty for everybody: who was up to date then needs no question.
 inline bool may_rely(
@@ -49,7 +53,8 @@ inline bool may_rely(
     };
     const UnixTime began = start_of(at.sequence, duration);
     const bool was_good_then = refreshed < began && is_good_for(began - refreshed);
-    return is_good_for(now - (was_good_then ? began : refreshed));
+    const Duration age = now - (was_good_then ? began : refreshed);
+    return is_good_for(age) && (age <= kAnswerTime || !entry.is_untold());
 }
 
 }  // namespace sluice

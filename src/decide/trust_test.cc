@@ -3,7 +3,9 @@
 
 #include <gtest/gtest.h>
 
+#include "counter/epoch.h"
 #include "counter/key_hash.h"
+#include "counter/table.h"
 
 namespace sluice {
 namespace {
@@ -61,6 +63,27 @@ TEST_F(TrustTest, WhoWasUpToDateWhenTheWindowBeganIsSo) {
     EXPECT_FALSE(relies(Duration{5'001}, 999));
     entry_.set_refreshed(kBegan - Duration{5'001});
     EXPECT_FALSE(relies(Duration{0}, 999)) << "what others spent last in the previous one counts";
+}
+
+TEST_F(TrustTest, AnOldCountAdmitsOneRequestUntilThatIsHeardOf) {
+    const auto table = *Table::create({.max_keys = 10, .sharing = Sharing::kShared, .seed = 1});
+    Entry* entry = nullptr;
+    const auto relies_at = [&](Duration elapsed) {
+        const UnixTime now = kBegan + elapsed;
+        return may_rely(*entry, instant_at(now, kMinute), now, {1, kLimit}, 900);
+    };
+    {
+        const EpochPin pin;
+        Instant at{};
+        entry = &table->entry_for(table->key(request_), kBegan, at);
+    }
+    entry->set_refreshed(kBegan);
+    EXPECT_TRUE(relies_at(Duration{2'000}));
+    EXPECT_TRUE(table->changed().mark(*entry));
+    EXPECT_FALSE(relies_at(Duration{2'000}));
+    EXPECT_TRUE(relies_at(Duration{250})) << "a key in use doesn't wait";
+    entry->set_refreshed(kBegan + Duration{2'000});
+    EXPECT_TRUE(relies_at(Duration{2'001}));
 }
 
 TEST_F(TrustTest, AClockThatStepsBackMakesNothingYounger) {

@@ -166,6 +166,7 @@ void Region::step() {
     wake_at_.reset();
     refresh_.send();
     if (is_away()) {
+        is_settled_ = replay_.is_between_rounds() && !walk_ && table_.changed().sleep();
         wake_at_ = config_.clock() + kLook;
         probe();
     } else if (replay()) {

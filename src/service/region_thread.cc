@@ -147,7 +147,7 @@ class RegionThread::Core {
     void step() {
         region_->step();
         set_alarm();
-        if (settled_ != nullptr && (region_->is_settled() || region_->is_away()))
+        if (settled_ != nullptr && region_->is_settled())
             std::exchange(settled_, nullptr)->set_value();
     }
 

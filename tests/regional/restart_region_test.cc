@@ -103,13 +103,29 @@ TEST_F(RegionRestart, AnEndRightAfterABurstTellsAllOfIt) {
     EXPECT_EQ(total, passed);
 }
 
-TEST_F(RegionRestart, AnEndWhileRedisIsAwayIsNotKeptWaiting) {
-    Server server(sharing(redis_.url(), {"--drain-timeout", "20s"}));
-    LimitClient(server).ask({.identifier = "alice"});
+TEST_F(RegionRestart, AnEndWhileRedisIsAwayWaitsForItUntilTheDeadline) {
+    Server server(sharing(redis_.url(), {"--drain-timeout", "2s"}));
     redis_.kill();
-    LimitClient(server).ask({.identifier = "alice"});
+    EXPECT_TRUE(LimitClient(server).ask({.identifier = "alice"}).passed);
     server.program().signal(SIGTERM);
     EXPECT_EQ(server.program().wait(15s).exit_code, 0);
+}
+
+TEST_F(RegionRestart, AnEndWhileRedisIsAwayTellsItIfItComesBackInTime) {
+    Server server(sharing(redis_.url(), {"--drain-timeout", "20s"}));
+    redis_.kill();
+    EXPECT_TRUE(LimitClient(server).ask({.identifier = "alice"}).passed);
+    server.program().signal(SIGTERM);
+    redis_.start();
+    ASSERT_EQ(server.program().wait().exit_code, 0);
+    EXPECT_EQ(totals_by_identifier(redis_)["alice"], 1);
+}
+
+TEST_F(RegionRestart, AnEndWhileRedisIsAwayIsNotKeptWaitingWithNothingToTell) {
+    Server server(sharing(redis_.url(), {"--drain-timeout", "60s"}));
+    redis_.kill();
+    server.program().signal(SIGTERM);
+    EXPECT_EQ(server.program().wait().exit_code, 0);
 }
 
 class KeptCounts : public testing::Test {
