@@ -6,11 +6,20 @@
 namespace sluice {
 
 Components::Components(const Entry& entry) {
+    const std::uint64_t let_go = entry.let_go();
     Sequence sequence = entry.high() - 2;
     for (Component& component : all_) {
-        component = {.sequence = sequence, .count = entry.settled(sequence).of(sequence)};
+        component = {.sequence = sequence, .count = entry.admitted(sequence).of(sequence)};
         ++sequence;
     }
+    const std::uint64_t unfinished = entry.held() - let_go;
+    for (Component& component : all_)
+        component.count -= std::min<std::uint64_t>(component.count, unfinished);
+}
+
+Count Components::of(Sequence sequence) const {
+    const auto* const found = std::ranges::find(all_, sequence, &Component::sequence);
+    return found == all_.end() ? 0 : found->count;
 }
 
 bool Components::are_anything() const {
@@ -20,11 +29,11 @@ bool Components::are_anything() const {
 bool Components::are_all_of(const Entry& entry) const {
     const Sequence oldest = entry.high() - 2;
     if (oldest != all_.front().sequence) return false;
-    for (const Component& told : all_) {
-        if (entry.settled(told.sequence).of(told.sequence) != told.count) return false;
-        if (entry.admitted(told.sequence).of(told.sequence) != told.count) return false;
-    }
-    return true;
+    const std::uint64_t let_go = entry.let_go();
+    if (entry.held() != let_go) return false;
+    return std::ranges::all_of(all_, [&](const Component& told) {
+        return entry.admitted(told.sequence).of(told.sequence) == told.count;
+    });
 }
 
 bool ChangedList::mark(Entry& entry) {
@@ -44,6 +53,7 @@ bool ChangedList::mark(Entry& entry) {
                 }
                 break;
             case ChangeState::kIdle:
+            case ChangeState::kLeaving:
                 if (entry.change_state_.compare_exchange_weak(
                         state, ChangeState::kListed, std::memory_order_seq_cst)) {
                     push(entry);
@@ -109,19 +119,30 @@ bool ChangedList::give_back(Entry& entry) {
     return false;
 }
 
-bool ChangedList::retire_idle(Entry& entry) {
+bool ChangedList::move(Entry& entry, ChangeState from, ChangeState to) {
     ChangeState state = entry.change_state_.load(std::memory_order_seq_cst);
     return state == ChangeState::kUntracked ||
-           (state == ChangeState::kIdle &&
-            entry.change_state_.compare_exchange_strong(
-                state, ChangeState::kRetired, std::memory_order_seq_cst));
+           (state == from &&
+            entry.change_state_.compare_exchange_strong(state, to, std::memory_order_seq_cst));
+}
+
+bool ChangedList::leave(Entry& entry) {
+    return move(entry, ChangeState::kIdle, ChangeState::kLeaving);
+}
+
+bool ChangedList::retire_leaving(Entry& entry) {
+    return move(entry, ChangeState::kLeaving, ChangeState::kRetired);
+}
+
+bool ChangedList::retire_idle(Entry& entry) {
+    return move(entry, ChangeState::kIdle, ChangeState::kRetired);
 }
 
 bool ChangedList::retire(Entry& entry) {
     if (entry.change_state_.load(std::memory_order_seq_cst) == ChangeState::kUntracked) return true;
     const ChangeState before =
         entry.change_state_.exchange(ChangeState::kRetired, std::memory_order_seq_cst);
-    return before == ChangeState::kIdle;
+    return before == ChangeState::kIdle || before == ChangeState::kLeaving;
 }
 
 }  // namespace sluice

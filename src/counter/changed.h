@@ -12,7 +12,14 @@
 
 namespace sluice {
 
-// The settled counts of the cells that an entry held when they were read.
+// What the world may be told of the cells that an entry holds: its settled counts, that is the
+// admitted ones without what unfinished batches hold.
+//
+// Read in this order: what batches have let go, the admitted counts, what they have held. A batch
+// adds to the last before it admits, and to the first after it has settled or undone. So whatever
+// part of an admitted count is not settled is within the difference of the two, and what is told is
+// never too much. It may be too little by what batches did meanwhile, and is told in full when they
+// have done it.
 class Components {
   public:
     explicit Components(const Entry& entry);
@@ -22,10 +29,12 @@ class Components {
         Count count;
     };
     const std::array<Component, kRingSize>& all() const { return all_; }
+    // 0 for a cell that is not held.
+    Count of(Sequence sequence) const;
 
     bool are_anything() const;
 
-    // Whether `entry` still holds just these, and nothing admitted that is not settled.
+    // Whether `entry` still holds just these, and no batch holds anything.
     bool are_all_of(const Entry& entry) const;
 
   private:
@@ -40,13 +49,22 @@ class Components {
 //     kTaken -> kTakenAgain       mark(): it changed while the consumer was busy
 //     kTaken -> kIdle             release(): all that it holds was told
 //     kTaken, kTakenAgain -> kListed   release(): there is more to tell; give_back(): all of it
-//     kIdle -> kRetired           retire_idle(): the table may remove it, nothing is left to tell
+//     kIdle -> kLeaving           leave(): the table wants to remove it, nothing is left to tell
+//     kLeaving -> kListed         mark(): it changed, and stays
+//     kLeaving -> kRetired        retire_leaving(): out of the table, after a grace period
+//     kIdle -> kRetired           retire_idle(): its cells are dead, and nothing is left to tell
 //     any -> kRetired             retire(): its cells are dead, nobody needs to be told
 //
-// An admission is announced *before* it is settled: CAS on admitted, mark(), CAS on settled. So an
-// idle entry has told everything, and a thread that finds its entry retired knows that nothing of
-// its own cost was told: it settles the cost in the entry that took the place (invariant 8). A
-// release in between sees admitted differ from settled and keeps the entry listed.
+// An admission is announced after it was made: CAS on admitted, mark(). A release in between sees
+// that the counts differ from what was told, and keeps the entry listed; so an idle entry has told
+// everything that was announced.
+//
+// Why leaving takes a grace period (counter/epoch.h): between its CAS and its mark() a thread is
+// pinned, and its cost may be told meanwhile, if the consumer happens to read. While an entry is
+// leaving, nobody reads it for the consumer. Whoever was pinned before has announced by the end of
+// the grace period, which keeps the entry; whoever comes later and finds the entry retired knows
+// that nothing of its own cost was told, and enters it in the entry that took the place (invariant
+// 8).
 //
 // Memory order: sequentially consistent. mark() writes admitted and then reads the state, take()
 // and release() write the state and then read the counts; one of the two must see the other. The
@@ -63,7 +81,7 @@ class ChangedList {
     // once.
     [[nodiscard]] bool sleep();
 
-    // After an admission, before it is settled. False if the entry is retired.
+    // After an admission. False if the entry is retired, and will not tell of it.
     [[nodiscard]] bool mark(Entry& entry);
 
     // The entries that were listed, newest first. They stay valid until they are released. Entries
@@ -83,13 +101,17 @@ class ChangedList {
     // again. False as above.
     [[nodiscard]] bool give_back(Entry& entry);
 
-    // For the table. The first only retires an entry that nobody has to be told of, and returns
-    // whether it did. The second always does, and returns whether the caller disposes of the entry
-    // (else the consumer does).
+    // For the table; each returns whether it did what it is called. An entry that nobody asks for
+    // changes of is retired by any of them.
+    static bool leave(Entry& entry);
+    static bool retire_leaving(Entry& entry);
     static bool retire_idle(Entry& entry);
+    // Always retires, and returns whether the caller disposes of the entry (else the consumer
+    // does).
     static bool retire(Entry& entry);
 
   private:
+    static bool move(Entry& entry, ChangeState from, ChangeState to);
     void push(Entry& entry);
 
     // Top of a stack that is only pushed to and taken whole, so no entry can leave and return

@@ -52,7 +52,7 @@ TEST_F(ChangedTest, ListsAnEntryOnceHoweverOftenItChanges) {
     const auto taken = changed_.take();
     ASSERT_EQ(taken.changed.size(), 2U);
     EXPECT_EQ(taken.changed[0], &entry("b"));
-    EXPECT_EQ(taken.changed[1]->settled(kSequence).of(kSequence), 3U);
+    EXPECT_EQ(Components(*taken.changed[1]).of(kSequence), 3U);
     EXPECT_TRUE(changed_.take().changed.empty());
 }
 
@@ -72,14 +72,43 @@ TEST_F(ChangedTest, KeepsAnEntryListedThatChangedWhileItWasTaken) {
 TEST_F(ChangedTest, KeepsAnEntryListedUntilWhatIsAdmittedIsSettled) {
     spend("a", 1);
     Entry& a = entry("a");
+    a.begin_holding(5);
     a.admitted(kSequence).add(kSequence, 5);
     ASSERT_TRUE(changed_.mark(a));
     ASSERT_EQ(changed_.take().changed.size(), 1U);
+    EXPECT_EQ(Components(a).of(kSequence), 1U) << "what a batch holds was told";
     EXPECT_TRUE(changed_.release(a, Components(a)));
     ASSERT_EQ(changed_.take().changed.size(), 1U) << "an unfinished batch was forgotten";
     a.admitted(kSequence).subtract(kSequence, 5);
+    a.end_holding(5);
     EXPECT_TRUE(changed_.release(a, Components(a)));
     EXPECT_TRUE(changed_.take().changed.empty());
+}
+
+TEST_F(ChangedTest, WhatABatchIsAboutToHoldIsNeverTold) {
+    spend("a", 3);
+    Entry& a = entry("a");
+    a.begin_holding(kMaxCount);
+    a.begin_holding(kMaxCount);
+    EXPECT_EQ(Components(a).of(kSequence), 0U);
+    a.end_holding(kMaxCount);
+    a.end_holding(kMaxCount);
+    EXPECT_EQ(Components(a).of(kSequence), 3U);
+}
+
+TEST_F(ChangedTest, AnEntryThatChangesOnItsWayOutStays) {
+    Entry& a = entry("a");
+    ASSERT_TRUE(ChangedList::leave(a));
+    EXPECT_TRUE(a.is_leaving());
+    EXPECT_FALSE(a.is_untold());
+    EXPECT_FALSE(ChangedList::leave(a));
+    spend("a", 1);
+    EXPECT_FALSE(ChangedList::retire_leaving(a));
+    EXPECT_EQ(changed_.take().changed, std::vector{&a});
+    EXPECT_TRUE(changed_.release(a, Components(a)));
+    ASSERT_TRUE(ChangedList::leave(a));
+    EXPECT_TRUE(ChangedList::retire_leaving(a));
+    EXPECT_FALSE(changed_.mark(a));
 }
 
 TEST_F(ChangedTest, IsNotRetiredBeforeItWasTold) {

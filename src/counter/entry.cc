@@ -34,7 +34,7 @@ Entry::Entry(const LimitKey& key,
     const bool past_forgotten = start_of(high, duration()) <= forgotten_until;
     past_forgotten_.store(past_forgotten, std::memory_order_relaxed);
     for (Sequence sequence = high - 2; sequence <= high + 1; ++sequence) {
-        for (Ring* ring : {&admitted_, &settled_, &others_, &global_}) {
+        for (Ring* ring : {&admitted_, &others_, &global_}) {
             (*ring)[place_of(sequence)].reset(sequence);
         }
     }
@@ -138,7 +138,7 @@ void Entry::reopen(UnixTime dead_from) {
 // beyond `high` meanwhile. Checking that after the load makes sure that what is replaced was older
 // (invariant 6).
 bool Entry::open(Sequence sequence, Sequence high) {
-    for (Ring* ring : {&admitted_, &settled_, &others_, &global_}) {
+    for (Ring* ring : {&admitted_, &others_, &global_}) {
         CellCount& count = (*ring)[place_of(sequence)];
         for (;;) {  // ends: each repetition follows a change of the count by another thread
             const LapCount read = count.load();

@@ -30,6 +30,7 @@ enum class ChangeState : std::uint8_t {
     kTakenAgain,  // with the consumer, and changed since it was taken
     kTaken,       // with the consumer
     kIdle,        // nothing to tell
+    kLeaving,     // nothing to tell, and about to be removed from the table
     kRetired,     // removed from the table
 };
 
@@ -113,20 +114,33 @@ class alignas(64) Entry {
     // being told.
     bool is_untold() const {
         const ChangeState state = change_state_.load(std::memory_order_seq_cst);
-        return state != ChangeState::kUntracked && state != ChangeState::kIdle;
+        return ChangeState::kUntracked < state && state < ChangeState::kIdle;
+    }
+    // Whether anybody asks for its changes at all; constant.
+    bool is_tracked() const {
+        return change_state_.load(std::memory_order_relaxed) != ChangeState::kUntracked;
+    }
+    bool is_leaving() const {
+        return change_state_.load(std::memory_order_seq_cst) == ChangeState::kLeaving;
     }
 
-    // Whether a spending has to be announced before it is settled; see counter/changed.h.
+    // Whether a spending has to be announced; see counter/changed.h.
     bool needs_mark() const {
         return change_state_.load(std::memory_order_seq_cst) > ChangeState::kTakenAgain;
     }
 
-    // This node's component of a cell as decisions see it, and as the world may see it. settled <=
-    // admitted.
+    // This node's component of a cell as decisions see it. As the world may see it, it is less by
+    // what unfinished batches hold: Components (counter/changed.h) tells.
     CellCount& admitted(Sequence sequence) { return admitted_[place_of(sequence)]; }
-    CellCount& settled(Sequence sequence) { return settled_[place_of(sequence)]; }
     const CellCount& admitted(Sequence sequence) const { return admitted_[place_of(sequence)]; }
-    const CellCount& settled(Sequence sequence) const { return settled_[place_of(sequence)]; }
+
+    // A batch announces its cost here before it admits it, and when it has settled or undone it.
+    // Both sums only grow, modulo 2^64; their difference is what unfinished batches hold, or are
+    // about to. Sequentially consistent: see Components.
+    void begin_holding(Count cost) { held_.fetch_add(cost, std::memory_order_seq_cst); }
+    void end_holding(Count cost) { let_go_.fetch_add(cost, std::memory_order_seq_cst); }
+    std::uint64_t held() const { return held_.load(std::memory_order_seq_cst); }
+    std::uint64_t let_go() const { return let_go_.load(std::memory_order_seq_cst); }
 
     // Merge what others spent in a cell: the other nodes of this region, the other regions. By max,
     // so repeated and reordered reports are harmless. False if the cell is not held.
@@ -230,13 +244,14 @@ class alignas(64) Entry {
     std::atomic<Count> last_limit_{0};
     std::atomic<std::int64_t> last_used_ms_;
 
-    // Third line: what a pass needs beside these where counts are shared within a region.
-    Ring settled_;
-    Ring others_;
+    // Third line: what a pass needs beside these where counts are shared with others.
+    alignas(64) Ring others_;
+    Ring global_;
 
     // Fourth line: the rest.
-    Ring global_;
-    // A hint, relaxed throughout: written by denials.
+    std::atomic<std::uint64_t> held_{0};    // written by batches, as the next one
+    std::atomic<std::uint64_t> let_go_{0};  // read by whoever tells others
+    // Written by denials, and by refreshes; see set_refreshed().
     std::atomic<std::int64_t> strict_until_ms_{std::numeric_limits<std::int64_t>::min()};
     // Guarded by change_state_: whoever makes an entry listed writes it.
     Entry* next_changed_ = nullptr;

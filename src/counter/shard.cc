@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "counter/changed.h"
+#include "counter/epoch.h"
 
 namespace sluice {
 namespace {
@@ -70,6 +71,7 @@ Entry& Shard::find_or_make(const LimitKey& key, UnixTime now, Sharing sharing, N
         if (!held->outgrown(now)) return *held;
         // Its counts were dead long before any window that the new entry can be asked about.
         unlink(*held);
+        forget_leaving(*held);
         Tally::add(tally_->expired);
         if (ChangedList::retire(*held)) pool_.give_back(*held);
     }
@@ -109,14 +111,38 @@ std::size_t Shard::list_again(std::size_t from,
 
 void Shard::make_room(UnixTime now, Needed needed) {
     if (tally_->held() >= kSweepFrom) sweep(now);
+    finish_leaving();
     // A few at the most: after a time in which nothing could be evicted, many insertions share the
     // backlog.
     for (int evictions = 0; !tally_->try_hold_key(); ++evictions) {
-        if (evictions < kEvictionsPerInsertion && evict(now, needed)) continue;
-        // All that was looked at is waiting to be replayed, and is not dropped unheard.
+        const bool may_evict = evictions < kEvictionsPerInsertion && !tally_->has_room_to_come();
+        if (may_evict && evict(now, needed)) continue;
+        // The key takes the place of one that is leaving. Or all that was looked at is waiting to
+        // be replayed, and is not dropped unheard.
         tally_->hold_key_beyond_cap();
         return;
     }
+}
+
+// Removes up to two entries whose grace period is over, which keeps up with those that come.
+void Shard::finish_leaving() {
+    for (int i = 0; i < 2 && !leaving_.empty(); ++i) {
+        const Leaving first = leaving_.front();
+        if (first.entry->is_leaving() && Epoch::now() < first.since + Epoch::kGrace)
+            return Epoch::try_advance();
+        leaving_.pop_front();
+        tally_->end_leaving();
+        if (!ChangedList::retire_leaving(*first.entry)) continue;  // it was used again
+        Tally::add(tally_->evicted);
+        unlink(*first.entry);
+        pool_.give_back(*first.entry);
+    }
+}
+
+void Shard::forget_leaving(const Entry& entry) {
+    const auto is_entry = [&](const Leaving& leaving) { return leaving.entry == &entry; };
+    for (auto gone = std::erase_if(leaving_, is_entry); gone > 0; --gone)
+        tally_->end_leaving();
 }
 
 // Looks at one bucket. Each insertion does, so a table in use is gone through about twice while it
@@ -136,7 +162,7 @@ bool Shard::evict(UnixTime now, Needed needed) {
         if (seen >= kSample && victim != nullptr && least.is_little()) break;
         next_bucket().for_each([&](Entry& entry) {
             ++seen;
-            if (entry.is_untold()) return;
+            if (entry.is_untold() || entry.is_leaving()) return;
             const Usefulness use = usefulness(entry, now, needed);
             if (victim != nullptr && least <= use) return;
             victim = &entry;
@@ -162,10 +188,18 @@ bool Shard::drop_if_dead(Entry& entry, UnixTime now) {
     return true;
 }
 
-// Removes an entry whose counts may matter; its key starts anew. False if somebody has to be told
-// of them.
+// Removes an entry whose counts may matter; its key starts anew. If others are told of them, that
+// takes a grace period. Whether there is a place, or will be one.
 bool Shard::drop(Entry& entry) {
-    if (!ChangedList::retire_idle(entry)) return false;
+    if (!ChangedList::leave(entry)) return false;
+    if (entry.is_tracked()) {
+        forget_leaving(entry);  // it may have been on its way out before, and come back
+        // Read after the state was set: whoever is pinned now, is so in this epoch or an earlier
+        // one.
+        leaving_.push_back({.entry = &entry, .since = Epoch::now()});
+        tally_->begin_leaving();
+        return true;
+    }
     Tally::add(tally_->evicted);
     unlink(entry);
     pool_.give_back(entry);

@@ -8,6 +8,7 @@
 #include <bit>
 #include <cstddef>
 #include <cstdint>
+#include <deque>
 #include <span>
 
 #include "base/mutex.h"
@@ -81,6 +82,8 @@ class alignas(64) Shard {
     bool evict(UnixTime now, Needed needed) SLUICE_REQUIRES(mutex_);
     bool drop_if_dead(Entry& entry, UnixTime now) SLUICE_REQUIRES(mutex_);
     bool drop(Entry& entry) SLUICE_REQUIRES(mutex_);
+    void finish_leaving() SLUICE_REQUIRES(mutex_);
+    void forget_leaving(const Entry& entry) SLUICE_REQUIRES(mutex_);
     void unlink(Entry& entry) SLUICE_REQUIRES(mutex_);
     void split() SLUICE_REQUIRES(mutex_);
     Bucket& next_bucket() SLUICE_REQUIRES(mutex_);
@@ -96,6 +99,13 @@ class alignas(64) Shard {
     std::size_t size_ SLUICE_GUARDED_BY(mutex_) = 0;
     std::size_t hand_ SLUICE_GUARDED_BY(mutex_) =
         0;  // the bucket that was looked at last for removals
+    // Entries on their way out, the first to go first, each with the epoch in which it began to
+    // leave. Some may have been used again since, and stay.
+    struct Leaving {
+        Entry* entry;
+        std::uint64_t since;
+    };
+    std::deque<Leaving> leaving_ SLUICE_GUARDED_BY(mutex_);
     EntryPool pool_ SLUICE_GUARDED_BY(mutex_);
 };
 

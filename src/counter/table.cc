@@ -86,9 +86,7 @@ void Table::settle_in_successor(HashedRequest request, Sequence sequence, Count 
         const UnixTime then = start_of(sequence, request.request.duration);
         Entry& entry = ready_entry(request, then, {});
         if (!entry.admitted(sequence).add(sequence, cost)) return;  // dead in the successor, too
-        if (!changed_.mark(entry)) continue;
-        entry.settled(sequence).add(sequence, cost);
-        return;
+        if (changed_.mark(entry)) return;
     }
 }
 

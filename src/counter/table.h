@@ -58,15 +58,14 @@ class Table {
     // nullptr if the key is not held.
     Entry* find(const LimitKey& key) { return shard_of(key).find(key); }
 
-    // Announces and settles `cost`, which was admitted in `entry`. If the table removed the entry
-    // meanwhile, the cost is entered in its successor, for which the request is needed once more.
-    // Alone, there is nobody to settle for.
+    // Announces `cost`, which was admitted in `entry` and is held by no batch any more. If the
+    // table removed the entry meanwhile, the cost is entered in its successor, for which the
+    // request is needed once more. Alone, there is nobody to tell.
     void settle(Entry& entry, Sequence sequence, Count cost, const Request& request) {
-        if (sharing_ == Sharing::kAlone) return;
-        if (entry.needs_mark() && !changed_.mark(entry)) [[unlikely]] {
-            return settle_in_successor(key(request).hashed_request(), sequence, cost);
-        }
-        entry.settled(sequence).add(sequence, cost);  // a cell that is gone has no use for it
+        if (sharing_ == Sharing::kAlone || !entry.needs_mark()) return;
+        if (changed_.mark(entry)) [[likely]]
+            return;
+        settle_in_successor(key(request).hashed_request(), sequence, cost);
     }
 
     Sharing sharing() const { return sharing_; }

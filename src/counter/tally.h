@@ -27,6 +27,14 @@ class Tally {
     }
     void hold_key_beyond_cap() { held_.fetch_add(1, std::memory_order_relaxed); }
     void drop_key() { held_.fetch_sub(1, std::memory_order_relaxed); }
+
+    // Keys on their way out, which are still held.
+    void begin_leaving() { leaving_.fetch_add(1, std::memory_order_relaxed); }
+    void end_leaving() { leaving_.fetch_sub(1, std::memory_order_relaxed); }
+    // Whether the cap has room for one more when those have gone.
+    bool has_room_to_come() const {
+        return held() < max_keys_ + leaving_.load(std::memory_order_relaxed);
+    }
     std::size_t held() const { return held_.load(std::memory_order_relaxed); }
 
     // Counts that mattered until `until` have been dropped with their entry.
@@ -57,6 +65,7 @@ class Tally {
   private:
     const std::size_t max_keys_;
     std::atomic<std::size_t> held_{0};
+    std::atomic<std::size_t> leaving_{0};
     std::atomic<std::int64_t> forgotten_until_ms_{0};
 };
 

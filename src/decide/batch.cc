@@ -69,6 +69,7 @@ class Batch {
     void report_denial(BatchDecision& batch) const;
 
     std::span<const Turn> order() const { return {order_.data(), requests_.size()}; }
+    bool is_shared() const { return table_.sharing() == Sharing::kShared; }
     void find_entry(std::size_t index);
     void put_in_order();
     void join_duplicates();
@@ -166,19 +167,24 @@ void Batch::join_duplicates() {
 
 bool Batch::admit_all() {
     for (const Turn& turn : order()) {
-        stopped_by_ =
-            admit_one(turn.index, ask_of(requests_[turn.index]), freshness_, Purpose::kSpend);
-        if (stopped_by_ != Outcome::kPassed) return false;
+        const Ask ask = ask_of(requests_[turn.index]);
+        if (is_shared()) entries_[turn.index]->begin_holding(ask.cost);
+        stopped_by_ = admit_one(turn.index, ask, freshness_, Purpose::kSpend);
+        if (stopped_by_ != Outcome::kPassed) {
+            if (is_shared()) entries_[turn.index]->end_holding(ask.cost);
+            return false;
+        }
         ++admitted_;
     }
     return true;
 }
 
 void Batch::settle_all() {
-    if (table_.sharing() == Sharing::kAlone) return;
+    if (!is_shared()) return;
     for (std::size_t i = 0; i < requests_.size(); ++i) {
         const Count cost = ask_of(requests_[i]).cost;
         if (cost == 0) continue;
+        entries_[i]->end_holding(cost);
         table_.settle(*entries_[i], items_[i].at.sequence, cost, requests_[i]);
     }
 }
@@ -186,7 +192,9 @@ void Batch::settle_all() {
 void Batch::undo_all() {
     for (const Turn& turn : order().first(admitted_)) {
         const Count cost = ask_of(requests_[turn.index]).cost;
-        if (cost != 0) undo(*entries_[turn.index], items_[turn.index].at.sequence, cost);
+        if (cost == 0) continue;
+        undo(*entries_[turn.index], items_[turn.index].at.sequence, cost);
+        if (is_shared()) entries_[turn.index]->end_holding(cost);
     }
 }
 

@@ -48,7 +48,7 @@ TEST_F(RefreshTest, AColdKeyAsksForAFresherCountAndSpendsNothing) {
     EXPECT_EQ(entry("a").spent(kSequence), 0U);
     EXPECT_TRUE(table_->changed().take().changed.empty());
     EXPECT_EQ(decide_one(request("a", 3, 100), Freshness::kJustRefreshed), Outcome::kPassed);
-    EXPECT_EQ(entry("a").settled(kSequence).of(kSequence), 3U);
+    EXPECT_EQ(Components(entry("a")).of(kSequence), 3U);
     EXPECT_EQ(table_->changed().take().changed.size(), 1U);
 }
 
@@ -70,7 +70,7 @@ TEST_F(RefreshTest, ADenialThatHeldCountsProveNeedsNoRefreshAndMakesTheKeyStrict
     EXPECT_EQ(decide_one(request("a", 1, 100), Freshness::kJustRefreshed), Outcome::kPassed);
     EXPECT_TRUE(entry("a").is_strict(kNow + kMinute - Duration{1}))
         << "strict mode outlives the rollover";
-    EXPECT_EQ(entry("a").settled(kSequence).of(kSequence), 1U)
+    EXPECT_EQ(Components(entry("a")).of(kSequence), 1U)
         << "what others spent is never settled as our own";
 }
 
@@ -93,7 +93,7 @@ TEST_F(RefreshTest, ABatchAsksForAllOrDecidesAll) {
     const auto decided = decide_batch(*table_, batch, kNow, Freshness::kJustRefreshed);
     ASSERT_TRUE(decided.has_value());
     EXPECT_TRUE(decided->passed);
-    EXPECT_EQ(entry("b").settled(kSequence).of(kSequence), 1U);
+    EXPECT_EQ(Components(entry("b")).of(kSequence), 1U);
 }
 
 TEST_F(RefreshTest, ABatchThatHeldCountsDenyNeedsNoRefresh) {

@@ -1,6 +1,8 @@
 // When a node may decide on what it has heard of the others.
 #include "decide/trust.h"
 
+#include <random>
+
 #include <gtest/gtest.h>
 
 #include "counter/epoch.h"
@@ -89,6 +91,24 @@ TEST_F(TrustTest, AnOldCountAdmitsOneRequestUntilThatIsHeardOf) {
 TEST_F(TrustTest, AClockThatStepsBackMakesNothingYounger) {
     entry_.set_refreshed(kBegan + Duration{20'000});
     EXPECT_FALSE(relies(Duration{10'000}, kLimit));
+}
+
+// The short way never trusts what the long one does not.
+TEST_F(TrustTest, TheShortWayErrsOnTheSafeSide) {
+    std::mt19937_64 random(1);
+    const auto below = [&](std::uint64_t bound) { return random() % bound; };
+    for (int i = 0; i < 200'000; ++i) {
+        request_.duration = Duration{static_cast<std::int64_t>(1'000 + below(100'000))};
+        Entry entry{LimitKey(request_, KeyHash(1)), kBegan, UnixTime{}, Sharing::kShared};
+        const UnixTime now = kBegan + Duration{static_cast<std::int64_t>(below(300'000))};
+        entry.set_refreshed(now - Duration{static_cast<std::int64_t>(below(400)) - 20});
+        const Count limit = 1 + below(10'000);
+        const Ask ask{.cost = below(3), .limit = limit};
+        const Count remaining = below(limit);
+        const Instant at = instant_at(now, request_.duration);
+        ASSERT_EQ(may_rely(entry, at, now, ask, remaining),
+                  may_rely_after_all(entry, at, now, ask, remaining));
+    }
 }
 
 TEST_F(TrustTest, ShortWindowsAreTrustedForAQuarterOfTheirLength) {

@@ -78,13 +78,14 @@ void Refresh::merge_into_entry(const CellName& cell,
     const Request request = request_of(cell);
     Instant at;
     Entry& entry = table_.entry_for(table_.key(request), flight.now, at);
+    const Components settled(entry);
     bool has_forgotten = false;
     for (const Sequence back : {0, 1}) {
         const Sequence sequence = cell.sequence - back;
         const CellTotals& totals = *answers[back];
         merge(totals, sequence, flight.incarnation, entry);
-        has_forgotten |= flight.incarnation == entry.incarnation() &&
-                         totals.own < entry.settled(sequence).of(sequence);
+        has_forgotten |=
+            flight.incarnation == entry.incarnation() && totals.own < settled.of(sequence);
     }
     // It is on its way already, or the origin has lost it. A retired entry is no longer ours.
     if (has_forgotten) static_cast<void>(table_.changed().mark(entry));

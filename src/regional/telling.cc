@@ -18,6 +18,13 @@ UnixTime last_use(const Entry& entry) {
 
 constexpr Count kSmallLimit = 256;
 
+// A key in use is told of many times a second. Who decides on it would have to fetch the entry's
+// line anew each time that its age is set.
+bool is_news(UnixTime refreshed, UnixTime now) {
+    constexpr Duration kSmall{50};
+    return now < refreshed || now - kSmall >= refreshed;
+}
+
 bool matters_soon(const Entry& entry, UnixTime now) {
     const auto [sequence, elapsed] = instant_at(now, entry.duration());
     const Count spent =
@@ -38,9 +45,9 @@ CellName name_of(const Entry::Key& key, Sequence sequence) {
 
 void merge(const CellTotals& totals, Sequence sequence, Incarnation incarnation, Entry& entry) {
     // To an entry that took the place of another one, what that one told is told by others. How
-    // much of the total is its own by now nobody asked: it may be all that it has settled.
+    // much of the total is its own by now nobody asked: it may be all that it has admitted.
     const bool is_same = incarnation == entry.incarnation();
-    const Count own = is_same ? totals.own : entry.settled(sequence).of(sequence);
+    const Count own = is_same ? totals.own : entry.admitted(sequence).of(sequence);
     if (totals.total > own) entry.raise_others(sequence, totals.total - own);
 }
 
@@ -87,7 +94,7 @@ bool Telling::hear(std::span<const CellAnswer> answers, Entry& entry) const {
         }
         merge(*answers[i], sequences_[i], incarnation_, entry);
     }
-    if (all && is_refresh_) entry.set_refreshed(as_of_);
+    if (all && is_refresh_ && is_news(entry.refreshed_at(), as_of_)) entry.set_refreshed(as_of_);
     return all;
 }
 

@@ -4,6 +4,7 @@
 #include <string>
 #include <utility>
 
+#include "counter/changed.h"
 #include "counter/epoch.h"
 
 namespace sluice {
@@ -18,7 +19,7 @@ CellInspection inspect_cell(const Entry* entry, Sequence sequence, Duration dura
     cell.begins = start_of(sequence, duration);
     if (entry == nullptr) return cell;
     cell.admitted = number(entry->admitted(sequence).of(sequence));
-    cell.settled = number(entry->settled(sequence).of(sequence));
+    cell.settled = number(Components(*entry).of(sequence));
     cell.others = number(entry->others(sequence));
     cell.global = number(entry->global(sequence));
     return cell;
