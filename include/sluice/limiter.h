@@ -108,8 +108,10 @@ struct OriginStats {
 struct Stats {
     std::uint64_t keys_held;
     std::uint64_t keys_created;
-    std::uint64_t keys_expired;        // removed after their counts had ceased to matter
-    std::uint64_t keys_evicted;        // displaced at the cap, with counts that still mattered
+    std::uint64_t keys_expired;  // removed after their counts had ceased to matter
+    std::uint64_t keys_evicted;  // displaced at the cap, with counts that still mattered
+    // Of these, displaced at twice the cap, while an origin was away, before it was told of them.
+    std::uint64_t keys_evicted_untold;
     std::uint64_t cas_retries;         // decisions repeated because another thread was faster
     std::uint64_t strict_activations;  // keys that a denial made ask before they pass
     OriginStats origin;
@@ -169,7 +171,7 @@ class SLUICE_EXPORT Limiter {
 
     Limiter(Limiter&&) noexcept;
     Limiter& operator=(Limiter&&) noexcept;
-    // Closes it, with a patience of one second.
+    // Closes it, with a patience of one second; so does an assignment to it.
     ~Limiter();
 
     // Decides one request. A denial spends nothing. kInvalidRequest: a field is out of range;
@@ -186,7 +188,7 @@ class SLUICE_EXPORT Limiter {
 
     // The same for event loops: neither ever waits. Calls `later` once with the decision: before it
     // returns where that is at hand, else on a thread of the limiter's own, which must not be kept
-    // waiting. The request's texts are copied where they are needed longer.
+    // waiting nor thrown at. The request's texts are copied where they are needed longer.
     using Later = std::function<void(Result<Decision>)>;
     using LaterMany = std::function<void(Result<BatchDecision>)>;
     void limit_async(const Request& request, UnixTime now, Later later);
@@ -205,7 +207,8 @@ class SLUICE_EXPORT Limiter {
                  std::function<void(Result<Inspection>)> inspected);
 
     // Tells the origin what it has not heard yet, for up to `patience`, and lets go of it. What is
-    // decided afterwards is decided by what this process holds.
+    // decided afterwards is decided by what this process holds. Not for two threads at a time, nor
+    // from within a callback.
     void close(std::chrono::milliseconds patience);
 
     Stats stats() const;

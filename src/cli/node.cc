@@ -213,6 +213,7 @@ metrics::Readings Node::read() const {
     readings.keys_created = stats.keys_created;
     readings.keys_expired = stats.keys_expired;
     readings.keys_evicted = stats.keys_evicted;
+    readings.keys_evicted_untold = stats.keys_evicted_untold;
     readings.cas_retries = stats.cas_retries;
     readings.strict_activations = stats.strict_activations;
     readings.origin = {.away = stats.origin.away,

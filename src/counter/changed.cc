@@ -134,10 +134,6 @@ bool ChangedList::retire_leaving(Entry& entry) {
     return move(entry, ChangeState::kLeaving, ChangeState::kRetired);
 }
 
-bool ChangedList::retire_idle(Entry& entry) {
-    return move(entry, ChangeState::kIdle, ChangeState::kRetired);
-}
-
 bool ChangedList::retire(Entry& entry) {
     if (entry.change_state_.load(std::memory_order_seq_cst) == ChangeState::kUntracked) return true;
     const ChangeState before =

@@ -52,7 +52,6 @@ class Components {
 //     kIdle -> kLeaving           leave(): the table wants to remove it, nothing is left to tell
 //     kLeaving -> kListed         mark(): it changed, and stays
 //     kLeaving -> kRetired        retire_leaving(): out of the table, after a grace period
-//     kIdle -> kRetired           retire_idle(): its cells are dead, and nothing is left to tell
 //     any -> kRetired             retire(): its cells are dead, nobody needs to be told
 //
 // An admission is announced after it was made: CAS on admitted, mark(). A release in between sees
@@ -105,7 +104,6 @@ class ChangedList {
     // changes of is retired by any of them.
     static bool leave(Entry& entry);
     static bool retire_leaving(Entry& entry);
-    static bool retire_idle(Entry& entry);
     // Always retires, and returns whether the caller disposes of the entry (else the consumer
     // does).
     static bool retire(Entry& entry);

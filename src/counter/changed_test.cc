@@ -114,11 +114,12 @@ TEST_F(ChangedTest, AnEntryThatChangesOnItsWayOutStays) {
 TEST_F(ChangedTest, IsNotRetiredBeforeItWasTold) {
     spend("a", 1);
     Entry& a = entry("a");
-    EXPECT_FALSE(ChangedList::retire_idle(a));
+    EXPECT_FALSE(ChangedList::leave(a));
     ASSERT_EQ(changed_.take().changed.size(), 1U);
-    EXPECT_FALSE(ChangedList::retire_idle(a));
+    EXPECT_FALSE(ChangedList::leave(a));
     EXPECT_TRUE(changed_.release(a, Components(a)));
-    EXPECT_TRUE(ChangedList::retire_idle(a));
+    EXPECT_TRUE(ChangedList::leave(a));
+    EXPECT_TRUE(ChangedList::retire_leaving(a));
     EXPECT_FALSE(changed_.mark(a)) << "a retired entry must send its spender elsewhere";
 }
 

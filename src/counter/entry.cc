@@ -130,10 +130,6 @@ std::optional<UnixTime> Entry::close_if_dead(UnixTime now) {
     return dead_from;
 }
 
-void Entry::reopen(UnixTime dead_from) {
-    high_.store(instant_at(dead_from, duration()).sequence - 3, std::memory_order_release);
-}
-
 // Empties the place of `sequence` for it, unless it is open already. False if the ring has moved
 // beyond `high` meanwhile. Checking that after the load makes sure that what is replaced was older
 // (invariant 6).

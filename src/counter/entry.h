@@ -105,9 +105,6 @@ class alignas(64) Entry {
     // window that matters (invariant 7).
     static constexpr Sequence kClosed = -1;
     std::optional<UnixTime> close_if_dead(UnixTime now);
-    // Takes that back: `dead_from` is what was returned.
-    void reopen(UnixTime dead_from);
-
     Sequence high() const { return high_.load(std::memory_order_acquire); }
 
     // Whether there are changes that the consumer of the changed list has not been told, or is
@@ -119,6 +116,9 @@ class alignas(64) Entry {
     // Whether anybody asks for its changes at all; constant.
     bool is_tracked() const {
         return change_state_.load(std::memory_order_relaxed) != ChangeState::kUntracked;
+    }
+    bool is_retired() const {
+        return change_state_.load(std::memory_order_seq_cst) == ChangeState::kRetired;
     }
     bool is_leaving() const {
         return change_state_.load(std::memory_order_seq_cst) == ChangeState::kLeaving;

@@ -70,10 +70,8 @@ Entry& Shard::find_or_make(const LimitKey& key, UnixTime now, Sharing sharing, N
     if (Entry* const held = find(key)) {
         if (!held->outgrown(now)) return *held;
         // Its counts were dead long before any window that the new entry can be asked about.
-        unlink(*held);
-        forget_leaving(*held);
         Tally::add(tally_->expired);
-        if (ChangedList::retire(*held)) pool_.give_back(*held);
+        remove(*held);
     }
     // An eviction of this key has been counted before its lock was released, so the number is new
     // to it.
@@ -158,34 +156,44 @@ bool Shard::evict(UnixTime now, Needed needed) {
     Entry* victim = nullptr;
     Usefulness least{};
     std::size_t seen = 0;
+    // An origin that is away for long must not cost all memory there is.
+    const bool takes_untold = tally_->is_far_beyond_cap();
     for (std::size_t buckets = 0; buckets < kLargeSample && seen < kLargeSample; ++buckets) {
         if (seen >= kSample && victim != nullptr && least.is_little()) break;
         next_bucket().for_each([&](Entry& entry) {
             ++seen;
-            if (entry.is_untold() || entry.is_leaving()) return;
+            if ((entry.is_untold() && !takes_untold) || entry.is_leaving()) return;
             const Usefulness use = usefulness(entry, now, needed);
             if (victim != nullptr && least <= use) return;
             victim = &entry;
             least = use;
         });
     }
-    return victim != nullptr && (drop_if_dead(*victim, now) || drop(*victim));
+    if (victim == nullptr) return false;
+    if (drop_if_dead(*victim, now) || drop(*victim)) return true;
+    if (!takes_untold) return false;
+    Tally::add(tally_->evicted);
+    Tally::add(tally_->evicted_untold);
+    remove(*victim);
+    return true;
 }
 
-// Removes an entry whose counts have ceased to matter. They stay forgotten for a clock that steps
-// back. False if they do matter, or somebody has to be told of them.
+// Removes an entry whose counts have ceased to matter, whether they were told or not. They stay
+// forgotten for a clock that steps back. False if they do matter.
 bool Shard::drop_if_dead(Entry& entry, UnixTime now) {
     const auto dead_from = entry.close_if_dead(now);
     if (!dead_from) return false;
-    if (!ChangedList::retire_idle(entry)) {
-        entry.reopen(*dead_from);
-        return false;
-    }
     tally_->forget(*dead_from);
     Tally::add(tally_->expired);
-    unlink(entry);
-    pool_.give_back(entry);
+    remove(entry);
     return true;
+}
+
+// Whoever has it to tell of it disposes of it; else it goes at once.
+void Shard::remove(Entry& entry) {
+    unlink(entry);
+    forget_leaving(entry);
+    if (ChangedList::retire(entry)) pool_.give_back(entry);
 }
 
 // Removes an entry whose counts may matter; its key starts anew. If others are told of them, that

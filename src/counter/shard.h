@@ -84,6 +84,7 @@ class alignas(64) Shard {
     bool drop(Entry& entry) SLUICE_REQUIRES(mutex_);
     void finish_leaving() SLUICE_REQUIRES(mutex_);
     void forget_leaving(const Entry& entry) SLUICE_REQUIRES(mutex_);
+    void remove(Entry& entry) SLUICE_REQUIRES(mutex_);
     void unlink(Entry& entry) SLUICE_REQUIRES(mutex_);
     void split() SLUICE_REQUIRES(mutex_);
     Bucket& next_bucket() SLUICE_REQUIRES(mutex_);

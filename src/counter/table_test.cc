@@ -155,7 +155,7 @@ TEST_F(TableTest, KeepsAnEntryThatIsUsedOnItsWayOut) {
 TEST_F(TableTest, SettlesInTheSuccessorOfAnEntryThatWasRemoved) {
     open(100, Sharing::kShared);
     Entry& removed = use("a", 3, 10);
-    ASSERT_TRUE(ChangedList::retire_idle(removed));
+    ASSERT_TRUE(ChangedList::leave(removed) && ChangedList::retire_leaving(removed));
     // The table's own removal follows the same steps; a retired entry that is still linked stands
     // in for it here.
     const UnixTime later = kNow + 10'000 * kSecond;

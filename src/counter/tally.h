@@ -28,6 +28,9 @@ class Tally {
     void hold_key_beyond_cap() { held_.fetch_add(1, std::memory_order_relaxed); }
     void drop_key() { held_.fetch_sub(1, std::memory_order_relaxed); }
 
+    // Twice the cap: from here on, counts go that others were not told of.
+    bool is_far_beyond_cap() const { return held() >= 2 * max_keys_; }
+
     // Keys on their way out, which are still held.
     void begin_leaving() { leaving_.fetch_add(1, std::memory_order_relaxed); }
     void end_leaving() { leaving_.fetch_sub(1, std::memory_order_relaxed); }
@@ -55,6 +58,7 @@ class Tally {
     Counter created{0};
     Counter expired{0};
     Counter evicted{0};
+    Counter evicted_untold{0};  // of these, those with counts that others were not told of
     Counter cas_retries{0};
     Counter strict_activations{0};
 

@@ -82,6 +82,7 @@ void Metrics::write_keys(const Readings& readings, Text& text) {
     text.single(kKeysCreated, readings.keys_created);
     text.single(kKeysExpired, readings.keys_expired);
     text.single(kKeysEvicted, readings.keys_evicted);
+    text.single(kKeysEvictedUntold, readings.keys_evicted_untold);
     text.single(kCasRetries, readings.cas_retries);
     text.single(kStrictActivations, readings.strict_activations);
 }

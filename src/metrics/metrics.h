@@ -47,6 +47,7 @@ struct Readings {
     std::uint64_t keys_created = 0;
     std::uint64_t keys_expired = 0;
     std::uint64_t keys_evicted = 0;
+    std::uint64_t keys_evicted_untold = 0;
     std::uint64_t cas_retries = 0;
     std::uint64_t strict_activations = 0;
     OriginReadings origin = {};

@@ -32,6 +32,8 @@ inline constexpr Name kKeysExpired{"sluice_keys_expired_total", Type::kCounter,
     "Keys removed after their counts had ceased to matter."};
 inline constexpr Name kKeysEvicted{"sluice_keys_evicted_total", Type::kCounter,
     "Keys displaced at the cap although their counts still mattered."};
+inline constexpr Name kKeysEvictedUntold{"sluice_keys_evicted_untold_total", Type::kCounter,
+    "Keys displaced at twice the cap, while the origin was away, before it was told of their counts."};
 inline constexpr Name kCasRetries{"sluice_cas_retries_total", Type::kCounter,
     "Decisions repeated because another thread changed the same counts first."};
 inline constexpr Name kStrictActivations{"sluice_strict_activations_total", Type::kCounter,
@@ -93,6 +95,7 @@ inline constexpr std::array kAllNames = {
     kKeysCreated,
     kKeysExpired,
     kKeysEvicted,
+    kKeysEvictedUntold,
     kCasRetries,
     kStrictActivations,
     kOriginAway,

@@ -30,12 +30,24 @@ constexpr std::chrono::seconds kNearly{60};
 constexpr milliseconds kLeastPause{2};
 constexpr milliseconds kMostPause{5};
 
-// Asked for when nothing else is, to find out whether the origin answers.
-const CellName kProbe{.workspace = "sluice",
-                      .name_space = "probe",
-                      .identifier = "probe",
-                      .duration = kMinDuration,
-                      .sequence = 0};
+// How often what can't be told is looked through for what need not be told any more.
+constexpr milliseconds kTidy{5'000};
+
+// Asked for to find out whether the origin answers. Many, so that some lie on those servers of a
+// cluster that do.
+std::vector<CellQuestion> probes() {
+    constexpr int kProbes = 64;
+    std::vector<CellQuestion> cells;
+    for (int i = 0; i < kProbes; ++i) {
+        cells.push_back({.cell = {.workspace = "sluice",
+                                  .name_space = "probe",
+                                  .identifier = std::to_string(i),
+                                  .duration = kMinDuration,
+                                  .sequence = 0},
+                         .incarnation = 0});
+    }
+    return cells;
+}
 
 std::size_t unanswered(std::span<const CellAnswer> answers) {
     const auto is_missing = [](const CellAnswer& answer) { return !answer.has_value(); };
@@ -72,8 +84,24 @@ class Region::Guard : public Origin {
 
     std::string node() const override { return origin_.node(); }
 
-    void read_unguarded(std::vector<CellQuestion> cells) {
-        origin_.read(std::move(cells), [](const auto&) {});
+    // A probe is good if anything was answered.
+    void probe() {
+        const Time now = region_.config_.clock();
+        if (!region_.breaker_.allow(now)) return;
+        origin_.read(probes(), [this, now](const std::vector<CellAnswer>& answers) {
+            const Breaker::Call call{.began = now, .ended = region_.config_.clock()};
+            if (unanswered(answers) < answers.size()) {
+                region_.breaker_.succeeded(call);
+            } else {
+                region_.breaker_.failed(call);
+            }
+            region_.config_.again();
+        });
+    }
+
+    // Past the breaker, for an origin that may not know that it works again.
+    void raise_past(std::vector<CellComponent> components, Answered answered) {
+        origin_.raise(std::move(components), std::move(answered));
     }
 
   private:
@@ -84,9 +112,7 @@ class Region::Guard : public Origin {
             const Breaker::Call call{.began = began, .ended = region_.config_.clock()};
             const std::size_t missing = unanswered(answers);
             region_.unanswered_.fetch_add(missing, std::memory_order_relaxed);
-            if (missing == answers.size() && call.ended - began >= region_.config_.timeout) {
-                region_.breaker_.trip(call.ended);
-            } else if (2 * missing > answers.size()) {
+            if (2 * missing > answers.size()) {
                 region_.breaker_.failed(call);
             } else {
                 region_.breaker_.succeeded(call);
@@ -121,8 +147,9 @@ OriginEvents Region::events() {
                 [this](bool remembers) {
                     is_back_ = true;
                     breaker_.reset();
+                    refusal_.clear();
                     failures_ = 0;
-                    not_before_ = Time::min();
+                    not_before_ = retry_at_ = Time::min();
                     if (!remembers) tell_all_again();
                     judge();
                     config_.again();
@@ -159,6 +186,7 @@ void Region::judge() {
         why_ = refusal_.empty() ? "too many calls go unanswered" : "it refuses calls; " + refusal_;
     config_.changed(away, away ? why_ : std::string());
     if (!away) why_.clear();
+    if (!away) refusal_.clear();
 }
 
 void Region::step() {
@@ -166,23 +194,40 @@ void Region::step() {
     wake_at_.reset();
     refresh_.send();
     if (is_away()) {
-        is_settled_ = replay_.is_between_rounds() && !walk_ && table_.changed().sleep();
-        wake_at_ = config_.clock() + kLook;
-        probe();
+        look();
     } else if (replay()) {
         config_.again();
     }
 }
 
-// An origin that is away by its own account may need a call to find out that it is not; one that
-// knows better answers that call at once.
-void Region::probe() {
-    std::vector<CellQuestion> question{{.cell = kProbe, .incarnation = 0}};
-    if (!is_back_) {
-        origin_->read_unguarded(std::move(question));
-    } else if (breaker_.state(config_.clock()) == Breaker::State::kHalfOpen) {
-        origin_->read(std::move(question), [](const auto&) {});
+// While it is away: finds out whether it still is, and lets go of what need not be told any more.
+void Region::look() {
+    const Time now = config_.clock();
+    is_settled_ = replay_.has_told_all() && !walk_ && table_.changed().sleep();
+    if (now >= look_at_) {
+        look_at_ = now + kLook;
+        probe();
     }
+    if (now >= tidy_at_) {
+        tidy_at_ = now + kTidy;
+        replay_.tidy();
+    }
+    wake_at_ = look_at_;
+}
+
+// An origin that is away by its own account may need a call to find out that it is not, and a write
+// if it was one that failed. One that knows better answers at once.
+void Region::probe() {
+    if (is_back_) {
+        if (breaker_.state(config_.clock()) == Breaker::State::kHalfOpen) origin_->probe();
+        return;
+    }
+    std::vector<CellComponent> batch = replay_.next(requests_time());
+    if (batch.empty()) return;
+    origin_->raise_past(std::move(batch), [this](const std::vector<CellAnswer>& answers) {
+        replay_.answered(answers);
+        replay_.retry();
+    });
 }
 
 // Sends the next batch. True if there may be more to do at once.
@@ -190,6 +235,7 @@ bool Region::replay() {
     is_settled_ = false;
     if (replay_.is_underway()) return false;
     const Time now = config_.clock();
+    if (now >= retry_at_) replay_.retry();
     if (now < not_before_) {
         wake_at_ = not_before_;
         return false;
@@ -198,24 +244,29 @@ bool Region::replay() {
     const UnixTime time = requests_time();
     if (walk_ && table_.list_again(*walk_, kBucketsPerStep, time)) walk_.reset();
     std::vector<CellComponent> batch = replay_.next(time);
-    if (batch.empty()) {
-        is_settled_ = !walk_ && table_.changed().sleep();
-        return !is_settled_;
+    if (!batch.empty()) {
+        origin_->raise(std::move(batch),
+                       [this](const std::vector<CellAnswer>& answers) { on_told(answers); });
+        return false;
     }
-    origin_->raise(std::move(batch),
-                   [this](const std::vector<CellAnswer>& answers) { on_told(answers); });
+    if (walk_ || !table_.changed().sleep()) return true;
+    is_settled_ = replay_.has_told_all();
+    if (!is_settled_) wake_at_ = retry_at_;
     return false;
 }
 
+// What was not answered is set aside for a while; the rest goes on, unless most was not.
 void Region::on_told(std::span<const CellAnswer> answers) {
-    const bool has_failed = unanswered(answers) != 0;
+    const std::size_t missing = unanswered(answers);
     replay_.answered(answers);
-    failures_ = has_failed ? failures_ + 1 : 0;
-    not_before_ = Time::min();
     const Time now = config_.clock();
+    not_before_ = Time::min();
     if (replay_.is_between_rounds() && !replay_.was_urgent() && !walk_)
         not_before_ = now + std::clamp<Time::duration>(now - round_began_, kLeastPause, kMostPause);
-    if (has_failed) not_before_ = jittered(kFirstRetry * (1 << std::min(failures_ - 1, 6)));
+    failures_ = missing == 0 ? 0 : failures_ + 1;
+    if (missing == 0) return;
+    retry_at_ = jittered(kFirstRetry * (1 << std::min(failures_ - 1, 6)));
+    if (2 * missing > answers.size()) not_before_ = retry_at_;
 }
 
 Region::Time Region::jittered(milliseconds delay) {
@@ -232,12 +283,18 @@ Region::Time Region::jittered(milliseconds delay) {
 // died while the origin was away need not be told. Where callers bring another time, only their
 // requests tell it.
 UnixTime Region::requests_time() const {
-    return is_wall_time_ ? config_.wall_clock() : UnixTime::min();
+    return is_wall_time_.load(std::memory_order_relaxed) ? config_.wall_clock() : UnixTime::min();
+}
+
+void Region::note_time(UnixTime now) {
+    is_wall_time_.store(std::chrono::abs(now - config_.wall_clock()) < kNearly,
+                        std::memory_order_relaxed);
 }
 
 void Region::refresh(std::span<const Request> requests, UnixTime now, Refresh::Heard heard) {
-    is_wall_time_ = std::chrono::abs(now - config_.wall_clock()) < kNearly;
+    note_time(now);
     if (is_away()) return heard(false);
+    if (requests.empty()) return heard(true);
     struct Countdown {
         std::size_t left;
         bool all = true;

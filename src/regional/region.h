@@ -41,9 +41,6 @@ class Region {
         std::function<Time()> clock = std::chrono::steady_clock::now;
         std::function<UnixTime()> wall_clock = exact_wall_time;
         std::uint64_t seed = 0;  // of the jitter
-        // How long the origin may take to answer. A call that got nothing in that time opens the
-        // breaker by itself: whoever asks next would wait as long.
-        std::chrono::milliseconds timeout{300};
         // Step soon, but not from within this call. May be called by any thread.
         std::function<void()> again;
         // The region has become, or ceased to be, one that works. `why` is for people.
@@ -66,8 +63,11 @@ class Region {
 
     bool is_away() const { return is_away_.load(std::memory_order_relaxed); }
 
+    // A request came at `now`. By any thread; now and then is enough.
+    void note_time(UnixTime now);
+
     // Reads the counts of the keys of `requests` at `now`, in one round trip; `heard` tells whether
-    // all were answered. At once, with false, while the region is away.
+    // all were answered. At once, with false, while the region is away, and with true for none.
     void refresh(std::span<const Request> requests, UnixTime now, Refresh::Heard heard);
 
     // Tells what this node has spent of the keys of `requests`, ahead of replay. `done` is called
@@ -99,6 +99,7 @@ class Region {
 
     OriginEvents events();
     void judge();
+    void look();
     void probe();
     bool replay();
     void on_told(std::span<const CellAnswer> answers);
@@ -116,15 +117,18 @@ class Region {
     std::string why_;                  // it is away
     std::string refusal_;              // that was noted last
     std::optional<Table::Walk> walk_;  // through what is told again
-    int failures_ = 0;                 // of replay, in a row
+    int failures_ = 0;                 // batches that were not answered in full, in a row
     Time not_before_ = Time::min();    // of replay
+    Time retry_at_ = Time::min();      // of what was set aside
+    Time look_at_ = Time::min();       // at an origin that is away
+    Time tidy_at_ = Time::min();
     Time round_began_ = Time::min();
     std::uint64_t random_;
-    bool is_wall_time_ = false;  // requests come with the time of the wall clock, or nearly so
     std::optional<Time> wake_at_;
     bool is_settled_ = false;
     // Written by the owner, read by any. Relaxed: each stands for itself.
     std::atomic<bool> is_away_{true};
+    std::atomic<bool> is_wall_time_{false};  // requests come with about the wall clock's time
     Counter told_{0};
     Counter unanswered_{0};
     Counter outages_{0};

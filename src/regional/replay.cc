@@ -9,8 +9,9 @@ namespace sluice {
 Replay::~Replay() {
     for (const Told& told : underway_)
         give_back(*told.entry);
-    for (Entry* entry : waiting_)
-        give_back(*entry);
+    for (const auto* entries : {&waiting_, &aside_})
+        for (Entry* entry : *entries)
+            give_back(*entry);
 }
 
 std::vector<CellComponent> Replay::next(UnixTime now) {
@@ -44,12 +45,30 @@ void Replay::answered(std::span<const CellAnswer> answers) {
         const auto mine = answers.first(told.telling.cells());
         answers = answers.subspan(mine.size());
         if (!told.telling.hear(mine, *told.entry)) {
-            give_back(*told.entry);
+            aside_.push_back(told.entry);
         } else if (!table_.changed().release(*told.entry, told.telling.components())) {
             table_.dispose(*told.entry);
         }
     }
     SLUICE_CHECK(answers.empty());
+}
+
+void Replay::retry() {
+    for (Entry* entry : std::exchange(aside_, {}))
+        give_back(*entry);
+}
+
+void Replay::tidy() {
+    retry();
+    ChangedList::Taken taken = table_.changed().take();
+    for (Entry* entry : taken.retired)
+        table_.dispose(*entry);
+    waiting_.insert(waiting_.end(), taken.changed.begin(), taken.changed.end());
+    std::erase_if(waiting_, [this](Entry* entry) {
+        if (!entry->is_retired()) return false;
+        table_.dispose(*entry);
+        return true;
+    });
 }
 
 void Replay::give_back(Entry& entry) {

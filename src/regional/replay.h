@@ -16,8 +16,8 @@ namespace sluice {
 
 // Replay has one batch underway at a time. What changes meanwhile is the next one, however often it
 // changes: the work is bounded by the cells that changed, never by the requests that changed them.
-// What is not answered stays changed; since components are merged by max, sending it again is
-// harmless, whether it had landed or not.
+// What is not answered is set aside until retry(); since components are merged by max, sending it
+// again is harmless, whether it had landed or not.
 //
 // A stepped object: it has no thread, no socket and no clock.
 //
@@ -42,12 +42,22 @@ class Replay {
     // How the batch fared, in its order.
     void answered(std::span<const CellAnswer> answers);
 
+    // Has what was set aside told again, in a later round.
+    void retry();
+
+    // Lets go of entries that need not be told of any more, their cells being dead, and that only
+    // wait here. For a time in which nothing is told.
+    void tidy();
+
     // Whether a batch waits for its answers.
     bool is_underway() const { return !underway_.empty(); }
     // A round is what changed until it began, in as many batches as it takes. Whether the next
     // batch begins one, and whether the last one told of anything urgent.
     bool is_between_rounds() const { return underway_.empty() && waiting_.empty(); }
     bool was_urgent() const { return was_urgent_; }
+
+    // Nothing is underway, waits or was set aside. What changed since next() is not looked at.
+    bool has_told_all() const { return is_between_rounds() && aside_.empty(); }
 
   private:
     // An entry that a batch tells of.
@@ -62,6 +72,7 @@ class Replay {
     Table& table_;
     std::vector<Entry*> waiting_;  // taken from the list, and in no batch yet
     std::vector<Told> underway_;
+    std::vector<Entry*> aside_;  // not answered for
     bool was_urgent_ = false;
 };
 

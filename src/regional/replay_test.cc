@@ -42,7 +42,11 @@ class ReplayTest : public testing::Test {
         }
         replay_.answered(answers);
     }
-    void fail() { replay_.answered(std::vector<CellAnswer>(batch_.size())); }
+    void fail() {
+        replay_.answered(std::vector<CellAnswer>(batch_.size()));
+        EXPECT_TRUE(replay_.next(UnixTime{}).empty()) << "it is set aside";
+        replay_.retry();
+    }
 
     std::unique_ptr<Table> table_ =
         *Table::create({.max_keys = 10'000, .sharing = Sharing::kShared, .seed = 1});
@@ -137,15 +141,23 @@ TEST_F(ReplayTest, TellsHowLongACellStillMatters) {
 }
 
 TEST_F(ReplayTest, RefreshesWhatItTellsOf) {
+    const UnixTime then = start_of(kNow, kMinute) + Duration{20'000};
     Entry& entry = spend("a", 1);
-    entry.note_use(1, start_of(kNow, kMinute) + Duration{20'000});
+    entry.note_use(1, then);
     next();
     EXPECT_EQ(batch_.size(), 2U) << "the previous cell is asked for";
     land();
-    EXPECT_EQ(entry.refreshed_at(), start_of(kNow, kMinute) + Duration{20'000});
-    spend("a", 1);
+    EXPECT_EQ(entry.refreshed_at(), then);
+    spend("a", 1).note_use(1, then + Duration{50});
     next();
-    EXPECT_EQ(batch_.size(), 1U) << "the previous cell is known";
+    EXPECT_EQ(batch_.size(), 1U) << "it was heard of a moment ago";
+    land();
+    EXPECT_EQ(entry.refreshed_at(), then);
+    spend("a", 1).note_use(1, then + Duration{100});
+    next();
+    EXPECT_EQ(batch_.size(), 2U) << "others may have told late of what they spent in it";
+    land();
+    EXPECT_EQ(entry.refreshed_at(), then + Duration{100});
 }
 
 TEST_F(ReplayTest, TellsAgainOnlyWhatWasNotAnswered) {
@@ -158,6 +170,9 @@ TEST_F(ReplayTest, TellsAgainOnlyWhatWasNotAnswered) {
         if (told.cell.identifier == "b") answers.back() = {.total = told.own, .own = told.own};
     }
     replay_.answered(answers);
+    EXPECT_FALSE(replay_.has_told_all());
+    EXPECT_TRUE(next().empty());
+    replay_.retry();
     const auto again = next();
     ASSERT_EQ(again.size(), 1U);
     EXPECT_EQ(again[0].cell.identifier, "a");

@@ -7,8 +7,10 @@
 namespace sluice {
 namespace {
 
-// What others spent at the very end of a window reaches the origin a little later.
-constexpr Duration kStragglers{1'000};
+// Others' counts that are younger than this need not be heard anew with each telling: who decides
+// on the entry would have to fetch its line each time that its age is set, and the previous cell
+// would be asked for each time.
+constexpr Duration kYoung{100};
 
 // When the entry was used last, by the time of its requests. A request from far back is decided at
 // the oldest instant that is held.
@@ -17,13 +19,6 @@ UnixTime last_use(const Entry& entry) {
 }
 
 constexpr Count kSmallLimit = 256;
-
-// A key in use is told of many times a second. Who decides on it would have to fetch the entry's
-// line anew each time that its age is set.
-bool is_news(UnixTime refreshed, UnixTime now) {
-    constexpr Duration kSmall{50};
-    return now < refreshed || now - kSmall >= refreshed;
-}
 
 bool matters_soon(const Entry& entry, UnixTime now) {
     const auto [sequence, elapsed] = instant_at(now, entry.duration());
@@ -59,17 +54,17 @@ Telling::Telling(const Entry& entry, UnixTime now, std::vector<CellComponent>& b
     now = std::max(now, as_of_);
     const Entry::Key key = entry.key();
     const Sequence newest = components_.all()[2].sequence;
-    // Once a window, the previous cell is asked for even where this node spent nothing in it.
     const UnixTime refreshed = entry.refreshed_at();
-    const bool knows_previous = refreshed >= start_of(newest, key.duration) + kStragglers;
+    const bool is_old =
+        refreshed == Entry::kNever || as_of_ < refreshed || as_of_ - kYoung >= refreshed;
+    // To be a refresh, it asks for the previous cell even where this node spent nothing in it:
+    // another node may have told late of what it spent there.
+    is_refresh_ = is_old && refreshed != Entry::kAlways && components_.all()[2].count != 0;
     for (const Components::Component& component : components_.all()) {
         if (is_dead(component.sequence, key.duration, now)) continue;
-        const bool asks = component.sequence == newest - 1 && !knows_previous;
-        if (component.count == 0 && !asks) continue;
-        add(key, component, now, batch);
-        if (component.sequence == newest) is_refresh_ = true;
+        const bool asks = is_refresh_ && component.sequence == newest - 1;
+        if (component.count != 0 || asks) add(key, component, now, batch);
     }
-    is_refresh_ &= refreshed != Entry::kAlways;
 }
 
 void Telling::add(const Entry::Key& key,
@@ -94,7 +89,7 @@ bool Telling::hear(std::span<const CellAnswer> answers, Entry& entry) const {
         }
         merge(*answers[i], sequences_[i], incarnation_, entry);
     }
-    if (all && is_refresh_ && is_news(entry.refreshed_at(), as_of_)) entry.set_refreshed(as_of_);
+    if (all && is_refresh_ && incarnation_ == entry.incarnation()) entry.set_refreshed(as_of_);
     return all;
 }
 

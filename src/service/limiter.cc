@@ -224,7 +224,7 @@ class Limiter::Core {
     [[gnu::noinline]] void decide_by_what_is_held(const Request& request,
                                                   UnixTime now,
                                                   Result<Decision>& result) {
-        region_->count_fallback();
+        region_->count_fallback(now);
         const EpochPin pin;
         const HashedRequest hashed = table_->key(request).hashed_request();
         sluice::decide_at(*table_, hashed, now, Freshness::kJustRefreshed, *result);
@@ -232,7 +232,7 @@ class Limiter::Core {
     void decide_by_what_is_held(std::span<const Request> requests,
                                 CallersClock clock,
                                 Result<BatchDecision>& result) {
-        region_->count_fallback();
+        region_->count_fallback(clock.value_or(exact_wall_time()));
         result = *decide_batch(*table_, requests, clock, Freshness::kJustRefreshed);
     }
 
@@ -257,7 +257,13 @@ Result<Limiter> Limiter::create(Options options) {
 
 Limiter::Limiter(std::unique_ptr<Core> core) : core_(std::move(core)) {}
 Limiter::Limiter(Limiter&&) noexcept = default;
-Limiter& Limiter::operator=(Limiter&&) noexcept = default;
+
+Limiter& Limiter::operator=(Limiter&& other) noexcept {
+    if (core_ != nullptr) core_->close(kLastPatience);
+    core_ = std::move(other.core_);
+    return *this;
+}
+
 Limiter::~Limiter() {
     if (core_ != nullptr) core_->close(kLastPatience);
 }
@@ -339,6 +345,7 @@ Stats Limiter::stats() const {
             .keys_created = read(tally.created),
             .keys_expired = read(tally.expired),
             .keys_evicted = read(tally.evicted),
+            .keys_evicted_untold = read(tally.evicted_untold),
             .cas_retries = read(tally.cas_retries),
             .strict_activations = read(tally.strict_activations),
             .origin = core_->origin_stats()};

@@ -92,16 +92,17 @@ class BatchQuestion final : public Question {
           clock_(clock),
           asked_(clock.value_or(exact_wall_time())),
           later_(std::move(later)) {
-        for (const std::size_t index : stale)
-            stale_.push_back(owned_.all()[index]);
+        set_stale(stale);
     }
 
     std::span<const Request> stale() const override { return stale_; }
     UnixTime now() const override { return asked_; }
 
     bool decide_as_held() override try {
-        auto decided = decide_batch(table_, owned_.all(), clock_, Freshness::kAsHeld);
+        std::vector<std::size_t> stale;
+        auto decided = decide_batch(table_, owned_.all(), clock_, Freshness::kAsHeld, &stale);
         if (decided) result_ = *std::move(decided);
+        set_stale(stale);  // others than before, perhaps, or none: what was heard meanwhile tells
         return decided.has_value();
     } catch (const std::bad_alloc&) {
         result_ = out_of_memory();
@@ -127,6 +128,12 @@ class BatchQuestion final : public Question {
     void finish() override { later_(std::move(result_)); }
 
   private:
+    void set_stale(std::span<const std::size_t> stale) {
+        stale_.clear();
+        for (const std::size_t index : stale)
+            stale_.push_back(owned_.all()[index]);
+    }
+
     Table& table_;
     const OwnedRequests owned_;
     std::vector<Request> stale_;

@@ -52,7 +52,6 @@ class RegionThread::Core {
                         *origin_,
                         Region::Config{.kind = kind_,
                                        .seed = system_random(),
-                                       .timeout = timeout_,
                                        .again = [this] { again(); },
                                        .changed =
                                            [this](bool away, const std::string& why) {
@@ -81,18 +80,21 @@ class RegionThread::Core {
                                   [this, question = std::move(question)] { begin(question); });
             }
         }
-        count_fallback();
+        count_fallback(question->now());
         question->decide();
         question->finish();
     }
 
     void list(std::vector<CellName> cells, Origin::Listed listed) {
-        const MutexLock lock(mutex_);
-        if (has_ended_) return listed(std::vector<std::optional<CellListing>>(cells.size()));
-        asio::post(loop_, [this, cells = std::move(cells), listed = std::move(listed)]() mutable {
-            if (is_away()) return listed(std::vector<std::optional<CellListing>>(cells.size()));
-            origin_->list(std::move(cells), std::move(listed));
-        });
+        {
+            const MutexLock lock(mutex_);
+            if (!has_ended_) {
+                return asio::post(loop_, [this, cells, listed = std::move(listed)]() mutable {
+                    begin_list(std::move(cells), std::move(listed));
+                });
+            }
+        }
+        listed(std::vector<std::optional<CellListing>>(cells.size()));
     }
 
     void close(milliseconds patience) {
@@ -108,26 +110,33 @@ class RegionThread::Core {
         is_closed_.store(true, std::memory_order_relaxed);
         const auto finished = std::make_shared<std::promise<void>>();
         asio::post(loop_, [this, finished] {
+            has_stopped_ = true;
             settled_.reset();
             region_->give_up();
-            finish_confirmations();
+            finish_waits();
             finished->set_value();
         });
         finished->get_future().wait();
         loop_.stop();
         thread_.join();
-        const MutexLock lock(mutex_);
-        has_ended_ = true;
+        {
+            const MutexLock lock(mutex_);
+            has_ended_ = true;
+        }
         // What others asked before they saw that it is closed is answered as well.
         loop_.restart();
         loop_.poll();
+        finish_waits();
     }
 
     Counts counts() const {
         return {.region = region_->counts(),
                 .fallbacks = fallbacks_.load(std::memory_order_relaxed)};
     }
-    void count_fallback() { fallbacks_.fetch_add(1, std::memory_order_relaxed); }
+    void count_fallback(UnixTime now) {
+        fallbacks_.fetch_add(1, std::memory_order_relaxed);
+        region_->note_time(now);
+    }
 
   private:
     void first_word() {
@@ -145,6 +154,7 @@ class RegionThread::Core {
     }
 
     void step() {
+        if (has_stopped_) return;
         region_->step();
         set_alarm();
         if (settled_ != nullptr && region_->is_settled())
@@ -171,7 +181,7 @@ class RegionThread::Core {
         if (question->decide_as_held()) return question->finish();
         const auto asked = steady_clock::now();
         region_->refresh(question->stale(), question->now(), [this, question, asked](bool fresh) {
-            if (!fresh) count_fallback();
+            if (!fresh) count_fallback(question->now());
             const std::vector<Request> told_first = question->decide();
             if (!fresh || told_first.empty() || kind_ == Refresh::Region::kExclusive)
                 return question->finish();
@@ -179,36 +189,57 @@ class RegionThread::Core {
         });
     }
 
-    // A confirmation that takes too long is not waited for.
-    struct Confirmation {
-        std::shared_ptr<Question> question;
+    // Something that ends once: when the origin has answered, when it has taken too long, or when
+    // all ends.
+    struct Wait {
         asio::steady_timer deadline;
-        bool is_over = false;
+        std::function<void()> finish;
 
-        void finish() {
-            if (std::exchange(is_over, true)) return;
+        void end() {
             deadline.cancel();
-            question->finish();
+            if (const auto last = std::exchange(finish, nullptr)) last();
         }
     };
 
+    std::shared_ptr<Wait> wait_until(steady_clock::time_point deadline,
+                                     std::function<void()> finish) {
+        const auto wait = std::make_shared<Wait>(
+            Wait{.deadline = asio::steady_timer(loop_, deadline), .finish = std::move(finish)});
+        wait->deadline.async_wait([wait](error_code cancelled) {
+            if (!cancelled) wait->end();
+        });
+        std::erase_if(waits_, [](const auto& weak) { return weak.expired(); });
+        waits_.push_back(wait);
+        return wait;
+    }
+
+    void finish_waits() {
+        for (const auto& weak : std::exchange(waits_, {}))
+            if (const auto wait = weak.lock()) wait->end();
+    }
+
+    // A confirmation that takes too long is not waited for.
     void confirm(const std::shared_ptr<Question>& question,
                  std::span<const Request> requests,
                  steady_clock::time_point deadline) {
-        const auto confirmation = std::make_shared<Confirmation>(
-            Confirmation{.question = question, .deadline = asio::steady_timer(loop_, deadline)});
-        std::erase_if(confirmations_, [](const auto& weak) { return weak.expired(); });
-        confirmations_.push_back(confirmation);
-        region_->confirm(requests, [confirmation] { confirmation->finish(); });
-        if (confirmation->is_over) return;
-        confirmation->deadline.async_wait([confirmation](error_code cancelled) {
-            if (!cancelled) confirmation->finish();
-        });
+        const auto wait = wait_until(deadline, [question] { question->finish(); });
+        region_->confirm(requests, [wait] { wait->end(); });
     }
 
-    void finish_confirmations() {
-        for (const auto& weak : std::exchange(confirmations_, {}))
-            if (const auto confirmation = weak.lock()) confirmation->finish();
+    void begin_list(std::vector<CellName> cells, Origin::Listed listed) {
+        const std::size_t size = cells.size();
+        const auto finished = std::make_shared<Origin::Listed>(std::move(listed));
+        const auto finish = [finished](std::vector<std::optional<CellListing>> listings) {
+            if (const auto last = std::exchange(*finished, nullptr)) last(std::move(listings));
+        };
+        if (is_away() || has_stopped_) return finish(std::vector<std::optional<CellListing>>(size));
+        const auto wait = wait_until(steady_clock::now() + 2 * timeout_, [finish, size] {
+            finish(std::vector<std::optional<CellListing>>(size));
+        });
+        origin_->list(std::move(cells), [wait, finish](auto listings) {
+            finish(std::move(listings));
+            wait->end();
+        });
     }
 
     Table& table_;
@@ -223,7 +254,8 @@ class RegionThread::Core {
     std::unique_ptr<Origin> origin_;
     Refresh::Region kind_ = Refresh::Region::kShared;
     std::string node_;
-    std::vector<std::weak_ptr<Confirmation>> confirmations_;
+    std::vector<std::weak_ptr<Wait>> waits_;
+    bool has_stopped_ = false;  // nothing is begun any more
     std::promise<void> first_word_;
     bool has_spoken_ = false;
     std::shared_ptr<std::promise<void>> settled_;  // while somebody waits for all to be told
@@ -275,8 +307,8 @@ RegionThread::Counts RegionThread::counts() const {
     return core_->counts();
 }
 
-void RegionThread::count_fallback() {
-    core_->count_fallback();
+void RegionThread::count_fallback(UnixTime now) {
+    core_->count_fallback(now);
 }
 
 }  // namespace sluice

@@ -68,7 +68,8 @@ class RegionThread {
         std::uint64_t fallbacks;  // decisions that needed fresher counts and were made without
     };
     Counts counts() const;
-    void count_fallback();
+    // A decision at `now` was one.
+    void count_fallback(UnixTime now);
 
   private:
     class Core;

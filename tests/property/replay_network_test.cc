@@ -121,6 +121,7 @@ class World {
     }
 
     void send(Node& node) {
+        node.replay().retry();
         std::vector<CellComponent> batch = node.replay().next(now_);
         if (!batch.empty()) network_.push_back({&node, std::move(batch), true});
     }
@@ -153,6 +154,7 @@ class World {
     void settle(Node& node) {
         while (!network_.empty())
             deliver();
+        node.replay().retry();
         for (auto batch = node.replay().next(now_); !batch.empty();
              batch = node.replay().next(now_)) {
             node.origin().raise(std::move(batch),

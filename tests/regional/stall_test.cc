@@ -43,7 +43,7 @@ const boost::json::value kDegraded =
     server_test::json(R"({"status":"ready","degraded":["origin"]})");
 
 TEST(Stall, DelaysAtMostOneRequestPerFiveSecondsAndIsMadeGood) {
-    constexpr auto kLong = 6s;
+    constexpr auto kLong = 10s;
     RedisServer redis;
     Server server(sharing(redis.url(), {"--origin-timeout", "300ms"}));
     Server other(sharing(redis.url(), {"--origin-timeout", "300ms"}));

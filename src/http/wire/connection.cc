@@ -81,10 +81,10 @@ void Connection::close() {
     is_closed_ = true;
     release_pending();
     bench_.buffered -= unsent_.size();
+    if (exchange_ != nullptr) --bench_.awaited;
     // The handler still writes into the reply; its completion destroys it.
     if (exchange_ != nullptr && exchange_->state() == PendingExchange::State::kWaiting) {
         exchange_.release()->orphan();
-        --bench_.awaited;
     }
     bench_.counters.connections.add(-1);
     bench_.bury(this);

@@ -35,6 +35,7 @@ class SqliteOrigin final : public Origin {
 
     void raise(std::vector<CellComponent> components, Answered answered) override {
         auto totals = file_->raise(components);
+        is_raise_failing_ = !totals;
         tell(totals);
         answered(cell_by_cell(std::move(totals), components.size()));
     }
@@ -52,7 +53,8 @@ class SqliteOrigin final : public Origin {
     template <class T>
     void tell(const Result<T>& result) {
         const std::string why = result ? "" : result.error().message;
-        if (why == away_) return;
+        // A file on a full disk can still be read; that does not make it one that works.
+        if (why == away_ || (result && is_raise_failing_)) return;
         away_ = why;
         if (result) {
             if (events_.back) events_.back(true);
@@ -64,6 +66,7 @@ class SqliteOrigin final : public Origin {
     const std::unique_ptr<ComponentFile> file_;
     OriginEvents events_;
     std::string away_;  // why it is away; empty while it is not
+    bool is_raise_failing_ = false;
 };
 
 }  // namespace

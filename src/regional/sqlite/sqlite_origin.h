@@ -36,7 +36,7 @@ struct SqliteOriginOptions {
 // Each call is one transaction and blocks the calling thread for it; the answer comes before the
 // call returns. What was answered survives the end of the process, however it ends, but the last
 // moments may be lost with the machine's power. A call that fails makes the origin away, one that
-// works makes it back: each call tries.
+// works makes it back; after a raise that failed, only a raise does.
 Result<std::unique_ptr<Origin>> open_sqlite_origin(SqliteOriginOptions options);
 
 }  // namespace sluice
