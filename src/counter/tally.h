@@ -36,7 +36,8 @@ class Tally {
     void end_leaving() { leaving_.fetch_sub(1, std::memory_order_relaxed); }
     // Whether the cap has room for one more when those have gone.
     bool has_room_to_come() const {
-        return held() < max_keys_ + leaving_.load(std::memory_order_relaxed);
+        const std::size_t leaving = leaving_.load(std::memory_order_relaxed);
+        return leaving > 0 && held() < max_keys_ + leaving;
     }
     std::size_t held() const { return held_.load(std::memory_order_relaxed); }
 

@@ -227,6 +227,7 @@ void Region::probe() {
     origin_->raise_past(std::move(batch), [this](const std::vector<CellAnswer>& answers) {
         replay_.answered(answers);
         replay_.retry();
+        if (is_back_) config_.again();
     });
 }
 
