@@ -76,8 +76,9 @@ class alignas(64) Entry {
     // Tells the components of this entry from those of earlier entries of the same key, which this
     // node evicted although their counts mattered: what those told stays told. Modulo 2^24.
     std::uint32_t incarnation() const {
-        return incarnation_[0] | incarnation_[1] << 8U |
-               static_cast<std::uint32_t>(incarnation_[2]) << 16U;
+        std::uint32_t number = incarnation_[2];
+        number = number << 8U | incarnation_[1];
+        return number << 8U | incarnation_[0];
     }
 
     // The instant at which a request at `now` is decided. Moves the ring on where `now` is newer
