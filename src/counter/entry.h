@@ -173,6 +173,15 @@ class alignas(64) Entry {
     // Does nothing while the entry is strict: what is heard then serves one request only.
     void set_refreshed(UnixTime at);
 
+    // As of when the others' counts of the cell before the newest are known, which changes little
+    // any more. Written and read by whoever tells of the entry, relaxed.
+    UnixTime previous_heard_at() const {
+        return UnixTime{Duration{previous_heard_ms_.load(std::memory_order_relaxed)}};
+    }
+    void set_previous_heard(UnixTime at) {
+        previous_heard_ms_.store(at.time_since_epoch().count(), std::memory_order_relaxed);
+    }
+
     // Whether a denial lies less than a duration back. What is known of the others is never young
     // enough then.
     bool is_strict(UnixTime now) const { return now < strict_until(); }
@@ -254,6 +263,7 @@ class alignas(64) Entry {
     std::atomic<std::uint64_t> let_go_{0};  // read by whoever tells others
     // Written by denials, and by refreshes; see set_refreshed().
     std::atomic<std::int64_t> strict_until_ms_{std::numeric_limits<std::int64_t>::min()};
+    std::atomic<std::int64_t> previous_heard_ms_{std::numeric_limits<std::int64_t>::min()};
     // Guarded by change_state_: whoever makes an entry listed writes it.
     Entry* next_changed_ = nullptr;
     const std::uint64_t hash_;

@@ -89,6 +89,7 @@ void Refresh::merge_into_entry(const CellName& cell,
     }
     // It is on its way already, or the origin has lost it. A retired entry is no longer ours.
     if (has_forgotten) static_cast<void>(table_.changed().mark(entry));
+    entry.set_previous_heard(flight.now);
     entry.set_refreshed(region_ == Region::kExclusive ? Entry::kAlways : flight.now);
 }
 

@@ -148,16 +148,19 @@ TEST_F(ReplayTest, RefreshesWhatItTellsOf) {
     EXPECT_EQ(batch_.size(), 2U) << "the previous cell is asked for";
     land();
     EXPECT_EQ(entry.refreshed_at(), then);
-    spend("a", 1).note_use(1, then + Duration{50});
+    spend("a", 1).note_use(1, then + Duration{4'000});
     next();
-    EXPECT_EQ(batch_.size(), 1U) << "it was heard of a moment ago";
+    EXPECT_EQ(batch_.size(), 1U) << "the previous cell was heard of lately";
     land();
-    EXPECT_EQ(entry.refreshed_at(), then);
-    spend("a", 1).note_use(1, then + Duration{100});
+    EXPECT_EQ(entry.refreshed_at(), then + Duration{4'000});
+    spend("a", 1).note_use(1, then + Duration{5'000});
     next();
     EXPECT_EQ(batch_.size(), 2U) << "others may have told late of what they spent in it";
     land();
-    EXPECT_EQ(entry.refreshed_at(), then + Duration{100});
+    spend("a", 1).note_use(1, then + Duration{5'020});
+    next();
+    land();
+    EXPECT_EQ(entry.refreshed_at(), then + Duration{5'000}) << "too little to note";
 }
 
 TEST_F(ReplayTest, TellsAgainOnlyWhatWasNotAnswered) {

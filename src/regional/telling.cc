@@ -7,10 +7,20 @@
 namespace sluice {
 namespace {
 
-// Others' counts that are younger than this need not be heard anew with each telling: who decides
-// on the entry would have to fetch its line each time that its age is set, and the previous cell
-// would be asked for each time.
-constexpr Duration kYoung{100};
+// Others' counts that are younger than this need not be noted anew with each telling: who decides
+// on the entry would have to fetch its line each time that its age is set.
+constexpr Duration kYoung{50};
+
+// How long the others' counts of the previous cell are good for. What is spent in it at its very
+// end reaches the origin a little later, and what a node could not tell then, whenever it can.
+constexpr Duration kPreviousYoung{5'000};
+constexpr Duration kStragglers{1'000};
+
+bool knows_previous(const Entry& entry, Sequence newest, UnixTime now) {
+    const UnixTime heard = entry.previous_heard_at();
+    return heard >= start_of(newest, entry.duration()) + kStragglers && heard <= now &&
+           now - kPreviousYoung < heard;
+}
 
 // When the entry was used last, by the time of its requests. A request from far back is decided at
 // the oldest instant that is held.
@@ -54,15 +64,13 @@ Telling::Telling(const Entry& entry, UnixTime now, std::vector<CellComponent>& b
     now = std::max(now, as_of_);
     const Entry::Key key = entry.key();
     const Sequence newest = components_.all()[2].sequence;
-    const UnixTime refreshed = entry.refreshed_at();
-    const bool is_old =
-        refreshed == Entry::kNever || as_of_ < refreshed || as_of_ - kYoung >= refreshed;
-    // To be a refresh, it asks for the previous cell even where this node spent nothing in it:
-    // another node may have told late of what it spent there.
-    is_refresh_ = is_old && refreshed != Entry::kAlways && components_.all()[2].count != 0;
+    // To be a refresh, it asks for the previous cell now and then, even where this node spent
+    // nothing in it.
+    is_refresh_ = entry.refreshed_at() != Entry::kAlways && components_.all()[2].count != 0;
+    asks_previous_ = is_refresh_ && !knows_previous(entry, newest, as_of_);
     for (const Components::Component& component : components_.all()) {
         if (is_dead(component.sequence, key.duration, now)) continue;
-        const bool asks = is_refresh_ && component.sequence == newest - 1;
+        const bool asks = asks_previous_ && component.sequence == newest - 1;
         if (component.count != 0 || asks) add(key, component, now, batch);
     }
 }
@@ -89,7 +97,11 @@ bool Telling::hear(std::span<const CellAnswer> answers, Entry& entry) const {
         }
         merge(*answers[i], sequences_[i], incarnation_, entry);
     }
-    if (all && is_refresh_ && incarnation_ == entry.incarnation()) entry.set_refreshed(as_of_);
+    if (!all || !is_refresh_ || incarnation_ != entry.incarnation()) return all;
+    const UnixTime refreshed = entry.refreshed_at();
+    if (refreshed == Entry::kNever || as_of_ < refreshed || as_of_ - kYoung >= refreshed)
+        entry.set_refreshed(as_of_);
+    if (asks_previous_) entry.set_previous_heard(as_of_);
     return all;
 }
 

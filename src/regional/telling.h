@@ -48,6 +48,7 @@ class Telling {
     const Incarnation incarnation_;
     const bool is_urgent_;
     bool is_refresh_ = false;  // whether its answer brings all that a decision needs
+    bool asks_previous_ = false;
     std::size_t cells_ = 0;
     std::array<Sequence, kRingSize> sequences_{};
 };
