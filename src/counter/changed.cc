@@ -83,8 +83,26 @@ bool ChangedList::sleep() {
     return false;
 }
 
+// Each side writes its word and then reads the other's: at least one of them sees the other.
+void ChangedList::hurry() {
+    if (is_hurried_.load(std::memory_order_seq_cst)) return;
+    is_hurried_.store(true, std::memory_order_seq_cst);
+    if (is_resting_.load(std::memory_order_seq_cst) &&
+        is_resting_.exchange(false, std::memory_order_seq_cst)) {
+        wake_();
+    }
+}
+
+bool ChangedList::rest() {
+    is_resting_.store(true, std::memory_order_seq_cst);
+    if (!is_hurried_.load(std::memory_order_seq_cst)) return true;
+    is_resting_.store(false, std::memory_order_seq_cst);
+    return false;
+}
+
 ChangedList::Taken ChangedList::take() {
     Taken taken;
+    is_hurried_.store(false, std::memory_order_seq_cst);
     Entry* entry = top_.exchange(nullptr, std::memory_order_acquire);
     while (entry != nullptr) {
         Entry* const next = entry->next_changed_;

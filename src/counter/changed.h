@@ -80,6 +80,16 @@ class ChangedList {
     // once.
     [[nodiscard]] bool sleep();
 
+    // Something changed that should be told soon: ends a rest. Cheap where the consumer knows
+    // already.
+    void hurry();
+
+    // The consumer takes its time, although there is something to tell. False, and it does not, if
+    // something should be told soon; hurry() ends it, and wakes the consumer.
+    [[nodiscard]] bool rest();
+    bool is_resting() const { return is_resting_.load(std::memory_order_seq_cst); }
+    void end_rest() { is_resting_.store(false, std::memory_order_seq_cst); }
+
     // After an admission. False if the entry is retired, and will not tell of it.
     [[nodiscard]] bool mark(Entry& entry);
 
@@ -117,6 +127,9 @@ class ChangedList {
     std::atomic<Entry*> top_{nullptr};
     // Set by the consumer, cleared by whoever wakes it.
     std::atomic<bool> is_asleep_{false};
+    // Set by hurry(), cleared by take(): what is told from then on was listed before.
+    std::atomic<bool> is_hurried_{false};
+    std::atomic<bool> is_resting_{false};
     std::function<void()> wake_;
 };
 

@@ -186,6 +186,7 @@ void Batch::settle_all() {
         if (cost == 0) continue;
         entries_[i]->end_holding(cost);
         table_.settle(*entries_[i], items_[i].at.sequence, cost, requests_[i]);
+        hurry_unless_far(table_, items_[i].remaining, ask_of(requests_[i]).limit);
     }
 }
 

@@ -27,6 +27,7 @@ Outcome decide_at(Table& table,
                 .retry_at = std::nullopt};
     if (decision.passed && ask.cost != 0) {
         table.settle(entry, admission.at.sequence, ask.cost, request);
+        hurry_unless_far(table, admission.remaining, ask.limit);
     }
     return admission.outcome;
 }

@@ -28,6 +28,11 @@ inline void note_retries(Table& table, const Admission& admission) {
     Tally::add(table.tally().cas_retries, admission.retries);
 }
 
+// After a pass was settled: others should hear of it soon, unless its limit is far.
+inline void hurry_unless_far(Table& table, Count remaining, Count limit) {
+    if (table.sharing() == Sharing::kShared && !is_far(remaining, limit)) table.changed().hurry();
+}
+
 // Where a request's time comes from: its caller, or the system's clock. The coarse clock costs a
 // quarter of the exact one, and may lag by a tick. Within a window that does not matter: the weight
 // of the past lags by the same tick. It would matter to a caller that slept until `retry_at` and is
@@ -84,7 +89,10 @@ template <class Time>
             decision.limit = request.limit;
             decision.remaining = static_cast<std::int64_t>(admission.remaining);
             decision.reset_at = start_of(at.sequence + 1, request.duration);
-            if (ask.cost != 0) table.settle(*entry, at.sequence, ask.cost, request);
+            if (ask.cost != 0) {
+                table.settle(*entry, at.sequence, ask.cost, request);
+                hurry_unless_far(table, admission.remaining, ask.limit);
+            }
             return Outcome::kPassed;
         } else if (admission.outcome == Outcome::kDenied &&
                    report_denial(table, *entry, request, at, now, Time::kLag, decision)) {

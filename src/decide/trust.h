@@ -24,6 +24,14 @@ constexpr bool is_one_of_the_last(Count remaining, Count cost) {
     return remaining < kFew * std::max<Count>(cost, 1);
 }
 
+// Whether so little of `limit` is spent, on this node and as it knows of the others, that it may
+// take its time to tell them: even if dozens of nodes have spent as much, most of the limit is
+// left.
+constexpr bool is_far(Count remaining, Count limit) {
+    constexpr Count kFarLimit = 256;
+    return limit >= kFarLimit && remaining >= limit - limit / 64;
+}
+
 // Whether counts that are `age` old may admit a request that leaves `remaining` of `limit`. The
 // less is left, the less time it takes the others to spend it: trust shrinks in proportion. A
 // quarter of the duration is the time in which others at four times the limit would spend all of
@@ -35,29 +43,30 @@ constexpr bool is_young_enough(Duration age, Count remaining, Count limit, Durat
 }
 
 // A count that is older than this admits one request until the origin has answered to being told of
-// it. More than a round trip takes, so that a key in use never waits for that.
-inline constexpr Duration kAnswerTime{250};
+// it. More than telling takes, so that a key in use never waits for that.
+inline constexpr Duration kAnswerTime{2'500};
 
 // Whether a pass at `entry`, decided at `at`, may rely on what is held. At the beginning of a
 // window its cell is empty for everybody: who was up to date then needs no question.
 bool may_rely_after_all(
     const Entry& entry, Instant at, UnixTime now, const Ask& ask, Count remaining);
 
-// The same. What is in use and far from its limit, as nearly all is, is told by few comparisons:
-// a sixteenth of the longest trust is enough where a sixteenth of the limit is left.
+// The same. What is in use and not near its limit, as nearly all is, is told by few comparisons: a
+// quarter of the longest trust is enough where a quarter of the limit is left.
 [[gnu::always_inline]] inline bool may_rely(
     const Entry& entry, Instant at, UnixTime now, const Ask& ask, Count remaining) {
-    constexpr int kSixteenth = 4;
+    constexpr int kQuarter = 2;
+    constexpr auto kYoung = static_cast<std::uint64_t>(kFreshness.count()) >> kQuarter;
+    static_assert(kYoung <= static_cast<std::uint64_t>(kAnswerTime.count()));
     const auto milliseconds = [](UnixTime time) {
         return static_cast<std::uint64_t>(time.time_since_epoch().count());
     };
     // Unsigned: large for a refresh that never was, or lies ahead.
     const std::uint64_t age = milliseconds(now) - milliseconds(entry.refreshed_at());
     const auto duration = static_cast<std::uint64_t>(entry.duration().count());
-    const bool is_young = age <= static_cast<std::uint64_t>(kAnswerTime.count()) &&
-                          age <= duration >> (kSixteenth + 2);
+    const bool is_young = age <= kYoung && age <= duration >> (2 * kQuarter);
     const bool has_much_left =
-        remaining > ask.limit >> kSixteenth && !is_one_of_the_last(remaining, ask.cost);
+        remaining > ask.limit >> kQuarter && !is_one_of_the_last(remaining, ask.cost);
     if (is_young && has_much_left) [[likely]]
         return true;
     return may_rely_after_all(entry, at, now, ask, remaining);

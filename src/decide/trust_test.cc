@@ -80,12 +80,12 @@ TEST_F(TrustTest, AnOldCountAdmitsOneRequestUntilThatIsHeardOf) {
         entry = &table->entry_for(table->key(request_), kBegan, at);
     }
     entry->set_refreshed(kBegan);
-    EXPECT_TRUE(relies_at(Duration{2'000}));
+    EXPECT_TRUE(relies_at(Duration{3'000}));
     EXPECT_TRUE(table->changed().mark(*entry));
-    EXPECT_FALSE(relies_at(Duration{2'000}));
-    EXPECT_TRUE(relies_at(Duration{250})) << "a key in use doesn't wait";
-    entry->set_refreshed(kBegan + Duration{2'000});
-    EXPECT_TRUE(relies_at(Duration{2'001}));
+    EXPECT_FALSE(relies_at(Duration{3'000}));
+    EXPECT_TRUE(relies_at(Duration{2'500})) << "a key in use doesn't wait";
+    entry->set_refreshed(kBegan + Duration{3'000});
+    EXPECT_TRUE(relies_at(Duration{3'001}));
 }
 
 TEST_F(TrustTest, AClockThatStepsBackMakesNothingYounger) {

@@ -27,8 +27,12 @@ constexpr std::chrono::seconds kNearly{60};
 // Between two rounds of replay as long as the first one took, within these bounds: what changes
 // meanwhile is told together, which costs the origin and this node a fraction of telling it piece
 // by piece. Where a limit may be near, there is no pause.
-constexpr milliseconds kLeastPause{2};
-constexpr milliseconds kMostPause{5};
+constexpr Region::Time::duration kLeastPause = milliseconds{2};
+constexpr Region::Time::duration kMostPause = milliseconds{5};
+
+// After a round in which all limits were far, there is time to let more come together, until
+// something else changes.
+constexpr milliseconds kRest{1'000};
 
 // How often what can't be told is looked through for what need not be told any more.
 constexpr milliseconds kTidy{5'000};
@@ -237,10 +241,13 @@ bool Region::replay() {
     if (replay_.is_underway()) return false;
     const Time now = config_.clock();
     if (now >= retry_at_) replay_.retry();
-    if (now < not_before_) {
-        wake_at_ = not_before_;
+    const bool is_pausing = now < not_before_;
+    const bool is_resting = now < rest_until_ && may_rest_ && table_.changed().is_resting();
+    if (is_pausing || is_resting) {
+        wake_at_ = is_resting ? rest_until_ : not_before_;
         return false;
     }
+    table_.changed().end_rest();
     if (replay_.is_between_rounds()) round_began_ = now;
     const UnixTime time = requests_time();
     if (walk_ && table_.list_again(*walk_, kBucketsPerStep, time)) walk_.reset();
@@ -262,8 +269,12 @@ void Region::on_told(std::span<const CellAnswer> answers) {
     replay_.answered(answers);
     const Time now = config_.clock();
     not_before_ = Time::min();
-    if (replay_.is_between_rounds() && !replay_.was_urgent() && !walk_)
-        not_before_ = now + std::clamp<Time::duration>(now - round_began_, kLeastPause, kMostPause);
+    if (replay_.is_between_rounds() && !walk_) {
+        if (replay_.urgency() < Telling::Urgency::kAtOnce)
+            not_before_ = now + std::clamp(now - round_began_, kLeastPause, kMostPause);
+        if (replay_.urgency() == Telling::Urgency::kFar && table_.changed().rest())
+            rest_until_ = now + kRest;
+    }
     failures_ = missing == 0 ? 0 : failures_ + 1;
     if (missing == 0) return;
     retry_at_ = jittered(kFirstRetry * (1 << std::min(failures_ - 1, 6)));

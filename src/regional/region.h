@@ -80,6 +80,9 @@ class Region {
     // Nothing is left to tell, as of the last step.
     bool is_settled() const { return is_settled_; }
 
+    // From now on nothing is told later than it can be.
+    void stop_resting() { may_rest_ = false; }
+
     // Answers all that wait, now or later, with nothing.
     void give_up();
 
@@ -123,9 +126,11 @@ class Region {
     Time look_at_ = Time::min();       // at an origin that is away
     Time tidy_at_ = Time::min();
     Time round_began_ = Time::min();
+    Time rest_until_ = Time::min();
     std::uint64_t random_;
     std::optional<Time> wake_at_;
     bool is_settled_ = false;
+    bool may_rest_ = true;
     // Written by the owner, read by any. Relaxed: each stands for itself.
     std::atomic<bool> is_away_{true};
     std::atomic<bool> is_wall_time_{false};  // requests come with about the wall clock's time

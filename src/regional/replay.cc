@@ -1,5 +1,6 @@
 #include "regional/replay.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "base/check.h"
@@ -22,7 +23,7 @@ std::vector<CellComponent> Replay::next(UnixTime now) {
         Entry& entry = *waiting_.back();
         waiting_.pop_back();
         const Told told{&entry, Telling(entry, now, batch)};
-        was_urgent_ |= told.telling.is_urgent();
+        urgency_ = std::max(urgency_, told.telling.urgency());
         if (told.telling.cells() != 0) {
             underway_.push_back(told);
         } else if (!table_.changed().release(entry, told.telling.components())) {
@@ -37,7 +38,7 @@ void Replay::take() {
     for (Entry* entry : taken.retired)
         table_.dispose(*entry);
     waiting_ = std::move(taken.changed);
-    was_urgent_ = false;
+    urgency_ = Telling::Urgency::kFar;
 }
 
 void Replay::answered(std::span<const CellAnswer> answers) {

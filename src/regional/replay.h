@@ -52,9 +52,9 @@ class Replay {
     // Whether a batch waits for its answers.
     bool is_underway() const { return !underway_.empty(); }
     // A round is what changed until it began, in as many batches as it takes. Whether the next
-    // batch begins one, and whether the last one told of anything urgent.
+    // batch begins one, and how urgent the most urgent of the last one was.
     bool is_between_rounds() const { return underway_.empty() && waiting_.empty(); }
-    bool was_urgent() const { return was_urgent_; }
+    Telling::Urgency urgency() const { return urgency_; }
 
     // Nothing is underway, waits or was set aside. What changed since next() is not looked at.
     bool has_told_all() const { return is_between_rounds() && aside_.empty(); }
@@ -73,7 +73,7 @@ class Replay {
     std::vector<Entry*> waiting_;  // taken from the list, and in no batch yet
     std::vector<Told> underway_;
     std::vector<Entry*> aside_;  // not answered for
-    bool was_urgent_ = false;
+    Telling::Urgency urgency_ = Telling::Urgency::kFar;
 };
 
 }  // namespace sluice

@@ -30,12 +30,13 @@ UnixTime last_use(const Entry& entry) {
 
 constexpr Count kSmallLimit = 256;
 
-bool matters_soon(const Entry& entry, UnixTime now) {
+Telling::Urgency urgency_of(const Entry& entry, UnixTime now) {
     const auto [sequence, elapsed] = instant_at(now, entry.duration());
     const Count spent =
         entry.spent(sequence) + weighted(entry.spent(sequence - 1), elapsed, entry.duration());
     const Count limit = entry.last_limit();
-    return limit < kSmallLimit || spent >= limit / 2;
+    if (limit < kSmallLimit || spent >= limit / 2) return Telling::Urgency::kAtOnce;
+    return spent > limit / 64 ? Telling::Urgency::kSoon : Telling::Urgency::kFar;
 }
 
 }  // namespace
@@ -60,7 +61,7 @@ Telling::Telling(const Entry& entry, UnixTime now, std::vector<CellComponent>& b
     : components_(entry),
       as_of_(last_use(entry)),
       incarnation_(entry.incarnation()),
-      is_urgent_(matters_soon(entry, as_of_)) {
+      urgency_(urgency_of(entry, as_of_)) {
     now = std::max(now, as_of_);
     const Entry::Key key = entry.key();
     const Sequence newest = components_.all()[2].sequence;

@@ -6,6 +6,7 @@
 
 #include <array>
 #include <cstddef>
+#include <cstdint>
 #include <span>
 #include <vector>
 
@@ -28,9 +29,11 @@ class Telling {
     Telling(const Entry& entry, UnixTime now, std::vector<CellComponent>& batch);
 
     std::size_t cells() const { return cells_; }
-    // Whether others should know soon: a limit of which half is spent, or a small one, may be used
-    // up by what few requests elsewhere don't know of.
-    bool is_urgent() const { return is_urgent_; }
+    // How soon others should know: at once where half of the limit is spent, or where it is small
+    // and may be used up by what few requests elsewhere don't know of; later where nearly all is
+    // left.
+    enum class Urgency : std::uint8_t { kFar, kSoon, kAtOnce };
+    Urgency urgency() const { return urgency_; }
     const Components& components() const { return components_; }
 
     // Merges the answers, as many as there are cells, into `entry`: the one that was told of, or
@@ -46,7 +49,7 @@ class Telling {
     const Components components_;
     const UnixTime as_of_;  // the time of the last request for it
     const Incarnation incarnation_;
-    const bool is_urgent_;
+    const Urgency urgency_;
     bool is_refresh_ = false;  // whether its answer brings all that a decision needs
     bool asks_previous_ = false;
     std::size_t cells_ = 0;

@@ -103,6 +103,7 @@ class RegionThread::Core {
         std::future<void> end = settled->get_future();
         asio::post(loop_, [this, settled] {
             settled_ = settled;
+            region_->stop_resting();
             step();
         });
         end.wait_for(patience);
