@@ -153,7 +153,7 @@ OriginEvents Region::events() {
                     breaker_.reset();
                     refusal_.clear();
                     failures_ = 0;
-                    not_before_ = retry_at_ = Time::min();
+                    not_before_ = retry_at_ = rest_until_ = Time::min();
                     if (!remembers) tell_all_again();
                     judge();
                     config_.again();
@@ -176,6 +176,7 @@ OriginEvents Region::events() {
 
 void Region::tell_all_again() {
     walk_ = Table::Walk{};
+    rest_until_ = Time::min();
     resubmissions_.fetch_add(1, std::memory_order_relaxed);
 }
 
@@ -189,8 +190,9 @@ void Region::judge() {
     if (is_back_ && is_open)
         why_ = refusal_.empty() ? "too many calls go unanswered" : "it refuses calls; " + refusal_;
     config_.changed(away, away ? why_ : std::string());
-    if (!away) why_.clear();
-    if (!away) refusal_.clear();
+    if (away) return;
+    why_.clear();
+    refusal_.clear();
 }
 
 void Region::step() {

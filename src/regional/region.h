@@ -31,7 +31,7 @@ namespace sluice {
 // decide by themselves. Probes are the region's own, never somebody's request.
 //
 // A stepped object: no thread and no socket; its clock is given. Owned by one thread, but for
-// is_away() and counts(), which any may call.
+// is_away(), note_time() and counts(), which any may call.
 class Region {
   public:
     using Time = Breaker::Time;

@@ -92,11 +92,13 @@ class RegionTest : public testing::Test {
     static Request request(std::string_view identifier) {
         return {.name_space = "n", .identifier = identifier, .limit = 10, .duration = kMinute};
     }
-    void spend(std::string_view identifier, Count cost) {
+    // By a request that named `limit`; 0 is a small one.
+    void spend(std::string_view identifier, Count cost, Count limit = 0) {
         const EpochPin pin;
         Instant at{};
         const Request one = request(identifier);
         Entry& entry = table_->entry_for(table_->key(one), kNow, at);
+        entry.note_use(limit, kNow);
         entry.admitted(kSequence).add(kSequence, cost);
         table_->settle(entry, kSequence, cost, one);
     }
@@ -199,6 +201,36 @@ TEST_F(RegionTest, TellsEverythingAgainToAnOriginThatComesBackWithoutItsMemory) 
     run();
     EXPECT_EQ(total("a"), 3U);
     EXPECT_EQ(total("b"), 4U);
+}
+
+TEST_F(RegionTest, RestsWhereAllLimitsAreFarUntilSomethingIsNot) {
+    spend("far", 1, 1'000'000);
+    run();
+    EXPECT_EQ(total("far"), 1U) << "after a time of quiet there is no reason to wait";
+    spend("far", 1, 1'000'000);
+    wait(500ms);
+    EXPECT_EQ(total("far"), 1U);
+    wait(600ms);
+    EXPECT_EQ(total("far"), 2U);
+    spend("far", 1, 1'000'000);
+    table_->changed().hurry();
+    wait(20ms);
+    EXPECT_EQ(total("far"), 3U);
+}
+
+TEST_F(RegionTest, AnOriginThatForgotDoesNotWaitForTheEndOfARest) {
+    spend("far", 1, 1'000'000);
+    run();
+    shared_->forget();
+    origin_.events.forgot();
+    wait(20ms);
+    EXPECT_EQ(total("far"), 1U);
+    spend("far", 1, 1'000'000);
+    origin_.events.away("it is down");
+    shared_->forget();
+    origin_.events.back(false);
+    wait(20ms);
+    EXPECT_EQ(total("far"), 2U);
 }
 
 TEST_F(RegionTest, ACallWithoutAnAnswerIsTheOnlyOneThatWaits) {

@@ -263,10 +263,11 @@ class RegionThread::Core {
     // Set by whoever wants a turn, cleared when it begins: what was written before it was wanted is
     // seen in it.
     std::atomic<bool> is_turn_waiting_{false};
+    // Relaxed: who misses it asks, and is answered all the same.
     std::atomic<bool> is_closed_{false};
     Mutex mutex_;
     bool has_ended_ SLUICE_GUARDED_BY(mutex_) = false;  // nobody runs the loop any more
-    std::atomic<std::uint64_t> fallbacks_{0};
+    std::atomic<std::uint64_t> fallbacks_{0};           // relaxed: it stands for itself
     std::thread thread_;
     std::thread::id thread_id_;  // constant after the start
 };
