@@ -8,6 +8,7 @@
 #include "counter/epoch.h"
 #include "counter/table.h"
 #include "decide/admit.h"
+#include "window/far.h"
 
 namespace sluice {
 

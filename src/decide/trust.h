@@ -24,14 +24,6 @@ constexpr bool is_one_of_the_last(Count remaining, Count cost) {
     return remaining < kFew * std::max<Count>(cost, 1);
 }
 
-// Whether so little of `limit` is spent, on this node and as it knows of the others, that it may
-// take its time to tell them: even if dozens of nodes have spent as much, most of the limit is
-// left.
-constexpr bool is_far(Count remaining, Count limit) {
-    constexpr Count kFarLimit = 256;
-    return limit >= kFarLimit && remaining >= limit - limit / 64;
-}
-
 // Whether counts that are `age` old may admit a request that leaves `remaining` of `limit`. The
 // less is left, the less time it takes the others to spend it: trust shrinks in proportion. A
 // quarter of the duration is the time in which others at four times the limit would spend all of

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/check.h"
+#include "window/far.h"
 
 namespace sluice {
 namespace {
@@ -28,15 +29,13 @@ UnixTime last_use(const Entry& entry) {
     return std::max(entry.last_used(), start_of(entry.high() - 1, entry.duration()));
 }
 
-constexpr Count kSmallLimit = 256;
-
 Telling::Urgency urgency_of(const Entry& entry, UnixTime now) {
     const auto [sequence, elapsed] = instant_at(now, entry.duration());
     const Count spent =
         entry.spent(sequence) + weighted(entry.spent(sequence - 1), elapsed, entry.duration());
     const Count limit = entry.last_limit();
     if (limit < kSmallLimit || spent >= limit / 2) return Telling::Urgency::kAtOnce;
-    return spent > limit / 64 ? Telling::Urgency::kSoon : Telling::Urgency::kFar;
+    return is_far(limit - spent, limit) ? Telling::Urgency::kFar : Telling::Urgency::kSoon;
 }
 
 }  // namespace
