@@ -1,19 +1,8 @@
 #include "cli/client_tls.h"
 
-#include <arpa/inet.h>
 #include <openssl/ssl.h>
-#include <openssl/x509v3.h>
 
 namespace sluice::cli {
-namespace {
-
-bool is_ip_address(const std::string& host) {
-    in6_addr address{};
-    return inet_pton(AF_INET, host.c_str(), &address) == 1 ||
-           inet_pton(AF_INET6, host.c_str(), &address) == 1;
-}
-
-}  // namespace
 
 boost::asio::ssl::context client_tls_context(const Target& target) {
     namespace ssl = boost::asio::ssl;
@@ -27,19 +16,6 @@ boost::asio::ssl::context client_tls_context(const Target& target) {
     }
     context.set_verify_mode(target.insecure ? ssl::verify_none : ssl::verify_peer);
     return context;
-}
-
-void prepare_tls(SSL* connection, const Target& target) {
-    const std::string& host = target.url.host;
-    if (is_ip_address(host)) {
-        X509_VERIFY_PARAM_set1_ip_asc(SSL_get0_param(connection), host.c_str());
-        return;
-    }
-    SSL_set1_host(connection, host.c_str());
-    SSL_ctrl(connection,
-             SSL_CTRL_SET_TLSEXT_HOSTNAME,
-             TLSEXT_NAMETYPE_host_name,
-             const_cast<char*>(host.c_str()));
 }
 
 }  // namespace sluice::cli

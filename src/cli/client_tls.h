@@ -12,9 +12,6 @@ namespace sluice::cli {
 // can't be read.
 boost::asio::ssl::context client_tls_context(const Target& target);
 
-// Tells a connection whom it is to meet.
-void prepare_tls(SSL* connection, const Target& target);
-
 }  // namespace sluice::cli
 
 #endif  // SLUICE_CLI_CLIENT_TLS_H_

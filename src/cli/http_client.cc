@@ -10,6 +10,7 @@
 #include <boost/beast/http.hpp>
 #include <boost/beast/ssl/ssl_stream.hpp>
 
+#include "base/tls_host.h"
 #include "cli/client_tls.h"
 
 namespace sluice::cli {
@@ -79,7 +80,7 @@ class Exchange {
     }
 
     error_code shake_hands() {
-        prepare_tls(stream_.native_handle(), target_);
+        expect_host(stream_.native_handle(), target_.url.host);
         return wait(
             [&](auto done) { stream_.async_handshake(asio::ssl::stream_base::client, done); });
     }

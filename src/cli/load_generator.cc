@@ -15,6 +15,7 @@
 #include <boost/asio/steady_timer.hpp>
 #include <boost/asio/write.hpp>
 
+#include "base/tls_host.h"
 #include "cli/answer_reader.h"
 #include "cli/bench.h"
 #include "cli/client_tls.h"
@@ -62,7 +63,7 @@ class Connection {
         received_.clear();
         if constexpr (std::is_same_v<Stream, TlsStream>) {
             stream_ = std::make_unique<Stream>(load_.loop, load_.tls);
-            prepare_tls(stream_->native_handle(), load_.command.target);
+            expect_host(stream_->native_handle(), load_.command.target.url.host);
         } else {
             stream_ = std::make_unique<Stream>(load_.loop);
         }

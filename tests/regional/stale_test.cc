@@ -122,19 +122,27 @@ TEST(ColdServers, ABurstAtAllOfThemPassesTheLimitAtLeastAndThatOfEachAtMost) {
     EXPECT_TRUE(eventually([&] { return total_of(redis, "alice") == 1'500 * passed; }));
 }
 
+const Request kIdleRequest{
+    .name_space = "idle", .identifier = "alice", .limit = 100, .duration = 5min};
+
+// The first node spends one at kStart, and has not been asked since; the second one all the rest,
+// `then`.
+void spend_while_the_first_idles(std::vector<Limiter>& nodes, UnixTime then) {
+    ASSERT_TRUE(nodes[0].limit(kIdleRequest, kStart)->passed);
+    ASSERT_TRUE(becomes_told(nodes[0], kIdleRequest, kStart));
+    Request rest = kIdleRequest;
+    rest.cost = 99;
+    ASSERT_TRUE(nodes[1].limit(rest, then)->passed);
+    ASSERT_TRUE(becomes_told(nodes[1], kIdleRequest, then));
+}
+
 class IdleNode : public testing::TestWithParam<std::chrono::milliseconds> {};
 
 TEST_P(IdleNode, PassesAtMostOneRequestUntilItHearsAndThenDenies) {
     RedisServer redis;
     auto nodes = make_nodes(2, redis.url());
-    const Request request{
-        .name_space = "idle", .identifier = "alice", .limit = 100, .duration = 5min};
-    ASSERT_TRUE(nodes[0].limit(request, kStart)->passed);
-    ASSERT_TRUE(becomes_told(nodes[0], request, kStart));
-    Request rest = request;
-    rest.cost = 99;
-    ASSERT_TRUE(nodes[1].limit(rest, kStart + 1ms)->passed);
-    ASSERT_TRUE(becomes_told(nodes[1], request, kStart + 1ms));
+    const Request& request = kIdleRequest;
+    ASSERT_NO_FATAL_FAILURE(spend_while_the_first_idles(nodes, kStart + 1ms));
 
     // What it held may still be young enough to rely on. Then the first pass is told, and the
     // answer brings what the other one spent.
@@ -155,14 +163,8 @@ INSTANTIATE_TEST_SUITE_P(For, IdleNode, testing::Values(2ms, 1'000ms, 4'000ms, 6
 TEST(IdleNode, OverAWindowsEndKnowsWhatTheOthersSpentInIt) {
     RedisServer redis;
     auto nodes = make_nodes(2, redis.url());
-    const Request request{
-        .name_space = "idle", .identifier = "alice", .limit = 100, .duration = 5min};
-    ASSERT_TRUE(nodes[0].limit(request, kStart)->passed);
-    ASSERT_TRUE(becomes_told(nodes[0], request, kStart));
-    Request rest = request;
-    rest.cost = 99;
-    ASSERT_TRUE(nodes[1].limit(rest, kStart + 4min)->passed);
-    ASSERT_TRUE(becomes_told(nodes[1], request, kStart + 4min));
+    const Request& request = kIdleRequest;
+    ASSERT_NO_FATAL_FAILURE(spend_while_the_first_idles(nodes, kStart + 4min));
     // A tenth of the next window: nine tenths of the last one still count.
     int passed = 0;
     for (int i = 0; i < 20; ++i)

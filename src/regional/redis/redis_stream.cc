@@ -6,6 +6,7 @@
 #include <boost/asio/local/stream_protocol.hpp>
 #include <boost/asio/write.hpp>
 
+#include "base/tls_host.h"
 #include "regional/redis/redis_tls.h"
 
 namespace sluice {

@@ -2,21 +2,13 @@
 
 #include <string_view>
 
-#include <arpa/inet.h>
 #include <openssl/ssl.h>
-#include <openssl/x509v3.h>
 
 namespace sluice {
 namespace {
 
 using boost::system::error_code;
 namespace ssl = boost::asio::ssl;
-
-bool is_ip_address(const std::string& host) {
-    in6_addr address{};
-    return inet_pton(AF_INET, host.c_str(), &address) == 1 ||
-           inet_pton(AF_INET6, host.c_str(), &address) == 1;
-}
 
 Error unusable(std::string_view what, const std::string& path, error_code failed) {
     return {kInvalidOption,
@@ -48,18 +40,6 @@ Result<std::shared_ptr<ssl::context>> redis_tls_context(const RedisTlsFiles& fil
     context->use_private_key_file(files.key, ssl::context::pem, failed);
     if (failed) return unusable("key of the client certificate", files.key, failed);
     return context;
-}
-
-void expect_host(SSL* connection, const std::string& host) {
-    if (is_ip_address(host)) {
-        X509_VERIFY_PARAM_set1_ip_asc(SSL_get0_param(connection), host.c_str());
-        return;
-    }
-    SSL_set1_host(connection, host.c_str());
-    SSL_ctrl(connection,
-             SSL_CTRL_SET_TLSEXT_HOSTNAME,
-             TLSEXT_NAMETYPE_host_name,
-             const_cast<char*>(host.c_str()));
 }
 
 std::string describe_tls_failure(SSL* connection, error_code failed) {

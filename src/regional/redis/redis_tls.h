@@ -24,9 +24,6 @@ struct RedisTlsFiles {
 // The error names the file that can't be used.
 Result<std::shared_ptr<boost::asio::ssl::context>> redis_tls_context(const RedisTlsFiles& files);
 
-// Before the handshake: whom the certificate must name.
-void expect_host(SSL* connection, const std::string& host);
-
 // After a handshake that failed: why, as far as OpenSSL tells.
 std::string describe_tls_failure(SSL* connection, boost::system::error_code failed);
 
