@@ -16,6 +16,7 @@
 
 #include "counter/cell_count.h"
 #include "counter/limit_key.h"
+#include "window/cell_name.h"
 #include "window/sliding.h"
 
 namespace sluice {
@@ -270,6 +271,15 @@ class alignas(64) Entry {
     // The next entry of an overfull bucket. Written under the shard's lock, read by lookups.
     std::atomic<Entry*> next_in_bucket_{nullptr};
 };
+
+// The name of a cell of `key`.
+inline CellName name_of(const Entry::Key& key, Sequence sequence) {
+    return {.workspace = key.workspace,
+            .name_space = key.name_space,
+            .identifier = key.identifier,
+            .duration = key.duration,
+            .sequence = sequence};
+}
 
 static_assert(sizeof(Entry) == 256, "four lines of the cache: see docs/decisions/0001-table.md");
 

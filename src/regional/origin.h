@@ -2,27 +2,16 @@
 #ifndef SLUICE_REGIONAL_ORIGIN_H_
 #define SLUICE_REGIONAL_ORIGIN_H_
 
-#include <compare>
 #include <cstdint>
 #include <functional>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "window/cell_name.h"
 #include "window/sliding.h"
 
 namespace sluice {
-
-// A cell as it is named outside of this process.
-struct CellName {
-    std::string workspace;
-    std::string name_space;
-    std::string identifier;
-    Duration duration;
-    Sequence sequence;
-
-    friend auto operator<=>(const CellName&, const CellName&) = default;
-};
 
 // Which of this node's entries a component comes from. A key that was evicted and came back has
 // another incarnation, and another component: what the first one told stays told, and nobody has to

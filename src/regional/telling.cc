@@ -40,14 +40,6 @@ Telling::Urgency urgency_of(const Entry& entry, UnixTime now) {
 
 }  // namespace
 
-CellName name_of(const Entry::Key& key, Sequence sequence) {
-    return {.workspace = key.workspace,
-            .name_space = key.name_space,
-            .identifier = key.identifier,
-            .duration = key.duration,
-            .sequence = sequence};
-}
-
 void merge(const CellTotals& totals, Sequence sequence, Incarnation incarnation, Entry& entry) {
     // To an entry that took the place of another one, what that one told is told by others. How
     // much of the total is its own by now nobody asked: it may be all that it has admitted.

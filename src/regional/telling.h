@@ -56,9 +56,6 @@ class Telling {
     std::array<Sequence, kRingSize> sequences_{};
 };
 
-// The name of a cell of `key`.
-CellName name_of(const Entry::Key& key, Sequence sequence);
-
 // Merges what the origin holds of a cell into `entry`. `incarnation` is the one that was asked
 // about.
 void merge(const CellTotals& totals, Sequence sequence, Incarnation incarnation, Entry& entry);

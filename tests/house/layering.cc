@@ -16,6 +16,7 @@ constexpr std::array kRooms = {
     Room{"window", "base"},
     Room{"breaker", "metrics base"},
     Room{"sqlite", "base"},
+    Room{"mysql", "base"},
     Room{"counter", "window metrics base"},
 
     // These three don't know each other.
@@ -24,15 +25,15 @@ constexpr std::array kRooms = {
     Room{"global", "counter breaker window metrics base"},
 
     // Adapters know their port and nothing else of its room.
-    Room{"regional/redis", "regional/origin.h metrics base"},
+    Room{"regional/redis", "regional/origin.h window metrics base"},
     Room{"regional/sqlite", "regional/origin.h sqlite window metrics base"},
-    Room{"global/mysql", "global/store.h metrics base"},
-    Room{"global/sqlite", "global/store.h sqlite metrics base"},
+    Room{"global/mysql", "global/store.h mysql window metrics base"},
+    Room{"global/sqlite", "global/store.h sqlite window metrics base"},
 
     Room{"service",
          "decide regional regional/redis regional/sqlite global global/mysql global/sqlite "
          "counter breaker window metrics base"},
-    Room{"overrides", "sqlite window base"},
+    Room{"overrides", "sqlite mysql window base"},
     Room{"config", "service metrics base"},
     Room{"log", "config base"},
     Room{"http/wire", "base"},

@@ -1,0 +1,118 @@
+// The port to what the regions share: for each cell, one grow-only component per region.
+#ifndef SLUICE_GLOBAL_STORE_H_
+#define SLUICE_GLOBAL_STORE_H_
+
+#include <sluice/time.h>
+
+#include <chrono>
+#include <cstddef>
+#include <functional>
+#include <optional>
+#include <span>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "window/cell_name.h"
+#include "window/count.h"
+
+namespace sluice {
+
+// Why a call to the store came to nothing.
+struct StoreFailure {
+    enum class Kind {
+        kBusy,     // a deadlock, a lock that others held too long: nothing was done; try again soon
+        kLost,     // it can't be reached, or went away: what was asked may have been done or not
+        kRefused,  // it answers, but won't do this until somebody mends it: password, schema,
+                   // rights
+    };
+    Kind kind;
+    std::string why;  // for people; names the server and what to do, and holds no secret
+};
+
+template <class T>
+using StoreResult = std::variant<T, StoreFailure>;
+
+// The longest parts of a name that a store keeps as they are, in bytes. Stored names
+// (global/stored_name.h) are never longer than one byte more.
+inline constexpr std::size_t kStoredWorkspaceBytes = 191;
+inline constexpr std::size_t kStoredNamespaceBytes = 255;
+inline constexpr std::size_t kStoredIdentifierBytes = 255;
+
+// What one region has spent in a cell: its component. Names are stored names.
+struct RegionCount {
+    CellName cell;
+    Count count;
+};
+
+// Which cells to import.
+struct ImportQuery {
+    UnixTime living_at;  // those that matter then or later: (sequence + 2) * duration > living_at
+    // Those of which some region's component changed at that time of the store's clock or later;
+    // none: all.
+    std::optional<UnixTime> changed_since;
+};
+
+// What the regions have spent in a cell. The sums are complete, whichever component of it changed.
+struct ImportedCell {
+    CellName cell;
+    Count foreign;  // the components of all other regions
+    Count own;      // that of this region
+};
+
+// What an import that came to its end has learned beside its cells.
+struct ImportEnd {
+    // When the component that changed last did so, by the store's clock, but not after the store's
+    // own time; none if no cell was found.
+    std::optional<UnixTime> newest;
+};
+
+// All that the store holds of a cell, for a person who wants to know.
+struct GlobalListing {
+    struct Component {
+        std::string region;
+        Count count;
+        std::chrono::milliseconds age;  // since it changed last, by the store's clock
+    };
+    std::vector<Component> components;  // by the names of their regions
+};
+
+// One region's connection to the store. Components are merged by max: a call may be repeated, or
+// overtaken by another, and the counts still come out right.
+//
+// Calls block, for a bounded time. A connection is made, and made again, as calls need it; each
+// checks the schema, and a call is refused where that is not the one this program knows.
+//
+// Owned by one thread, but for interrupt(), which any may call.
+class GlobalStore {
+  public:
+    virtual ~GlobalStore() = default;
+
+    // Lifts this region's components where they are lower. The rows are sorted by cell, and no cell
+    // comes twice. One statement: all of it is done, or nothing.
+    virtual std::optional<StoreFailure> publish(std::span<const RegionCount> rows) = 0;
+
+    // Visits each cell once, in any order. After a failure some may have been visited.
+    using Visit = std::function<void(const ImportedCell&)>;
+    virtual StoreResult<ImportEnd> import(const ImportQuery& query, const Visit& visit) = 0;
+
+    // Deletes components of cells that mattered until before `before`, at most so many in one
+    // statement. Returns how many those were.
+    virtual StoreResult<std::size_t> delete_expired(UnixTime before, std::size_t at_most) = 0;
+
+    // Makes `holder` the only one who does `work` for a time, by the store's clock. False if
+    // another one is.
+    virtual StoreResult<bool> claim(const std::string& work,
+                                    const std::string& holder,
+                                    std::chrono::milliseconds time) = 0;
+
+    // In the order of the cells.
+    virtual StoreResult<std::vector<GlobalListing>> list(std::span<const CellName> cells) = 0;
+
+    // Has the call underway, and all later ones, end soon.
+    virtual void interrupt() = 0;
+};
+
+}  // namespace sluice
+
+#endif  // SLUICE_GLOBAL_STORE_H_
