@@ -18,7 +18,7 @@ Entry::Entry(const LimitKey& key,
                    static_cast<std::uint8_t>(incarnation >> 16U)},
       high_(std::max(instant_at(now, duration()).sequence,
                      instant_at(forgotten_until, duration()).sequence)),
-      refreshed_at_ms_((sharing == Sharing::kAlone ? kAlways : kNever).time_since_epoch().count()),
+      refreshed_at_ms_((sharing == Sharing::kShared ? kNever : kAlways).time_since_epoch().count()),
       last_used_ms_(now.time_since_epoch().count()),
       hash_(key.hash()) {
     if (key.is_short()) {

@@ -21,8 +21,12 @@
 
 namespace sluice {
 
-// Whether the counts of this node are all there is, or one part of a region's.
-enum class Sharing { kAlone, kShared };
+// Whose counts a node's are a part of.
+enum class Sharing {
+    kAlone,   // nobody's: they are all there is
+    kSole,    // those of other regions; it is the only node of its own, and has nobody to ask
+    kShared,  // its region's
+};
 
 // Where an entry stands with the list of changed entries; the transitions are in counter/changed.h.
 enum class ChangeState : std::uint8_t {
@@ -71,6 +75,7 @@ class alignas(64) Entry {
         Duration duration;
     };
     Key key() const;
+    std::size_t text_bytes() const { return shape_.text_bytes(); }
     std::uint64_t hash() const { return hash_; }
     Duration duration() const { return shape_.duration(); }
 
@@ -152,6 +157,15 @@ class alignas(64) Entry {
     // Whether others ever reported anything. Relaxed: a report that is not seen yet has not arrived
     // yet.
     bool has_foreign() const { return has_foreign_.load(std::memory_order_relaxed); }
+
+    // Whether it waits to be looked at by whoever tells other regions (global/offers.h).
+    // Sequentially consistent: who offers has changed the counts before, who looks reads them
+    // after.
+    bool begin_offer() {
+        return !is_offered_.load(std::memory_order_seq_cst) &&
+               !is_offered_.exchange(true, std::memory_order_seq_cst);
+    }
+    void end_offer() { is_offered_.store(false, std::memory_order_seq_cst); }
 
     // What others spent in a cell; 0 if it is not held.
     Count others(Sequence sequence) const { return others_[place_of(sequence)].of(sequence); }
@@ -268,6 +282,7 @@ class alignas(64) Entry {
     // Guarded by change_state_: whoever makes an entry listed writes it.
     Entry* next_changed_ = nullptr;
     const std::uint64_t hash_;
+    std::atomic<bool> is_offered_{false};  // see begin_offer()
     // The next entry of an overfull bucket. Written under the shard's lock, read by lookups.
     std::atomic<Entry*> next_in_bucket_{nullptr};
 };

@@ -65,7 +65,8 @@ Shard::~Shard() {
     }
 }
 
-Entry& Shard::find_or_make(const LimitKey& key, UnixTime now, Sharing sharing, Needed needed) {
+Entry& Shard::find_or_make(
+    const LimitKey& key, UnixTime now, Sharing sharing, Needed needed, Tally::Counter& made) {
     const MutexLock lock(mutex_);
     if (Entry* const held = find(key)) {
         if (!held->outgrown(now)) return *held;
@@ -81,7 +82,7 @@ Entry& Shard::find_or_make(const LimitKey& key, UnixTime now, Sharing sharing, N
     make_room(now, needed);
     bucket_of(key.hash()).insert(entry);
     ++size_;
-    Tally::add(tally_->created);
+    Tally::add(made);
     split();
     return entry;
 }

@@ -46,9 +46,10 @@ class alignas(64) Shard {
         return bucket_of(key.hash()).find(key);
     }
 
-    // The entry for `key`, made if there is none. An entry that `now` has outgrown is replaced. The
-    // entries in `needed` are evicted last of all.
-    Entry& find_or_make(const LimitKey& key, UnixTime now, Sharing sharing, Needed needed);
+    // The entry for `key`, made if there is none, and counted in `made` then. An entry that `now`
+    // has outgrown is replaced. The entries in `needed` are evicted last of all.
+    Entry& find_or_make(
+        const LimitKey& key, UnixTime now, Sharing sharing, Needed needed, Tally::Counter& made);
 
     // Disposes of an entry that the changed list returned as retired.
     void dispose(Entry& entry);

@@ -66,7 +66,20 @@ Entry& Table::ready_entry(HashedRequest request, UnixTime now, Needed needed) {
     const LimitKey key(request);
     Entry* const entry = find(key);
     if (entry != nullptr && !entry->outgrown(now)) return *entry;
-    return shard_of(key).find_or_make(key, now, sharing_, needed);
+    Entry& made = shard_of(key).find_or_make(key, now, sharing_, needed, tally_.created);
+    const KeyShape shape = key.shape();
+    if (shape.text_bytes() > watched_bytes_) on_long_key_(made);
+    return made;
+}
+
+Entry& Table::entry_for_import(const Request& request, UnixTime now) {
+    const LimitKey key = this->key(request);
+    for (;;) {  // ends: as in entry_for()
+        Entry* entry = find(key);
+        if (entry == nullptr || entry->outgrown(now))
+            entry = &shard_of(key).find_or_make(key, now, sharing_, {}, tally_.imported);
+        if (entry->locate(now).sequence != Entry::kClosed) return *entry;
+    }
 }
 
 bool Table::list_again(Walk& walk, std::size_t buckets, UnixTime now) {

@@ -8,7 +8,10 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
+#include <limits>
 #include <memory>
+#include <utility>
 
 #include "counter/changed.h"
 #include "counter/entry.h"
@@ -53,6 +56,17 @@ class Table {
             at = ready.locate(now);
             if (at.sequence != Entry::kClosed) return ready;
         }
+    }
+
+    // The entry for the key of `request`, made if need be, to take what other regions have spent at
+    // about `now`.
+    Entry& entry_for_import(const Request& request, UnixTime now);
+
+    // Calls `made` with each entry that a request made whose texts have more bytes than this,
+    // together, perhaps more than once. Before other threads use the table.
+    void watch_long_keys(std::size_t bytes, std::function<void(Entry&)> made) {
+        watched_bytes_ = bytes;
+        on_long_key_ = std::move(made);
     }
 
     // nullptr if the key is not held.
@@ -112,6 +126,8 @@ class Table {
     const KeyHash hash_;
     const std::size_t shard_mask_;
     const Sharing sharing_;
+    std::size_t watched_bytes_ = std::numeric_limits<std::size_t>::max();
+    std::function<void(Entry&)> on_long_key_;
     Tally tally_;
     ChangedList changed_;
     std::unique_ptr<Reservation> buckets_;

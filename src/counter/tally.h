@@ -56,7 +56,8 @@ class Tally {
     }
 
     using Counter = std::atomic<std::uint64_t>;
-    Counter created{0};
+    Counter created{0};   // by requests
+    Counter imported{0};  // made for what other regions have spent
     Counter expired{0};
     Counter evicted{0};
     Counter evicted_untold{0};  // of these, those with counts that others were not told of

@@ -69,7 +69,7 @@ class Batch {
     void report_denial(BatchDecision& batch) const;
 
     std::span<const Turn> order() const { return {order_.data(), requests_.size()}; }
-    bool is_shared() const { return table_.sharing() == Sharing::kShared; }
+    bool is_told() const { return table_.sharing() != Sharing::kAlone; }
     void find_entry(std::size_t index);
     void put_in_order();
     void join_duplicates();
@@ -168,10 +168,10 @@ void Batch::join_duplicates() {
 bool Batch::admit_all() {
     for (const Turn& turn : order()) {
         const Ask ask = ask_of(requests_[turn.index]);
-        if (is_shared()) entries_[turn.index]->begin_holding(ask.cost);
+        if (is_told()) entries_[turn.index]->begin_holding(ask.cost);
         stopped_by_ = admit_one(turn.index, ask, freshness_, Purpose::kSpend);
         if (stopped_by_ != Outcome::kPassed) {
-            if (is_shared()) entries_[turn.index]->end_holding(ask.cost);
+            if (is_told()) entries_[turn.index]->end_holding(ask.cost);
             return false;
         }
         ++admitted_;
@@ -180,7 +180,7 @@ bool Batch::admit_all() {
 }
 
 void Batch::settle_all() {
-    if (!is_shared()) return;
+    if (!is_told()) return;
     for (std::size_t i = 0; i < requests_.size(); ++i) {
         const Count cost = ask_of(requests_[i]).cost;
         if (cost == 0) continue;
@@ -195,7 +195,7 @@ void Batch::undo_all() {
         const Count cost = ask_of(requests_[turn.index]).cost;
         if (cost == 0) continue;
         undo(*entries_[turn.index], items_[turn.index].at.sequence, cost);
-        if (is_shared()) entries_[turn.index]->end_holding(cost);
+        if (is_told()) entries_[turn.index]->end_holding(cost);
     }
 }
 

@@ -18,7 +18,7 @@ inline Ask ask_of(const Request& request) {
 
 // What a table notes about a denial: in a region, its key is strict for one duration.
 inline void note_denial(Table& table, Entry& entry, UnixTime now) {
-    if (table.sharing() == Sharing::kAlone || !entry.make_strict(now, now + entry.duration()))
+    if (table.sharing() != Sharing::kShared || !entry.make_strict(now, now + entry.duration()))
         return;
     Tally::add(table.tally().strict_activations);
 }

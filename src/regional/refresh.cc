@@ -91,6 +91,7 @@ void Refresh::merge_into_entry(const CellName& cell,
     if (has_forgotten) static_cast<void>(table_.changed().mark(entry));
     entry.set_previous_heard(flight.now);
     entry.set_refreshed(region_ == Region::kExclusive ? Entry::kAlways : flight.now);
+    if (counted_) counted_(entry);
 }
 
 void Refresh::give_up() {

@@ -10,6 +10,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <utility>
 #include <vector>
 
 #include "counter/table.h"
@@ -31,8 +32,9 @@ class Refresh {
     // Whether others write to the origin as well. If not, what was read once stays true.
     enum class Region { kShared, kExclusive };
 
-    Refresh(Table& table, Origin& origin, Region region)
-        : table_(table), origin_(origin), region_(region) {}
+    // `counted` is called with each entry of which the others' counts were read, if there is one.
+    Refresh(Table& table, Origin& origin, Region region, std::function<void(Entry&)> counted = {})
+        : table_(table), origin_(origin), region_(region), counted_(std::move(counted)) {}
     Refresh(const Refresh&) = delete;
     Refresh& operator=(const Refresh&) = delete;
 
@@ -65,6 +67,7 @@ class Refresh {
     Table& table_;
     Origin& origin_;
     const Region region_;
+    const std::function<void(Entry&)> counted_;
     Flights flights_;
     std::vector<Flights::iterator> unsent_;
     std::atomic<std::uint64_t> reads_{0};  // written by the owner; relaxed: it stands for itself

@@ -134,8 +134,8 @@ Region::Region(Table& table, Origin& origin, Config config)
     : table_(table),
       config_(std::move(config)),
       origin_(std::make_unique<Guard>(origin, *this)),
-      replay_(table),
-      refresh_(table, *origin_, config_.kind),
+      replay_(table, config_.counted),
+      refresh_(table, *origin_, config_.kind, config_.counted),
       random_(config_.seed | 1U) {
     table_.changed().set_wake(config_.again);
 }

@@ -43,6 +43,8 @@ class Region {
         std::uint64_t seed = 0;  // of the jitter
         // Step soon, but not from within this call. May be called by any thread.
         std::function<void()> again;
+        // The regional count of an entry may have grown. May be empty.
+        std::function<void(Entry&)> counted = {};
         // The region has become, or ceased to be, one that works. `why` is for people.
         std::function<void(bool away, const std::string& why)> changed;
     };

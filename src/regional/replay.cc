@@ -34,18 +34,26 @@ std::vector<CellComponent> Replay::next(UnixTime now) {
 }
 
 void Replay::take() {
+    waiting_ = take_changed();
+    for (Entry* entry : waiting_)
+        note_counted(*entry);
+    urgency_ = Telling::Urgency::kFar;
+}
+
+std::vector<Entry*> Replay::take_changed() {
     ChangedList::Taken taken = table_.changed().take();
     for (Entry* entry : taken.retired)
         table_.dispose(*entry);
-    waiting_ = std::move(taken.changed);
-    urgency_ = Telling::Urgency::kFar;
+    return std::move(taken.changed);
 }
 
 void Replay::answered(std::span<const CellAnswer> answers) {
     for (const Told& told : std::exchange(underway_, {})) {
         const auto mine = answers.first(told.telling.cells());
         answers = answers.subspan(mine.size());
-        if (!told.telling.hear(mine, *told.entry)) {
+        const bool is_answered = told.telling.hear(mine, *told.entry);
+        note_counted(*told.entry);
+        if (!is_answered) {
             aside_.push_back(told.entry);
         } else if (!table_.changed().release(*told.entry, told.telling.components())) {
             table_.dispose(*told.entry);
@@ -61,15 +69,15 @@ void Replay::retry() {
 
 void Replay::tidy() {
     retry();
-    ChangedList::Taken taken = table_.changed().take();
-    for (Entry* entry : taken.retired)
-        table_.dispose(*entry);
-    waiting_.insert(waiting_.end(), taken.changed.begin(), taken.changed.end());
+    const std::vector<Entry*> changed = take_changed();
+    waiting_.insert(waiting_.end(), changed.begin(), changed.end());
     std::erase_if(waiting_, [this](Entry* entry) {
         if (!entry->is_retired()) return false;
         table_.dispose(*entry);
         return true;
     });
+    for (Entry* entry : waiting_)
+        note_counted(*entry);
 }
 
 void Replay::give_back(Entry& entry) {

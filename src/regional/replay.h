@@ -5,7 +5,9 @@
 #include <sluice/time.h>
 
 #include <cstddef>
+#include <functional>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "counter/table.h"
@@ -30,7 +32,11 @@ class Replay {
     // A batch has no more cells than this.
     static constexpr std::size_t kBatchCells = 512;
 
-    explicit Replay(Table& table) : table_(table) {}
+    // `counted` is called with each entry whose regional count may have grown: its own part when it
+    // is taken, the others' when the origin has answered. None: nobody wants to know.
+    using Counted = std::function<void(Entry&)>;
+    explicit Replay(Table& table, Counted counted = {})
+        : table_(table), counted_(std::move(counted)) {}
     ~Replay();
     Replay(const Replay&) = delete;
     Replay& operator=(const Replay&) = delete;
@@ -45,8 +51,8 @@ class Replay {
     // Has what was set aside told again, in a later round.
     void retry();
 
-    // Lets go of entries that need not be told of any more, their cells being dead, and that only
-    // wait here. For a time in which nothing is told.
+    // For a time in which nothing is told: lets go of entries that need not be told of any more,
+    // their cells being dead, and that only wait here; the others have counted all the same.
     void tidy();
 
     // Whether a batch waits for its answers.
@@ -67,9 +73,14 @@ class Replay {
     };
 
     void take();
+    std::vector<Entry*> take_changed();
+    void note_counted(Entry& entry) {
+        if (counted_) counted_(entry);
+    }
     void give_back(Entry& entry);
 
     Table& table_;
+    const Counted counted_;
     std::vector<Entry*> waiting_;  // taken from the list, and in no batch yet
     std::vector<Told> underway_;
     std::vector<Entry*> aside_;  // not answered for

@@ -1,0 +1,47 @@
+#include "global/globe.h"
+
+#include "global/store.h"
+
+namespace sluice {
+namespace {
+
+// A key of fewer bytes has no long part.
+constexpr std::size_t kLeastLong = kStoredWorkspaceBytes;
+
+}  // namespace
+
+Globe::Globe(Table& table, const Config& config, Time now)
+    : table_(table),
+      offers_(config.policy),
+      importer_breaker_(config.reads_replica ? replica_breaker_ : breaker_),
+      publisher_(table,
+                 offers_,
+                 breaker_,
+                 {.policy = config.policy, .interval = config.interval, .seed = config.seed},
+                 now),
+      importer_(table,
+                offers_,
+                abridged_,
+                importer_breaker_,
+                {.interval = config.interval, .seed = ~config.seed},
+                now) {
+    table_.watch_long_keys(kLeastLong, [this](Entry& entry) { abridged_.apply(entry); });
+}
+
+void Globe::offer(Entry& entry) {
+    if (entry.text_bytes() > kLeastLong) abridged_.apply(entry);
+    offers_.offer(entry);
+}
+
+void Globe::offer_changes() {
+    const ChangedList::Taken taken = table_.changed().take();
+    for (Entry* entry : taken.retired)
+        table_.dispose(*entry);
+    for (Entry* entry : taken.changed) {
+        const Components told(*entry);
+        offer(*entry);
+        if (!table_.changed().release(*entry, told)) table_.dispose(*entry);
+    }
+}
+
+}  // namespace sluice

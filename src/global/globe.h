@@ -1,0 +1,68 @@
+// A node's part among the regions: what its region tells the others, and hears from them.
+#ifndef SLUICE_GLOBAL_GLOBE_H_
+#define SLUICE_GLOBAL_GLOBE_H_
+
+#include <chrono>
+#include <cstdint>
+
+#include "counter/table.h"
+#include "global/abridged_cells.h"
+#include "global/importer.h"
+#include "global/offers.h"
+#include "global/policy.h"
+#include "global/publisher.h"
+#include "global/store_breaker.h"
+
+namespace sluice {
+
+// Globe holds the publisher, the importer and what they share. Each of the two is driven by one
+// thread, which may be the same. The breaker is that of the server they call; a replica that the
+// importer reads has its own.
+//
+// A stepped object: it has no thread, no socket and no clock. offer() is thread-safe.
+class Globe {
+  public:
+    using Time = Schedule::Time;
+
+    struct Config {
+        PublishPolicy policy = publish_from_half;
+        std::chrono::milliseconds interval = kGlobalInterval;
+        bool reads_replica = false;
+        std::uint64_t seed = 0;
+    };
+
+    // The table must outlive it.
+    Globe(Table& table, const Config& config, Time now);
+    Globe(const Globe&) = delete;
+    Globe& operator=(const Globe&) = delete;
+
+    // The regional count of `entry` may have grown. Whoever calls holds it, or an EpochPin.
+    void offer(Entry& entry);
+
+    // Offers what changed in the table of a node that is the only one of its region. Where there is
+    // a region, that offers, as it tells its origin the same changes. The table's only consumer of
+    // changes; for one thread at a time.
+    void offer_changes();
+
+    Publisher& publisher() { return publisher_; }
+    const Publisher& publisher() const { return publisher_; }
+    Importer& importer() { return importer_; }
+    const Importer& importer() const { return importer_; }
+    const StoreBreaker& breaker() const { return breaker_; }
+    // Of what the importer reads.
+    const StoreBreaker& reader_breaker() const { return importer_breaker_; }
+
+  private:
+    Table& table_;
+    Offers offers_;
+    AbridgedCells abridged_;
+    StoreBreaker breaker_;
+    StoreBreaker replica_breaker_;
+    StoreBreaker& importer_breaker_;
+    Publisher publisher_;
+    Importer importer_;
+};
+
+}  // namespace sluice
+
+#endif  // SLUICE_GLOBAL_GLOBE_H_

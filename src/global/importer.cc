@@ -1,0 +1,91 @@
+#include "global/importer.h"
+
+#include <algorithm>
+#include <variant>
+
+#include "counter/epoch.h"
+#include "global/stored_name.h"
+
+namespace sluice {
+namespace {
+
+// Beside the time of a publisher's tick, within which a publish that began is committed or given
+// up.
+constexpr std::chrono::milliseconds kOverlap{1'000};
+
+}  // namespace
+
+Importer::Importer(Table& table,
+                   Offers& offers,
+                   AbridgedCells& abridged,
+                   StoreBreaker& breaker,
+                   const Config& config,
+                   Time now)
+    : table_(table),
+      offers_(offers),
+      abridged_(abridged),
+      breaker_(breaker),
+      interval_(config.interval),
+      schedule_(config.interval, now, config.seed) {}
+
+std::optional<ImportQuery> Importer::next(Time now, std::optional<UnixTime> wall) {
+    if (is_underway_ || !schedule_.is_due(now)) return std::nullopt;
+    if (!breaker_.allow(now)) {
+        schedule_.finish(now);
+        return std::nullopt;
+    }
+    is_underway_ = true;
+    call_began_ = now;
+    wall_ = wall;
+    cells_of_pass_ = 0;
+    if (wall) abridged_.forget_dead(*wall);
+    if (passes_ == 0) since_.reset();
+    return ImportQuery{.living_at = wall.value_or(UnixTime{}), .changed_since = since_};
+}
+
+void Importer::merge(const ImportedCell& cell) {
+    ++cells_of_pass_;
+    cells_.fetch_add(1, std::memory_order_relaxed);
+    // The key of an abridged name may be held or not; its entry finds what is imported.
+    if (is_abridged(cell.cell)) return abridged_.hold(cell);
+    const UnixTime now = wall_.value_or(start_of(cell.cell.sequence, cell.cell.duration));
+    const EpochPin pin;
+    Entry& entry = table_.entry_for_import({.workspace = cell.cell.workspace,
+                                            .name_space = cell.cell.name_space,
+                                            .identifier = cell.cell.identifier,
+                                            .duration = cell.cell.duration},
+                                           now);
+    // A cell that is not held is one of a region whose clock is wrong.
+    if (!merge_imported(cell, entry)) return;
+    // Now that others are known to spend, they should know what is spent here, however little.
+    if (cell.foreign != 0) offers_.offer(entry);
+}
+
+void Importer::answered(const StoreResult<ImportEnd>& end, Time now) {
+    is_underway_ = false;
+    const auto* const failure = std::get_if<StoreFailure>(&end);
+    breaker_.ended({.began = call_began_, .ended = now}, failure);
+    schedule_.finish(now);
+    if (failure != nullptr) {
+        failures_.fetch_add(1, std::memory_order_relaxed);
+        return;
+    }
+    passes_ = (passes_ + 1) % kFullEvery;
+    if (const auto newest = std::get<ImportEnd>(end).newest)
+        since_ = std::max(since_.value_or(UnixTime{}), *newest - interval_ - kOverlap);
+    cells_last_time_.store(cells_of_pass_, std::memory_order_relaxed);
+    last_success_.store(now, std::memory_order_relaxed);
+}
+
+Importer::Counts Importer::counts() const {
+    const auto read = [](const Counter& counter) {
+        return counter.load(std::memory_order_relaxed);
+    };
+    const Time success = last_success_.load(std::memory_order_relaxed);
+    return {.cells = read(cells_),
+            .failures = read(failures_),
+            .cells_last_time = read(cells_last_time_),
+            .last_success = success == Time::min() ? std::nullopt : std::optional(success)};
+}
+
+}  // namespace sluice

@@ -1,0 +1,56 @@
+// A store in the memory of this process, for tests, simulation, and limiters side by side.
+#ifndef SLUICE_GLOBAL_MEMORY_STORE_H_
+#define SLUICE_GLOBAL_MEMORY_STORE_H_
+
+#include <sluice/time.h>
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "base/mutex.h"
+#include "global/store.h"
+
+namespace sluice {
+
+// What the regions share. Thread-safe.
+class MemoryWorld : public std::enable_shared_from_this<MemoryWorld> {
+  public:
+    // `clock` is the store's own.
+    static std::shared_ptr<MemoryWorld> create(std::function<UnixTime()> clock);
+    // The one of that name in this process, with the system's clock; made if there is none.
+    static std::shared_ptr<MemoryWorld> named(const std::string& name);
+
+    // A region's connection, which keeps the world alive.
+    std::unique_ptr<GlobalStore> join(const std::string& region);
+
+    struct Component {
+        Count count;
+        UnixTime updated_at;
+    };
+    using Components = std::map<std::string, Component>;  // by region
+    using Cells = std::map<CellName, Components>;
+    // A copy of all that is held.
+    Cells held() const;
+    // Goes back to what was held, as a server that fails over to a stale replica does.
+    void restore(Cells cells);
+
+  private:
+    class Connection;
+    explicit MemoryWorld(std::function<UnixTime()> clock) : clock_(std::move(clock)) {}
+
+    const std::function<UnixTime()> clock_;
+    mutable Mutex mutex_;
+    Cells cells_ SLUICE_GUARDED_BY(mutex_);
+    struct Lease {
+        std::string holder;
+        UnixTime until;
+    };
+    std::map<std::string, Lease> leases_ SLUICE_GUARDED_BY(mutex_);
+};
+
+}  // namespace sluice
+
+#endif  // SLUICE_GLOBAL_MEMORY_STORE_H_

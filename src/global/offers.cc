@@ -1,0 +1,41 @@
+#include "global/offers.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace sluice {
+
+RegionalCounts::RegionalCounts(const Entry& entry)
+    : limit(entry.last_limit()), as_of(entry.last_used()) {
+    const Components own(entry);
+    std::ranges::transform(own.all(), cells.begin(), [&](const Components::Component& component) {
+        const auto [sequence, count] = component;
+        return Cell{.sequence = sequence,
+                    .regional = saturating_add(count, entry.others(sequence)),
+                    .has_foreign = entry.global(sequence) != 0};
+    });
+}
+
+void Offers::offer(Entry& entry) {
+    // Most are turned down here, before anything is copied.
+    if (!is_wanted(RegionalCounts(entry)) || !entry.begin_offer()) return;
+    Offer offer{.key = entry.key(), .counts = RegionalCounts(entry)};
+    const MutexLock lock(mutex_);
+    waiting_.push_back(std::move(offer));
+}
+
+bool Offers::is_wanted(const RegionalCounts& counts) const {
+    return std::ranges::any_of(counts.cells, [&](const RegionalCounts::Cell& cell) {
+        return policy_({.regional = cell.regional,
+                        .limit = counts.limit,
+                        .has_foreign = cell.has_foreign,
+                        .last_pushed = 0});
+    });
+}
+
+std::vector<Offer> Offers::take() {
+    const MutexLock lock(mutex_);
+    return std::exchange(waiting_, {});
+}
+
+}  // namespace sluice

@@ -1,0 +1,64 @@
+// What may be worth publishing: how the publisher finds work without walking the table.
+#ifndef SLUICE_GLOBAL_OFFERS_H_
+#define SLUICE_GLOBAL_OFFERS_H_
+
+#include <sluice/time.h>
+
+#include <array>
+#include <vector>
+
+#include "base/mutex.h"
+#include "counter/changed.h"
+#include "counter/entry.h"
+#include "global/policy.h"
+
+namespace sluice {
+
+// What a region has spent in the cells of a key, as one of its nodes knows it: its own settled
+// counts and those of the others.
+struct RegionalCounts {
+    // What `entry` holds now.
+    explicit RegionalCounts(const Entry& entry);
+
+    struct Cell {
+        Sequence sequence;
+        Count regional;
+        bool has_foreign;  // other regions are known to have spent something in it, too
+    };
+    std::array<Cell, kRingSize> cells;
+    Count limit;     // that the last request named
+    UnixTime as_of;  // the time of the last request
+};
+
+// A key whose counts have changed, and what they were when it was offered.
+struct Offer {
+    Entry::Key key;
+    RegionalCounts counts;
+};
+
+// Offers takes an entry whenever its regional count may have grown, and keeps those that the policy
+// wants published: each once until it is taken, however often it changes. So the work is bounded by
+// the cells that are worth publishing.
+//
+// Thread-safe.
+class Offers {
+  public:
+    explicit Offers(PublishPolicy policy) : policy_(policy) {}
+
+    // Whoever calls holds the entry, or an EpochPin.
+    void offer(Entry& entry);
+
+    // All, in the order in which they came.
+    std::vector<Offer> take();
+
+  private:
+    bool is_wanted(const RegionalCounts& counts) const;
+
+    const PublishPolicy policy_;
+    Mutex mutex_;
+    std::vector<Offer> waiting_ SLUICE_GUARDED_BY(mutex_);
+};
+
+}  // namespace sluice
+
+#endif  // SLUICE_GLOBAL_OFFERS_H_

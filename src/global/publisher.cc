@@ -1,0 +1,188 @@
+#include "global/publisher.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "counter/epoch.h"
+#include "global/stored_name.h"
+
+namespace sluice {
+namespace {
+
+using std::chrono::milliseconds;
+
+// Between a chunk that failed and the next try.
+constexpr milliseconds kFirstRetry{50};
+constexpr int kMostDoublings = 6;
+
+Request request_for(const Entry::Key& key) {
+    return {.workspace = key.workspace,
+            .name_space = key.name_space,
+            .identifier = key.identifier,
+            .duration = key.duration};
+}
+
+}  // namespace
+
+Publisher::Publisher(
+    Table& table, Offers& offers, StoreBreaker& breaker, const Config& config, Time now)
+    : table_(table),
+      offers_(offers),
+      breaker_(breaker),
+      policy_(config.policy),
+      interval_(config.interval),
+      schedule_(config.interval, now, config.seed),
+      wake_at_(schedule_.next()),
+      random_(config.seed | 1U) {}
+
+std::span<const RegionCount> Publisher::next(Time now, std::optional<UnixTime> wall) {
+    if (is_underway_ || now < wake_at_) return {};
+    if (!tick_began_) begin_tick(now, wall);
+    if (chunk_.empty()) fill_chunk();
+    if (chunk_.empty() || !breaker_.allow(now)) {
+        end_tick(now);
+        return {};
+    }
+    is_underway_ = true;
+    call_began_ = now;
+    return chunk_;
+}
+
+void Publisher::begin_tick(Time now, std::optional<UnixTime> wall) {
+    is_hurried_ = false;
+    tick_began_ = now;
+    std::vector<Offer> offers = offers_.take();
+    UnixTime time = wall.value_or(UnixTime::min());
+    if (!wall) {
+        for (const Offer& offer : offers)
+            time = std::max(time, offer.counts.as_of);
+    }
+    forget_dead(time);
+    for (const Offer& offer : offers)
+        collect(offer, wall);
+    const auto is_later = [](Cells::iterator a, Cells::iterator b) { return a->first > b->first; };
+    std::ranges::sort(waiting_, is_later);
+    if (!waiting_.empty() && waiting_since_.load(std::memory_order_relaxed) == Time::max())
+        waiting_since_.store(now, std::memory_order_relaxed);
+}
+
+// What is forgotten too early is published once more, which harms nobody.
+void Publisher::forget_dead(UnixTime now) {
+    const auto is_dying = [&](Cells::iterator cell) {
+        return is_dead(cell->first.sequence, cell->first.duration, now);
+    };
+    std::erase_if(waiting_, is_dying);
+    const auto end = deaths_.upper_bound(now);
+    for (auto death = deaths_.begin(); death != end; ++death)
+        cells_.erase(death->second);
+    deaths_.erase(deaths_.begin(), end);
+}
+
+// By what the entry holds now. One that was displaced meanwhile had been heard by its region, and
+// what it was offered with is all that this node knows.
+void Publisher::collect(const Offer& offer, std::optional<UnixTime> wall) {
+    RegionalCounts counts = offer.counts;
+    {
+        const EpochPin pin;
+        if (Entry* const entry = table_.find(table_.key(request_for(offer.key)))) {
+            entry->end_offer();
+            counts = RegionalCounts(*entry);
+        }
+    }
+    const UnixTime now = std::max(counts.as_of, wall.value_or(UnixTime::min()));
+    for (const RegionalCounts::Cell& cell : counts.cells) {
+        if (cell.regional == 0 || is_dead(cell.sequence, offer.key.duration, now)) continue;
+        want(stored_name(name_of(offer.key, cell.sequence)), counts, cell);
+    }
+}
+
+void Publisher::want(CellName cell, const RegionalCounts& counts, const RegionalCounts::Cell& use) {
+    const auto known = cells_.find(cell);
+    const bool is_wanted =
+        policy_({.regional = use.regional,
+                 .limit = counts.limit,
+                 .has_foreign = use.has_foreign,
+                 .last_pushed = known == cells_.end() ? 0 : known->second.last_pushed});
+    if (!is_wanted) return;
+    const UnixTime dies = start_of(cell.sequence + 2, cell.duration);
+    const auto [it, is_new] = cells_.try_emplace(std::move(cell));
+    if (is_new) deaths_.emplace(dies, it);
+    it->second.wanted = std::max(it->second.wanted, use.regional);
+    if (!std::exchange(it->second.is_waiting, true)) waiting_.push_back(it);
+}
+
+void Publisher::fill_chunk() {
+    const std::size_t rows = std::min(waiting_.size(), kChunkRows);
+    const auto first = waiting_.rbegin();
+    for (auto it = first; it != first + static_cast<std::ptrdiff_t>(rows); ++it)
+        chunk_.push_back({.cell = (*it)->first, .count = (*it)->second.wanted});
+}
+
+void Publisher::answered(const std::optional<StoreFailure>& failure, Time now) {
+    is_underway_ = false;
+    breaker_.ended({.began = call_began_, .ended = now}, failure ? &*failure : nullptr);
+    if (failure) {
+        failed_.fetch_add(1, std::memory_order_relaxed);
+        ++failures_;
+        wake_at_ = retry_time(now);
+        const bool may_pass = failure->kind != StoreFailure::Kind::kRefused;
+        if (!may_pass || wake_at_ >= *tick_began_ + interval_) end_tick(now);
+        return;
+    }
+    failures_ = 0;
+    rows_.fetch_add(chunk_.size(), std::memory_order_relaxed);
+    chunks_.fetch_add(1, std::memory_order_relaxed);
+    for (const RegionCount& row : chunk_) {
+        Cell& cell = waiting_.back()->second;
+        cell.last_pushed = std::max(cell.last_pushed, row.count);
+        cell.is_waiting = false;
+        waiting_.pop_back();
+    }
+    chunk_.clear();
+    wake_at_ = now;
+    if (waiting_.empty()) end_tick(now);
+}
+
+// What still waits is part of the next tick.
+void Publisher::end_tick(Time now) {
+    chunk_.clear();
+    failures_ = 0;
+    tick_began_.reset();
+    if (waiting_.empty()) {
+        last_success_.store(now, std::memory_order_relaxed);
+        waiting_since_.store(Time::max(), std::memory_order_relaxed);
+    }
+    schedule_.finish(now);
+    wake_at_ = schedule_.next();
+}
+
+void Publisher::hurry(Time now) {
+    if (tick_began_) return;
+    is_hurried_ = true;
+    wake_at_ = now;
+}
+
+Publisher::Time Publisher::retry_time(Time now) {
+    const milliseconds most = kFirstRetry * (1 << std::min(failures_ - 1, kMostDoublings));
+    // An xorshift: good enough to keep writers from meeting again.
+    random_ ^= random_ << 13U;
+    random_ ^= random_ >> 7U;
+    random_ ^= random_ << 17U;
+    return now + most / 2 +
+           milliseconds{random_ % static_cast<std::uint64_t>(most.count() / 2 + 1)};
+}
+
+Publisher::Counts Publisher::counts() const {
+    const auto read = [](const Counter& counter) {
+        return counter.load(std::memory_order_relaxed);
+    };
+    const Time success = last_success_.load(std::memory_order_relaxed);
+    const Time waiting = waiting_since_.load(std::memory_order_relaxed);
+    return {.rows = read(rows_),
+            .chunks = read(chunks_),
+            .failures = read(failed_),
+            .last_success = success == Time::min() ? std::nullopt : std::optional(success),
+            .waiting_since = waiting == Time::max() ? std::nullopt : std::optional(waiting)};
+}
+
+}  // namespace sluice

@@ -1,0 +1,137 @@
+// Publisher: what this region has spent reaches the store.
+#ifndef SLUICE_GLOBAL_PUBLISHER_H_
+#define SLUICE_GLOBAL_PUBLISHER_H_
+
+#include <sluice/time.h>
+
+#include <atomic>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "counter/table.h"
+#include "global/offers.h"
+#include "global/policy.h"
+#include "global/schedule.h"
+#include "global/store.h"
+#include "global/store_breaker.h"
+
+namespace sluice {
+
+// How often regions publish and import. Constants on purpose: how fresh counts are against what the
+// store has to bear is a property of the whole fleet, and nodes that differ in it would drift
+// apart.
+inline constexpr std::chrono::milliseconds kGlobalInterval{10'000};
+
+// A tick publishes what was offered since the last one, as the policy wants it: sorted, in chunks,
+// one underway at a time. What a cell's last successful publish carried is noted chunk by chunk,
+// after the store has answered. A chunk that fails for a passing reason is tried again within the
+// time of the tick; what is left then is part of the next one.
+//
+// A stepped object: it has no thread, no socket and no clock.
+//
+//     auto rows = publisher.next(now, wall);
+//     if (!rows.empty()) publisher.answered(store.publish(rows), then);
+//
+// Thread-compatible, but for counts(), which any thread may call.
+class Publisher {
+  public:
+    using Time = Schedule::Time;
+
+    struct Config {
+        PublishPolicy policy = publish_from_half;
+        std::chrono::milliseconds interval = kGlobalInterval;
+        std::uint64_t seed = 0;  // of phase and jitter
+    };
+
+    // All must outlive it.
+    Publisher(Table& table, Offers& offers, StoreBreaker& breaker, const Config& config, Time now);
+    Publisher(const Publisher&) = delete;
+    Publisher& operator=(const Publisher&) = delete;
+
+    // A chunk has no more rows than this.
+    static constexpr std::size_t kChunkRows = 1'000;
+
+    // The rows to publish next, valid until they are answered for; empty if it is not time, or if
+    // there is nothing to publish of what can still matter at `wall`: the wall clock's time, or
+    // nothing where requests come with another one.
+    std::span<const RegionCount> next(Time now, std::optional<UnixTime> wall);
+
+    // How the chunk fared.
+    void answered(const std::optional<StoreFailure>& failure, Time now);
+
+    // When to ask for rows again.
+    Time wake_at() const { return wake_at_; }
+
+    // Has one more tick come at once: the last one.
+    void hurry(Time now);
+    // Between two ticks, and nothing is left of the last one.
+    bool is_idle() const { return !tick_began_ && !is_hurried_ && waiting_.empty(); }
+
+    // Since the start.
+    struct Counts {
+        std::uint64_t rows;      // published
+        std::uint64_t chunks;    // calls that succeeded
+        std::uint64_t failures;  // calls that did not
+        // When a tick last ended with all published that it had to; none if none has.
+        std::optional<Time> last_success;
+        // Since when something has been waiting for a tick that succeeds; none if nothing has.
+        std::optional<Time> waiting_since;
+    };
+    Counts counts() const;
+
+  private:
+    using Counter = std::atomic<std::uint64_t>;
+
+    // A cell that was published, or is to be.
+    struct Cell {
+        Count last_pushed = 0;
+        Count wanted = 0;  // what it should be
+        bool is_waiting = false;
+    };
+    // By stored name, and so in the order of the store's unique key.
+    using Cells = std::map<CellName, Cell>;
+
+    void begin_tick(Time now, std::optional<UnixTime> wall);
+    void forget_dead(UnixTime now);
+    void collect(const Offer& offer, std::optional<UnixTime> wall);
+    void want(CellName cell, const RegionalCounts& counts, const RegionalCounts::Cell& use);
+    void fill_chunk();
+    void end_tick(Time now);
+    Time retry_time(Time now);
+
+    Table& table_;
+    Offers& offers_;
+    StoreBreaker& breaker_;
+    const PublishPolicy policy_;
+    const std::chrono::milliseconds interval_;
+    Schedule schedule_;
+    bool is_hurried_ = false;
+    Time wake_at_;
+
+    Cells cells_;
+    std::multimap<UnixTime, Cells::iterator> deaths_;
+    // Those that wait, the last in the store's order first.
+    std::vector<Cells::iterator> waiting_;
+    std::vector<RegionCount> chunk_;  // underway, or to be tried again: the first of these
+    bool is_underway_ = false;
+    std::optional<Time> tick_began_;
+    Time call_began_;
+    int failures_ = 0;  // of the chunk, in a row
+    std::uint64_t random_;
+
+    // Written by the owner, read by any. Relaxed: each stands for itself.
+    Counter rows_{0};
+    Counter chunks_{0};
+    Counter failed_{0};
+    std::atomic<Time> last_success_{Time::min()};
+    std::atomic<Time> waiting_since_{Time::max()};
+};
+
+}  // namespace sluice
+
+#endif  // SLUICE_GLOBAL_PUBLISHER_H_

@@ -1,0 +1,40 @@
+// The breaker around the store, which publisher and importer share.
+#ifndef SLUICE_GLOBAL_STORE_BREAKER_H_
+#define SLUICE_GLOBAL_STORE_BREAKER_H_
+
+#include <optional>
+#include <string>
+
+#include "base/mutex.h"
+#include "breaker/breaker.h"
+#include "global/store.h"
+
+namespace sluice {
+
+// A store that fails is left alone for a while: a tick that finds the breaker open fails at once.
+//
+// Thread-safe.
+class StoreBreaker {
+  public:
+    using Time = Breaker::Time;
+
+    StoreBreaker();
+
+    // May a call begin now? Where it may, its end is to be told.
+    bool allow(Time now);
+    // A lock that others hold is no fault of the store.
+    void ended(const Breaker::Call& call, const StoreFailure* failure);
+
+    Breaker::State state(Time now) const;
+    // Whether the last call failed, or none was allowed since, and why.
+    std::optional<std::string> trouble() const;
+
+  private:
+    mutable Mutex mutex_;
+    Breaker breaker_ SLUICE_GUARDED_BY(mutex_);
+    std::optional<std::string> trouble_ SLUICE_GUARDED_BY(mutex_);
+};
+
+}  // namespace sluice
+
+#endif  // SLUICE_GLOBAL_STORE_BREAKER_H_
