@@ -1,0 +1,168 @@
+// A node with its globe, and a store, for tests: time stands still until it is moved.
+#ifndef SLUICE_GLOBAL_GLOBAL_FIXTURE_H_
+#define SLUICE_GLOBAL_GLOBAL_FIXTURE_H_
+
+#include <sluice/limiter.h>
+
+#include <chrono>
+#include <cstddef>
+#include <deque>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "counter/epoch.h"
+#include "counter/table.h"
+#include "global/globe.h"
+#include "global/memory_store.h"
+#include "global/store.h"
+
+namespace sluice {
+
+// A store that records what is asked of it, and fails as often as it is told to.
+class FickleStore final : public GlobalStore {
+  public:
+    explicit FickleStore(std::unique_ptr<GlobalStore> store) : store_(std::move(store)) {}
+
+    std::deque<StoreFailure::Kind> failures;          // of the next calls, one each
+    std::vector<std::vector<RegionCount>> published;  // what succeeded
+    std::vector<ImportQuery> imports;
+
+    std::optional<StoreFailure> publish(std::span<const RegionCount> rows) override {
+        if (auto failure = next_failure()) return failure;
+        published.emplace_back(rows.begin(), rows.end());
+        return store_->publish(rows);
+    }
+    StoreResult<ImportEnd> import(const ImportQuery& query, const Visit& visit) override {
+        imports.push_back(query);
+        if (auto failure = next_failure()) return *failure;
+        return store_->import(query, visit);
+    }
+    StoreResult<std::size_t> delete_expired(UnixTime before, std::size_t at_most) override {
+        return store_->delete_expired(before, at_most);
+    }
+    StoreResult<bool> claim(const std::string& work,
+                            const std::string& holder,
+                            std::chrono::milliseconds time) override {
+        return store_->claim(work, holder, time);
+    }
+    StoreResult<std::vector<GlobalListing>> list(std::span<const CellName> cells) override {
+        return store_->list(cells);
+    }
+    void interrupt() override { store_->interrupt(); }
+
+    std::size_t rows() const {
+        std::size_t sum = 0;
+        for (const auto& chunk : published)
+            sum += chunk.size();
+        return sum;
+    }
+
+  private:
+    std::optional<StoreFailure> next_failure() {
+        if (failures.empty()) return std::nullopt;
+        const StoreFailure::Kind kind = failures.front();
+        failures.pop_front();
+        return StoreFailure{.kind = kind, .why = "told to"};
+    }
+
+    const std::unique_ptr<GlobalStore> store_;
+};
+
+// The only node of a region.
+class GlobalNode {
+  public:
+    using Time = Schedule::Time;
+
+    // `clock` is the time of all nodes.
+    struct Clock {
+        Time now{std::chrono::seconds{1'000}};
+        UnixTime wall{std::chrono::seconds{1'700'000'040}};  // a multiple of 60 s
+        void advance(std::chrono::milliseconds by) {
+            now += by;
+            wall += by;
+        }
+    };
+
+    GlobalNode(Clock& clock, const std::shared_ptr<MemoryWorld>& world, const std::string& region)
+        : clock_(clock),
+          table_(*Table::create({.max_keys = 10'000, .sharing = Sharing::kSole, .seed = 1})),
+          store(world->join(region)),
+          globe(*table_, {.seed = std::hash<std::string>{}(region)}, clock.now) {}
+
+    // What a request of that cost leaves behind if it passes.
+    void spend(const std::string& identifier, Count cost, Count limit = 10) {
+        Instant at;
+        const EpochPin pin;
+        const Request request = request_for(identifier);
+        Entry& entry = table_->entry_for(table_->key(request), clock_.wall, at);
+        entry.note_use(limit, clock_.wall);
+        entry.admitted(at.sequence).add(at.sequence, cost);
+        table_->settle(entry, at.sequence, cost, request);
+    }
+
+    Entry* find(const std::string& identifier) {
+        return table_->find(table_->key(request_for(identifier)));
+    }
+    // Of the current cell; 0 if it is not held.
+    Count global(const std::string& identifier) {
+        const EpochPin pin;
+        const Entry* const entry = find(identifier);
+        return entry == nullptr ? 0 : entry->global(sequence());
+    }
+    Count others(const std::string& identifier) {
+        const EpochPin pin;
+        const Entry* const entry = find(identifier);
+        return entry == nullptr ? 0 : entry->others(sequence());
+    }
+    Sequence sequence() const { return instant_at(clock_.wall, duration).sequence; }
+
+    // Publishes what is due, and tries again what fails, until the tick is over.
+    void publish() {
+        globe.offer_changes();
+        Publisher& publisher = globe.publisher();
+        publisher.hurry(clock_.now);
+        do {
+            clock_.advance(std::max(
+                std::chrono::ceil<std::chrono::milliseconds>(publisher.wake_at() - clock_.now),
+                std::chrono::milliseconds{0}));
+            const auto rows = publisher.next(clock_.now, clock_.wall);
+            if (rows.empty()) return;
+            publisher.answered(store.publish(rows), clock_.now);
+        } while (publisher.wake_at() < clock_.now + std::chrono::seconds{4});
+    }
+
+    // Moves time to the next import, and imports.
+    void import() {
+        Importer& importer = globe.importer();
+        clock_.advance(
+            std::max(std::chrono::ceil<std::chrono::milliseconds>(importer.wake_at() - clock_.now),
+                     std::chrono::milliseconds{0}));
+        if (const auto query = importer.next(clock_.now, clock_.wall)) {
+            const auto end =
+                store.import(*query, [&](const ImportedCell& cell) { importer.merge(cell); });
+            importer.answered(end, clock_.now);
+        }
+    }
+
+    Table& table() { return *table_; }
+
+  private:
+    Request request_for(const std::string& identifier) const {
+        return {.name_space = "n", .identifier = identifier, .duration = duration};
+    }
+
+    Clock& clock_;
+    const std::unique_ptr<Table> table_;
+
+  public:
+    Duration duration{600'000};
+    FickleStore store;
+    Globe globe;
+};
+
+}  // namespace sluice
+
+#endif  // SLUICE_GLOBAL_GLOBAL_FIXTURE_H_

@@ -1,0 +1,219 @@
+#include "global/publisher.h"
+
+#include <algorithm>
+
+#include <gtest/gtest.h>
+
+#include "global/global_fixture.h"
+
+namespace sluice {
+namespace {
+
+using Kind = StoreFailure::Kind;
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+
+class PublisherTest : public testing::Test {
+  protected:
+    GlobalNode::Clock clock_;
+    std::shared_ptr<MemoryWorld> world_ = MemoryWorld::create([this] { return clock_.wall; });
+    GlobalNode node_{clock_, world_, "a"};
+    GlobalNode other_{clock_, world_, "b"};
+
+    Count row(const std::string& identifier, const std::string& region) {
+        for (const auto& [name, components] : world_->held()) {
+            if (name.identifier != identifier) continue;
+            const auto found = components.find(region);
+            return found == components.end() ? 0 : found->second.count;
+        }
+        return 0;
+    }
+};
+
+TEST_F(PublisherTest, BelowHalfOfTheLimitThereIsNoRow) {
+    node_.spend("k", 4);
+    node_.publish();
+    EXPECT_TRUE(world_->held().empty());
+    node_.spend("k", 1);
+    node_.publish();
+    EXPECT_EQ(row("k", "a"), 5U);
+}
+
+TEST_F(PublisherTest, AnUnchangedValueIsNotWrittenAgain) {
+    node_.spend("k", 6);
+    node_.publish();
+    node_.publish();
+    node_.spend("k", 0);
+    node_.publish();
+    EXPECT_EQ(node_.store.rows(), 1U);
+    node_.spend("k", 1);
+    node_.publish();
+    EXPECT_EQ(node_.store.rows(), 2U);
+    EXPECT_EQ(row("k", "a"), 7U);
+}
+
+TEST_F(PublisherTest, OneThatKnowsOfAnotherRegionPublishesHoweverLittle) {
+    node_.spend("k", 6);
+    node_.publish();
+    other_.spend("k", 1);
+    other_.publish();
+    EXPECT_EQ(row("k", "b"), 0U);
+    other_.import();
+    other_.publish();
+    EXPECT_EQ(row("k", "b"), 1U);
+}
+
+TEST_F(PublisherTest, WhatIsImportedIsNeverPublished) {
+    node_.spend("k", 6);
+    node_.publish();
+    other_.spend("k", 3);
+    other_.import();
+    other_.publish();
+    EXPECT_EQ(row("k", "b"), 3U);
+    EXPECT_EQ(other_.global("k"), 6U);
+    node_.import();
+    EXPECT_EQ(node_.global("k"), 3U);
+    node_.spend("k", 1);
+    node_.publish();
+    EXPECT_EQ(row("k", "a"), 7U);
+}
+
+TEST_F(PublisherTest, WhatAnUnfinishedBatchHoldsIsNotPublished) {
+    node_.spend("k", 5);
+    {
+        const EpochPin pin;
+        Entry& entry = *node_.find("k");
+        entry.begin_holding(4);
+        entry.admitted(node_.sequence()).add(node_.sequence(), 4);
+    }
+    node_.publish();
+    EXPECT_EQ(row("k", "a"), 5U);
+}
+
+TEST_F(PublisherTest, RowsAreSortedAndChunksBounded) {
+    for (int i = 0; i < 2'500; ++i)
+        node_.spend("k" + std::to_string(i * 7'919 % 2'500), 6);
+    node_.publish();
+    EXPECT_EQ(node_.store.published.size(), 3U);
+    EXPECT_EQ(node_.store.rows(), 2'500U);
+    std::vector<CellName> names;
+    for (const auto& chunk : node_.store.published) {
+        EXPECT_LE(chunk.size(), Publisher::kChunkRows);
+        for (const RegionCount& row : chunk)
+            names.push_back(row.cell);
+    }
+    EXPECT_TRUE(std::ranges::is_sorted(names));
+}
+
+TEST_F(PublisherTest, ADeadlockAndALostConnectionAreTriedAgainWithinTheTick) {
+    node_.spend("k", 6);
+    node_.store.failures = {Kind::kBusy, Kind::kLost, Kind::kBusy};
+    const auto began = clock_.now;
+    node_.publish();
+    EXPECT_EQ(row("k", "a"), 6U);
+    EXPECT_LT(clock_.now - began, seconds{2});
+    EXPECT_EQ(node_.globe.publisher().counts().failures, 3U);
+    EXPECT_FALSE(node_.globe.publisher().counts().waiting_since);
+}
+
+TEST_F(PublisherTest, ARefusalEndsTheTickAndTheNextOneCarriesWhatIsLeft) {
+    node_.spend("k", 6);
+    node_.store.failures = {Kind::kRefused};
+    node_.publish();
+    EXPECT_EQ(row("k", "a"), 0U);
+    EXPECT_TRUE(node_.globe.publisher().counts().waiting_since);
+    node_.publish();
+    EXPECT_EQ(row("k", "a"), 6U);
+}
+
+// The first of three chunks lands, the second does not: only what landed counts as pushed.
+TEST_F(PublisherTest, WhatWasPushedIsNotedChunkByChunk) {
+    for (int i = 0; i < 2'500; ++i)
+        node_.spend("k" + std::to_string(i), 6);
+    Publisher& publisher = node_.globe.publisher();
+    node_.globe.offer_changes();
+    publisher.hurry(clock_.now);
+    publisher.answered(node_.store.publish(publisher.next(clock_.now, clock_.wall)), clock_.now);
+    ASSERT_FALSE(publisher.next(clock_.now, clock_.wall).empty());
+    publisher.answered(StoreFailure{Kind::kRefused, "told to"}, clock_.now);
+    EXPECT_EQ(world_->held().size(), 1'000U);
+    node_.publish();
+    EXPECT_EQ(world_->held().size(), 2'500U);
+    EXPECT_EQ(node_.store.rows(), 2'500U);
+}
+
+TEST_F(PublisherTest, WhatChangesWhileAChunkIsUnderwayIsPublishedByTheNextTick) {
+    node_.spend("k", 6);
+    node_.globe.offer_changes();
+    Publisher& publisher = node_.globe.publisher();
+    publisher.hurry(clock_.now);
+    const auto rows = publisher.next(clock_.now, clock_.wall);
+    ASSERT_EQ(rows.size(), 1U);
+    node_.spend("k", 2);
+    node_.globe.offer_changes();
+    publisher.answered(node_.store.publish(rows), clock_.now);
+    EXPECT_EQ(row("k", "a"), 6U);
+    node_.publish();
+    EXPECT_EQ(row("k", "a"), 8U);
+}
+
+TEST_F(PublisherTest, AStoreThatFailsIsLeftAlone) {
+    node_.store.failures.assign(50, Kind::kLost);
+    node_.spend("k", 6);
+    node_.publish();
+    const std::size_t calls = 50 - node_.store.failures.size();
+    EXPECT_EQ(calls, 5U);
+    EXPECT_EQ(node_.globe.breaker().state(clock_.now), Breaker::State::kOpen);
+    EXPECT_EQ(node_.globe.breaker().trouble(), "told to");
+    clock_.advance(seconds{20});
+    node_.publish();  // a probe, which fails
+    EXPECT_EQ(50 - node_.store.failures.size(), calls + 1);
+    node_.store.failures.clear();
+    clock_.advance(seconds{20});
+    node_.publish();
+    EXPECT_EQ(row("k", "a"), 6U);
+    EXPECT_FALSE(node_.globe.breaker().trouble());
+}
+
+TEST_F(PublisherTest, CellsThatDiedWhileTheStoreWasAwayAreNotPublished) {
+    node_.spend("k", 6);
+    node_.store.failures = {Kind::kRefused};
+    node_.publish();
+    clock_.advance(2 * node_.duration);
+    node_.publish();
+    EXPECT_TRUE(world_->held().empty());
+    EXPECT_TRUE(node_.globe.publisher().is_idle());
+}
+
+TEST_F(PublisherTest, ThePreviousCellIsPublishedAsLongAsItMatters) {
+    node_.spend("k", 6);
+    clock_.advance(node_.duration);
+    node_.spend("k", 7);
+    node_.publish();
+    EXPECT_EQ(world_->held().size(), 2U);
+}
+
+TEST_F(PublisherTest, AKeyThatIsTooLongIsStoredByDigestAndStillShared) {
+    const std::string key(300, 'x');
+    node_.spend(key, 6);
+    node_.publish();
+    ASSERT_EQ(world_->held().size(), 1U);
+    EXPECT_EQ(world_->held().begin()->first.identifier.size(), kStoredIdentifierBytes + 1);
+    other_.import();
+    other_.spend(key, 1);  // finds what was imported before it
+    EXPECT_EQ(other_.global(key), 6U);
+    node_.spend(key, 1);
+    node_.publish();
+    other_.import();
+    other_.spend(key, 1);
+    other_.globe.offer_changes();  // and after
+    EXPECT_EQ(other_.global(key), 7U);
+    other_.publish();
+    node_.import();
+    node_.spend(key, 1);
+    node_.globe.offer_changes();
+    EXPECT_EQ(node_.global(key), 2U);
+}
+
+}  // namespace
+}  // namespace sluice
