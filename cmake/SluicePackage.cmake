@@ -98,7 +98,8 @@ function(_sluice_install)
     write_basic_package_version_file(
         "${PROJECT_BINARY_DIR}/SluiceConfigVersion.cmake" COMPATIBILITY SameMinorVersion)
     install(FILES "${PROJECT_BINARY_DIR}/SluiceConfig.cmake" "${PROJECT_BINARY_DIR}/SluiceConfigVersion.cmake"
-                  "${PROJECT_SOURCE_DIR}/cmake/FindHiredis.cmake" DESTINATION "${package_dir}")
+                  "${PROJECT_SOURCE_DIR}/cmake/FindHiredis.cmake" "${PROJECT_SOURCE_DIR}/cmake/FindMariaDB.cmake"
+            DESTINATION "${package_dir}")
 
     # The directories in sluice.pc are relative to the file, so that an installed tree can be moved.
     set(pkgconfig_full_dir "${CMAKE_INSTALL_FULL_LIBDIR}/pkgconfig")

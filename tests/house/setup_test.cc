@@ -53,9 +53,11 @@ TEST(Setup, WithoutRootNamesEveryPackageThatIsMissing) {
     const std::string output = machine.set_up("build test bench");
     for (const std::string name : {"g++",
                                    "libboost1.81-dev",
+                                   "libmariadb-dev",
                                    "libtomlplusplus-dev",
                                    "libgtest-dev",
                                    "python3-venv",
+                                   "mariadb-server",
                                    "libbenchmark-dev",
                                    "wrk",
                                    "redis-tools"}) {

@@ -1,0 +1,107 @@
+#include "global/mysql/count_statements.h"
+
+#include "mysql/sql_text.h"
+
+namespace sluice {
+namespace {
+
+// What names a cell, and the first columns of unique_window_region.
+constexpr std::string_view kCell = "workspace_id, namespace, identifier, duration_ms, sequence";
+
+std::string number(UnixTime time) {
+    return std::to_string(time.time_since_epoch().count());
+}
+
+std::string expires_at(const CellName& cell) {
+    return number(start_of(cell.sequence + 2, cell.duration));
+}
+
+void append_row(std::string& sql, std::string_view region, const RegionCount& row) {
+    const CellName& cell = row.cell;
+    sql += '(';
+    for (const std::string* part : {&cell.workspace, &cell.name_space, &cell.identifier}) {
+        append_bytes(sql, *part);
+        sql += ',';
+    }
+    sql += std::to_string(cell.duration.count()) + ',' + std::to_string(cell.sequence) + ',';
+    append_bytes(sql, region);
+    sql += ',' + std::to_string(row.count) + ',' + expires_at(cell) + ',';
+    sql += kSqlNow;
+    sql += ')';
+}
+
+// Sums are decimals, which don't overflow, and end where counts do.
+std::string sums_for(std::string_view region) {
+    const std::string own = "region = " + sql_bytes(region);
+    const std::string most = std::to_string(kMaxCount);
+    return "LEAST(SUM(IF(" + own + ", 0, count)), " + most + "), LEAST(SUM(IF(" + own +
+           ", count, 0)), " + most + "), MAX(updated_at), " + std::string(kSqlNow);
+}
+
+}  // namespace
+
+// Assignments are made from left to right: `count` is still the old one where updated_at is set.
+std::string publish_statement(std::string_view region, std::span<const RegionCount> rows) {
+    std::string sql = "INSERT INTO ratelimit_window_counts (";
+    sql += kCell;
+    sql += ", region, count, expires_at, updated_at) VALUES ";
+    for (const RegionCount& row : rows) {
+        append_row(sql, region, row);
+        sql += ',';
+    }
+    sql.back() = ' ';
+    sql +=
+        "ON DUPLICATE KEY UPDATE "
+        "updated_at = IF(VALUES(count) > count, VALUES(updated_at), updated_at), "
+        "count = GREATEST(count, VALUES(count))";
+    return sql;
+}
+
+// An incremental import first finds the cells of which a component changed, then reads all
+// components of each: sums are complete. Joined in this order whatever the statistics say, which
+// lag behind a table that changes all the time.
+std::string import_statement(std::string_view region, const ImportQuery& query) {
+    const std::string living = "expires_at > " + number(query.living_at);
+    const std::string cell(kCell);
+    const std::string sums = sums_for(region);
+    if (!query.changed_since)
+        return "SELECT " + cell + ", " + sums + " FROM ratelimit_window_counts WHERE " + living +
+               " GROUP BY " + cell;
+    return "SELECT STRAIGHT_JOIN " + cell + ", " + sums + " FROM (SELECT DISTINCT " + cell +
+           " FROM ratelimit_window_counts WHERE updated_at >= " + number(*query.changed_since) +
+           " AND " + living + ") AS changed JOIN ratelimit_window_counts USING (" + cell +
+           ") GROUP BY " + cell;
+}
+
+std::string delete_statement(UnixTime before, std::size_t at_most) {
+    return "DELETE FROM ratelimit_window_counts WHERE expires_at < " + number(before) +
+           " ORDER BY expires_at LIMIT " + std::to_string(at_most);
+}
+
+std::string list_statement(const CellName& cell) {
+    const std::string now(kSqlNow);
+    return "SELECT region, LEAST(count, " + std::to_string(kMaxCount) + "), " + now + " - LEAST(" +
+           now + ", updated_at) FROM ratelimit_window_counts WHERE workspace_id = " +
+           sql_bytes(cell.workspace) + " AND namespace = " + sql_bytes(cell.name_space) +
+           " AND identifier = " + sql_bytes(cell.identifier) +
+           " AND duration_ms = " + std::to_string(cell.duration.count()) +
+           " AND sequence = " + std::to_string(cell.sequence) + " ORDER BY region";
+}
+
+// Where expires_at is set, `holder` is the new one already.
+std::string claim_statement(const Lease& lease) {
+    const std::string now(kSqlNow);
+    return "INSERT INTO ratelimit_leases (name, holder, expires_at) VALUES (" +
+           sql_bytes(lease.work) + ", " + sql_bytes(lease.holder) + ", " + now + " + " +
+           std::to_string(lease.time.count()) +
+           ") ON DUPLICATE KEY UPDATE holder = IF(expires_at <= " + now +
+           ", VALUES(holder), holder), "
+           "expires_at = IF(holder = VALUES(holder), VALUES(expires_at), expires_at)";
+}
+
+std::string holds_statement(const Lease& lease) {
+    return "SELECT COUNT(*) FROM ratelimit_leases WHERE name = " + sql_bytes(lease.work) +
+           " AND holder = " + sql_bytes(lease.holder) + " AND expires_at > " + std::string(kSqlNow);
+}
+
+}  // namespace sluice

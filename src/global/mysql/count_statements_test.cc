@@ -1,0 +1,48 @@
+#include "global/mysql/count_statements.h"
+
+#include <vector>
+
+#include <gtest/gtest.h>
+
+namespace sluice {
+namespace {
+
+using namespace std::chrono_literals;
+
+CellName cell(std::string identifier) {
+    return {.workspace = "w",
+            .name_space = "n",
+            .identifier = std::move(identifier),
+            .duration = 60s,
+            .sequence = 10};
+}
+
+TEST(CountStatements, PublishIsOneStatementWithNamesAsBytes) {
+    const std::vector<RegionCount> rows = {{cell("a'\\"), 3}, {cell("b"), kMaxCount}};
+    EXPECT_EQ(publish_statement("eu", rows),
+              "INSERT INTO ratelimit_window_counts (workspace_id, namespace, identifier, "
+              "duration_ms, sequence, region, count, expires_at, updated_at) VALUES "
+              "(x'77',x'6E',x'61275C',60000,10,x'6575',3,720000,"
+              "CAST(UNIX_TIMESTAMP(NOW(3)) * 1000 AS UNSIGNED)),"
+              "(x'77',x'6E',x'62',60000,10,x'6575',9007199254740991,720000,"
+              "CAST(UNIX_TIMESTAMP(NOW(3)) * 1000 AS UNSIGNED)) "
+              "ON DUPLICATE KEY UPDATE updated_at = IF(VALUES(count) > count, VALUES(updated_at), "
+              "updated_at), count = GREATEST(count, VALUES(count))");
+}
+
+TEST(CountStatements, ADeleteIsBounded) {
+    EXPECT_EQ(delete_statement(UnixTime{5s}, 100),
+              "DELETE FROM ratelimit_window_counts WHERE expires_at < 5000 ORDER BY expires_at "
+              "LIMIT 100");
+}
+
+TEST(CountStatements, AnImportAsksForChangesOnlyWhereItIsIncremental) {
+    const ImportQuery full{.living_at = UnixTime{5s}, .changed_since = {}};
+    EXPECT_EQ(import_statement("eu", full).find("updated_at >="), std::string::npos);
+    const ImportQuery changed{.living_at = UnixTime{5s}, .changed_since = UnixTime{4s}};
+    EXPECT_NE(import_statement("eu", changed).find("updated_at >= 4000 AND expires_at > 5000"),
+              std::string::npos);
+}
+
+}  // namespace
+}  // namespace sluice

@@ -1,0 +1,122 @@
+#include "global/mysql/mysql_store.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "global/mysql/count_statements.h"
+#include "mysql/mysql_schema.h"
+
+namespace sluice {
+namespace {
+
+StoreFailure converted(MysqlFailure failure) {
+    using From = MysqlFailure::Kind;
+    using To = StoreFailure::Kind;
+    const To kind = failure.kind == From::kBusy   ? To::kBusy
+                    : failure.kind == From::kLost ? To::kLost
+                                                  : To::kRefused;
+    return {kind, std::move(failure.why)};
+}
+
+Count count_in(const MysqlRow& row, int column) {
+    return static_cast<Count>(std::max<std::int64_t>(row.number(column), 0));
+}
+
+UnixTime time_in(const MysqlRow& row, int column) {
+    return UnixTime{std::chrono::milliseconds{row.number(column)}};
+}
+
+ImportedCell imported_in(const MysqlRow& row) {
+    return {.cell = {.workspace = std::string(row.bytes(0)),
+                     .name_space = std::string(row.bytes(1)),
+                     .identifier = std::string(row.bytes(2)),
+                     .duration = Duration{row.number(3)},
+                     .sequence = row.number(4)},
+            .foreign = count_in(row, 5),
+            .own = count_in(row, 6)};
+}
+
+GlobalListing::Component component_in(const MysqlRow& row) {
+    return {.region = std::string(row.bytes(0)),
+            .count = count_in(row, 1),
+            .age = std::chrono::milliseconds{row.number(2)}};
+}
+
+}  // namespace
+
+MysqlStore::MysqlStore(MysqlStoreOptions options)
+    : region_(std::move(options.region)), connection_(std::move(options.server)) {}
+
+std::optional<StoreFailure> MysqlStore::make_ready() {
+    if (connection_.is_connected()) return std::nullopt;
+    if (auto failure = connection_.connect()) return converted(*std::move(failure));
+    auto failure = check_mysql_schema(connection_);
+    if (!failure) return std::nullopt;
+    // The next call looks again.
+    connection_.disconnect();
+    return converted(*std::move(failure));
+}
+
+StoreResult<std::uint64_t> MysqlStore::run(const std::string& statement) {
+    if (auto failure = make_ready()) return *std::move(failure);
+    auto changed = connection_.run(statement);
+    if (auto* const failure = std::get_if<MysqlFailure>(&changed))
+        return converted(std::move(*failure));
+    return std::get<0>(changed);
+}
+
+std::optional<StoreFailure> MysqlStore::query(const std::string& statement,
+                                              const MysqlConnection::Visit& visit) {
+    if (auto failure = make_ready()) return failure;
+    if (auto failure = connection_.query(statement, visit)) return converted(*std::move(failure));
+    return std::nullopt;
+}
+
+std::optional<StoreFailure> MysqlStore::publish(std::span<const RegionCount> rows) {
+    if (rows.empty()) return std::nullopt;
+    auto changed = run(publish_statement(region_, rows));
+    if (auto* const failure = std::get_if<StoreFailure>(&changed)) return std::move(*failure);
+    return std::nullopt;
+}
+
+StoreResult<ImportEnd> MysqlStore::import(const ImportQuery& query, const Visit& visit) {
+    ImportEnd end;
+    const auto show = [&](const MysqlRow& row) {
+        const UnixTime changed = std::min(time_in(row, 7), time_in(row, 8));
+        end.newest = std::max(end.newest.value_or(changed), changed);
+        visit(imported_in(row));
+    };
+    if (auto failure = this->query(import_statement(region_, query), show))
+        return *std::move(failure);
+    return end;
+}
+
+StoreResult<std::size_t> MysqlStore::delete_expired(UnixTime before, std::size_t at_most) {
+    return run(delete_statement(before, at_most));
+}
+
+StoreResult<bool> MysqlStore::claim(const std::string& work,
+                                    const std::string& holder,
+                                    std::chrono::milliseconds time) {
+    const Lease lease{.work = work, .holder = holder, .time = time};
+    auto claimed = run(claim_statement(lease));
+    if (auto* const failure = std::get_if<StoreFailure>(&claimed)) return std::move(*failure);
+    bool holds = false;
+    const auto see = [&](const MysqlRow& row) { holds = row.number(0) > 0; };
+    if (auto failure = query(holds_statement(lease), see)) return *std::move(failure);
+    return holds;
+}
+
+StoreResult<std::vector<GlobalListing>> MysqlStore::list(std::span<const CellName> cells) {
+    std::vector<GlobalListing> listings;
+    for (const CellName& cell : cells) {
+        GlobalListing& listing = listings.emplace_back();
+        const auto add = [&](const MysqlRow& row) {
+            listing.components.push_back(component_in(row));
+        };
+        if (auto failure = query(list_statement(cell), add)) return *std::move(failure);
+    }
+    return listings;
+}
+
+}  // namespace sluice

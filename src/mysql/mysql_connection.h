@@ -1,0 +1,114 @@
+// A connection to a MySQL or MariaDB, with owners for what the client library hands out.
+#ifndef SLUICE_MYSQL_MYSQL_CONNECTION_H_
+#define SLUICE_MYSQL_MYSQL_CONNECTION_H_
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "base/mutex.h"
+#include "mysql/mysql_failure.h"
+#include "mysql/mysql_url.h"
+
+struct st_mysql;
+
+namespace sluice {
+
+struct MysqlOptions {
+    MysqlUrl url;
+    // For the connection, and then for the server's greeting.
+    std::chrono::seconds connect_timeout{3};
+    // For each piece of an answer. A statement whose answer takes longer is given up, as lost.
+    std::chrono::seconds answer_timeout{10};
+    // For each lock that somebody else holds; shorter than the answer's, or nothing is learned.
+    std::chrono::seconds lock_timeout{5};
+};
+
+// A row of an answer. Columns count from 0. It lives until the next one is read.
+class MysqlRow {
+  public:
+    MysqlRow(const char* const* columns, const unsigned long* sizes)
+        : columns_(columns), sizes_(sizes) {}
+
+    // Empty where it is NULL.
+    std::string_view bytes(int column) const;
+    // 0 where it is NULL or no number from -2^63 to 2^63 - 1.
+    std::int64_t number(int column) const;
+
+  private:
+    const char* const* columns_;
+    const unsigned long* sizes_;
+};
+
+// MysqlConnection connects when told to, and never again by itself: what a session was told would
+// be lost unnoticed. The session's time zone is UTC, its isolation level READ COMMITTED, and each
+// statement is a transaction unless one was begun.
+//
+// After a failure that is not kBusy the connection is closed.
+//
+// Thread-compatible, but for interrupt(), which any thread may call at any time.
+class MysqlConnection {
+  public:
+    explicit MysqlConnection(MysqlOptions options);
+    ~MysqlConnection();
+    MysqlConnection(const MysqlConnection&) = delete;
+    MysqlConnection& operator=(const MysqlConnection&) = delete;
+
+    // Closes what is open and connects anew.
+    [[nodiscard]] std::optional<MysqlFailure> connect();
+    void disconnect();
+    bool is_connected() const { return handle_ != nullptr; }
+
+    // Runs a statement; on a connection that is closed that is a failure. Returns how many rows it
+    // inserted, changed or deleted; rows that it answers are dropped.
+    MysqlResult<std::uint64_t> run(std::string_view sql);
+
+    // Runs a query and shows each row as it arrives. After a failure some may have been shown.
+    using Visit = std::function<void(const MysqlRow&)>;
+    [[nodiscard]] std::optional<MysqlFailure> query(std::string_view sql, const Visit& visit);
+
+    // The first column of the first row; none if there is no row, or NULL in it.
+    MysqlResult<std::optional<std::int64_t>> number(std::string_view sql);
+
+    // Has the call underway end soon, and all later ones fail. A call that is connecting ends with
+    // its timeout.
+    void interrupt();
+
+    const MysqlUrl& url() const { return options_.url; }
+
+  private:
+    struct Close {
+        void operator()(st_mysql* handle) const;
+    };
+
+    void set_options();
+    void set_tls();
+    [[nodiscard]] std::optional<MysqlFailure> log_in();
+    [[nodiscard]] std::optional<MysqlFailure> set_session();
+    [[nodiscard]] bool keep_socket();
+    // Sends the statement and waits for the beginning of its answer.
+    [[nodiscard]] std::optional<MysqlFailure> send(std::string_view sql);
+    // What the library tells of the call that has just failed.
+    MysqlFailure told_failure() const;
+    // Closes the connection if it is of no use after such a failure.
+    MysqlFailure settled(MysqlFailure failure);
+    MysqlFailure interrupted() const;
+    bool is_interrupted();
+
+    const MysqlOptions options_;
+    std::unique_ptr<st_mysql, Close> handle_;
+
+    Mutex mutex_;
+    // The connection's socket under a number of our own: the library may close its own at any time,
+    // and another thread may then be given its number. -1: none.
+    int socket_ SLUICE_GUARDED_BY(mutex_) = -1;
+    bool interrupted_ SLUICE_GUARDED_BY(mutex_) = false;
+};
+
+}  // namespace sluice
+
+#endif  // SLUICE_MYSQL_MYSQL_CONNECTION_H_

@@ -1,0 +1,103 @@
+#include "mysql/mysql_failure.h"
+
+#include <algorithm>
+#include <array>
+
+namespace sluice {
+namespace {
+
+using Kind = MysqlFailure::Kind;
+
+struct Meaning {
+    unsigned int code;
+    Kind kind;
+    std::string_view what;
+};
+
+constexpr std::string_view kFull = "it takes no more connections; raise its max_connections";
+constexpr std::string_view kWrite = "it is read-only; name the primary, or make this one writable";
+constexpr std::string_view kDisk = "it has no room left; make some";
+constexpr std::string_view kLogin =
+    "it refused the user or the password; correct the URL, or create the user";
+constexpr std::string_view kGrant = "the user lacks a right; GRANT it";
+constexpr std::string_view kTlsNeeded = "it wants TLS; add ssl-mode=required or verify to the URL";
+constexpr std::string_view kSpeech = "it does not speak MySQL's protocol; check host and port";
+constexpr std::string_view kGone = "the connection was lost";
+constexpr std::string_view kWait = "another statement held a lock";
+constexpr std::string_view kEnded = "somebody ended the statement";
+constexpr std::string_view kTls =
+    "TLS failed; check ssl-mode, the certificates, and that the certificate names the host";
+constexpr std::string_view kHost = "it blocks this host; run mariadb-admin flush-hosts there";
+
+// All others are refusals, told in the server's own words.
+constexpr std::array kMeanings = {
+    Meaning{1020, Kind::kBusy, kWait},
+    Meaning{1205, Kind::kBusy, kWait},
+    Meaning{1213, Kind::kBusy, kWait},
+    Meaning{1317, Kind::kBusy, kEnded},
+    Meaning{1969, Kind::kBusy, kEnded},
+    Meaning{3024, Kind::kBusy, kEnded},
+
+    Meaning{1040, Kind::kLost, kFull},
+    Meaning{1203, Kind::kLost, kFull},
+    Meaning{1226, Kind::kLost, kFull},
+    Meaning{1047, Kind::kLost, "it is not ready"},
+    Meaning{1053, Kind::kLost, "it shuts down"},
+    Meaning{1080, Kind::kLost, kGone},
+    Meaning{1152, Kind::kLost, kGone},
+    Meaning{1158, Kind::kLost, kGone},
+    Meaning{1159, Kind::kLost, kGone},
+    Meaning{1160, Kind::kLost, kGone},
+    Meaning{1161, Kind::kLost, kGone},
+    Meaning{1180, Kind::kLost, "it failed while it committed"},
+    Meaning{1184, Kind::kLost, kGone},
+    Meaning{1927, Kind::kLost, "somebody ended the connection"},
+    Meaning{2002, Kind::kLost, "nothing answers there; check where it is, and that it runs"},
+    Meaning{2003, Kind::kLost, "nothing answers there; check where it is, and that it runs"},
+    Meaning{2004, Kind::kLost, "no socket could be made"},
+    Meaning{2005, Kind::kLost, "nobody knows this host; check its name"},
+    Meaning{2006, Kind::kLost, kGone},
+    Meaning{2013, Kind::kLost, "the connection was lost, or the answer took too long"},
+    Meaning{2014, Kind::kLost, kGone},
+    Meaning{2027, Kind::kLost, kSpeech},
+    Meaning{2055, Kind::kLost, "the connection was lost, or the answer took too long"},
+
+    Meaning{1021, Kind::kRefused, kDisk},
+    Meaning{1044, Kind::kRefused, kGrant},
+    Meaning{1045, Kind::kRefused, kLogin},
+    Meaning{1049, Kind::kRefused, "it has no such database; CREATE DATABASE, or correct the URL"},
+    Meaning{1114, Kind::kRefused, kDisk},
+    Meaning{1129, Kind::kRefused, kHost},
+    Meaning{1130, Kind::kRefused, "no user may come from this host; create one that may"},
+    Meaning{1142, Kind::kRefused, kGrant},
+    Meaning{1143, Kind::kRefused, kGrant},
+    Meaning{1153, Kind::kRefused, "the statement is too long; raise its max_allowed_packet"},
+    Meaning{1227, Kind::kRefused, kGrant},
+    Meaning{1251, Kind::kRefused, kLogin},
+    Meaning{1290, Kind::kRefused, kWrite},
+    Meaning{1698, Kind::kRefused, kLogin},
+    Meaning{1792, Kind::kRefused, kWrite},
+    Meaning{1836, Kind::kRefused, kWrite},
+    Meaning{2007, Kind::kRefused, kSpeech},
+    Meaning{2012, Kind::kRefused, kSpeech},
+    Meaning{2020, Kind::kRefused, "the answer is too long"},
+    Meaning{2026, Kind::kRefused, kTls},
+    Meaning{2059, Kind::kRefused, "the user's way to log in is not supported; give it another one"},
+    Meaning{2061, Kind::kRefused, "the user's way to log in is not supported; give it another one"},
+    Meaning{3159, Kind::kRefused, kTlsNeeded},
+};
+
+}  // namespace
+
+MysqlFailure mysql_failure(std::string_view server, unsigned int code, std::string_view text) {
+    const auto has_code = [&](const Meaning& meaning) { return meaning.code == code; };
+    const auto* const known = std::find_if(kMeanings.begin(), kMeanings.end(), has_code);
+    const bool is_known = known != kMeanings.end();
+    std::string why(server);
+    why += ": ";
+    why += is_known ? known->what : "it refused";
+    why += " [MySQL: " + std::string(text) + ", " + std::to_string(code) + "]";
+    return {is_known ? known->kind : Kind::kRefused, code, std::move(why)};
+}
+
+}  // namespace sluice

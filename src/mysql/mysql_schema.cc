@@ -1,0 +1,127 @@
+#include "mysql/mysql_schema.h"
+
+#include <array>
+#include <span>
+#include <string_view>
+#include <utility>
+
+namespace sluice {
+namespace {
+
+// Names are bytes: under a text collation `Alice`, `alice` and `alice ` would be one row. A row of
+// ratelimit_window_counts is the component of one region in one cell.
+constexpr std::array<std::string_view, 6> kFirst = {
+    "CREATE TABLE IF NOT EXISTS ratelimit_schema (\n"
+    "    one TINYINT UNSIGNED NOT NULL PRIMARY KEY,\n"
+    "    version BIGINT UNSIGNED NOT NULL\n"
+    ") ENGINE = InnoDB COMMENT = 'One row: the version of these tables'",
+
+    "CREATE TABLE IF NOT EXISTS ratelimit_window_counts (\n"
+    "    pk BIGINT UNSIGNED NOT NULL AUTO_INCREMENT PRIMARY KEY,\n"
+    "    workspace_id VARBINARY(192) NOT NULL,\n"
+    "    namespace VARBINARY(256) NOT NULL,\n"
+    "    identifier VARBINARY(256) NOT NULL,\n"
+    "    duration_ms BIGINT UNSIGNED NOT NULL,\n"
+    "    sequence BIGINT NOT NULL,\n"
+    "    region VARBINARY(48) NOT NULL,\n"
+    "    count BIGINT UNSIGNED NOT NULL,\n"
+    "    expires_at BIGINT UNSIGNED NOT NULL COMMENT '(sequence + 2) * duration_ms',\n"
+    "    updated_at BIGINT UNSIGNED NOT NULL COMMENT 'When count grew, by the clock of this "
+    "server',\n"
+    "    UNIQUE KEY unique_window_region\n"
+    "        (workspace_id, namespace, identifier, duration_ms, sequence, region),\n"
+    "    KEY expires_at_idx (expires_at),\n"
+    "    KEY updated_at_idx (updated_at)\n"
+    ") ENGINE = InnoDB ROW_FORMAT = DYNAMIC COMMENT = 'unique_window_region finds the row that a "
+    "region publishes, and by its first five columns all rows of a cell: no other index on these "
+    "is "
+    "needed. expires_at_idx finds what a full import reads and what is deleted. updated_at_idx "
+    "finds "
+    "the cells that an incremental import reads.'",
+
+    "CREATE TABLE IF NOT EXISTS ratelimit_leases (\n"
+    "    name VARBINARY(64) NOT NULL PRIMARY KEY,\n"
+    "    holder VARBINARY(255) NOT NULL,\n"
+    "    expires_at BIGINT UNSIGNED NOT NULL\n"
+    ") ENGINE = InnoDB COMMENT = 'Who does which work for all, and until when'",
+
+    // Three parts of 2,048 bytes are too long for an index.
+    "CREATE TABLE IF NOT EXISTS ratelimit_overrides (\n"
+    "    pk BIGINT UNSIGNED NOT NULL AUTO_INCREMENT PRIMARY KEY,\n"
+    "    id VARBINARY(64) NOT NULL,\n"
+    "    workspace_id VARBINARY(2048) NOT NULL,\n"
+    "    namespace VARBINARY(2048) NOT NULL,\n"
+    "    identifier VARBINARY(2048) NOT NULL,\n"
+    "    parts_digest BINARY(32) NOT NULL COMMENT 'SHA-256 of the three parts, each after its "
+    "length as four bytes, the highest first',\n"
+    "    `limit` BIGINT UNSIGNED NOT NULL,\n"
+    "    duration_ms BIGINT UNSIGNED NOT NULL,\n"
+    "    UNIQUE KEY unique_id (id),\n"
+    "    UNIQUE KEY unique_parts (parts_digest)\n"
+    ") ENGINE = InnoDB ROW_FORMAT = DYNAMIC COMMENT = 'unique_parts finds the override of a key, "
+    "unique_id that of an id. pk tells which one is older.'",
+
+    "CREATE TABLE IF NOT EXISTS ratelimit_overrides_version (\n"
+    "    one TINYINT UNSIGNED NOT NULL PRIMARY KEY,\n"
+    "    version BIGINT UNSIGNED NOT NULL\n"
+    ") ENGINE = InnoDB COMMENT = 'One row, which every change of ratelimit_overrides increments in "
+    "its transaction'",
+
+    "INSERT IGNORE INTO ratelimit_overrides_version (one, version) VALUES (1, 0)",
+};
+
+// What leads to version i + 1.
+constexpr std::array<std::span<const std::string_view>, kMysqlSchemaVersion> kSteps = {kFirst};
+
+std::string set_version(std::size_t version) {
+    return "INSERT INTO ratelimit_schema (one, version) VALUES (1, " + std::to_string(version) +
+           ") ON DUPLICATE KEY UPDATE version = VALUES(version)";
+}
+
+MysqlFailure refusal(std::string why) {
+    return {MysqlFailure::Kind::kRefused, 0, std::move(why)};
+}
+
+}  // namespace
+
+MysqlResult<std::int64_t> mysql_schema_version(MysqlConnection& connection) {
+    auto found = connection.number(
+        "SELECT COUNT(*) FROM information_schema.tables WHERE table_schema = DATABASE() AND "
+        "table_name = 'ratelimit_schema'");
+    if (auto* const failure = std::get_if<MysqlFailure>(&found)) return std::move(*failure);
+    if (std::get<0>(found).value_or(0) == 0) return 0;
+    auto version = connection.number("SELECT version FROM ratelimit_schema");
+    if (auto* const failure = std::get_if<MysqlFailure>(&version)) return std::move(*failure);
+    return std::get<0>(version).value_or(0);
+}
+
+std::optional<MysqlFailure> check_mysql_schema(MysqlConnection& connection) {
+    const auto version = mysql_schema_version(connection);
+    if (const auto* const failure = std::get_if<MysqlFailure>(&version)) return *failure;
+    const std::int64_t found = std::get<0>(version);
+    const MysqlUrl& url = connection.url();
+    if (found == kMysqlSchemaVersion) return std::nullopt;
+    if (found > kMysqlSchemaVersion) return refusal(newer_mysql_schema(url, found));
+    const std::string what = found == 0 ? "it holds no tables of Sluice"
+                                        : "its tables have version " + std::to_string(found) +
+                                              ", and this program needs version " +
+                                              std::to_string(kMysqlSchemaVersion);
+    return refusal(url.shown() + ": " + what + "; run: sluice migrate --global " + url.shown());
+}
+
+std::vector<std::string> mysql_upgrade_from(std::int64_t version) {
+    std::vector<std::string> statements;
+    for (auto i = static_cast<std::size_t>(version); i < kSteps.size(); ++i) {
+        statements.insert(statements.end(), kSteps[i].begin(), kSteps[i].end());
+        statements.push_back(set_version(i + 1));
+    }
+    return statements;
+}
+
+std::string newer_mysql_schema(const MysqlUrl& url, std::int64_t version) {
+    return url.shown() + ": its tables have version " + std::to_string(version) +
+           ", and this program is older than they are: it knows version " +
+           std::to_string(kMysqlSchemaVersion) + "; run a newer one";
+}
+
+}  // namespace sluice

@@ -1,0 +1,200 @@
+#include "mysql/mysql_url.h"
+
+#include <algorithm>
+#include <charconv>
+#include <optional>
+
+#include <arpa/inet.h>
+#include <sys/un.h>
+
+namespace sluice {
+namespace {
+
+constexpr std::string_view kScheme = "mysql://";
+
+// What is wrong, or none.
+using Fault = std::optional<std::string_view>;
+
+Error invalid(std::string_view what) {
+    return {kInvalidOption,
+            "the MySQL URL " + std::string(what) +
+                "; allowed is mysql://[USER[:PASSWORD]@]HOST[:PORT]/DATABASE[?OPTION=VALUE&...] "
+                "with the options socket=/PATH, ssl-mode=disabled|required|verify, ssl-ca=FILE, "
+                "ssl-cert=FILE and ssl-key=FILE, and other characters as %XX"};
+}
+
+int digit_of(char c) {
+    if (c >= '0' && c <= '9') return c - '0';
+    if (c >= 'a' && c <= 'f') return c - 'a' + 10;
+    if (c >= 'A' && c <= 'F') return c - 'A' + 10;
+    return -1;
+}
+
+// `text` with each %XX as the byte that it stands for; none where a % stands for nothing, or for a
+// zero, at which the client library would end the text.
+std::optional<std::string> decoded(std::string_view text) {
+    std::string bytes;
+    for (std::size_t i = 0; i < text.size(); ++i) {
+        char byte = text[i];
+        if (byte == '%') {
+            if (i + 2 >= text.size()) return std::nullopt;
+            const int high = digit_of(text[i + 1]);
+            const int low = digit_of(text[i + 2]);
+            if (high < 0 || low < 0) return std::nullopt;
+            byte = static_cast<char>(high * 16 + low);
+            i += 2;
+        }
+        if (byte == '\0') return std::nullopt;
+        bytes += byte;
+    }
+    return bytes;
+}
+
+constexpr std::string_view kBadEscape =
+    "has a % without two hexadecimal digits, or one that stands for a zero";
+
+bool is_host_name(std::string_view text) {
+    const auto fits = [](unsigned char c) {
+        const bool is_letter = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+        return is_letter || (c >= '0' && c <= '9') || c == '.' || c == '-' || c == '_';
+    };
+    return !text.empty() && text.size() <= 255 && std::all_of(text.begin(), text.end(), fits);
+}
+
+bool is_ipv6(const std::string& text) {
+    in6_addr address{};
+    return inet_pton(AF_INET6, text.c_str(), &address) == 1;
+}
+
+// Takes all of `rest` before the first of `ends`, or the whole, off its front.
+std::string_view take_until(std::string_view& rest, std::string_view ends) {
+    const std::string_view taken = rest.substr(0, std::min(rest.find_first_of(ends), rest.size()));
+    rest.remove_prefix(taken.size());
+    return taken;
+}
+
+Fault read_login(std::string_view login, MysqlUrl& url) {
+    const std::string_view name = take_until(login, ":");
+    const auto user = decoded(name);
+    const auto password = decoded(login.substr(std::min<std::size_t>(1, login.size())));
+    if (!user || !password) return kBadEscape;
+    url.user = *user;
+    url.password = *password;
+    return std::nullopt;
+}
+
+Fault read_port(std::string_view text, MysqlUrl& url) {
+    if (text.empty()) return std::nullopt;
+    const std::string_view digits = text.substr(1);
+    const char* const end = digits.data() + digits.size();
+    const auto [last, failed] = std::from_chars(digits.data(), end, url.port);
+    const bool is_port = failed == std::errc{} && last == end && url.port != 0;
+    if (text.front() != ':' || !is_port) return "has a port that is no number from 1 to 65535";
+    return std::nullopt;
+}
+
+Fault read_address(std::string_view address, MysqlUrl& url) {
+    if (address.empty()) return std::nullopt;
+    if (address.front() != '[') {
+        url.host = take_until(address, ":");
+        if (!is_host_name(url.host)) return "has no valid host name";
+        return read_port(address, url);
+    }
+    const std::size_t end = address.find(']');
+    if (end == std::string_view::npos) return "has no ] behind its IPv6 address";
+    url.host = address.substr(1, end - 1);
+    if (!is_ipv6(url.host)) return "has no IPv6 address between its brackets";
+    return read_port(address.substr(end + 1), url);
+}
+
+Fault read_tls(std::string_view value, MysqlUrl& url) {
+    if (value == "disabled") {
+        url.tls = MysqlTls::kDisabled;
+    } else if (value == "required") {
+        url.tls = MysqlTls::kRequired;
+    } else if (value == "verify") {
+        url.tls = MysqlTls::kVerify;
+    } else {
+        return "has an ssl-mode that is neither disabled, required nor verify";
+    }
+    return std::nullopt;
+}
+
+Fault read_option(std::string_view option, MysqlUrl& url) {
+    const std::string_view name = take_until(option, "=");
+    const auto value = decoded(option.substr(std::min<std::size_t>(1, option.size())));
+    if (!value) return kBadEscape;
+    if (value->empty()) return "has an option without a value";
+    if (name == "ssl-mode") return read_tls(*value, url);
+    std::string* const place = name == "socket"     ? &url.socket_path
+                               : name == "ssl-ca"   ? &url.ca
+                               : name == "ssl-cert" ? &url.cert
+                               : name == "ssl-key"  ? &url.key
+                                                    : nullptr;
+    if (place == nullptr) return "has an option that nobody knows";
+    *place = *value;
+    return std::nullopt;
+}
+
+Fault read_options(std::string_view rest, MysqlUrl& url) {
+    while (!rest.empty()) {
+        rest.remove_prefix(1);
+        if (const auto fault = read_option(take_until(rest, "&"), url)) return fault;
+    }
+    return std::nullopt;
+}
+
+// What no part shows alone.
+Fault contradiction_in(const MysqlUrl& url) {
+    if (url.host.empty() && url.socket_path.empty()) return "has neither a host nor a socket";
+    if (!url.socket_path.empty() && url.socket_path.front() != '/')
+        return "has a socket that does not begin with /";
+    if (url.socket_path.size() >= sizeof(sockaddr_un::sun_path))
+        return "has a socket whose path is too long";
+    if (!url.ca.empty() && url.tls != MysqlTls::kVerify)
+        return "has an ssl-ca, which only ssl-mode=verify looks at";
+    if (url.cert.empty() != url.key.empty()) return "has one of ssl-cert and ssl-key alone";
+    if (!url.cert.empty() && url.tls == MysqlTls::kDisabled)
+        return "has an ssl-cert without ssl-mode=required or verify";
+    return std::nullopt;
+}
+
+Fault read(std::string_view rest, MysqlUrl& url) {
+    std::string_view authority = take_until(rest, "/?");
+    const std::size_t at = authority.rfind('@');
+    if (at != std::string_view::npos) {
+        if (const auto fault = read_login(authority.substr(0, at), url)) return fault;
+        authority.remove_prefix(at + 1);
+    }
+    if (const auto fault = read_address(authority, url)) return fault;
+    const std::string_view path = take_until(rest, "?");
+    const auto database = decoded(path.substr(std::min<std::size_t>(1, path.size())));
+    if (!database) return kBadEscape;
+    if (database->empty()) return "names no database";
+    if (database->find('/') != std::string::npos) return "has more than a database behind its host";
+    url.database = *database;
+    if (const auto fault = read_options(rest, url)) return fault;
+    return contradiction_in(url);
+}
+
+}  // namespace
+
+std::string MysqlUrl::shown() const {
+    std::string text(kScheme);
+    if (!user.empty()) text += user + "@";
+    if (socket_path.empty()) {
+        const bool is_six = host.find(':') != std::string::npos;
+        text += (is_six ? "[" + host + "]" : host) + ":" + std::to_string(port);
+    }
+    text += "/" + database;
+    return socket_path.empty() ? text : text + "?socket=" + socket_path;
+}
+
+Result<MysqlUrl> parse_mysql_url(std::string_view text) {
+    if (!text.starts_with(kScheme)) return invalid("does not begin with mysql://");
+    MysqlUrl url;
+    if (const auto fault = read(text.substr(kScheme.size()), url)) return invalid(*fault);
+    return url;
+}
+
+}  // namespace sluice
