@@ -1,0 +1,52 @@
+#include "service/open_global.h"
+
+#include <vector>
+
+#include <gtest/gtest.h>
+
+namespace sluice {
+namespace {
+
+using namespace std::chrono_literals;
+
+Count foreign_in(GlobalStore& store) {
+    Count sum = 0;
+    const auto end = store.import({.living_at = UnixTime{0ms}, .changed_since = {}},
+                                  [&](const ImportedCell& cell) { sum += cell.foreign; });
+    EXPECT_TRUE(std::holds_alternative<ImportEnd>(end));
+    return sum;
+}
+
+void publish_five(GlobalStore& store) {
+    const std::vector<RegionCount> rows{{.cell = {.workspace = "w",
+                                                  .name_space = "n",
+                                                  .identifier = "i",
+                                                  .duration = 60s,
+                                                  .sequence = 1},
+                                         .count = 5}};
+    EXPECT_FALSE(store.publish(rows));
+}
+
+TEST(OpenGlobal, JoinsRegionsOfOneNameInMemory) {
+    const auto east = open_global({.url = "memory:one", .region = "east"}).value();
+    const auto west = open_global({.url = "memory:one", .region = "west"}).value();
+    const auto apart = open_global({.url = "memory:two", .region = "west"}).value();
+    publish_five(*east);
+    EXPECT_EQ(foreign_in(*west), 5U);
+    EXPECT_EQ(foreign_in(*east), 0U);
+    EXPECT_EQ(foreign_in(*apart), 0U);
+}
+
+TEST(OpenGlobal, RefusesWhatItDoesNotKnowAndNeverRepeatsIt) {
+    for (const std::string url : {"", "memory:", "mongo://root:hush@host/db", "hush"}) {
+        const auto error = invalid_global(url);
+        ASSERT_TRUE(error) << url;
+        EXPECT_EQ(error->code, kInvalidOption);
+        EXPECT_EQ(error->message.find("hush"), std::string::npos) << error->message;
+        EXPECT_EQ(shown_global(url).find("hush"), std::string::npos);
+        EXPECT_FALSE(open_global({.url = url, .region = "r"}));
+    }
+}
+
+}  // namespace
+}  // namespace sluice
