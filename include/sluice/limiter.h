@@ -25,6 +25,12 @@ struct OriginChange {
     std::string why;  // for people; empty when it is back. Holds no secret
 };
 
+// What on_global_change is told.
+struct GlobalChange {
+    bool away;        // regions don't hear of each other's counts, until the store is back
+    std::string why;  // for people; empty when it is back. Holds no secret
+};
+
 // For an origin that is reached by TLS. Each is the path of a PEM file, or empty.
 struct OriginTls {
     std::string ca = {};    // whom to trust; empty: whom the system trusts
@@ -58,6 +64,30 @@ struct Options {
 
     // Called on a thread of the limiter's own, which must not be kept waiting.
     std::function<void(const OriginChange&)> on_origin_change = {};
+
+    // Where the regions share their counts; empty: each region has its limits to itself.
+    //
+    //     mysql://user:password@host:port/database   MySQL or MariaDB, with the schema that
+    //                                                `sluice migrate` makes
+    //     sqlite:PATH                                a file, for processes of one machine
+    //     memory:NAME                                the limiters of this process that give that
+    //     name
+    //
+    // No decision ever waits for it. A store that can't be reached is no error: each region goes by
+    // what it has heard, and publishes the rest as soon as the store is back. Requests must come
+    // with about the wall clock's time.
+    std::string global = {};
+    // What imports read instead: a replica of it. Empty: the store itself.
+    std::string global_replica = {};
+    // Whether this process deletes rows that can't matter any more, if no other one does.
+    bool global_cleanup = false;
+
+    // Called on a thread of the limiter's own, which must not be kept waiting.
+    std::function<void(const GlobalChange&)> on_global_change = {};
+
+    // For tests only, 0 or 10 ms to 10 s: publishes and imports so often instead of every 10
+    // seconds, and takes the time from requests alone, whatever it is.
+    std::chrono::milliseconds test_global_interval{0};
 };
 
 // One question: may `identifier` spend `cost` of the `limit` that it has per `duration`?
@@ -104,6 +134,25 @@ struct OriginStats {
     std::uint64_t resubmissions;  // how often all counts were told again
 };
 
+// What the limiter and the global store have had to do with each other since it was created.
+struct GlobalStats {
+    bool attached;                   // there is one
+    bool away;                       // the last call failed
+    bool breaker_open;               // it failed too often, and is left alone for a while
+    std::uint64_t rows_published;    // components, however often
+    std::uint64_t publishes;         // calls that carried these
+    std::uint64_t publish_failures;  // calls that failed
+    std::uint64_t cells_imported;    // merged, however often
+    std::uint64_t cells_last_import;
+    std::uint64_t import_failures;
+    std::uint64_t rows_cleaned;
+    std::uint64_t keys_created;  // for what other regions have spent; not among Stats::keys_created
+    std::chrono::milliseconds publish_lag;  // since when something has waited that should be known
+    // Since all was published that had to be, and since an import succeeded; none if neither has.
+    std::optional<std::chrono::milliseconds> since_publish;
+    std::optional<std::chrono::milliseconds> since_import;
+};
+
 // What the limiter holds and has done since it was created.
 struct Stats {
     std::uint64_t keys_held;
@@ -115,6 +164,7 @@ struct Stats {
     std::uint64_t cas_retries;         // decisions repeated because another thread was faster
     std::uint64_t strict_activations;  // keys that a denial made ask before they pass
     OriginStats origin;
+    GlobalStats global;
 };
 
 // All that is known of one window of a key.
@@ -136,6 +186,15 @@ struct CellInspection {
         std::chrono::milliseconds lifetime;  // when it forgets the cell, from now on; 0: not held
     };
     std::optional<AtOrigin> origin;  // none if there is no origin, or it did not answer
+
+    // What the global store holds of a region.
+    struct RegionComponent {
+        std::string region;
+        std::int64_t count;
+        std::chrono::milliseconds age;  // since it changed
+    };
+    // None if there is no global store, or it did not answer.
+    std::optional<std::vector<RegionComponent>> regions;
 };
 
 // Why a request passed or was denied. Times are by the clock of the requests.
@@ -151,6 +210,7 @@ struct Inspection {
     CellInspection current;
     CellInspection previous;
     OriginStats origin;
+    GlobalStats global;
 };
 
 // Limiter decides from local memory, without a lock, a system call or an allocation for a key it
@@ -206,9 +266,9 @@ class SLUICE_EXPORT Limiter {
                  UnixTime now,
                  std::function<void(Result<Inspection>)> inspected);
 
-    // Tells the origin what it has not heard yet, for up to `patience`, and lets go of it. What is
-    // decided afterwards is decided by what this process holds. Not for two threads at a time, nor
-    // from within a callback.
+    // Tells the origin what it has not heard yet, then the other regions, for up to `patience`, and
+    // lets go of both. What is decided afterwards is decided by what this process holds. Not for
+    // two threads at a time, nor from within a callback.
     void close(std::chrono::milliseconds patience);
 
     Stats stats() const;

@@ -71,4 +71,13 @@ void add_listings(std::span<const std::optional<CellListing>> listings, Inspecti
     if (listings[1]) inspection.previous.origin = at_origin(*listings[1]);
 }
 
+void add_regions(std::span<const GlobalListing> listings, Inspection& inspection) {
+    std::size_t next = 0;
+    for (CellInspection* cell : {&inspection.current, &inspection.previous}) {
+        cell->regions.emplace();
+        for (const auto& [region, count, age] : listings[next++].components)
+            cell->regions->push_back({region, number(count), age});
+    }
+}
+
 }  // namespace sluice

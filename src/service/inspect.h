@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "counter/table.h"
+#include "global/store.h"
 #include "regional/origin.h"
 
 namespace sluice {
@@ -20,6 +21,9 @@ std::vector<CellName> inspected_cells(const Request& request, UnixTime now);
 
 // Adds what the origin holds of these cells.
 void add_listings(std::span<const std::optional<CellListing>> listings, Inspection& inspection);
+
+// Adds what the global store holds of them.
+void add_regions(std::span<const GlobalListing> listings, Inspection& inspection);
 
 }  // namespace sluice
 

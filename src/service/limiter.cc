@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <future>
+#include <iterator>
 #include <new>
 #include <string>
 #include <utility>
@@ -14,6 +15,8 @@
 #include "decide/batch.h"
 #include "decide/single.h"
 #include "decide/valid.h"
+#include "global/stored_name.h"
+#include "service/global_threads.h"
 #include "service/inspect.h"
 #include "service/questions.h"
 #include "service/region_thread.h"
@@ -45,6 +48,12 @@ std::optional<Error> invalid_option(const Options& options) {
                      "origin_timeout is " + std::to_string(options.origin_timeout.count()) +
                          " ms; allowed: 10 to 10000"};
     }
+    const std::chrono::milliseconds interval = options.test_global_interval;
+    if (interval.count() != 0 && (interval < kShortestTimeout || interval > kLongestTimeout)) {
+        return Error{kInvalidOption,
+                     "test_global_interval is " + std::to_string(interval.count()) +
+                         " ms; allowed: 0, or 10 to 10000"};
+    }
     return std::nullopt;
 }
 
@@ -75,8 +84,17 @@ class Limiter::Core {
     Core(Options options, std::unique_ptr<Table> table)
         : options_(std::move(options)), table_(std::move(table)) {}
 
+    std::optional<Error> join_world() {
+        auto global = GlobalThreads::start(*table_, options_);
+        if (!global) return std::move(global).error();
+        global_ = *std::move(global);
+        return std::nullopt;
+    }
+
     std::optional<Error> join_region() {
-        auto region = RegionThread::start(*table_, options_);
+        std::function<void(Entry&)> counted;
+        if (global_ != nullptr) counted = [this](Entry& entry) { global_->offer(entry); };
+        auto region = RegionThread::start(*table_, options_, std::move(counted));
         if (!region) return std::move(region).error();
         region_ = *std::move(region);
         return std::nullopt;
@@ -160,18 +178,33 @@ class Limiter::Core {
                  std::function<void(Result<Inspection>)> inspected) {
         Inspection inspection = inspect_entry(*table_, request, now);
         inspection.origin = origin_stats();
-        if (region_ == nullptr) return inspected(std::move(inspection));
+        inspection.global = global_stats();
+        std::vector<CellName> cells = inspected_cells(request, now);
+        auto listed = [this, cells, inspected = std::move(inspected)](Inspection known) {
+            inspect_regions(cells, std::move(known), inspected);
+        };
+        if (region_ == nullptr) return listed(std::move(inspection));
         inspection.node = region_->node();
-        region_->list(inspected_cells(request, now),
-                      [inspection = std::move(inspection), inspected = std::move(inspected)](
+        region_->list(std::move(cells),
+                      [inspection = std::move(inspection), listed = std::move(listed)](
                           const std::vector<std::optional<CellListing>>& listings) mutable {
                           add_listings(listings, inspection);
-                          inspected(std::move(inspection));
+                          listed(std::move(inspection));
                       });
     }
 
+    // The region first: what it is told last is what it publishes.
     void close(std::chrono::milliseconds patience) {
+        const auto end = std::chrono::steady_clock::now() + patience;
         if (region_ != nullptr) region_->close(patience);
+        if (global_ == nullptr) return;
+        const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(
+            end - std::chrono::steady_clock::now());
+        global_->close(std::max(left, std::chrono::milliseconds{0}));
+    }
+
+    GlobalStats global_stats() const {
+        return global_ == nullptr ? GlobalStats{} : global_->stats();
     }
 
     const Tally& tally() const { return table_->tally(); }
@@ -190,6 +223,21 @@ class Limiter::Core {
     }
 
   private:
+    // Adds what the global store holds.
+    void inspect_regions(std::span<const CellName> cells,
+                         Inspection inspection,
+                         std::function<void(Result<Inspection>)> inspected) {
+        if (global_ == nullptr) return inspected(std::move(inspection));
+        std::vector<CellName> stored;
+        std::ranges::transform(cells, std::back_inserter(stored), stored_name);
+        global_->list(std::move(stored),
+                      [inspection = std::move(inspection), inspected = std::move(inspected)](
+                          const std::optional<std::vector<GlobalListing>>& listings) mutable {
+                          if (listings) add_regions(*listings, inspection);
+                          inspected(std::move(inspection));
+                      });
+    }
+
     template <class Time>
     [[gnu::always_inline]] bool decide_valid(Time time,
                                              const Request& request,
@@ -238,18 +286,25 @@ class Limiter::Core {
 
     const Options options_;
     const std::unique_ptr<Table> table_;
-    std::unique_ptr<RegionThread> region_;  // null: alone
+    std::unique_ptr<GlobalThreads> global_;  // null: the region's counts are its own
+    std::unique_ptr<RegionThread> region_;   // null: alone in its region; uses the former
 };
 
 Result<Limiter> Limiter::create(Options options) {
     if (auto error = invalid_option(options)) return *std::move(error);
-    const bool is_alone = options.origin.empty();
-    auto table = Table::create({.max_keys = options.max_keys,
-                                .sharing = is_alone ? Sharing::kAlone : Sharing::kShared,
-                                .seed = system_random()});
+    const bool has_region = !options.origin.empty();
+    const bool has_world = !options.global.empty();
+    const Sharing sharing = has_region  ? Sharing::kShared
+                            : has_world ? Sharing::kSole
+                                        : Sharing::kAlone;
+    auto table =
+        Table::create({.max_keys = options.max_keys, .sharing = sharing, .seed = system_random()});
     if (!table) return std::move(table).error();
     auto core = std::make_unique<Core>(std::move(options), *std::move(table));
-    if (!is_alone) {
+    if (has_world) {
+        if (auto error = core->join_world()) return *std::move(error);
+    }
+    if (has_region) {
         if (auto error = core->join_region()) return *std::move(error);
     }
     return Limiter(std::move(core));
@@ -348,7 +403,8 @@ Stats Limiter::stats() const {
             .keys_evicted_untold = read(tally.evicted_untold),
             .cas_retries = read(tally.cas_retries),
             .strict_activations = read(tally.strict_activations),
-            .origin = core_->origin_stats()};
+            .origin = core_->origin_stats(),
+            .global = core_->global_stats()};
 }
 
 }  // namespace sluice

@@ -41,7 +41,7 @@ class RegionThread::Core {
 
     ~Core() { close(milliseconds{0}); }
 
-    std::optional<Error> start(const Options& options) {
+    std::optional<Error> start(const Options& options, std::function<void(Entry&)> counted) {
         auto opened = open_origin(
             options, loop_, [this](const std::string& why) { region_->note_refusal(why); });
         if (!opened) return std::move(opened).error();
@@ -53,6 +53,7 @@ class RegionThread::Core {
                         Region::Config{.kind = kind_,
                                        .seed = system_random(),
                                        .again = [this] { again(); },
+                                       .counted = std::move(counted),
                                        .changed =
                                            [this](bool away, const std::string& why) {
                                                if (on_change_) on_change_({away, why});
@@ -272,9 +273,11 @@ class RegionThread::Core {
     std::thread::id thread_id_;  // constant after the start
 };
 
-Result<std::unique_ptr<RegionThread>> RegionThread::start(Table& table, const Options& options) {
+Result<std::unique_ptr<RegionThread>> RegionThread::start(Table& table,
+                                                          const Options& options,
+                                                          std::function<void(Entry&)> counted) {
     auto core = std::make_unique<Core>(table, options);
-    if (auto failed = core->start(options)) return *std::move(failed);
+    if (auto failed = core->start(options, std::move(counted))) return *std::move(failed);
     return std::unique_ptr<RegionThread>(new RegionThread(std::move(core)));
 }
 

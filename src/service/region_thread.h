@@ -41,7 +41,11 @@ class RegionThread {
   public:
     // Waits for the first word of the origin, but not for long: a region that can't be reached is
     // away. `table` must outlive it.
-    static Result<std::unique_ptr<RegionThread>> start(Table& table, const Options& options);
+    // `counted` is called, on its thread, with each entry whose regional count may have grown; it
+    // may be empty.
+    static Result<std::unique_ptr<RegionThread>> start(Table& table,
+                                                       const Options& options,
+                                                       std::function<void(Entry&)> counted);
 
     ~RegionThread();
     RegionThread(const RegionThread&) = delete;

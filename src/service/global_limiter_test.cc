@@ -1,0 +1,173 @@
+// Limiters of several regions, with a store in memory and threads of their own.
+#include <sluice/limiter.h>
+
+#include <atomic>
+#include <chrono>
+#include <functional>
+#include <future>
+#include <memory>
+#include <string>
+#include <thread>
+
+#include <gtest/gtest.h>
+
+namespace sluice {
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+
+constexpr UnixTime kNow{seconds{1'600'000'020}};  // the beginning of a minute
+
+class GlobalLimiterTest : public testing::Test {
+  protected:
+    Limiter make(const std::string& region, const std::string& origin = {}) {
+        Options options{.region = region};
+        options.origin = origin;
+        options.global = "memory:" + name();
+        options.test_global_interval = milliseconds{50};
+        return *Limiter::create(std::move(options));
+    }
+    std::string name() const {
+        return testing::UnitTest::GetInstance()->current_test_info()->name();
+    }
+
+    static Request request(std::int64_t cost, std::int64_t limit = 10) {
+        return {.name_space = "n",
+                .identifier = "alice",
+                .limit = limit,
+                .duration = seconds{60},
+                .cost = cost};
+    }
+    static bool pass(Limiter& limiter, std::int64_t cost, std::int64_t limit = 10) {
+        return limiter.limit(request(cost, limit), kNow)->passed;
+    }
+    static Inspection inspect(Limiter& limiter, UnixTime now = kNow) {
+        const auto inspected = std::make_shared<std::promise<Inspection>>();
+        limiter.inspect(request(1), now, [inspected](Result<Inspection> inspection) {
+            inspected->set_value(*std::move(inspection));
+        });
+        return inspected->get_future().get();
+    }
+    static void await(const std::function<bool()>& is_so) {
+        for (int i = 0; i < 1'000 && !is_so(); ++i)
+            std::this_thread::sleep_for(milliseconds{10});
+        ASSERT_TRUE(is_so());
+    }
+    static void await_global(Limiter& limiter, std::int64_t count) {
+        await([&] { return inspect(limiter).current.global == count; });
+    }
+};
+
+TEST_F(GlobalLimiterTest, WhatOneRegionSpendsTheOtherCanNotSpendAgain) {
+    Limiter a = make("a");
+    Limiter b = make("b");
+    EXPECT_TRUE(pass(a, 6));
+    await_global(b, 6);
+    EXPECT_TRUE(pass(b, 1));
+    EXPECT_FALSE(pass(b, 4));
+    await_global(a, 1);  // however little: b knows of a
+}
+
+TEST_F(GlobalLimiterTest, TheNodesOfARegionPublishOneRow) {
+    Limiter a1 = make("a", "memory:" + name());
+    Limiter a2 = make("a", "memory:" + name());
+    Limiter b1 = make("b", "memory:" + name());
+    Limiter b2 = make("b", "memory:" + name());
+    EXPECT_TRUE(pass(a1, 3));
+    EXPECT_TRUE(pass(a2, 3));
+    await_global(b1, 6);
+    await_global(b2, 6);
+    const Inspection seen = inspect(b1);
+    ASSERT_TRUE(seen.current.regions);
+    ASSERT_EQ(seen.current.regions->size(), 1U);
+    EXPECT_EQ(seen.current.regions->front().region, "a");
+    EXPECT_EQ(seen.current.regions->front().count, 6);
+    EXPECT_TRUE(pass(b1, 2));
+    EXPECT_TRUE(pass(b2, 2));
+    EXPECT_FALSE(pass(b1, 1));
+}
+
+TEST_F(GlobalLimiterTest, WhatAClosingLimiterSpentIsPublishedFirst) {
+    Limiter b = make("b");
+    {
+        Limiter a = make("a", "memory:" + name());
+        EXPECT_TRUE(pass(a, 6));
+        a.close(seconds{10});
+        EXPECT_EQ(a.stats().global.rows_published, 1U);
+    }
+    await_global(b, 6);
+}
+
+TEST_F(GlobalLimiterTest, ThePreviousWindowOfOtherRegionsWeighsIn) {
+    Limiter a = make("a");
+    Limiter b = make("b");
+    EXPECT_TRUE(pass(a, 10));
+    await_global(b, 10);
+    const UnixTime later = kNow + seconds{60 + 30};  // half of it still counts
+    const Request five = request(5);
+    EXPECT_TRUE(b.limit(five, later)->passed);
+    EXPECT_FALSE(b.limit(request(1), later)->passed);
+}
+
+TEST_F(GlobalLimiterTest, ARegionWithoutMemoryIsRemindedByItsOwnRow) {
+    Limiter witness = make("b");
+    {
+        Limiter a = make("a", "memory:" + name());
+        EXPECT_TRUE(pass(a, 8));
+        await_global(witness, 8);
+    }
+    Limiter reborn = make("a", "memory:" + name());  // its origin has gone with the last node
+    await([&] { return inspect(reborn).current.others == 8; });
+    EXPECT_EQ(inspect(reborn).current.global, 0);
+    EXPECT_FALSE(pass(reborn, 3));
+    EXPECT_TRUE(pass(reborn, 2));
+}
+
+TEST_F(GlobalLimiterTest, KeysMadeByImportsAreCountedApart) {
+    Limiter a = make("a");
+    Limiter b = make("b");
+    EXPECT_TRUE(pass(a, 6));
+    await_global(b, 6);
+    EXPECT_EQ(b.stats().keys_created, 0U);
+    EXPECT_EQ(b.stats().global.keys_created, 1U);
+    EXPECT_TRUE(b.stats().global.since_import);
+    EXPECT_FALSE(b.stats().global.away);
+}
+
+TEST_F(GlobalLimiterTest, AStoreOfNoKnownKindIsAnErrorThatShowsNoSecret) {
+    Options options{.region = "a"};
+    options.global = "postgres://user:hunter2@host/db";
+    const auto limiter = Limiter::create(std::move(options));
+    ASSERT_FALSE(limiter);
+    EXPECT_EQ(limiter.error().code, kInvalidOption);
+    EXPECT_EQ(limiter.error().message.find("hunter2"), std::string::npos);
+}
+
+TEST_F(GlobalLimiterTest, ManyThreadsSpendWhileRegionsExchange) {
+    Limiter a = make("a", "memory:" + name());
+    Limiter b = make("b");
+    std::atomic<std::int64_t> passed_a{0};
+    std::atomic<std::int64_t> passed_b{0};
+    std::vector<std::thread> threads;
+    for (auto [limiter, passed] : {std::pair{&a, &passed_a}, std::pair{&b, &passed_b}}) {
+        for (int t = 0; t < 2; ++t) {
+            threads.emplace_back([limiter = limiter, passed = passed] {
+                for (int i = 0; i < 5'000; ++i)
+                    if (pass(*limiter, 1, 1'000'000)) ++*passed;
+            });
+        }
+    }
+    for (std::thread& thread : threads)
+        thread.join();
+    // Half of the limit is far away: neither tells the other. A smaller limit does.
+    EXPECT_TRUE(pass(a, 1, 15'000));
+    EXPECT_TRUE(pass(b, 1, 15'000));
+    await_global(b, passed_a + 1);
+    await_global(a, passed_b + 1);
+    EXPECT_EQ(passed_a, 10'000);
+    EXPECT_EQ(passed_b, 10'000);
+}
+
+}  // namespace
+}  // namespace sluice

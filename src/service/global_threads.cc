@@ -1,0 +1,303 @@
+#include "service/global_threads.h"
+
+#include <algorithm>
+#include <atomic>
+#include <future>
+#include <string>
+#include <utility>
+#include <variant>
+
+#include "base/clock.h"
+#include "base/mutex.h"
+#include "base/random.h"
+#include "global/globe.h"
+#include "service/open_global.h"
+#include "service/turn_thread.h"
+
+namespace sluice {
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+using std::chrono::steady_clock;
+using Time = TurnThread::Time;
+
+// How often the only node of a region looks for what changed. More often than it publishes, since
+// what nobody has looked at can't be displaced at the cap.
+constexpr seconds kLook{1};
+
+// How often one node looks for rows to clean up, how many it deletes at a time, how long it rests
+// in between, and how long after their end: clocks of a well-kept fleet differ by less.
+constexpr seconds kCleanup{60};
+constexpr std::size_t kCleanupRows = 1'000;
+constexpr milliseconds kCleanupRest{200};
+constexpr seconds kCleanupMargin{60};
+// For how long the node that cleans up is the only one.
+constexpr seconds kCleanupLease{150};
+
+// What a person who inspects waits for, at most this many at a time.
+constexpr std::size_t kMostListings = 64;
+
+std::optional<milliseconds> age(std::optional<Time> then, Time now) {
+    if (!then) return std::nullopt;
+    return std::chrono::duration_cast<milliseconds>(now - *then);
+}
+
+}  // namespace
+
+class GlobalThreads::Core {
+  public:
+    Core(Table& table, const Options& options)
+        : table_(table),
+          is_test_(options.test_global_interval != milliseconds{0}),
+          cleans_up_(options.global_cleanup && !is_test_),
+          on_change_(options.on_global_change),
+          name_(std::to_string(system_random())),
+          globe_(table,
+                 {.interval = is_test_ ? options.test_global_interval : kGlobalInterval,
+                  .reads_replica = !options.global_replica.empty(),
+                  .seed = system_random()},
+                 steady_clock::now()) {}
+
+    ~Core() { close(milliseconds{0}); }
+
+    std::optional<Error> start(const Options& options) {
+        const std::string& replica =
+            options.global_replica.empty() ? options.global : options.global_replica;
+        auto writing = open_global({.url = options.global, .region = options.region});
+        if (!writing) return std::move(writing).error();
+        auto reading = open_global({.url = replica, .region = options.region});
+        if (!reading) return std::move(reading).error();
+        writing_ = *std::move(writing);
+        reading_ = *std::move(reading);
+        writer_.start([this] { return write(); });
+        reader_.start([this] { return read(); });
+        return std::nullopt;
+    }
+
+    void offer(Entry& entry) { globe_.offer(entry); }
+
+    void list(std::vector<CellName> cells, Listed listed) {
+        {
+            const MutexLock lock(mutex_);
+            if (!is_closed_ && listings_.size() < kMostListings) {
+                listings_.push_back({std::move(cells), std::move(listed)});
+                listed = nullptr;
+            }
+        }
+        if (listed) return listed(std::nullopt);
+        reader_.wake();
+    }
+
+    void close(milliseconds patience) {
+        if (has_ended_.exchange(true, std::memory_order_relaxed)) return;
+        if (patience > milliseconds{0}) {
+            const auto published = std::make_shared<std::promise<void>>();
+            std::future<void> end = published->get_future();
+            {
+                const MutexLock lock(mutex_);
+                published_ = published;
+            }
+            writer_.wake();
+            end.wait_for(patience);
+        }
+        for (GlobalStore* store : {writing_.get(), reading_.get()})
+            if (store != nullptr) store->interrupt();
+        writer_.stop();
+        reader_.stop();
+        {
+            const MutexLock lock(mutex_);
+            is_closed_ = true;
+        }
+        list_all();
+    }
+
+    GlobalStats stats() const {
+        const Time now = steady_clock::now();
+        const Publisher::Counts published = globe_.publisher().counts();
+        const Importer::Counts imported = globe_.importer().counts();
+        const auto is_open = [&](const StoreBreaker& breaker) {
+            return breaker.state(now) != Breaker::State::kClosed;
+        };
+        return {.attached = true,
+                .away = is_away_.load(std::memory_order_relaxed),
+                .breaker_open = is_open(globe_.breaker()) || is_open(globe_.reader_breaker()),
+                .rows_published = published.rows,
+                .publishes = published.chunks,
+                .publish_failures = published.failures,
+                .cells_imported = imported.cells,
+                .cells_last_import = imported.cells_last_time,
+                .import_failures = imported.failures,
+                .rows_cleaned = rows_cleaned_.load(std::memory_order_relaxed),
+                .keys_created = table_.tally().imported.load(std::memory_order_relaxed),
+                .publish_lag = age(published.waiting_since, now).value_or(milliseconds{0}),
+                .since_publish = age(published.last_success, now),
+                .since_import = age(imported.last_success, now)};
+    }
+
+  private:
+    struct Listing {
+        std::vector<CellName> cells;
+        Listed listed;
+    };
+
+    bool is_over() const { return has_ended_.load(std::memory_order_relaxed); }
+
+    // The time by which cells live and die; none where only requests tell it.
+    std::optional<UnixTime> wall() const {
+        return is_test_ ? std::nullopt : std::optional(exact_wall_time());
+    }
+
+    // A turn of the writer.
+    Time write() {
+        if (table_.sharing() == Sharing::kSole) globe_.offer_changes();
+        Publisher& publisher = globe_.publisher();
+        const std::shared_ptr<std::promise<void>> published = asked_to_end();
+        for (;;) {  // ends: a tick has an end
+            const auto rows = publisher.next(steady_clock::now(), wall());
+            if (rows.empty()) break;
+            publisher.answered(writing_->publish(rows), steady_clock::now());
+            note_trouble();
+        }
+        if (published != nullptr && publisher.is_idle()) end_published();
+        const Time look = steady_clock::now() + std::min<milliseconds>(kLook, kGlobalInterval);
+        return std::min({publisher.wake_at(), look, clean_up()});
+    }
+
+    // What is to be told of the last tick, if it is to come; it is begun by the first turn that
+    // knows.
+    std::shared_ptr<std::promise<void>> asked_to_end() {
+        const MutexLock lock(mutex_);
+        if (published_ != nullptr && !std::exchange(is_hurried_, true))
+            globe_.publisher().hurry(steady_clock::now());
+        return published_;
+    }
+
+    void end_published() {
+        const MutexLock lock(mutex_);
+        if (const auto published = std::exchange(published_, nullptr)) published->set_value();
+    }
+
+    // Deletes a few rows that can't matter any more, if this is the node to do it. Returns when to
+    // come again.
+    Time clean_up() {
+        if (!cleans_up_) return Time::max();
+        const Time now = steady_clock::now();
+        if (now < clean_at_) return clean_at_;
+        clean_at_ = now + kCleanup;
+        const auto claimed = writing_->claim("cleanup", name_, kCleanupLease);
+        const bool* const is_ours = std::get_if<bool>(&claimed);
+        if (is_ours == nullptr || !*is_ours) return clean_at_;
+        const auto deleted =
+            writing_->delete_expired(exact_wall_time() - kCleanupMargin, kCleanupRows);
+        const std::size_t* const rows = std::get_if<std::size_t>(&deleted);
+        if (rows == nullptr) return clean_at_;
+        rows_cleaned_.fetch_add(*rows, std::memory_order_relaxed);
+        if (*rows == kCleanupRows) clean_at_ = now + kCleanupRest;
+        return clean_at_;
+    }
+
+    // A turn of the reader. The first one finds out whether the store can be used at all.
+    Time read() {
+        if (!std::exchange(has_looked_, true)) look();
+        list_all();
+        Importer& importer = globe_.importer();
+        if (const auto query = importer.next(steady_clock::now(), wall())) {
+            const auto end =
+                reading_->import(*query, [&](const ImportedCell& cell) { importer.merge(cell); });
+            importer.answered(end, steady_clock::now());
+            note_trouble();
+        }
+        return importer.wake_at();
+    }
+
+    void look() {
+        const auto nothing = reading_->list({});
+        const auto* const failure = std::get_if<StoreFailure>(&nothing);
+        if (failure != nullptr) note_trouble(failure->why);
+    }
+
+    void list_all() {
+        std::vector<Listing> listings;
+        {
+            const MutexLock lock(mutex_);
+            listings = std::exchange(listings_, {});
+        }
+        for (const auto& [cells, listed] : listings) {
+            auto answer = is_over() ? StoreFailure{} : reading_->list(cells);
+            auto* const listing = std::get_if<std::vector<GlobalListing>>(&answer);
+            listed(listing == nullptr ? std::nullopt : std::optional(std::move(*listing)));
+        }
+    }
+
+    void note_trouble() {
+        auto trouble = globe_.breaker().trouble();
+        if (!trouble) trouble = globe_.reader_breaker().trouble();
+        note_trouble(trouble);
+    }
+
+    // Tells whether the store works, where that is news.
+    void note_trouble(const std::optional<std::string>& trouble) {
+        const MutexLock lock(noting_);
+        if (trouble == trouble_) return;
+        trouble_ = trouble;
+        is_away_.store(trouble.has_value(), std::memory_order_relaxed);
+        if (on_change_) on_change_({.away = trouble.has_value(), .why = trouble.value_or("")});
+    }
+
+    Table& table_;
+    const bool is_test_;
+    const bool cleans_up_;
+    const std::function<void(const GlobalChange&)> on_change_;
+    const std::string name_;
+    Globe globe_;
+    std::unique_ptr<GlobalStore> writing_;
+    std::unique_ptr<GlobalStore> reading_;
+    std::atomic<bool> has_ended_{false};  // set once, by close(); relaxed: a hint to others
+    bool has_looked_ = false;             // the reader's
+    Time clean_at_ = Time::min();         // the writer's
+
+    Mutex mutex_;
+    std::vector<Listing> listings_ SLUICE_GUARDED_BY(mutex_);
+    // While somebody waits for the last tick.
+    std::shared_ptr<std::promise<void>> published_ SLUICE_GUARDED_BY(mutex_);
+    bool is_hurried_ SLUICE_GUARDED_BY(mutex_) = false;
+    bool is_closed_ SLUICE_GUARDED_BY(mutex_) = false;
+
+    Mutex noting_;  // held while a change is told, so that they are told in order
+    std::optional<std::string> trouble_ SLUICE_GUARDED_BY(noting_);
+
+    // Relaxed: each stands for itself.
+    std::atomic<bool> is_away_{false};
+    std::atomic<std::uint64_t> rows_cleaned_{0};
+
+    TurnThread writer_;
+    TurnThread reader_;
+};
+
+Result<std::unique_ptr<GlobalThreads>> GlobalThreads::start(Table& table, const Options& options) {
+    auto core = std::make_unique<Core>(table, options);
+    if (auto failed = core->start(options)) return *std::move(failed);
+    return std::unique_ptr<GlobalThreads>(new GlobalThreads(std::move(core)));
+}
+
+GlobalThreads::GlobalThreads(std::unique_ptr<Core> core) : core_(std::move(core)) {}
+GlobalThreads::~GlobalThreads() = default;
+
+void GlobalThreads::offer(Entry& entry) {
+    core_->offer(entry);
+}
+
+void GlobalThreads::list(std::vector<CellName> cells, Listed listed) {
+    core_->list(std::move(cells), std::move(listed));
+}
+
+void GlobalThreads::close(milliseconds patience) {
+    core_->close(patience);
+}
+
+GlobalStats GlobalThreads::stats() const {
+    return core_->stats();
+}
+
+}  // namespace sluice

@@ -1,0 +1,43 @@
+// A thread that does its work in turns, each of which says when the next one is due.
+#ifndef SLUICE_SERVICE_TURN_THREAD_H_
+#define SLUICE_SERVICE_TURN_THREAD_H_
+
+#include <chrono>
+#include <condition_variable>
+#include <functional>
+#include <mutex>
+#include <thread>
+
+namespace sluice {
+
+// Thread-safe, but for start() and stop(), which are for its owner.
+class TurnThread {
+  public:
+    using Time = std::chrono::steady_clock::time_point;
+    using Turn = std::function<Time()>;
+
+    TurnThread() = default;
+    ~TurnThread() { stop(); }
+    TurnThread(const TurnThread&) = delete;
+    TurnThread& operator=(const TurnThread&) = delete;
+
+    // The first turn comes at once.
+    void start(Turn turn);
+    // Has a turn come at once, after the one underway.
+    void wake();
+    // Waits for the turn underway, the last one. Harmless if it never started.
+    void stop();
+
+  private:
+    void run(const Turn& turn);
+
+    std::mutex mutex_;  // guards the next two
+    bool is_awake_ = false;
+    bool is_stopping_ = false;
+    std::condition_variable woken_;
+    std::thread thread_;
+};
+
+}  // namespace sluice
+
+#endif  // SLUICE_SERVICE_TURN_THREAD_H_
