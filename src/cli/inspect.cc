@@ -58,6 +58,17 @@ bool is_of_node(std::string_view owner, std::string_view node) {
     return owner.starts_with(node) && (owner.size() == node.size() || owner[node.size()] == '.');
 }
 
+void tell_regions_state(const Json& data, std::ostream& out) {
+    if (!has(data, "globalAway")) return;
+    out << "The store that regions share is " << (is_true(data, "globalAway") ? "away" : "there");
+    if (has(data, "importAge")) {
+        out << "; what other regions spent was imported " << seconds(number_in(data, "importAge"))
+            << " ago.\n";
+    } else {
+        out << "; nothing was imported yet.\n";
+    }
+}
+
 void tell_state(const Json& data, std::ostream& out) {
     const std::int64_t now = number_in(data, "now");
     if (!is_true(data, "held")) {
@@ -66,6 +77,7 @@ void tell_state(const Json& data, std::ostream& out) {
         out << "Last used " << seconds(now - number_in(data, "lastUsed")) << " ago with limit "
             << number_in(data, "lastLimit") << ".\n";
     }
+    tell_regions_state(data, out);
     if (!has(data, "node")) {
         out << "It counts alone: there is no origin.\n";
         return;
@@ -109,6 +121,16 @@ void tell_components(const char* name, const Json& cell, std::string_view node, 
     }
 }
 
+void tell_regions(const char* name, const Json& cell, std::ostream& out) {
+    simdjson::dom::array regions;
+    if (cell["regions"].get(regions) != simdjson::SUCCESS || regions.size() == 0) return;
+    out << "\nPublished by regions, in the " << name << " window:\n";
+    for (const Json region : regions) {
+        out << "  " << text_in(region, "region") << "  " << number_in(region, "count") << "  ("
+            << seconds(number_in(region, "age")) << " ago)\n";
+    }
+}
+
 void tell(const InspectCommand& command, const Json& data, std::ostream& out) {
     const Json current = data["current"].value();
     const Json previous = data["previous"].value();
@@ -126,6 +148,8 @@ void tell(const InspectCommand& command, const Json& data, std::ostream& out) {
     const std::string node = text_in(data, "node");
     tell_components("current", current, node, out);
     tell_components("previous", previous, node, out);
+    tell_regions("current", current, out);
+    tell_regions("previous", previous, out);
 }
 
 }  // namespace

@@ -106,6 +106,26 @@ Options limiter_options(const config::Settings& settings, Log& log) {
             }};
 }
 
+double seconds_of(std::optional<std::chrono::milliseconds> age) {
+    return age ? std::chrono::duration<double>(*age).count() : -1;
+}
+
+metrics::GlobalReadings readings_of(const GlobalStats& stats) {
+    if (!stats.attached) return {};
+    return {.away = stats.away,
+            .breaker_open = stats.breaker_open,
+            .writes = stats.rows_published,
+            .write_errors = stats.publish_failures,
+            .rows_applied = stats.cells_imported,
+            .import_errors = stats.import_failures,
+            .rows_last_poll = stats.cells_last_import,
+            .entries_created = stats.keys_created,
+            .rows_cleaned = stats.rows_cleaned,
+            .publish_lag = seconds_of(stats.publish_lag),
+            .since_publish = seconds_of(stats.since_publish),
+            .import_lag = seconds_of(stats.since_import)};
+}
+
 Error refused_limiter(const config::Settings& settings, const Error& error) {
     if (error.code == kOutOfMemory)
         return about("max_keys", std::to_string(settings.max_keys), error.message);
@@ -223,6 +243,7 @@ metrics::Readings Node::read() const {
                        .fallbacks = stats.origin.fallbacks,
                        .outages = stats.origin.outages,
                        .resubmissions = stats.origin.resubmissions};
+    readings.global = readings_of(stats.global);
     readings.overrides_held = overrides_->size();
     readings.ready = readiness_.load(std::memory_order_relaxed) == http::Readiness::kReady;
     const auto add = [](std::uint64_t& sum, const http::WireCounter& counter) {

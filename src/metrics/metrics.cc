@@ -59,6 +59,7 @@ void Metrics::write(std::string& out) const {
     write_decisions(text);
     write_keys(readings, text);
     write_origin(readings.origin, text);
+    write_global(readings.global, text);
     write_overrides(readings, text);
     write_requests(text);
     write_connections(readings.connections, text);
@@ -95,6 +96,24 @@ void Metrics::write_origin(const OriginReadings& readings, Text& text) {
     text.single(kOriginFallbacks, readings.fallbacks);
     text.single(kOriginOutages, readings.outages);
     text.single(kOriginResubmissions, readings.resubmissions);
+}
+
+void Metrics::write_global(const GlobalReadings& readings, Text& text) {
+    text.single(kGlobalAway, readings.away ? 1 : 0);
+    text.single(kGlobalBreakerOpen, readings.breaker_open ? 1 : 0);
+    text.single(kGlobalWrites, readings.writes);
+    text.single(kGlobalWriteErrors, readings.write_errors);
+    text.single(kGlobalRowsApplied, readings.rows_applied);
+    text.single(kGlobalImportErrors, readings.import_errors);
+    text.single(kGlobalRowsLastPoll, readings.rows_last_poll);
+    text.single(kGlobalEntriesCreated, readings.entries_created);
+    text.single(kGlobalRowsCleaned, readings.rows_cleaned);
+    for (const auto& [name, seconds] : {std::pair{&kGlobalPublishLag, readings.publish_lag},
+                                        std::pair{&kGlobalSincePublish, readings.since_publish},
+                                        std::pair{&kGlobalImportLag, readings.import_lag}}) {
+        text.begin(*name);
+        text.sample({}, seconds);
+    }
 }
 
 void Metrics::write_overrides(const Readings& readings, Text& text) const {

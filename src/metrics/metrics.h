@@ -41,6 +41,23 @@ struct OriginReadings {
     std::uint64_t resubmissions = 0;
 };
 
+// What the limiter and the global store have had to do with each other. All zero where there is
+// none.
+struct GlobalReadings {
+    bool away = false;
+    bool breaker_open = false;
+    std::uint64_t writes = 0;
+    std::uint64_t write_errors = 0;
+    std::uint64_t rows_applied = 0;
+    std::uint64_t import_errors = 0;
+    std::uint64_t rows_last_poll = 0;
+    std::uint64_t entries_created = 0;
+    std::uint64_t rows_cleaned = 0;
+    double publish_lag = 0;  // this and the next two in seconds; -1: never
+    double since_publish = 0;
+    double import_lag = 0;
+};
+
 // What others hold and count, asked for at each scrape.
 struct Readings {
     std::uint64_t keys_held = 0;
@@ -51,6 +68,7 @@ struct Readings {
     std::uint64_t cas_retries = 0;
     std::uint64_t strict_activations = 0;
     OriginReadings origin = {};
+    GlobalReadings global = {};
     std::uint64_t overrides_held = 0;
     ConnectionReadings connections;
     bool ready = false;
@@ -97,6 +115,7 @@ class Metrics {
     void write_decisions(Text& text) const;
     static void write_keys(const Readings& readings, Text& text);
     static void write_origin(const OriginReadings& readings, Text& text);
+    static void write_global(const GlobalReadings& readings, Text& text);
     void write_overrides(const Readings& readings, Text& text) const;
     void write_requests(Text& text) const;
     void write_histogram(std::size_t route, Text& text) const;

@@ -54,6 +54,31 @@ inline constexpr Name kOriginOutages{"sluice_origin_outages_total", Type::kCount
 inline constexpr Name kOriginResubmissions{"sluice_origin_resubmissions_total", Type::kCounter,
     "How often everything was told again because the origin may have lost what it held."};
 
+inline constexpr Name kGlobalAway{"sluice_global_away", Type::kGauge,
+    "1 while the global store fails and regions don't hear of each other's counts, else 0."};
+inline constexpr Name kGlobalBreakerOpen{"sluice_global_breaker_open", Type::kGauge,
+    "1 while the global store failed so often that it is left alone for a while, else 0."};
+inline constexpr Name kGlobalWrites{"sluice_global_writes_total", Type::kCounter,
+    "Rows published to the global store."};
+inline constexpr Name kGlobalWriteErrors{"sluice_global_write_errors_total", Type::kCounter,
+    "Statements to publish rows that failed; their rows stay to be published."};
+inline constexpr Name kGlobalRowsApplied{"sluice_global_import_rows_applied_total", Type::kCounter,
+    "Cells imported from the global store and merged."};
+inline constexpr Name kGlobalImportErrors{"sluice_global_import_errors_total", Type::kCounter,
+    "Imports from the global store that failed."};
+inline constexpr Name kGlobalRowsLastPoll{"sluice_global_rows_last_poll", Type::kGauge,
+    "Cells that the last successful import returned."};
+inline constexpr Name kGlobalEntriesCreated{"sluice_global_entries_created_total", Type::kCounter,
+    "Keys made for what other regions have spent, which no request had asked for here."};
+inline constexpr Name kGlobalRowsCleaned{"sluice_global_rows_cleaned_total", Type::kCounter,
+    "Expired rows deleted from the global store by this node."};
+inline constexpr Name kGlobalPublishLag{"sluice_global_publish_lag_seconds", Type::kGauge,
+    "For how long something has waited to be published because the global store failed; 0 if nothing has."};
+inline constexpr Name kGlobalSincePublish{"sluice_global_last_publish_age_seconds", Type::kGauge,
+    "Since all was published that had to be; -1 if it never was."};
+inline constexpr Name kGlobalImportLag{"sluice_global_import_lag_seconds", Type::kGauge,
+    "Since the last successful import: how old the counts of other regions are; -1 if there was none."};
+
 inline constexpr Name kOverridesHeld{"sluice_overrides_held", Type::kGauge,
     "Overrides that are set."};
 inline constexpr Name kOverrideWrites{"sluice_override_writes_total", Type::kCounter,
@@ -105,6 +130,18 @@ inline constexpr std::array kAllNames = {
     kOriginFallbacks,
     kOriginOutages,
     kOriginResubmissions,
+    kGlobalAway,
+    kGlobalBreakerOpen,
+    kGlobalWrites,
+    kGlobalWriteErrors,
+    kGlobalRowsApplied,
+    kGlobalImportErrors,
+    kGlobalRowsLastPoll,
+    kGlobalEntriesCreated,
+    kGlobalRowsCleaned,
+    kGlobalPublishLag,
+    kGlobalSincePublish,
+    kGlobalImportLag,
     kOverridesHeld,
     kOverrideWrites,
     kRequestDuration,

@@ -1,4 +1,7 @@
+#include <algorithm>
 #include <optional>
+#include <span>
+#include <string>
 #include <utility>
 
 #include "http/api/decision_time.h"
@@ -28,6 +31,23 @@ void write_origin(JsonWriter& json, const CellInspection::AtOrigin& origin) {
     json.raw("]}");
 }
 
+// A store may hold names of regions that are no text.
+std::string shown_region(std::string name) {
+    std::ranges::replace_if(
+        name, [](char c) { return c < ' ' || c > '~'; }, '?');
+    return name;
+}
+
+void write_regions(JsonWriter& json, std::span<const CellInspection::RegionComponent> regions) {
+    json.raw(R"(,"regions":[)");
+    for (std::size_t i = 0; i < regions.size(); ++i) {
+        const auto& [region, count, age] = regions[i];
+        json.raw(i == 0 ? R"({"region":)" : R"(,{"region":)").text(shown_region(region));
+        json.raw(R"(,"count":)").number(count).raw(R"(,"age":)").number(age.count()).raw("}");
+    }
+    json.raw("]");
+}
+
 void write_cell(JsonWriter& json, const CellInspection& cell) {
     json.raw(R"({"begins":)").number(milliseconds_of(cell.begins));
     json.raw(R"(,"admitted":)").number(cell.admitted);
@@ -35,6 +55,7 @@ void write_cell(JsonWriter& json, const CellInspection& cell) {
     json.raw(R"(,"others":)").number(cell.others);
     json.raw(R"(,"global":)").number(cell.global);
     if (cell.origin) write_origin(json, *cell.origin);
+    if (cell.regions) write_regions(json, *cell.regions);
     json.raw("}");
 }
 
@@ -47,6 +68,11 @@ void answer_inspection(Call& call, const Result<Inspection>& inspection, UnixTim
     if (inspection->origin.attached) {
         json.raw(R"(,"node":)").text(inspection->node);
         json.raw(R"(,"originAway":)").boolean(inspection->origin.away);
+    }
+    if (inspection->global.attached) {
+        json.raw(R"(,"globalAway":)").boolean(inspection->global.away);
+        if (const auto age = inspection->global.since_import)
+            json.raw(R"(,"importAge":)").number(age->count());
     }
     write_time(json, R"(,"refreshedAt":)", inspection->refreshed_at);
     write_time(json, R"(,"strictUntil":)", inspection->strict_until);

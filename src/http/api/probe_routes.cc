@@ -21,9 +21,12 @@ void answer_ready(Call& call) {
             break;
     }
     begin_answer(call, 200);
-    const bool is_origin_away = call.context.limiter.stats().origin.away;
-    open_data(call).raw(is_origin_away ? R"({"status":"ready","degraded":["origin"]}})"
-                                       : R"({"status":"ready","degraded":[]}})");
+    const Stats stats = call.context.limiter.stats();
+    JsonWriter json = open_data(call);
+    json.raw(R"({"status":"ready","degraded":[)");
+    if (stats.origin.away) json.raw(R"("origin")");
+    if (stats.global.away) json.raw(stats.origin.away ? R"(,"global")" : R"("global")");
+    json.raw("]}}");
 }
 
 void answer_metrics(Call& call) {
