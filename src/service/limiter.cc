@@ -3,19 +3,16 @@
 #include <algorithm>
 #include <future>
 #include <iterator>
-#include <new>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "base/clock.h"
 #include "base/random.h"
-#include "counter/epoch.h"
 #include "counter/table.h"
-#include "decide/batch.h"
-#include "decide/single.h"
 #include "decide/valid.h"
 #include "global/stored_name.h"
+#include "service/deciding.h"
 #include "service/global_threads.h"
 #include "service/inspect.h"
 #include "service/questions.h"
@@ -57,10 +54,6 @@ std::optional<Error> invalid_option(const Options& options) {
     return std::nullopt;
 }
 
-Error out_of_memory() {
-    return {kOutOfMemory, "out of memory"};  // short enough not to allocate
-}
-
 // How long the end of a limiter waits for its origin to hear the rest.
 constexpr std::chrono::milliseconds kLastPatience{1'000};
 
@@ -75,14 +68,10 @@ void wait_for(Result<T>& decision, Ask ask) {
 
 }  // namespace
 
-// Decides into a result that the caller has made: one that passes through three returns would be
-// copied at each, which costs as much as a lookup.
-//
-// Alone, no decision ever needs a refresh: the counts held are all there are.
 class Limiter::Core {
   public:
     Core(Options options, std::unique_ptr<Table> table)
-        : options_(std::move(options)), table_(std::move(table)) {}
+        : options_(std::move(options)), table_(std::move(table)), deciding_(*table_) {}
 
     std::optional<Error> join_world() {
         auto global = GlobalThreads::start(*table_, options_);
@@ -97,45 +86,22 @@ class Limiter::Core {
         auto region = RegionThread::start(*table_, options_, std::move(counted));
         if (!region) return std::move(region).error();
         region_ = *std::move(region);
+        deciding_.join(*region_);
         return std::nullopt;
     }
 
-    // False if only a fresher count can tell, which is worth waiting for. Requests with short texts
-    // have code of their own, in which nothing else is on the way.
+    // See Deciding.
     template <class Time>
     [[gnu::always_inline]] bool decide_at(Time time,
                                           const Request& request,
-                                          Result<Decision>& result) try {
-        if (KeyShape::is_short(request) && has_valid_numbers(request)) [[likely]] {
-            return decide_valid(time, request, result);
-        }
-        return decide_any_at(time, request, result);
-    } catch (const std::bad_alloc&) {
-        result = out_of_memory();
-        return true;
+                                          Result<Decision>& result) {
+        return deciding_.decide_at(time, request, result);
     }
-
     bool decide_at(CallersClock clock,
                    std::span<const Request> requests,
                    std::vector<std::size_t>& stale,
-                   Result<BatchDecision>& result) try {
-        const Freshness freshness =
-            region_ == nullptr ? Freshness::kJustRefreshed : Freshness::kAsHeld;
-        if (!is_valid_batch(requests)) {
-            result = invalid_batch(requests);
-        } else if (clock && !is_valid_time(*clock)) {
-            result = invalid_time(*clock);
-        } else if (auto decided = decide_batch(*table_, requests, clock, freshness, &stale)) {
-            result = *std::move(decided);
-        } else if (!region_->is_away()) {
-            return false;
-        } else {
-            decide_by_what_is_held(requests, clock, result);
-        }
-        return true;
-    } catch (const std::bad_alloc&) {
-        result = out_of_memory();
-        return true;
+                   Result<BatchDecision>& result) {
+        return deciding_.decide_at(clock, requests, stale, result);
     }
 
     Result<BatchDecision> decide_batch_and_wait(std::span<const Request> requests,
@@ -144,7 +110,7 @@ class Limiter::Core {
         std::vector<std::size_t> stale;
         if (decide_at(clock, requests, stale, decision)) return decision;
         if (region_->is_this_thread()) {
-            decide_by_what_is_held(requests, clock, decision);
+            deciding_.decide_by_what_is_held(requests, clock, decision);
         } else {
             wait_for(decision,
                      [&](LaterMany later) { ask(requests, stale, clock, std::move(later)); });
@@ -157,7 +123,7 @@ class Limiter::Core {
                                            CallersClock clock,
                                            Result<Decision>& decision) {
         if (region_->is_this_thread()) {
-            decide_by_what_is_held(request, clock.value_or(exact_wall_time()), decision);
+            deciding_.decide_by_what_is_held(request, clock.value_or(exact_wall_time()), decision);
         } else {
             wait_for(decision, [&](Later later) { ask(request, clock, std::move(later)); });
         }
@@ -238,54 +204,9 @@ class Limiter::Core {
                       });
     }
 
-    template <class Time>
-    [[gnu::always_inline]] bool decide_valid(Time time,
-                                             const Request& request,
-                                             Result<Decision>& result) {
-        if (region_ != nullptr) return decide_shared(time, request, result);
-        decide(*table_, request, time, Freshness::kJustRefreshed, *result);
-        return true;
-    }
-
-    template <class Time>
-    [[gnu::noinline]] bool decide_shared(Time time,
-                                         const Request& request,
-                                         Result<Decision>& result) {
-        const Outcome outcome = decide(*table_, request, time, Freshness::kAsHeld, *result);
-        if (outcome != Outcome::kNeedsRefresh) [[likely]]
-            return true;
-        if (!region_->is_away()) return false;
-        decide_by_what_is_held(request, time.exact(), result);
-        return true;
-    }
-
-    template <class Time>
-    [[gnu::noinline]] bool decide_any_at(Time time,
-                                         const Request& request,
-                                         Result<Decision>& result) {
-        if (is_valid(request)) return decide_valid(time, request, result);
-        result = invalid_request(request);
-        return true;
-    }
-
-    // A fresher count is needed. Without an origin to ask, the counts held are the best there are.
-    [[gnu::noinline]] void decide_by_what_is_held(const Request& request,
-                                                  UnixTime now,
-                                                  Result<Decision>& result) {
-        region_->count_fallback(now);
-        const EpochPin pin;
-        const HashedRequest hashed = table_->key(request).hashed_request();
-        sluice::decide_at(*table_, hashed, now, Freshness::kJustRefreshed, *result);
-    }
-    void decide_by_what_is_held(std::span<const Request> requests,
-                                CallersClock clock,
-                                Result<BatchDecision>& result) {
-        region_->count_fallback(clock.value_or(exact_wall_time()));
-        result = *decide_batch(*table_, requests, clock, Freshness::kJustRefreshed);
-    }
-
     const Options options_;
     const std::unique_ptr<Table> table_;
+    Deciding<RegionThread> deciding_;
     std::unique_ptr<GlobalThreads> global_;  // null: the region's counts are its own
     std::unique_ptr<RegionThread> region_;   // null: alone in its region; uses the former
 };

@@ -8,14 +8,11 @@
 #include "decide/batch.h"
 #include "decide/single.h"
 #include "decide/trust.h"
+#include "service/deciding.h"
 #include "service/owned_request.h"
 
 namespace sluice {
 namespace {
-
-Error out_of_memory() {
-    return {kOutOfMemory, "out of memory"};  // short enough not to allocate
-}
 
 // Whether the next request for the same key, on another node, might not pass for this one.
 bool matters_elsewhere(Table& table,

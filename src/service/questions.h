@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "counter/table.h"
-#include "service/region_thread.h"
+#include "service/question.h"
 
 namespace sluice {
 

@@ -1,5 +1,6 @@
 #include "service/region_thread.h"
 
+#include <algorithm>
 #include <atomic>
 #include <future>
 #include <optional>
@@ -14,7 +15,9 @@
 
 #include "base/mutex.h"
 #include "base/random.h"
+#include "service/asking.h"
 #include "service/open_origin.h"
+#include "service/waits.h"
 
 namespace sluice {
 
@@ -27,6 +30,12 @@ namespace {
 
 // How long a start waits to hear whether the origin is there.
 constexpr milliseconds kFirstWord{1'000};
+
+using Alarm = std::optional<steady_clock::time_point>;
+
+Alarm earlier(Alarm a, Alarm b) {
+    return a && b ? std::min(*a, *b) : a ? a : b;
+}
 
 }  // namespace
 
@@ -46,11 +55,10 @@ class RegionThread::Core {
             options, loop_, [this](const std::string& why) { region_->note_refusal(why); });
         if (!opened) return std::move(opened).error();
         origin_ = std::move(opened->origin);
-        kind_ = opened->kind;
         node_ = origin_->node();
         region_.emplace(table_,
                         *origin_,
-                        Region::Config{.kind = kind_,
+                        Region::Config{.kind = opened->kind,
                                        .seed = system_random(),
                                        .again = [this] { again(); },
                                        .counted = std::move(counted),
@@ -59,6 +67,8 @@ class RegionThread::Core {
                                                if (on_change_) on_change_({away, why});
                                                first_word();
                                            }});
+        asking_.emplace(
+            *region_, waits_, Asking::Config{.kind = opened->kind, .timeout = timeout_});
         std::future<void> first_word = first_word_.get_future();
         thread_ = std::thread([this] { loop_.run(); });
         thread_id_ = thread_.get_id();
@@ -77,13 +87,13 @@ class RegionThread::Core {
         {
             const MutexLock lock(mutex_);
             if (!has_ended_) {
-                return asio::post(loop_,
-                                  [this, question = std::move(question)] { begin(question); });
+                return asio::post(loop_, [this, question = std::move(question)] {
+                    asking_->begin(question);
+                    set_alarm();
+                });
             }
         }
-        count_fallback(question->now());
-        question->decide();
-        question->finish();
+        asking_->decide_now(*question);
     }
 
     void list(std::vector<CellName> cells, Origin::Listed listed) {
@@ -115,7 +125,7 @@ class RegionThread::Core {
             has_stopped_ = true;
             settled_.reset();
             region_->give_up();
-            finish_waits();
+            waits_.end_all();
             finished->set_value();
         });
         finished->get_future().wait();
@@ -128,17 +138,13 @@ class RegionThread::Core {
         // What others asked before they saw that it is closed is answered as well.
         loop_.restart();
         loop_.poll();
-        finish_waits();
+        waits_.end_all();
     }
 
     Counts counts() const {
-        return {.region = region_->counts(),
-                .fallbacks = fallbacks_.load(std::memory_order_relaxed)};
+        return {.region = region_->counts(), .fallbacks = asking_->fallbacks()};
     }
-    void count_fallback(UnixTime now) {
-        fallbacks_.fetch_add(1, std::memory_order_relaxed);
-        region_->note_time(now);
-    }
+    void count_fallback(UnixTime now) { asking_->count_fallback(now); }
 
   private:
     void first_word() {
@@ -157,6 +163,7 @@ class RegionThread::Core {
 
     void step() {
         if (has_stopped_) return;
+        waits_.end_due(steady_clock::now());
         region_->step();
         set_alarm();
         if (settled_ != nullptr && region_->is_settled())
@@ -164,8 +171,8 @@ class RegionThread::Core {
     }
 
     void set_alarm() {
-        const auto at = region_->wake_at();
-        if (at == alarm_set_) return;
+        const auto at = earlier(region_->wake_at(), waits_.wake_at());
+        if (at == alarm_set_ || has_stopped_) return;
         alarm_set_ = at;
         if (!at) {
             alarm_.cancel();
@@ -179,55 +186,6 @@ class RegionThread::Core {
         });
     }
 
-    void begin(const std::shared_ptr<Question>& question) {
-        if (question->decide_as_held()) return question->finish();
-        const auto asked = steady_clock::now();
-        region_->refresh(question->stale(), question->now(), [this, question, asked](bool fresh) {
-            if (!fresh) count_fallback(question->now());
-            const std::vector<Request> told_first = question->decide();
-            if (!fresh || told_first.empty() || kind_ == Refresh::Region::kExclusive)
-                return question->finish();
-            confirm(question, told_first, asked + timeout_);
-        });
-    }
-
-    // Something that ends once: when the origin has answered, when it has taken too long, or when
-    // all ends.
-    struct Wait {
-        asio::steady_timer deadline;
-        std::function<void()> finish;
-
-        void end() {
-            deadline.cancel();
-            if (const auto last = std::exchange(finish, nullptr)) last();
-        }
-    };
-
-    std::shared_ptr<Wait> wait_until(steady_clock::time_point deadline,
-                                     std::function<void()> finish) {
-        const auto wait = std::make_shared<Wait>(
-            Wait{.deadline = asio::steady_timer(loop_, deadline), .finish = std::move(finish)});
-        wait->deadline.async_wait([wait](error_code cancelled) {
-            if (!cancelled) wait->end();
-        });
-        std::erase_if(waits_, [](const auto& weak) { return weak.expired(); });
-        waits_.push_back(wait);
-        return wait;
-    }
-
-    void finish_waits() {
-        for (const auto& weak : std::exchange(waits_, {}))
-            if (const auto wait = weak.lock()) wait->end();
-    }
-
-    // A confirmation that takes too long is not waited for.
-    void confirm(const std::shared_ptr<Question>& question,
-                 std::span<const Request> requests,
-                 steady_clock::time_point deadline) {
-        const auto wait = wait_until(deadline, [question] { question->finish(); });
-        region_->confirm(requests, [wait] { wait->end(); });
-    }
-
     void begin_list(std::vector<CellName> cells, Origin::Listed listed) {
         const std::size_t size = cells.size();
         const auto finished = std::make_shared<Origin::Listed>(std::move(listed));
@@ -235,12 +193,13 @@ class RegionThread::Core {
             if (const auto last = std::exchange(*finished, nullptr)) last(std::move(listings));
         };
         if (is_away() || has_stopped_) return finish(std::vector<std::optional<CellListing>>(size));
-        const auto wait = wait_until(steady_clock::now() + 2 * timeout_, [finish, size] {
+        const Waits::Name wait = waits_.add(steady_clock::now() + 2 * timeout_, [finish, size] {
             finish(std::vector<std::optional<CellListing>>(size));
         });
-        origin_->list(std::move(cells), [wait, finish](auto listings) {
+        set_alarm();
+        origin_->list(std::move(cells), [this, wait, finish](auto listings) {
             finish(std::move(listings));
-            wait->end();
+            waits_.end(wait);
         });
     }
 
@@ -250,13 +209,13 @@ class RegionThread::Core {
     asio::io_context loop_{1};
     asio::executor_work_guard<asio::io_context::executor_type> work_;
     asio::steady_timer alarm_;
-    std::optional<steady_clock::time_point> alarm_set_;
+    Alarm alarm_set_;
+    Waits waits_;
     // The origin goes first: destroying it answers nothing.
     std::optional<Region> region_;
+    std::optional<Asking> asking_;
     std::unique_ptr<Origin> origin_;
-    Refresh::Region kind_ = Refresh::Region::kShared;
     std::string node_;
-    std::vector<std::weak_ptr<Wait>> waits_;
     bool has_stopped_ = false;  // nothing is begun any more
     std::promise<void> first_word_;
     bool has_spoken_ = false;
@@ -268,7 +227,6 @@ class RegionThread::Core {
     std::atomic<bool> is_closed_{false};
     Mutex mutex_;
     bool has_ended_ SLUICE_GUARDED_BY(mutex_) = false;  // nobody runs the loop any more
-    std::atomic<std::uint64_t> fallbacks_{0};           // relaxed: it stands for itself
     std::thread thread_;
     std::thread::id thread_id_;  // constant after the start
 };

@@ -8,33 +8,15 @@
 #include <chrono>
 #include <functional>
 #include <memory>
-#include <span>
+#include <string>
 #include <vector>
 
 #include "counter/table.h"
 #include "regional/origin.h"
 #include "regional/region.h"
+#include "service/question.h"
 
 namespace sluice {
-
-// A decision that waits for fresher counts. Everything is called on the region's thread.
-class Question {
-  public:
-    virtual ~Question() = default;
-
-    // The requests whose keys have to be read, and the time at which.
-    virtual std::span<const Request> stale() const = 0;
-    virtual UnixTime now() const = 0;
-
-    // Decides if the counts at hand have become good enough since it was asked; false, and nothing
-    // changed, if not. Others may have had the same key read meanwhile.
-    virtual bool decide_as_held() = 0;
-    // Decides by the counts at hand. Returns the requests that passed where the next request
-    // elsewhere might not: the origin is told of them before their caller is.
-    virtual std::vector<Request> decide() = 0;
-    // Hands the decision over. Once, after it was made.
-    virtual void finish() = 0;
-};
 
 // RegionThread owns the origin, the region and the thread that they live on. Thread-safe.
 class RegionThread {

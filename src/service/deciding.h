@@ -1,0 +1,135 @@
+// How a request is decided by what is held, and when it has to wait.
+#ifndef SLUICE_SERVICE_DECIDING_H_
+#define SLUICE_SERVICE_DECIDING_H_
+
+#include <sluice/limiter.h>
+
+#include <cstddef>
+#include <new>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "base/clock.h"
+#include "counter/epoch.h"
+#include "counter/table.h"
+#include "decide/batch.h"
+#include "decide/single.h"
+#include "decide/valid.h"
+#include "service/questions.h"
+
+namespace sluice {
+
+inline Error out_of_memory() {
+    return {kOutOfMemory, "out of memory"};  // short enough not to allocate
+}
+
+// Deciding decides by what a table holds. Where only a fresher count can tell, it leaves the
+// request to be asked for, unless the region is away: then what is held is the best there is.
+// `Link` is what a decision needs to know of the region: is_away(), and count_fallback(now). Alone,
+// no decision ever needs a refresh: the counts held are all there are.
+//
+// It decides into a result that the caller has made: one that passes through three returns would be
+// copied at each, which costs as much as a lookup.
+//
+// As thread-safe as its table and its link.
+template <class Link>
+class Deciding {
+  public:
+    explicit Deciding(Table& table) : table_(table) {}
+    // Before anything is decided; `link` must outlive it.
+    void join(Link& link) { link_ = &link; }
+
+    // False if only a fresher count can tell, which is worth waiting for. Requests with short texts
+    // have code of their own, in which nothing else is on the way.
+    template <class Time>
+    [[gnu::always_inline]] bool decide_at(Time time,
+                                          const Request& request,
+                                          Result<Decision>& result) try {
+        if (KeyShape::is_short(request) && has_valid_numbers(request)) [[likely]] {
+            return decide_valid(time, request, result);
+        }
+        return decide_any_at(time, request, result);
+    } catch (const std::bad_alloc&) {
+        result = out_of_memory();
+        return true;
+    }
+
+    // The same for a batch; `stale` tells of which requests.
+    bool decide_at(CallersClock clock,
+                   std::span<const Request> requests,
+                   std::vector<std::size_t>& stale,
+                   Result<BatchDecision>& result) try {
+        const Freshness freshness =
+            link_ == nullptr ? Freshness::kJustRefreshed : Freshness::kAsHeld;
+        if (!is_valid_batch(requests)) {
+            result = invalid_batch(requests);
+        } else if (clock && !is_valid_time(*clock)) {
+            result = invalid_time(*clock);
+        } else if (auto decided = decide_batch(table_, requests, clock, freshness, &stale)) {
+            result = *std::move(decided);
+        } else if (!link_->is_away()) {
+            return false;
+        } else {
+            decide_by_what_is_held(requests, clock, result);
+        }
+        return true;
+    } catch (const std::bad_alloc&) {
+        result = out_of_memory();
+        return true;
+    }
+
+    // A fresher count is needed. Without an origin to ask, the counts held are the best there are.
+    [[gnu::noinline]] void decide_by_what_is_held(const Request& request,
+                                                  UnixTime now,
+                                                  Result<Decision>& result) {
+        link_->count_fallback(now);
+        const EpochPin pin;
+        const HashedRequest hashed = table_.key(request).hashed_request();
+        sluice::decide_at(table_, hashed, now, Freshness::kJustRefreshed, *result);
+    }
+    void decide_by_what_is_held(std::span<const Request> requests,
+                                CallersClock clock,
+                                Result<BatchDecision>& result) {
+        link_->count_fallback(clock.value_or(exact_wall_time()));
+        result = *decide_batch(table_, requests, clock, Freshness::kJustRefreshed);
+    }
+
+  private:
+    template <class Time>
+    [[gnu::always_inline]] bool decide_valid(Time time,
+                                             const Request& request,
+                                             Result<Decision>& result) {
+        if (link_ != nullptr) return decide_shared(time, request, result);
+        decide(table_, request, time, Freshness::kJustRefreshed, *result);
+        return true;
+    }
+
+    template <class Time>
+    [[gnu::noinline]] bool decide_shared(Time time,
+                                         const Request& request,
+                                         Result<Decision>& result) {
+        const Outcome outcome = decide(table_, request, time, Freshness::kAsHeld, *result);
+        if (outcome != Outcome::kNeedsRefresh) [[likely]]
+            return true;
+        if (!link_->is_away()) return false;
+        decide_by_what_is_held(request, time.exact(), result);
+        return true;
+    }
+
+    template <class Time>
+    [[gnu::noinline]] bool decide_any_at(Time time,
+                                         const Request& request,
+                                         Result<Decision>& result) {
+        if (is_valid(request)) return decide_valid(time, request, result);
+        result = invalid_request(request);
+        return true;
+    }
+
+    Table& table_;
+    Link* link_ = nullptr;  // null: alone
+};
+
+}  // namespace sluice
+
+#endif  // SLUICE_SERVICE_DECIDING_H_

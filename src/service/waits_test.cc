@@ -1,0 +1,47 @@
+#include "service/waits.h"
+
+#include <string>
+
+#include <gtest/gtest.h>
+
+namespace sluice {
+namespace {
+
+using std::chrono::milliseconds;
+
+constexpr Waits::Time kNow{milliseconds{1'000}};
+
+TEST(Waits, EachEndsOnceHoweverOftenItIsEnded) {
+    Waits waits;
+    int ends = 0;
+    const Waits::Name wait = waits.add(kNow, [&] { ++ends; });
+    waits.end(wait);
+    waits.end(wait);
+    waits.end_due(kNow);
+    waits.end_all();
+    EXPECT_EQ(ends, 1);
+    EXPECT_EQ(waits.wake_at(), std::nullopt);
+}
+
+TEST(Waits, ThoseThatAreDueEndInTheOrderOfTheirDeadlines) {
+    Waits waits;
+    std::string ended;
+    waits.add(kNow + milliseconds{2}, [&] { ended += "b"; });
+    waits.add(kNow + milliseconds{1}, [&] { ended += "a"; });
+    waits.add(kNow + milliseconds{3}, [&] { ended += "c"; });
+    EXPECT_EQ(waits.wake_at(), kNow + milliseconds{1});
+    waits.end_due(kNow + milliseconds{2});
+    EXPECT_EQ(ended, "ab");
+    EXPECT_EQ(waits.wake_at(), kNow + milliseconds{3});
+}
+
+TEST(Waits, OneThatEndsMayBeginAnother) {
+    Waits waits;
+    int ends = 0;
+    waits.add(kNow, [&] { waits.add(kNow, [&] { ++ends; }); });
+    waits.end_all();
+    EXPECT_EQ(ends, 1);
+}
+
+}  // namespace
+}  // namespace sluice
