@@ -12,19 +12,24 @@ std::string system_reason(sqlite3* handle) {
     return number == 0 ? "" : " (" + std::generic_category().message(number) + ")";
 }
 
-std::string meaning_of(int code, sqlite3* handle, const std::string& purpose) {
+std::string_view meaning_of_busy(Use use) {
+    if (use == Use::kShared) return "other processes held it for too long; it is tried again";
+    return "another process uses it; a data directory serves one server at a time";
+}
+
+std::string meaning_of(int code, sqlite3* handle, const File& file) {
     switch (code & 0xFF) {
         case SQLITE_FULL:
             return "the disk is full, or the file has reached the size that it may have; nothing "
                    "was changed";
         case SQLITE_BUSY:
         case SQLITE_LOCKED:
-            return "another process uses it; a data directory serves one server at a time";
+            return std::string(meaning_of_busy(file.use));
         case SQLITE_CORRUPT:
         case SQLITE_NOTADB:
             return "it is damaged or no SQLite database; restore it from a backup, or move it away "
                    "to begin without " +
-                   purpose;
+                   file.purpose;
         case SQLITE_CANTOPEN:
             return "it can't be opened or created" + system_reason(handle) +
                    "; its folder must exist and be writable";
@@ -135,8 +140,8 @@ Result<std::int64_t> Database::number(std::string_view sql) {
 }
 
 Error Database::error(int code) const {
-    return error(meaning_of(code, handle_.get(), file_.purpose) +
-                 " [SQLite: " + sqlite3_errstr(code) + ", " + std::to_string(code) + "]");
+    return error(meaning_of(code, handle_.get(), file_) + " [SQLite: " + sqlite3_errstr(code) +
+                 ", " + std::to_string(code) + "]");
 }
 
 Error Database::error(const std::string& what) const {

@@ -65,13 +65,20 @@ class Statement {
     std::unique_ptr<sqlite3_stmt, Finalize> statement_;
 };
 
+// Who uses a file: what it means that others hold it depends on that.
+enum class Use {
+    kAlone,   // one process at a time, which locks it for as long as it lives
+    kShared,  // any number of processes, each for the time of a transaction
+};
+
 // A database file, and what it is for: its errors begin with both.
 struct File {
     std::string path;
     std::string purpose;  // what it holds, as in "overrides"
+    Use use = Use::kAlone;
 };
 
-// Thread-compatible.
+// Thread-compatible, but for interrupt().
 class Database {
   public:
     // Creates the file if it isn't there.
@@ -91,6 +98,16 @@ class Database {
     // The first column of the first row; 0 if there is no row.
     Result<std::int64_t> number(std::string_view sql);
 
+    // How many rows the last statement that ended inserted, changed or deleted.
+    std::int64_t changes() const { return sqlite3_changes64(handle_.get()); }
+    // What the last call to SQLite answered, without its details: SQLITE_BUSY, say.
+    int code() const { return sqlite3_errcode(handle_.get()) & 0xFF; }
+
+    // Has a statement that is underway end with SQLITE_INTERRUPT. Any thread may call it while the
+    // database is open.
+    void interrupt() { sqlite3_interrupt(handle_.get()); }
+
+    const std::string& path() const { return file_.path; }
     bool in_transaction() const { return sqlite3_get_autocommit(handle_.get()) == 0; }
 
     // What the call that just answered `code` means for this file.
@@ -118,6 +135,8 @@ class Transaction {
     Transaction& operator=(const Transaction&) = delete;
 
     [[nodiscard]] std::optional<Error> begin() { return database_.run("BEGIN"); }
+    // Waits for its turn to write here, and not at the first write, where it may be too late to.
+    [[nodiscard]] std::optional<Error> begin_writing() { return database_.run("BEGIN IMMEDIATE"); }
     // An error leaves it to be rolled back.
     [[nodiscard]] std::optional<Error> commit() { return database_.run("COMMIT"); }
 

@@ -1,0 +1,259 @@
+#include "global/sqlite/sqlite_global_store.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "global/sqlite/sqlite_schema.h"
+
+namespace sluice {
+namespace {
+
+using sqlite::Database;
+using sqlite::Statement;
+using sqlite::Transaction;
+
+constexpr const char* kLift =
+    "INSERT INTO ratelimit_window_counts (workspace_id, namespace, identifier, duration_ms, "
+    "sequence, region, count, expires_at, updated_at) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9) "
+    "ON CONFLICT (workspace_id, namespace, identifier, duration_ms, sequence, region) "
+    "DO UPDATE SET count = excluded.count, updated_at = excluded.updated_at "
+    "WHERE excluded.count > count";
+
+constexpr const char* kCell = "workspace_id, namespace, identifier, duration_ms, sequence";
+
+// A sum of whole numbers as a double is exact up to 2^53, and what is above is cut off there: so it
+// is never wrong, and can't overflow.
+constexpr const char* kSums =
+    "CAST(min(total(CASE WHEN region = ?1 THEN 0 ELSE count END), 9007199254740991.0) AS INT), "
+    "CAST(min(total(CASE WHEN region = ?1 THEN count ELSE 0 END), 9007199254740991.0) AS INT), "
+    "max(updated_at)";
+
+constexpr const char* kDelete =
+    "DELETE FROM ratelimit_window_counts WHERE pk IN (SELECT pk FROM ratelimit_window_counts "
+    "WHERE expires_at < ?1 ORDER BY expires_at LIMIT ?2)";
+
+constexpr const char* kClaim =
+    "INSERT INTO ratelimit_leases (name, holder, expires_at) VALUES (?1, ?2, ?3) "
+    "ON CONFLICT (name) DO UPDATE SET holder = excluded.holder, expires_at = excluded.expires_at "
+    "WHERE holder = excluded.holder OR expires_at <= ?4";
+
+constexpr const char* kList =
+    "SELECT region, count, updated_at FROM ratelimit_window_counts WHERE workspace_id = ?1 AND "
+    "namespace = ?2 AND identifier = ?3 AND duration_ms = ?4 AND sequence = ?5 ORDER BY region";
+
+// An incremental import first finds the cells that changed, by updated_at_idx, for which the plus
+// keeps the other index away, then reads all components of each; CROSS JOIN keeps this order.
+std::string import_statement(const ImportQuery& query) {
+    const std::string cell(kCell);
+    const std::string columns = cell + ", " + kSums;
+    if (!query.changed_since)
+        return "SELECT " + columns +
+               " FROM ratelimit_window_counts WHERE expires_at > ?2 GROUP BY " + cell;
+    return "SELECT " + columns + " FROM (SELECT DISTINCT " + cell +
+           " FROM ratelimit_window_counts WHERE updated_at >= ?3 AND +expires_at > ?2) "
+           "CROSS JOIN ratelimit_window_counts USING (" +
+           cell + ") GROUP BY " + cell;
+}
+
+std::int64_t number(UnixTime time) {
+    return time.time_since_epoch().count();
+}
+
+UnixTime time_in(const Statement& row, int column) {
+    return UnixTime{std::chrono::milliseconds{row.number(column)}};
+}
+
+Count count_in(const Statement& row, int column) {
+    return static_cast<Count>(
+        std::clamp<std::int64_t>(row.number(column), 0, static_cast<std::int64_t>(kMaxCount)));
+}
+
+Statement& bind_cell(Statement& statement, const CellName& cell) {
+    return statement.bind(1, cell.workspace)
+        .bind(2, cell.name_space)
+        .bind(3, cell.identifier)
+        .bind(4, cell.duration.count())
+        .bind(5, cell.sequence);
+}
+
+ImportedCell imported_in(const Statement& row) {
+    return {.cell = {.workspace = row.bytes(0),
+                     .name_space = row.bytes(1),
+                     .identifier = row.bytes(2),
+                     .duration = Duration{row.number(3)},
+                     .sequence = row.number(4)},
+            .foreign = count_in(row, 5),
+            .own = count_in(row, 6)};
+}
+
+StoreFailure::Kind kind_of(int code) {
+    switch (code) {
+        case SQLITE_BUSY:
+        case SQLITE_LOCKED:
+            return StoreFailure::Kind::kBusy;
+        case SQLITE_INTERRUPT:
+        case SQLITE_IOERR:
+            return StoreFailure::Kind::kLost;
+        default:
+            return StoreFailure::Kind::kRefused;
+    }
+}
+
+}  // namespace
+
+SqliteGlobalStore::SqliteGlobalStore(SqliteGlobalOptions options) : options_(std::move(options)) {}
+
+SqliteGlobalStore::~SqliteGlobalStore() {
+    close();
+}
+
+std::optional<StoreFailure> SqliteGlobalStore::make_ready() {
+    if (is_interrupted())
+        return StoreFailure{StoreFailure::Kind::kLost,
+                            options_.path + ": the call was ended from here"};
+    if (is_broken_) close();
+    if (database_) return std::nullopt;
+    auto opened = Database::open(
+        {.path = options_.path, .purpose = "global counts", .use = sqlite::Use::kShared});
+    if (!opened)
+        return StoreFailure{StoreFailure::Kind::kRefused, std::move(opened.error().message)};
+    database_ = *std::move(opened);
+    database_->wait_for_others(options_.busy_timeout);
+    if (auto error = prepare_shared_file(*database_)) {
+        StoreFailure refused = failure(*std::move(error));
+        is_broken_ = true;
+        return refused;
+    }
+    const MutexLock lock(mutex_);
+    underway_ = &*database_;
+    return std::nullopt;
+}
+
+void SqliteGlobalStore::close() {
+    {
+        const MutexLock lock(mutex_);
+        underway_ = nullptr;
+    }
+    database_.reset();
+    is_broken_ = false;
+}
+
+bool SqliteGlobalStore::is_interrupted() {
+    const MutexLock lock(mutex_);
+    return interrupted_;
+}
+
+void SqliteGlobalStore::interrupt() {
+    const MutexLock lock(mutex_);
+    interrupted_ = true;
+    if (underway_ != nullptr) underway_->interrupt();
+}
+
+StoreFailure SqliteGlobalStore::failure(int code, Error error) {
+    const StoreFailure::Kind kind = kind_of(code & 0xFF);
+    is_broken_ = kind != StoreFailure::Kind::kBusy;
+    return {kind, std::move(error.message)};
+}
+
+StoreFailure SqliteGlobalStore::failure(Error error) {
+    return failure(database_->code(), std::move(error));
+}
+
+template <class Bind, class Show>
+std::optional<StoreFailure> SqliteGlobalStore::run(std::string_view sql, Bind bind, Show show) {
+    auto statement = database_->prepare(sql);
+    if (!statement) return failure(std::move(statement).error());
+    bind(*statement);
+    const int code = statement->for_each(show);
+    if (code == SQLITE_DONE) return std::nullopt;
+    return failure(code, database_->error(code));
+}
+
+std::optional<StoreFailure> SqliteGlobalStore::publish(std::span<const RegionCount> rows) {
+    if (rows.empty()) return std::nullopt;
+    if (auto failure = make_ready()) return failure;
+    return lift_all(rows);
+}
+
+std::optional<StoreFailure> SqliteGlobalStore::lift_all(std::span<const RegionCount> rows) {
+    Transaction transaction(*database_);
+    if (auto error = transaction.begin_writing()) return failure(*std::move(error));
+    auto lift = database_->prepare(kLift);
+    if (!lift) return failure(std::move(lift).error());
+    const std::int64_t now = number(options_.now());
+    for (const RegionCount& row : rows) {
+        const int code = bind_cell(*lift, row.cell)
+                             .bind(6, options_.region)
+                             .bind(7, static_cast<std::int64_t>(row.count))
+                             .bind(8, number(start_of(row.cell.sequence + 2, row.cell.duration)))
+                             .bind(9, now)
+                             .run();
+        if (code != SQLITE_DONE) return failure(code, database_->error(code));
+    }
+    if (auto error = transaction.commit()) return failure(*std::move(error));
+    return std::nullopt;
+}
+
+StoreResult<ImportEnd> SqliteGlobalStore::import(const ImportQuery& query, const Visit& visit) {
+    if (auto failure = make_ready()) return *std::move(failure);
+    ImportEnd end;
+    const UnixTime now = options_.now();
+    const auto bind = [&](Statement& statement) {
+        statement.bind(1, options_.region).bind(2, number(query.living_at));
+        if (query.changed_since) statement.bind(3, number(*query.changed_since));
+    };
+    const auto show = [&](const Statement& row) {
+        const UnixTime changed = std::min(time_in(row, 7), now);
+        end.newest = std::max(end.newest.value_or(changed), changed);
+        visit(imported_in(row));
+    };
+    if (auto failure = run(import_statement(query), bind, show)) return *std::move(failure);
+    return end;
+}
+
+StoreResult<std::size_t> SqliteGlobalStore::delete_expired(UnixTime before, std::size_t at_most) {
+    if (auto failure = make_ready()) return *std::move(failure);
+    const auto bind = [&](Statement& statement) {
+        statement.bind(1, number(before)).bind(2, static_cast<std::int64_t>(at_most));
+    };
+    if (auto failure = run(kDelete, bind, [](const Statement&) {})) return *std::move(failure);
+    return static_cast<std::size_t>(database_->changes());
+}
+
+StoreResult<bool> SqliteGlobalStore::claim(const std::string& work,
+                                           const std::string& holder,
+                                           std::chrono::milliseconds time) {
+    if (auto failure = make_ready()) return *std::move(failure);
+    const UnixTime now = options_.now();
+    const auto bind = [&](Statement& statement) {
+        statement.bind(1, work).bind(2, holder).bind(3, number(now + time)).bind(4, number(now));
+    };
+    if (auto failure = run(kClaim, bind, [](const Statement&) {})) return *std::move(failure);
+    return database_->changes() > 0;
+}
+
+StoreResult<GlobalListing> SqliteGlobalStore::list_one(const CellName& cell) {
+    GlobalListing listing;
+    const UnixTime now = options_.now();
+    const auto show = [&](const Statement& row) {
+        listing.components.push_back({.region = row.bytes(0),
+                                      .count = count_in(row, 1),
+                                      .age = now - std::min(now, time_in(row, 2))});
+    };
+    const auto bind = [&](Statement& statement) { bind_cell(statement, cell); };
+    if (auto failure = run(kList, bind, show)) return *std::move(failure);
+    return listing;
+}
+
+StoreResult<std::vector<GlobalListing>> SqliteGlobalStore::list(std::span<const CellName> cells) {
+    if (auto failure = make_ready()) return *std::move(failure);
+    std::vector<GlobalListing> listings;
+    for (const CellName& cell : cells) {
+        auto listing = list_one(cell);
+        if (auto* const failure = std::get_if<StoreFailure>(&listing)) return std::move(*failure);
+        listings.push_back(std::get<0>(std::move(listing)));
+    }
+    return listings;
+}
+
+}  // namespace sluice

@@ -1,0 +1,97 @@
+#include "global/store_calls.h"
+
+#include <utility>
+
+#include <gtest/gtest.h>
+
+namespace sluice::global_test {
+namespace {
+
+// The value of a call that worked.
+template <class T>
+T expect_done(StoreResult<T> result) {
+    if (const auto* const failure = std::get_if<StoreFailure>(&result)) {
+        ADD_FAILURE() << failure->why;
+        return {};
+    }
+    return std::get<0>(std::move(result));
+}
+
+Imported import(GlobalStore& store, const ImportQuery& query) {
+    Imported imported;
+    const auto visit = [&](const ImportedCell& found) {
+        ++imported.visits;
+        imported.cells[found.cell] = {.foreign = found.foreign, .own = found.own};
+    };
+    imported.newest = expect_done(store.import(query, visit)).newest;
+    return imported;
+}
+
+}  // namespace
+
+CellName cell_of(std::string identifier, Sequence sequence, Duration duration) {
+    return {.workspace = "w",
+            .name_space = "n",
+            .identifier = std::move(identifier),
+            .duration = duration,
+            .sequence = sequence};
+}
+
+UnixTime end_of(const CellName& cell) {
+    return start_of(cell.sequence + 2, cell.duration);
+}
+
+Imported::Sums Imported::of(const CellName& cell) const {
+    const auto found = cells.find(cell);
+    if (found != cells.end()) return found->second;
+    ADD_FAILURE() << "the cell of " << cell.identifier << " was not imported";
+    return {};
+}
+
+void publish(GlobalStore& store, std::vector<RegionCount> rows) {
+    if (const auto failure = store.publish(rows)) ADD_FAILURE() << failure->why;
+}
+
+void publish(GlobalStore& store, const CellName& cell, Count count) {
+    publish(store, std::vector<RegionCount>{{cell, count}});
+}
+
+void publish(GlobalStore& store, const std::string& identifier, Count count) {
+    publish(store, cell_of(identifier), count);
+}
+
+Imported import_all(GlobalStore& store, UnixTime living_at) {
+    return import(store, {.living_at = living_at, .changed_since = std::nullopt});
+}
+
+Imported import_changed(GlobalStore& store, UnixTime since, UnixTime living_at) {
+    return import(store, {.living_at = living_at, .changed_since = since});
+}
+
+std::size_t delete_expired(GlobalStore& store, UnixTime before, std::size_t at_most) {
+    return expect_done(store.delete_expired(before, at_most));
+}
+
+bool claim(GlobalStore& store,
+           const std::string& work,
+           const std::string& holder,
+           std::chrono::milliseconds time) {
+    return expect_done(store.claim(work, holder, time));
+}
+
+GlobalListing list(GlobalStore& store, const CellName& cell) {
+    const std::vector<CellName> cells = {cell};
+    auto listings = expect_done(store.list(cells));
+    EXPECT_EQ(listings.size(), 1U);
+    return listings.empty() ? GlobalListing{} : std::move(listings.front());
+}
+
+StoreFailure failure_of(GlobalStore& store) {
+    const std::vector<RegionCount> rows = {{cell_of("x"), 1}};
+    auto failure = store.publish(rows);
+    if (failure) return *std::move(failure);
+    ADD_FAILURE() << "it did not fail";
+    return {};
+}
+
+}  // namespace sluice::global_test

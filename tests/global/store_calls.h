@@ -1,0 +1,57 @@
+// Calls to a store that must work, and what they found.
+#ifndef SLUICE_TESTS_GLOBAL_STORE_CALLS_H_
+#define SLUICE_TESTS_GLOBAL_STORE_CALLS_H_
+
+#include <sluice/time.h>
+
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "global/store.h"
+
+namespace sluice::global_test {
+
+inline constexpr Duration kMinute{60'000};
+
+// Of the namespace n in the workspace w.
+CellName cell_of(std::string identifier, Sequence sequence = 10, Duration duration = kMinute);
+
+// (sequence + 2) * duration
+UnixTime end_of(const CellName& cell);
+
+struct Imported {
+    struct Sums {
+        Count foreign;
+        Count own;
+        friend bool operator==(const Sums&, const Sums&) = default;
+    };
+    std::map<CellName, Sums> cells;
+    std::optional<UnixTime> newest;
+    std::size_t visits = 0;
+
+    // Of a cell that must be there.
+    Sums of(const CellName& cell) const;
+    Sums of(const std::string& identifier) const { return of(cell_of(identifier)); }
+};
+
+// Each fails the test where the store does.
+void publish(GlobalStore& store, std::vector<RegionCount> rows);
+void publish(GlobalStore& store, const CellName& cell, Count count);
+void publish(GlobalStore& store, const std::string& identifier, Count count);
+Imported import_all(GlobalStore& store, UnixTime living_at = UnixTime{});
+Imported import_changed(GlobalStore& store, UnixTime since, UnixTime living_at = UnixTime{});
+std::size_t delete_expired(GlobalStore& store, UnixTime before, std::size_t at_most);
+bool claim(GlobalStore& store,
+           const std::string& work,
+           const std::string& holder,
+           std::chrono::milliseconds time);
+GlobalListing list(GlobalStore& store, const CellName& cell);
+
+// Why a publish of one row fails; fails the test where it does not.
+StoreFailure failure_of(GlobalStore& store);
+
+}  // namespace sluice::global_test
+
+#endif  // SLUICE_TESTS_GLOBAL_STORE_CALLS_H_

@@ -1,0 +1,301 @@
+#include "global/store_contract.h"
+
+#include <vector>
+
+#include "global/store_calls.h"
+
+namespace sluice::global_test {
+namespace {
+
+using namespace std::chrono_literals;
+using namespace std::string_literals;
+using Sums = Imported::Sums;
+
+TEST_P(StoreContract, IsEmptyAtFirst) {
+    const auto store = kit_->open("eu");
+    EXPECT_TRUE(import_all(*store).cells.empty());
+    EXPECT_EQ(import_all(*store).newest, std::nullopt);
+    EXPECT_EQ(import_changed(*store, UnixTime{}).newest, std::nullopt);
+    EXPECT_EQ(delete_expired(*store, UnixTime::max(), 10), 0U);
+    EXPECT_TRUE(list(*store, cell_of("x")).components.empty());
+    publish(*store, std::vector<RegionCount>{});
+    EXPECT_TRUE(import_all(*store).cells.empty());
+}
+
+TEST_P(StoreContract, LiftsAComponentAndNeverLowersIt) {
+    const auto store = kit_->open("eu");
+    publish(*store, "x", 5);
+    publish(*store, "x", 3);
+    EXPECT_EQ(import_all(*store).of("x"), (Sums{.foreign = 0, .own = 5}));
+    publish(*store, "x", 8);
+    EXPECT_EQ(import_all(*store).of("x").own, 8U);
+}
+
+TEST_P(StoreContract, APublishThatIsRepeatedChangesNothing) {
+    const auto store = kit_->open("eu");
+    publish(*store, "x", 5);
+    kit_->pass(10s);
+    publish(*store, "x", 5);
+    publish(*store, "x", 4);
+    EXPECT_EQ(import_all(*store).of("x").own, 5U);
+    EXPECT_TRUE(import_changed(*store, kit_->now() - 5s).cells.empty());
+    EXPECT_GE(list(*store, cell_of("x")).components.at(0).age, 10s);
+}
+
+TEST_P(StoreContract, ARegionsOwnIsNeverAmongTheForeign) {
+    const auto eu = kit_->open("eu");
+    const auto us = kit_->open("us");
+    const auto upper = kit_->open("EU");
+    publish(*eu, "x", 5);
+    publish(*us, "x", 70);
+    publish(*upper, "x", 900);
+    publish(*us, "y", 1);
+    EXPECT_EQ(import_all(*eu).of("x"), (Sums{.foreign = 970, .own = 5}));
+    EXPECT_EQ(import_all(*us).of("x"), (Sums{.foreign = 905, .own = 70}));
+    EXPECT_EQ(import_all(*eu).of("y"), (Sums{.foreign = 1, .own = 0}));
+    EXPECT_EQ(import_all(*us).of("y"), (Sums{.foreign = 0, .own = 1}));
+    EXPECT_EQ(import_all(*kit_->open("other")).of("x"), (Sums{.foreign = 975, .own = 0}));
+}
+
+TEST_P(StoreContract, TwoNodesOfARegionShareAComponent) {
+    const auto a = kit_->open("eu");
+    const auto b = kit_->open("eu");
+    publish(*a, "x", 5);
+    publish(*b, "x", 7);
+    publish(*a, "x", 6);
+    EXPECT_EQ(import_all(*a).of("x"), (Sums{.foreign = 0, .own = 7}));
+}
+
+TEST_P(StoreContract, AnIncrementalImportHasTheCompleteSumsOfWhatChanged) {
+    const auto eu = kit_->open("eu");
+    const auto us = kit_->open("us");
+    const auto ap = kit_->open("ap");
+    publish(*eu, {{cell_of("old"), 1}, {cell_of("x"), 1}});
+    publish(*us, {{cell_of("old"), 10}, {cell_of("x"), 10}});
+    kit_->pass(10s);
+    publish(*ap, "x", 100);
+    publish(*ap, "y", 1'000);
+    const Imported changed = import_changed(*eu, kit_->now() - 5s);
+    EXPECT_EQ(changed.cells.size(), 2U);
+    EXPECT_EQ(changed.visits, 2U);
+    EXPECT_EQ(changed.of("x"), (Sums{.foreign = 110, .own = 1}));
+    EXPECT_EQ(changed.of("y"), (Sums{.foreign = 1'000, .own = 0}));
+    EXPECT_EQ(import_changed(*eu, kit_->now() - 1h).cells, import_all(*eu).cells);
+}
+
+TEST_P(StoreContract, AnIncrementalImportSeesTheInstantItself) {
+    const auto eu = kit_->open("eu");
+    publish(*eu, "x", 1);
+    const auto newest = import_all(*eu).newest;
+    ASSERT_TRUE(newest);
+    EXPECT_EQ(import_changed(*eu, *newest).cells.size(), 1U);
+    EXPECT_EQ(import_changed(*eu, *newest + 1ms).cells.size(), 0U);
+}
+
+TEST_P(StoreContract, AnImportTellsWhenTheLastChangeWas) {
+    const auto eu = kit_->open("eu");
+    publish(*eu, "x", 1);
+    kit_->pass(10s);
+    const UnixTime before = kit_->now();
+    publish(*kit_->open("us"), "y", 1);
+    const auto newest = import_all(*eu).newest;
+    ASSERT_TRUE(newest);
+    EXPECT_GE(*newest, before);
+    EXPECT_LE(*newest, kit_->now());
+    EXPECT_EQ(import_changed(*eu, before).newest, newest);
+}
+
+TEST_P(StoreContract, TheLastChangeIsNeverInTheFuture) {
+    const auto eu = kit_->open("eu");
+    publish(*eu, "x", 1);
+    kit_->pass(-10s);
+    const auto newest = import_all(*eu).newest;
+    ASSERT_TRUE(newest);
+    EXPECT_LE(*newest, kit_->now());
+    EXPECT_EQ(list(*eu, cell_of("x")).components.at(0).age, 0ms);
+}
+
+TEST_P(StoreContract, NamesAreBytes) {
+    const auto eu = kit_->open("eu");
+    const std::vector<std::string> names = {"User"s,
+                                            "user"s,
+                                            "user "s,
+                                            "user\0"s,
+                                            "\0user"s,
+                                            " user"s,
+                                            ""s,
+                                            "usér"s,
+                                            "us\xFFr"s,
+                                            "'\\\""s};
+    std::vector<CellName> cells;
+    for (const std::string& name : names) {
+        cells.push_back(cell_of(name));
+        cells.push_back(cell_of("x"));
+        cells.back().workspace = name;
+        cells.push_back(cell_of("x"));
+        cells.back().name_space = name;
+    }
+    for (std::size_t i = 0; i < cells.size(); ++i)
+        publish(*eu, cells[i], i + 1);
+    const Imported imported = import_all(*eu);
+    EXPECT_EQ(imported.cells.size(), cells.size());
+    for (std::size_t i = 0; i < cells.size(); ++i) {
+        EXPECT_EQ(imported.of(cells[i]).own, i + 1);
+        EXPECT_EQ(list(*eu, cells[i]).components.at(0).count, i + 1);
+    }
+}
+
+TEST_P(StoreContract, PartsOfNamesAreNotRunTogether) {
+    const auto eu = kit_->open("eu");
+    CellName left = cell_of("c");
+    left.workspace = "ab";
+    CellName right = cell_of("bc");
+    right.workspace = "a";
+    publish(*eu, left, 1);
+    publish(*eu, right, 2);
+    EXPECT_EQ(import_all(*eu).of(left).own, 1U);
+    EXPECT_EQ(import_all(*eu).of(right).own, 2U);
+}
+
+TEST_P(StoreContract, TheLongestNamesFit) {
+    CellName cell = cell_of(std::string(kStoredIdentifierBytes + 1, '\xFF'));
+    cell.workspace.assign(kStoredWorkspaceBytes + 1, '\xFF');
+    cell.name_space.assign(kStoredNamespaceBytes + 1, '\xFF');
+    CellName other = cell;
+    other.identifier.back() = '\xFE';
+    const auto store = kit_->open(std::string(48, 'r'));
+    publish(*store, {{other, 1}, {cell, 2}});
+    EXPECT_EQ(import_all(*store).of(cell).own, 2U);
+    EXPECT_EQ(import_all(*store).of(other).own, 1U);
+}
+
+TEST_P(StoreContract, AnotherDurationOrSequenceIsAnotherCell) {
+    const auto eu = kit_->open("eu");
+    publish(*eu, {{cell_of("x", 10, 1s), 1}, {cell_of("x", 10), 2}, {cell_of("x", 11), 3}});
+    const Imported imported = import_all(*eu);
+    EXPECT_EQ(imported.cells.size(), 3U);
+    EXPECT_EQ(imported.of(cell_of("x", 10, 1s)).own, 1U);
+    EXPECT_EQ(imported.of(cell_of("x", 10)).own, 2U);
+    EXPECT_EQ(imported.of(cell_of("x", 11)).own, 3U);
+}
+
+TEST_P(StoreContract, CountsAreExactUpToTheGreatest) {
+    const auto eu = kit_->open("eu");
+    const auto us = kit_->open("us");
+    publish(*eu, "x", kMaxCount - 1);
+    publish(*us, "x", 1);
+    EXPECT_EQ(import_all(*eu).of("x"), (Sums{.foreign = 1, .own = kMaxCount - 1}));
+    EXPECT_EQ(import_all(*kit_->open("ap")).of("x").foreign, kMaxCount);
+    publish(*eu, "x", kMaxCount);
+    EXPECT_EQ(import_all(*us).of("x").foreign, kMaxCount);
+    EXPECT_EQ(list(*us, cell_of("x")).components.at(0).count, kMaxCount);
+}
+
+TEST_P(StoreContract, SumsEndAtTheGreatestCount) {
+    for (const char* region : {"a", "b", "c"})
+        publish(*kit_->open(region), "x", kMaxCount);
+    EXPECT_EQ(import_all(*kit_->open("a")).of("x"), (Sums{.foreign = kMaxCount, .own = kMaxCount}));
+    const Imported changed = import_changed(*kit_->open("d"), UnixTime{});
+    EXPECT_EQ(changed.of("x"), (Sums{.foreign = kMaxCount, .own = 0}));
+}
+
+TEST_P(StoreContract, AnImportLeavesOutWhatDoesNotMatterAnyMore) {
+    const auto eu = kit_->open("eu");
+    const CellName cell = cell_of("x", 10);
+    publish(*eu, {{cell, 1}, {cell_of("x", 11), 1}});
+    EXPECT_EQ(import_all(*eu, end_of(cell) - 1ms).cells.size(), 2U);
+    EXPECT_EQ(import_all(*eu, end_of(cell)).cells.size(), 1U);
+    EXPECT_EQ(import_changed(*eu, UnixTime{}, end_of(cell) - 1ms).cells.size(), 2U);
+    EXPECT_EQ(import_changed(*eu, UnixTime{}, end_of(cell)).cells.size(), 1U);
+}
+
+TEST_P(StoreContract, DeletesNoMoreThanItMayAtOnceAndTheOldestFirst) {
+    const auto eu = kit_->open("eu");
+    std::vector<RegionCount> rows;
+    for (Sequence sequence = 10; sequence < 35; ++sequence)
+        rows.push_back({cell_of("x", sequence), 1});
+    publish(*eu, rows);
+    const UnixTime before = end_of(cell_of("x", 33));
+    EXPECT_EQ(delete_expired(*eu, before, 10), 10U);
+    EXPECT_EQ(import_all(*eu).cells.size(), 15U);
+    EXPECT_EQ(import_all(*eu).cells.begin()->first.sequence, 20);
+    EXPECT_EQ(delete_expired(*eu, before, 10), 10U);
+    EXPECT_EQ(delete_expired(*eu, before, 10), 3U);
+    EXPECT_EQ(delete_expired(*eu, before, 10), 0U);
+    // The one that matters until `before` itself, and a later one.
+    EXPECT_EQ(import_all(*eu).cells.size(), 2U);
+}
+
+TEST_P(StoreContract, DeletesComponentsOfAllRegions) {
+    publish(*kit_->open("eu"), "x", 1);
+    publish(*kit_->open("us"), "x", 1);
+    const auto store = kit_->open("eu");
+    EXPECT_EQ(delete_expired(*store, end_of(cell_of("x")) + 1ms, 1), 1U);
+    EXPECT_EQ(delete_expired(*store, end_of(cell_of("x")) + 1ms, 10), 1U);
+}
+
+TEST_P(StoreContract, WorkIsDoneByOneAtATime) {
+    const auto eu = kit_->open("eu");
+    const auto us = kit_->open("us");
+    EXPECT_TRUE(claim(*eu, "cleanup", "a", 60s));
+    EXPECT_FALSE(claim(*us, "cleanup", "b", 60s));
+    EXPECT_TRUE(claim(*us, "other work", "b", 60s));
+    EXPECT_TRUE(claim(*eu, "cleanup", "a", 60s));
+    kit_->pass(50s);
+    EXPECT_FALSE(claim(*us, "cleanup", "b", 60s));
+    EXPECT_TRUE(claim(*eu, "cleanup", "a", 60s)) << "who has it may prolong it";
+    kit_->pass(50s);
+    EXPECT_FALSE(claim(*us, "cleanup", "b", 60s)) << "it was prolonged";
+    kit_->pass(60s);
+    EXPECT_TRUE(claim(*us, "cleanup", "b", 60s)) << "its time is over";
+    EXPECT_FALSE(claim(*eu, "cleanup", "a", 60s));
+}
+
+TEST_P(StoreContract, ListsEveryComponentOfACell) {
+    publish(*kit_->open("us"), {{cell_of("x"), 5}, {cell_of("x", 11), 100}});
+    kit_->pass(20s);
+    publish(*kit_->open("eu"), "x", 7);
+    kit_->pass(10s);
+    const auto eu = kit_->open("eu");
+    const GlobalListing listing = list(*eu, cell_of("x"));
+    ASSERT_EQ(listing.components.size(), 2U);
+    EXPECT_EQ(listing.components[0].region, "eu");
+    EXPECT_EQ(listing.components[0].count, 7U);
+    EXPECT_GE(listing.components[0].age, 10s);
+    EXPECT_LT(listing.components[0].age, 20s);
+    EXPECT_EQ(listing.components[1].region, "us");
+    EXPECT_EQ(listing.components[1].count, 5U);
+    EXPECT_GE(listing.components[1].age, 30s);
+    const std::vector<CellName> cells = {cell_of("y"), cell_of("x", 11)};
+    const auto both = eu->list(cells);
+    ASSERT_TRUE(std::holds_alternative<std::vector<GlobalListing>>(both));
+    ASSERT_EQ(std::get<0>(both).size(), 2U);
+    EXPECT_TRUE(std::get<0>(both)[0].components.empty());
+    EXPECT_EQ(std::get<0>(both)[1].components.size(), 1U);
+}
+
+TEST_P(StoreContract, TakesManyRowsAtOnce) {
+    const auto eu = kit_->open("eu");
+    std::vector<RegionCount> rows;
+    for (int i = 0; i < 2'000; ++i)
+        rows.push_back({cell_of(std::to_string(10'000 + i)), static_cast<Count>(i + 1)});
+    publish(*eu, rows);
+    const Imported imported = import_all(*eu);
+    EXPECT_EQ(imported.visits, rows.size());
+    for (const RegionCount& row : rows)
+        EXPECT_EQ(imported.of(row.cell).own, row.count);
+}
+
+TEST_P(StoreContract, FailsAfterItWasInterrupted) {
+    const auto eu = kit_->open("eu");
+    publish(*eu, "x", 1);
+    eu->interrupt();
+    EXPECT_EQ(failure_of(*eu).kind, StoreFailure::Kind::kLost);
+    const auto imported = eu->import({.living_at = {}, .changed_since = {}}, [](const auto&) {});
+    ASSERT_TRUE(std::holds_alternative<StoreFailure>(imported));
+    EXPECT_EQ(std::get<StoreFailure>(imported).kind, StoreFailure::Kind::kLost);
+    EXPECT_EQ(import_all(*kit_->open("eu")).of("x").own, 1U);
+}
+
+}  // namespace
+}  // namespace sluice::global_test
