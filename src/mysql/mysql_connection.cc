@@ -44,7 +44,7 @@ class Answer {
     bool show_next(const MysqlConnection::Visit& visit) {
         const MYSQL_ROW columns = mysql_fetch_row(rows_);
         if (columns == nullptr) return false;
-        visit(MysqlRow(columns, mysql_fetch_lengths(rows_)));
+        visit(MysqlRow({columns, mysql_num_fields(rows_)}, mysql_fetch_lengths(rows_)));
         return true;
     }
 
@@ -55,8 +55,9 @@ class Answer {
 }  // namespace
 
 std::string_view MysqlRow::bytes(int column) const {
-    if (columns_[column] == nullptr) return {};
-    return {columns_[column], sizes_[column]};
+    const auto at = static_cast<std::size_t>(column);
+    if (columns_[at] == nullptr) return {};
+    return {columns_[at], sizes_[at]};
 }
 
 std::int64_t MysqlRow::number(int column) const {

@@ -7,6 +7,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -31,8 +32,10 @@ struct MysqlOptions {
 // A row of an answer. Columns count from 0. It lives until the next one is read.
 class MysqlRow {
   public:
-    MysqlRow(const char* const* columns, const unsigned long* sizes)
+    MysqlRow(std::span<const char* const> columns, const unsigned long* sizes)
         : columns_(columns), sizes_(sizes) {}
+
+    int columns() const { return static_cast<int>(columns_.size()); }
 
     // Empty where it is NULL.
     std::string_view bytes(int column) const;
@@ -40,7 +43,7 @@ class MysqlRow {
     std::int64_t number(int column) const;
 
   private:
-    const char* const* columns_;
+    std::span<const char* const> columns_;
     const unsigned long* sizes_;
 };
 

@@ -1,0 +1,50 @@
+// The store in a MariaDB keeps the contract of all stores.
+#include "global/mysql/mysql_store.h"
+#include "global/store_contract.h"
+#include "mariadb/mariadb_server.h"
+#include "mysql/sql_text.h"
+
+namespace sluice::mariadb_test {
+namespace {
+
+using global_test::StoreContract;
+using global_test::StoreKit;
+
+// One for all tests of this program, with a database for each.
+MariadbServer& shared_server() {
+    static MariadbServer server;
+    return server;
+}
+
+class MariadbKit final : public StoreKit {
+  public:
+    std::unique_ptr<GlobalStore> open(const std::string& region) override {
+        return std::make_unique<MysqlStore>(
+            MysqlStoreOptions{.server = {.url = url_}, .region = region});
+    }
+    UnixTime now() override {
+        return UnixTime{
+            std::chrono::milliseconds{shared_server().number("SELECT " + std::string(kSqlNow))}};
+    }
+    // The server's clock can't be set: what it holds becomes older instead.
+    void pass(std::chrono::milliseconds time) override {
+        const std::string earlier = " - (" + std::to_string(time.count()) + ")";
+        const std::string database = url_.database;
+        shared_server().run("UPDATE " + database +
+                            ".ratelimit_window_counts SET updated_at = updated_at" + earlier);
+        shared_server().run("UPDATE " + database + ".ratelimit_leases SET expires_at = expires_at" +
+                            earlier);
+    }
+
+  private:
+    MysqlUrl url_ = shared_server().make_store();
+};
+
+std::unique_ptr<StoreKit> make_mariadb_kit() {
+    return std::make_unique<MariadbKit>();
+}
+
+INSTANTIATE_TEST_SUITE_P(Mariadb, StoreContract, testing::Values(make_mariadb_kit));
+
+}  // namespace
+}  // namespace sluice::mariadb_test
