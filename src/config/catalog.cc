@@ -8,6 +8,7 @@
 #include <optional>
 
 #include "config/duration.h"
+#include "service/open_global.h"
 #include "service/open_origin.h"
 
 namespace sluice::config {
@@ -79,6 +80,11 @@ bool assign_text(std::string& place, const Value& value, std::size_t most) {
 // An origin that nodes can share: a server can't be given another process's memory.
 bool is_shared_origin(const std::string& url) {
     return url.starts_with("redis") && !invalid_origin(url);
+}
+
+// A store that regions can share, for the same reason.
+bool is_shared_global(const std::string& url) {
+    return !url.starts_with("memory:") && !invalid_global(url);
 }
 
 constexpr std::size_t kLongestPath = 4096;
@@ -175,6 +181,36 @@ const std::array kCatalog = {
         "the path of a file",
         [](Settings& s, const Value& v) { return assign_text(s.origin_tls.key, v, kLongestPath); },
         [](const Settings& s) { return quoted(s.origin_tls.key); }},
+    Setting{"global",
+            "URL",
+            "Share overrides, and counts with other regions, through this database; the "
+            "environment or the file are better places for a password",
+            "mysql://[user[:password]@]host[:port]/database, with percent signs for special "
+            "characters (%40 for @), or sqlite:PATH",
+            [](Settings& s, const Value& v) {
+                auto text = as_string(v);
+                return text && text->size() <= kLongestPath && is_shared_global(*text) &&
+                       assign(s.global, std::move(text));
+            },
+            [](const Settings& s) { return quoted(shown_global(s.global)); }},
+    Setting{"global_replica",
+            "URL",
+            "Read what other regions count from this copy of the global database, and write to "
+            "the other one",
+            "mysql://[user[:password]@]host[:port]/database, with percent signs for special "
+            "characters (%40 for @)",
+            [](Settings& s, const Value& v) {
+                auto text = as_string(v);
+                return text && text->size() <= kLongestPath && text->starts_with("mysql:") &&
+                       is_shared_global(*text) && assign(s.global_replica, std::move(text));
+            },
+            [](const Settings& s) { return quoted(shown_global(s.global_replica)); }},
+    Setting{"global_cleanup",
+            "",
+            "Delete expired counts from the global database; without it `sluice cleanup` does",
+            "true or false",
+            [](Settings& s, const Value& v) { return assign(s.global_cleanup, as_bool(v)); },
+            [](const Settings& s) { return show_bool(s.global_cleanup); }},
     Setting{"threads",
             "N",
             "Serving threads; 0 is one per core",
@@ -201,6 +237,15 @@ const std::array kCatalog = {
             "true or false",
             [](Settings& s, const Value& v) { return assign(s.test_clock, as_bool(v)); },
             [](const Settings& s) { return show_bool(s.test_clock); }},
+    Setting{"test_global_interval",
+            "TIME",
+            "How often the global database is read and written; needs test_clock",
+            "a time from 10ms to 1h, such as 100ms, or 0s for the usual",
+            [](Settings& s, const Value& v) {
+                return assign_duration(s.test_global_interval, v, 10ms, 1h) ||
+                       assign_duration(s.test_global_interval, v, 0ms, 0ms);
+            },
+            [](const Settings& s) { return show_duration(s.test_global_interval); }},
     Setting{"tls.cert",
             "FILE",
             "Certificate chain in PEM; makes the server speak HTTPS",

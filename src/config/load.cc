@@ -106,6 +106,7 @@ class Loader {
     }
 
     void check_together();
+    void check_global();
 
     Result<Loaded> finish() {
         if (problems_.empty()) check_together();
@@ -119,9 +120,10 @@ class Loader {
   private:
     static std::string shown(std::string_view name, const Value& value) {
         std::string text = as_written(value);
-        // An origin that is refused may have its password anywhere: who forgot the host wrote
+        // A URL that is refused may have its password anywhere: who forgot the host wrote
         // redis://:password. In other places, what stands before an @ may be one.
-        const bool may_hold_secret = name == "origin" || text.find('@') != std::string::npos;
+        const bool is_url = name == "origin" || name == "global" || name == "global_replica";
+        const bool may_hold_secret = is_url || text.find('@') != std::string::npos;
         return sounds_secret(name) || may_hold_secret ? std::string(kHidden) : text;
     }
     static std::vector<std::string> words_of(const std::string& text) {
@@ -171,6 +173,7 @@ void Loader::check_together() {
         refuse("test_clock",
                "false unless the server listens on loopback: its clients choose the time");
     }
+    check_global();
     const OriginTlsSettings& origin_tls = settings.origin_tls;
     if (!origin_tls.ca.empty() && !settings.origin.starts_with("rediss:")) {
         refuse("origin", "a rediss:// URL, since origin_tls.ca is set");
@@ -189,6 +192,24 @@ void Loader::check_together() {
     }
     if (!settings.tls.cert.empty() && settings.tls.key.empty()) {
         refuse("tls.key", "the path of a file, since tls.cert is set");
+    }
+}
+
+void Loader::check_global() {
+    const Settings& settings = loaded_.settings;
+    if (!settings.global.empty() && !loaded_.origins.contains("region")) {
+        refuse("region",
+               "a name that no other region has, since global is set: regions of one name would "
+               "take each other's counts for their own");
+    }
+    if (!settings.global_replica.empty() && !settings.global.starts_with("mysql:")) {
+        refuse("global", "a mysql:// URL, since global_replica is set");
+    }
+    if (settings.global_cleanup && settings.global.empty()) {
+        refuse("global_cleanup", "false as long as global is not set");
+    }
+    if (settings.test_global_interval.count() > 0 && !settings.test_clock) {
+        refuse("test_global_interval", "0s unless test_clock is true: it is for tests alone");
     }
 }
 

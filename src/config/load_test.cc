@@ -501,6 +501,59 @@ TEST(Origin, IsNeverShownWhereItIsRefused) {
     }
 }
 
+TEST(Global, IsNeverShownWhereItIsRefused) {
+    for (const std::string variable : {"SLUICE_GLOBAL", "SLUICE_GLOBAL_REPLICA"}) {
+        for (const std::string given : {"mysql://root:hush",
+                                        "mysql:root:hush@host",
+                                        "hush",
+                                        "memory:hush",
+                                        "mysql://root:hush@host:port/db",
+                                        "mysql://root:hush@host/"}) {
+            const std::string fault = fault_of(with_variable(variable, given));
+            EXPECT_TRUE(fault.starts_with(variable + ": ")) << fault;
+            EXPECT_NE(fault.find(" is a value that is not shown; allowed is mysql://"),
+                      std::string::npos)
+                << fault;
+            EXPECT_EQ(fault.find("hush"), std::string::npos) << fault;
+        }
+    }
+}
+
+TEST(Global, IsDescribedWithoutItsPassword) {
+    const std::string text = describe(
+        loaded_from({.file = {},
+                     .environment = {{"SLUICE_GLOBAL", "mysql://sluice:hush@db:3307/limits"}},
+                     .flags = {{"region", "eu"}, {"global_replica", "mysql://r:hush@copy/limits"}},
+                     .tokens = {}}));
+    EXPECT_EQ(text.find("hush"), std::string::npos) << text;
+    EXPECT_NE(text.find("global = \"mysql://sluice@db:3307/limits\"  # SLUICE_GLOBAL\n"),
+              std::string::npos)
+        << text;
+    EXPECT_NE(text.find("global_replica = \"mysql://r@copy"), std::string::npos) << text;
+    EXPECT_NE(text.find("global_cleanup = false  # default\n"), std::string::npos) << text;
+}
+
+TEST(Global, NeedsARegionOfItsOwn) {
+    EXPECT_EQ(fault_of(with_flag("global", "sqlite:/tmp/global.db")),
+              "default: region is \"local\"; allowed is a name that no other region has, since "
+              "global is set: regions of one name would take each other's counts for their own");
+    EXPECT_EQ(fault_of("global = \"sqlite:global.db\"\nregion = \"local\"\n"), "no fault");
+}
+
+TEST(Global, SettingsAroundItNeedIt) {
+    EXPECT_EQ(fault_of("region = \"eu\"\nglobal = \"sqlite:g.db\"\nglobal_replica = "
+                       "\"mysql://host/db\"\n"),
+              "FILE:2: global is \"sqlite:g.db\"; allowed is a mysql:// URL, since global_replica "
+              "is set");
+    EXPECT_EQ(fault_of("global_cleanup = true\n"),
+              "FILE:1: global_cleanup is true; allowed is false as long as global is not set");
+    EXPECT_EQ(fault_of("test_global_interval = \"100ms\"\n"),
+              "FILE:1: test_global_interval is \"100ms\"; allowed is 0s unless test_clock is true: "
+              "it is for tests alone");
+    EXPECT_EQ(fault_of("test_clock = true\ntest_global_interval = \"100ms\"\n"), "no fault");
+    EXPECT_NE(fault_of("test_clock = true\ntest_global_interval = \"1ms\"\n"), "no fault");
+}
+
 TEST(Description, TellsEachSettingAndItsOrigin) {
     const std::string text = describe(loaded_from({.file = {},
                                                    .environment = {{"SLUICE_REGION", "eu"}},

@@ -63,10 +63,14 @@ struct Settings {
     std::string origin{};  // empty: a file in data_dir, or none
     std::chrono::milliseconds origin_timeout{300};
     OriginTlsSettings origin_tls{};
+    std::string global{};          // empty: this region is alone, and overrides are this node's own
+    std::string global_replica{};  // empty: what `global` names is read from as well
+    bool global_cleanup = false;
     std::size_t threads = 0;  // 0: one per core
     std::size_t max_keys = 1'000'000;
     std::chrono::milliseconds drain_timeout{10'000};
     bool test_clock = false;
+    std::chrono::milliseconds test_global_interval{0};  // 0: as in production
     TlsSettings tls;
     LogSettings log;
     HttpSettings http;

@@ -14,7 +14,9 @@ namespace sluice {
 
 // Where a global store is:
 //
-//     memory:NAME   those of this process that give that name
+//     mysql://[user[:password]@]host[:port]/database   MySQL or MariaDB; see mysql/mysql_url.h
+//     sqlite:PATH                                      a file, for processes of one machine
+//     memory:NAME                                      those of this process that give that name
 //
 // What is wrong with such a URL; nothing if it is of a known form. Holds no secret of it.
 std::optional<Error> invalid_global(const std::string& url);

@@ -38,7 +38,13 @@ TEST(OpenGlobal, JoinsRegionsOfOneNameInMemory) {
 }
 
 TEST(OpenGlobal, RefusesWhatItDoesNotKnowAndNeverRepeatsIt) {
-    for (const std::string url : {"", "memory:", "mongo://root:hush@host/db", "hush"}) {
+    for (const std::string url : {"",
+                                  "memory:",
+                                  "sqlite:",
+                                  "mongo://root:hush@host/db",
+                                  "hush",
+                                  "mysql://root:hush@host",
+                                  "mysql:root:hush@host/db"}) {
         const auto error = invalid_global(url);
         ASSERT_TRUE(error) << url;
         EXPECT_EQ(error->code, kInvalidOption);
@@ -46,6 +52,21 @@ TEST(OpenGlobal, RefusesWhatItDoesNotKnowAndNeverRepeatsIt) {
         EXPECT_EQ(shown_global(url).find("hush"), std::string::npos);
         EXPECT_FALSE(open_global({.url = url, .region = "r"}));
     }
+}
+
+TEST(OpenGlobal, ShowsNoPassword) {
+    EXPECT_EQ(shown_global("mysql://root:hush@host:3307/limits"), "mysql://root@host:3307/limits");
+    EXPECT_EQ(shown_global("sqlite:/a/b.db"), "sqlite:/a/b.db");
+}
+
+TEST(OpenGlobal, ADatabaseThatIsAwayIsToldByItsCalls) {
+    const auto store =
+        open_global({.url = "mysql://root:hush@127.0.0.1:1/limits", .region = "r"}).value();
+    const auto deleted = store->delete_expired(UnixTime{1ms}, 1);
+    const auto* const failure = std::get_if<StoreFailure>(&deleted);
+    ASSERT_NE(failure, nullptr);
+    EXPECT_EQ(failure->kind, StoreFailure::Kind::kLost);
+    EXPECT_EQ(failure->why.find("hush"), std::string::npos) << failure->why;
 }
 
 }  // namespace

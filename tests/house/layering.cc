@@ -32,7 +32,7 @@ constexpr std::array kRooms = {
 
     Room{"service",
          "decide regional regional/redis regional/sqlite global global/mysql global/sqlite "
-         "counter breaker window metrics base"},
+         "mysql sqlite counter breaker window metrics base"},
     Room{"overrides", "sqlite mysql window base"},
     Room{"config", "service metrics base"},
     Room{"log", "config base"},
