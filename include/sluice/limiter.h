@@ -85,7 +85,7 @@ struct Options {
     // Called on a thread of the limiter's own, which must not be kept waiting.
     std::function<void(const GlobalChange&)> on_global_change = {};
 
-    // For tests only, 0 or 10 ms to 10 s: publishes and imports so often instead of every 10
+    // For tests only, 0 or 10 ms to 1 hour: publishes and imports so often instead of every 10
     // seconds, and takes the time from requests alone, whatever it is.
     std::chrono::milliseconds test_global_interval{0};
 };

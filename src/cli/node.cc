@@ -17,6 +17,7 @@
 #include "http/wire/listener.h"
 #include "overrides/memory_store.h"
 #include "overrides/sqlite_store.h"
+#include "service/open_global.h"
 #include "service/open_origin.h"
 
 namespace sluice::cli {
@@ -97,13 +98,26 @@ Options limiter_options(const config::Settings& settings, Log& log) {
             .origin = origin_of(settings),
             .origin_tls = {.ca = tls.ca, .cert = tls.cert, .key = tls.key},
             .origin_timeout = settings.origin_timeout,
-            .on_origin_change = [&log](const OriginChange& change) {
-                if (change.away) {
-                    log.warn("origin_away", {{"why", change.why}});
-                } else {
-                    log.info("origin_back");
-                }
-            }};
+            .on_origin_change =
+                [&log](const OriginChange& change) {
+                    if (change.away) {
+                        log.warn("origin_away", {{"why", change.why}});
+                    } else {
+                        log.info("origin_back");
+                    }
+                },
+            .global = settings.global,
+            .global_replica = settings.global_replica,
+            .global_cleanup = settings.global_cleanup,
+            .on_global_change =
+                [&log](const GlobalChange& change) {
+                    if (change.away) {
+                        log.warn("global_away", {{"why", change.why}});
+                    } else {
+                        log.info("global_back");
+                    }
+                },
+            .test_global_interval = settings.test_global_interval};
 }
 
 double seconds_of(std::optional<std::chrono::milliseconds> age) {
@@ -129,6 +143,8 @@ metrics::GlobalReadings readings_of(const GlobalStats& stats) {
 Error refused_limiter(const config::Settings& settings, const Error& error) {
     if (error.code == kOutOfMemory)
         return about("max_keys", std::to_string(settings.max_keys), error.message);
+    if (error.message.starts_with("global"))
+        return about("global", "\"" + shown_global(settings.global) + "\"", error.message);
     if (!settings.origin.empty())
         return about("origin", "\"" + shown_origin(settings.origin) + "\"", error.message);
     return about("data_dir", "\"" + settings.data_dir + "\"", error.message);

@@ -14,6 +14,7 @@
 #include "cli/node.h"
 #include "cli/version.h"
 #include "log/log.h"
+#include "service/open_global.h"
 #include "service/open_origin.h"
 
 namespace sluice::cli {
@@ -79,7 +80,8 @@ void log_start(const config::Settings& settings, Log& log) {
               {"tls", settings.tls.enabled()},
               {"tokens", settings.tokens.size()},
               {"data_dir", settings.data_dir},
-              {"origin", shown_origin(settings.origin)}});
+              {"origin", shown_origin(settings.origin)},
+              {"global", shown_global(settings.global)}});
     if (settings.test_clock) {
         log.warn(
             "test_clock",

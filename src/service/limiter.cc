@@ -25,6 +25,7 @@ constexpr std::size_t kMaxRegionBytes = 48;
 constexpr std::size_t kMaxMaxKeys = 1'000'000'000;
 constexpr std::chrono::milliseconds kShortestTimeout{10};
 constexpr std::chrono::milliseconds kLongestTimeout{10'000};
+constexpr std::chrono::milliseconds kLongestInterval{3'600'000};
 
 std::optional<Error> invalid_option(const Options& options) {
     if (options.region.empty()) {
@@ -46,10 +47,10 @@ std::optional<Error> invalid_option(const Options& options) {
                          " ms; allowed: 10 to 10000"};
     }
     const std::chrono::milliseconds interval = options.test_global_interval;
-    if (interval.count() != 0 && (interval < kShortestTimeout || interval > kLongestTimeout)) {
+    if (interval.count() != 0 && (interval < kShortestTimeout || interval > kLongestInterval)) {
         return Error{kInvalidOption,
                      "test_global_interval is " + std::to_string(interval.count()) +
-                         " ms; allowed: 0, or 10 to 10000"};
+                         " ms; allowed: 0, or 10 to 3600000"};
     }
     return std::nullopt;
 }
