@@ -11,8 +11,11 @@
 namespace sluice {
 namespace {
 
-// The codes of a connection that is closed, and of a statement that was ended from outside.
+// The library's codes for a connection that is closed, one that broke off, and for all that TLS
+// may meet.
 constexpr unsigned int kGone = 2006;
+constexpr unsigned int kBrokeOff = 2013;
+constexpr unsigned int kTlsFailed = 2026;
 
 // What the client may be asked for before it knows who asks. Others would send the password as it
 // is.
@@ -144,8 +147,16 @@ std::optional<MysqlFailure> MysqlConnection::log_in() {
                                                       to.port,
                                                       or_null(to.socket_path),
                                                       0);
-    if (connected != nullptr) return std::nullopt;
-    return settled(told_failure());
+    if (connected == nullptr) {
+        MysqlFailure failure = settled(told_failure());
+        if (failure.code == kBrokeOff)
+            failure.why += "; check that a MySQL or MariaDB listens there";
+        return failure;
+    }
+    // The library goes on without TLS where the server knows of none, whatever it was told.
+    if (to.tls == MysqlTls::kDisabled || mysql_get_ssl_cipher(handle_.get()) != nullptr)
+        return std::nullopt;
+    return settled(mysql_failure(to.shown(), kTlsFailed, "the server does not offer it"));
 }
 
 bool MysqlConnection::keep_socket() {

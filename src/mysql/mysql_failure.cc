@@ -18,7 +18,7 @@ constexpr std::string_view kFull = "it takes no more connections; raise its max_
 constexpr std::string_view kWrite = "it is read-only; name the primary, or make this one writable";
 constexpr std::string_view kDisk = "it has no room left; make some";
 constexpr std::string_view kLogin =
-    "it refused the user or the password; correct the URL, or create the user";
+    "it refused the user or the password, or wants TLS; correct the URL, or create the user";
 constexpr std::string_view kGrant = "the user lacks a right; GRANT it";
 constexpr std::string_view kTlsNeeded = "it wants TLS; add ssl-mode=required or verify to the URL";
 constexpr std::string_view kSpeech = "it does not speak MySQL's protocol; check host and port";
@@ -27,6 +27,9 @@ constexpr std::string_view kWait = "another statement held a lock";
 constexpr std::string_view kEnded = "somebody ended the statement";
 constexpr std::string_view kTls =
     "TLS failed; check ssl-mode, the certificates, and that the certificate names the host";
+constexpr std::string_view kUnsafe =
+    "it wants to be told the password in an unsafe way; check who answers there, or use "
+    "ssl-mode=verify";
 constexpr std::string_view kHost = "it blocks this host; run mariadb-admin flush-hosts there";
 
 // All others are refusals, told in the server's own words.
@@ -85,6 +88,7 @@ constexpr std::array kMeanings = {
     Meaning{2059, Kind::kRefused, "the user's way to log in is not supported; give it another one"},
     Meaning{2061, Kind::kRefused, "the user's way to log in is not supported; give it another one"},
     Meaning{3159, Kind::kRefused, kTlsNeeded},
+    Meaning{5010, Kind::kRefused, kUnsafe},
 };
 
 }  // namespace

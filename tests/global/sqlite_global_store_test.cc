@@ -10,6 +10,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "global/sqlite/count_statements.h"
 #include "global/sqlite/sqlite_schema.h"
 #include "global/store_calls.h"
 #include "global/store_contract.h"
@@ -164,6 +165,31 @@ TEST_F(SqliteGlobalStoreTest, SumsOfVeryManyRegionsDoNotOverflow) {
         "ratelimit_window_counts, n"));
     const Imported imported = import_all(*kit_.open("eu"));
     EXPECT_EQ(imported.of("x"), (Imported::Sums{.foreign = kMaxCount, .own = kMaxCount}));
+}
+
+// No statement may become slower with the number of cells in the file that it is not about.
+TEST_F(SqliteGlobalStoreTest, FindsWhatItNeedsByAnIndex) {
+    publish(*kit_.open("eu"), "x", 1);
+    auto file = database();
+    const auto plan_of = [&](const std::string& sql) {
+        std::string steps;
+        auto statement = file.prepare("EXPLAIN QUERY PLAN " + sql).value();
+        (void)statement.for_each(
+            [&](const sqlite::Statement& row) { steps += row.bytes(3) + "; "; });
+        return steps;
+    };
+    const ImportQuery changed{.living_at = {}, .changed_since = UnixTime{}};
+    const std::string import = plan_of(sqlite_sql::import_statement(changed));
+    EXPECT_EQ(import.find("SCAN ratelimit_window_counts"), std::string::npos) << import;
+    EXPECT_NE(import.find("updated_at_idx (updated_at>?)"), std::string::npos) << import;
+    EXPECT_NE(import.find("(workspace_id=? AND namespace=? AND identifier=? AND duration_ms=? AND "
+                          "sequence=?)"),
+              std::string::npos)
+        << import;
+    for (const char* sql : {sqlite_sql::kDelete, sqlite_sql::kList})
+        EXPECT_EQ(plan_of(sql).find("SCAN"), std::string::npos) << plan_of(sql);
+    EXPECT_NE(plan_of(sqlite_sql::kDelete).find("expires_at_idx (expires_at<?)"),
+              std::string::npos);
 }
 
 [[noreturn]] void publish_in_child(SqliteKit& kit, const std::string& region) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "global/sqlite/count_statements.h"
 #include "global/sqlite/sqlite_schema.h"
 
 namespace sluice {
@@ -11,49 +12,6 @@ namespace {
 using sqlite::Database;
 using sqlite::Statement;
 using sqlite::Transaction;
-
-constexpr const char* kLift =
-    "INSERT INTO ratelimit_window_counts (workspace_id, namespace, identifier, duration_ms, "
-    "sequence, region, count, expires_at, updated_at) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9) "
-    "ON CONFLICT (workspace_id, namespace, identifier, duration_ms, sequence, region) "
-    "DO UPDATE SET count = excluded.count, updated_at = excluded.updated_at "
-    "WHERE excluded.count > count";
-
-constexpr const char* kCell = "workspace_id, namespace, identifier, duration_ms, sequence";
-
-// A sum of whole numbers as a double is exact up to 2^53, and what is above is cut off there: so it
-// is never wrong, and can't overflow.
-constexpr const char* kSums =
-    "CAST(min(total(CASE WHEN region = ?1 THEN 0 ELSE count END), 9007199254740991.0) AS INT), "
-    "CAST(min(total(CASE WHEN region = ?1 THEN count ELSE 0 END), 9007199254740991.0) AS INT), "
-    "max(updated_at)";
-
-constexpr const char* kDelete =
-    "DELETE FROM ratelimit_window_counts WHERE pk IN (SELECT pk FROM ratelimit_window_counts "
-    "WHERE expires_at < ?1 ORDER BY expires_at LIMIT ?2)";
-
-constexpr const char* kClaim =
-    "INSERT INTO ratelimit_leases (name, holder, expires_at) VALUES (?1, ?2, ?3) "
-    "ON CONFLICT (name) DO UPDATE SET holder = excluded.holder, expires_at = excluded.expires_at "
-    "WHERE holder = excluded.holder OR expires_at <= ?4";
-
-constexpr const char* kList =
-    "SELECT region, count, updated_at FROM ratelimit_window_counts WHERE workspace_id = ?1 AND "
-    "namespace = ?2 AND identifier = ?3 AND duration_ms = ?4 AND sequence = ?5 ORDER BY region";
-
-// An incremental import first finds the cells that changed, by updated_at_idx, for which the plus
-// keeps the other index away, then reads all components of each; CROSS JOIN keeps this order.
-std::string import_statement(const ImportQuery& query) {
-    const std::string cell(kCell);
-    const std::string columns = cell + ", " + kSums;
-    if (!query.changed_since)
-        return "SELECT " + columns +
-               " FROM ratelimit_window_counts WHERE expires_at > ?2 GROUP BY " + cell;
-    return "SELECT " + columns + " FROM (SELECT DISTINCT " + cell +
-           " FROM ratelimit_window_counts WHERE updated_at >= ?3 AND +expires_at > ?2) "
-           "CROSS JOIN ratelimit_window_counts USING (" +
-           cell + ") GROUP BY " + cell;
-}
 
 std::int64_t number(UnixTime time) {
     return time.time_since_epoch().count();
@@ -178,7 +136,7 @@ std::optional<StoreFailure> SqliteGlobalStore::publish(std::span<const RegionCou
 std::optional<StoreFailure> SqliteGlobalStore::lift_all(std::span<const RegionCount> rows) {
     Transaction transaction(*database_);
     if (auto error = transaction.begin_writing()) return failure(*std::move(error));
-    auto lift = database_->prepare(kLift);
+    auto lift = database_->prepare(sqlite_sql::kLift);
     if (!lift) return failure(std::move(lift).error());
     const std::int64_t now = number(options_.now());
     for (const RegionCount& row : rows) {
@@ -207,7 +165,8 @@ StoreResult<ImportEnd> SqliteGlobalStore::import(const ImportQuery& query, const
         end.newest = std::max(end.newest.value_or(changed), changed);
         visit(imported_in(row));
     };
-    if (auto failure = run(import_statement(query), bind, show)) return *std::move(failure);
+    if (auto failure = run(sqlite_sql::import_statement(query), bind, show))
+        return *std::move(failure);
     return end;
 }
 
@@ -216,7 +175,8 @@ StoreResult<std::size_t> SqliteGlobalStore::delete_expired(UnixTime before, std:
     const auto bind = [&](Statement& statement) {
         statement.bind(1, number(before)).bind(2, static_cast<std::int64_t>(at_most));
     };
-    if (auto failure = run(kDelete, bind, [](const Statement&) {})) return *std::move(failure);
+    if (auto failure = run(sqlite_sql::kDelete, bind, [](const Statement&) {}))
+        return *std::move(failure);
     return static_cast<std::size_t>(database_->changes());
 }
 
@@ -228,7 +188,8 @@ StoreResult<bool> SqliteGlobalStore::claim(const std::string& work,
     const auto bind = [&](Statement& statement) {
         statement.bind(1, work).bind(2, holder).bind(3, number(now + time)).bind(4, number(now));
     };
-    if (auto failure = run(kClaim, bind, [](const Statement&) {})) return *std::move(failure);
+    if (auto failure = run(sqlite_sql::kClaim, bind, [](const Statement&) {}))
+        return *std::move(failure);
     return database_->changes() > 0;
 }
 
@@ -241,7 +202,7 @@ StoreResult<GlobalListing> SqliteGlobalStore::list_one(const CellName& cell) {
                                       .age = now - std::min(now, time_in(row, 2))});
     };
     const auto bind = [&](Statement& statement) { bind_cell(statement, cell); };
-    if (auto failure = run(kList, bind, show)) return *std::move(failure);
+    if (auto failure = run(sqlite_sql::kList, bind, show)) return *std::move(failure);
     return listing;
 }
 

@@ -1,0 +1,112 @@
+// Many writers at once, and calls that are ended from another thread.
+#include <algorithm>
+#include <atomic>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "mariadb/mariadb_server.h"
+#include "mariadb/store_client.h"
+
+namespace sluice::mariadb_test {
+namespace {
+
+using namespace std::chrono_literals;
+using global_test::cell_of;
+using global_test::import_all;
+using Kind = StoreFailure::Kind;
+
+constexpr int kWriters = 30;
+constexpr int kCells = 40;
+constexpr Count kRounds = 15;
+
+std::vector<RegionCount> rows_with(Count count) {
+    std::vector<RegionCount> rows;
+    for (int i = 0; i < kCells; ++i)
+        rows.push_back({cell_of(std::to_string(100 + i)), count + static_cast<Count>(i)});
+    return rows;
+}
+
+// Returns how often it was told to try again. A failure of another kind ends it, with -1.
+int publish_all(const MysqlUrl& url, const std::string& region, int writer) {
+    MysqlStore store(patient(url, region));
+    int again = 0;
+    for (Count round = 1; round <= kRounds; ++round) {
+        auto rows = rows_with(round * kWriters + static_cast<Count>(writer));
+        // As the port forbids: in opposite orders, in which writers lock each other out.
+        if (writer % 2 == 1) std::reverse(rows.begin(), rows.end());
+        while (const auto failure = store.publish(rows)) {
+            if (failure->kind != Kind::kBusy) return -1;
+            ++again;
+        }
+    }
+    return again;
+}
+
+TEST(MysqlCrowd, WritersOfTheSameRowsInOppositeOrdersLoseNothing) {
+    MariadbServer server;
+    const MysqlUrl url = server.make_store();
+    std::atomic<int> again = 0;  // relaxed: the threads are joined before these are read
+    std::atomic<int> failed = 0;
+    std::vector<std::thread> writers;
+    for (int writer = 0; writer < kWriters; ++writer) {
+        writers.emplace_back([&, writer] {
+            const int times = publish_all(url, writer < kWriters / 2 ? "eu" : "us", writer);
+            if (times < 0) failed.fetch_add(1, std::memory_order_relaxed);
+            again.fetch_add(std::max(times, 0), std::memory_order_relaxed);
+        });
+    }
+    for (std::thread& writer : writers)
+        writer.join();
+    EXPECT_EQ(failed.load(std::memory_order_relaxed), 0);
+    RecordProperty("tried_again", again.load(std::memory_order_relaxed));
+    EXPECT_EQ(server.number("SELECT COUNT(*) FROM " + url.database + ".ratelimit_window_counts"),
+              2 * kCells);
+    MysqlStore store(patient(url, "eu"));
+    const auto imported = import_all(store);
+    const auto most = rows_with(kRounds * kWriters);
+    for (const RegionCount& row : most) {
+        EXPECT_EQ(imported.of(row.cell).own, row.count + kWriters / 2 - 1);
+        EXPECT_EQ(imported.of(row.cell).foreign, row.count + kWriters - 1);
+    }
+}
+
+// With a patience that the test has not.
+TEST(MysqlInterrupt, EndsACallThatWaitsForAnAnswer) {
+    MariadbServer server;
+    MysqlStore store(patient(server.make_store()));
+    global_test::publish(store, "x", 1);
+    server.pause();
+    std::thread other([&] {
+        std::this_thread::sleep_for(100ms);
+        store.interrupt();
+    });
+    const StoreFailure failure = global_test::failure_of(store);
+    other.join();
+    EXPECT_EQ(failure.kind, Kind::kLost);
+    EXPECT_NE(failure.why.find("ended from here"), std::string::npos) << failure.why;
+    server.resume();
+    EXPECT_EQ(global_test::failure_of(store).kind, Kind::kLost);
+}
+
+TEST(MysqlInterrupt, ComesAtAnyTime) {
+    MariadbServer server;
+    const MysqlUrl url = server.make_store();
+    for (int i = 0; i < 40; ++i) {
+        MysqlStore store(patient(url));
+        std::thread other([&] {
+            std::this_thread::sleep_for(std::chrono::microseconds(i * 100));
+            store.interrupt();
+        });
+        const auto rows = rows_with(1);
+        while (!store.publish(rows)) {
+        }
+        other.join();
+        EXPECT_EQ(global_test::failure_of(store).kind, Kind::kLost);
+    }
+}
+
+}  // namespace
+}  // namespace sluice::mariadb_test

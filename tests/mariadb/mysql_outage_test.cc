@@ -1,0 +1,126 @@
+// The store against servers that crash, stand still, come back and forget.
+#include <atomic>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "mariadb/mariadb_server.h"
+#include "mariadb/store_client.h"
+
+namespace sluice::mariadb_test {
+namespace {
+
+using namespace std::chrono_literals;
+using global_test::cell_of;
+using global_test::failure_of;
+using global_test::import_all;
+using global_test::publish;
+using Kind = StoreFailure::Kind;
+
+std::vector<RegionCount> many_rows(Count count, int rows) {
+    std::vector<RegionCount> made;
+    for (int i = 0; i < rows; ++i)
+        made.push_back({cell_of(std::string(200, 'x') + std::to_string(100'000 + i)), count});
+    return made;
+}
+
+TEST(MysqlOutage, AServerThatIsKilledInTheMidstOfAPublishHasAllOfItOrNothing) {
+    MariadbServer server;
+    const MysqlUrl url = server.make_store();
+    MysqlStore store(patient(url));
+    publish(store, many_rows(1, 500));
+    std::atomic<Count> acknowledged = 1;  // written by the publisher, read when it has ended
+    std::atomic<Kind> ended_with = Kind::kBusy;
+    std::thread publisher([&] {
+        for (Count count = 2;; ++count) {
+            const auto failure = store.publish(many_rows(count, 500));
+            if (failure) return ended_with.store(failure->kind);
+            acknowledged.store(count);
+        }
+    });
+    while (acknowledged.load() < 5)
+        std::this_thread::sleep_for(1ms);
+    server.kill();
+    publisher.join();
+    EXPECT_EQ(ended_with.load(), Kind::kLost);
+    EXPECT_EQ(failure_of(store).kind, Kind::kLost);
+    server.start();
+    const auto imported = import_all(store);
+    ASSERT_EQ(imported.cells.size(), 500U);
+    const Count held = imported.cells.begin()->second.own;
+    EXPECT_GE(held, acknowledged.load());
+    EXPECT_LE(held, acknowledged.load() + 1);
+    for (const auto& [cell, sums] : imported.cells)
+        EXPECT_EQ(sums.own, held);
+}
+
+// So much that it can't wait in the buffers of the connection.
+TEST(MysqlOutage, AServerThatIsKilledInTheMidstOfAnImportIsLost) {
+    MariadbServer server;
+    MysqlStore store(patient(server.make_store()));
+    for (int i = 0; i < 20; ++i) {
+        auto rows = many_rows(1, 2'000);
+        for (RegionCount& row : rows)
+            row.cell.sequence = 10 + i;
+        publish(store, rows);
+    }
+    std::size_t visits = 0;
+    const auto visit = [&](const ImportedCell&) {
+        if (++visits == 1) server.kill();
+    };
+    const auto end = store.import({.living_at = {}, .changed_since = {}}, visit);
+    ASSERT_TRUE(std::holds_alternative<StoreFailure>(end)) << visits;
+    EXPECT_EQ(std::get<StoreFailure>(end).kind, Kind::kLost);
+    EXPECT_LT(visits, 40'000U);
+    server.start();
+    EXPECT_EQ(import_all(store).visits, 40'000U);
+}
+
+TEST(MysqlOutage, AServerThatStandsStillIsGivenUp) {
+    MariadbServer server;
+    const MysqlUrl url = server.make_store();
+    const MysqlStoreOptions hasty{
+        .server = {.url = url, .connect_timeout = 1s, .answer_timeout = 1s}, .region = "eu"};
+    MysqlStore connected(hasty);
+    publish(connected, "x", 1);
+    server.pause();
+    EXPECT_EQ(failure_of(connected).kind, Kind::kLost);
+    EXPECT_EQ(failure_of(connected).kind, Kind::kLost) << "the kernel still takes connections";
+    MysqlStore fresh(hasty);
+    EXPECT_EQ(failure_of(fresh).kind, Kind::kLost);
+    server.resume();
+    publish(connected, "x", 2);
+    publish(fresh, "x", 3);
+    EXPECT_EQ(import_all(fresh).of("x").own, 3U);
+}
+
+TEST(MysqlOutage, AConnectionThatWasEndedThereIsMadeAgain) {
+    MariadbServer server;
+    MysqlStore store(patient(server.make_store()));
+    publish(store, "x", 1);
+    for (const auto& row : server.rows("SELECT id FROM information_schema.processlist WHERE user = "
+                                       "'alice'"))
+        server.run("KILL CONNECTION " + row.at(0));
+    EXPECT_EQ(failure_of(store).kind, Kind::kLost);
+    publish(store, "x", 2);
+    EXPECT_EQ(import_all(store).of("x").own, 2U);
+}
+
+TEST(MysqlOutage, AServerThatForgotEverythingRefusesUntilItWasMigrated) {
+    MariadbServer server;
+    const MysqlUrl url = server.make_store();
+    MysqlStore store(patient(url));
+    publish(store, "x", 1);
+    server.restart_empty();
+    EXPECT_EQ(failure_of(store).kind, Kind::kLost);
+    EXPECT_EQ(failure_of(store).kind, Kind::kRefused);
+    server.run("CREATE DATABASE " + url.database);
+    const StoreFailure failure = failure_of(store);
+    EXPECT_EQ(failure.kind, Kind::kRefused);
+    EXPECT_NE(failure.why.find("sluice migrate"), std::string::npos) << failure.why;
+}
+
+}  // namespace
+}  // namespace sluice::mariadb_test

@@ -1,0 +1,184 @@
+// Statements find what they need by the indexes that are meant for them, and touch no more.
+#include <set>
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "global/mysql/count_statements.h"
+#include "mariadb/mariadb_server.h"
+#include "mariadb/store_client.h"
+
+namespace sluice::mariadb_test {
+namespace {
+
+using namespace std::chrono_literals;
+using global_test::cell_of;
+using global_test::end_of;
+using global_test::import_all;
+using global_test::import_changed;
+using global_test::publish;
+
+constexpr Sequence kOld = 10;
+constexpr Sequence kNew = 1'000;
+const UnixTime kNow = end_of(cell_of("x", kOld)) + 1ms;
+const UnixTime kLongAgo{1'000s};
+
+// What EXPLAIN says of one table of a statement.
+struct Step {
+    std::string table;
+    std::string type;
+    std::string key;
+    std::string extra;
+};
+
+class MysqlPlan : public testing::Test {
+  protected:
+    static void SetUpTestSuite() { server_ = new MariadbServer; }
+    static void TearDownTestSuite() {
+        delete server_;
+        server_ = nullptr;
+    }
+    void SetUp() override { server_->run("USE " + url_.database); }
+
+    // Components of so many cells with this sequence, in three regions each, that changed long ago.
+    void fill(int cells, Sequence sequence) {
+        const std::string number = std::to_string(sequence);
+        const std::string end = std::to_string((sequence + 2) * 60'000);
+        server_->run(
+            "INSERT INTO ratelimit_window_counts (workspace_id, namespace, identifier, "
+            "duration_ms, sequence, region, count, expires_at, updated_at) SELECT CONCAT('w', "
+            "c.seq % 50), 'n', CONCAT('user', c.seq), 60000, " +
+            number + ", CONCAT('r', r.seq), 5, " + end + ", 1000000 + c.seq FROM seq_1_to_" +
+            std::to_string(cells) + " AS c JOIN seq_1_to_3 AS r");
+    }
+    void analyze() { server_->run("ANALYZE TABLE ratelimit_window_counts"); }
+    std::int64_t rows() { return server_->number("SELECT COUNT(*) FROM ratelimit_window_counts"); }
+    std::int64_t rows_deleted_so_far() {
+        return std::stoll(server_->rows("SHOW GLOBAL STATUS LIKE 'Handler_delete'").at(0).at(1));
+    }
+
+    std::vector<Step> plan_of(const std::string& statement) {
+        std::vector<Step> steps;
+        for (const auto& row : server_->rows("EXPLAIN " + statement))
+            steps.push_back({row.at(2), row.at(3), row.at(5), row.at(9)});
+        return steps;
+    }
+
+    static MariadbServer* server_;
+    const MysqlUrl url_ = server_->make_store();
+};
+
+MariadbServer* MysqlPlan::server_ = nullptr;
+
+TEST_F(MysqlPlan, AFullImportPassesByWhatHasExpired) {
+    fill(20'000, kOld);
+    fill(1'000, kNew);
+    analyze();
+    const auto plan = plan_of(import_statement("r1", {.living_at = kNow, .changed_since = {}}));
+    ASSERT_EQ(plan.size(), 1U);
+    EXPECT_EQ(plan[0].type, "range");
+    EXPECT_EQ(plan[0].key, "expires_at_idx");
+}
+
+TEST_F(MysqlPlan, AnIncrementalImportReadsWhatChangedAndTheirCellsOnly) {
+    fill(15'000, kNew);
+    server_->run("UPDATE ratelimit_window_counts SET updated_at = 5000000 WHERE pk % 100 = 0");
+    analyze();
+    const ImportQuery query{.living_at = kNow, .changed_since = UnixTime{5'000s}};
+    std::set<std::string> keys;
+    for (const Step& step : plan_of(import_statement("r1", query))) {
+        if (step.table.starts_with("<derived")) continue;
+        EXPECT_EQ(step.table, "ratelimit_window_counts");
+        EXPECT_TRUE(step.type == "range" || step.type == "ref") << step.type;
+        keys.insert(step.key);
+    }
+    EXPECT_EQ(keys, (std::set<std::string>{"updated_at_idx", "unique_window_region"}));
+}
+
+TEST_F(MysqlPlan, ADeleteWalksTheIndexOfWhatExpires) {
+    fill(10'000, kOld);
+    fill(5'000, kNew);
+    analyze();
+    const auto plan = plan_of(delete_statement(kNow, 1'000));
+    ASSERT_EQ(plan.size(), 1U);
+    EXPECT_EQ(plan[0].type, "range");
+    EXPECT_EQ(plan[0].key, "expires_at_idx");
+    EXPECT_EQ(plan[0].extra.find("filesort"), std::string::npos) << plan[0].extra;
+}
+
+TEST_F(MysqlPlan, AListingReadsTheRowsOfItsCell) {
+    fill(5'000, kNew);
+    analyze();
+    const auto plan = plan_of(list_statement(cell_of("user7", kNew)));
+    ASSERT_EQ(plan.size(), 1U);
+    EXPECT_EQ(plan[0].type, "ref");
+    EXPECT_EQ(plan[0].key, "unique_window_region");
+    EXPECT_EQ(plan[0].extra.find("filesort"), std::string::npos) << plan[0].extra;
+}
+
+TEST_F(MysqlPlan, AnImportAfterFewChangesAnswersLittle) {
+    fill(15'000, kNew);
+    MysqlStore store(patient(url_, "r1"));
+    const auto full = import_all(store, kNow);
+    EXPECT_EQ(full.visits, 15'000U);
+    ASSERT_TRUE(full.newest);
+    std::vector<RegionCount> grown;
+    for (int i = 1; i <= 450; ++i) {
+        RegionCount row{cell_of("user" + std::to_string(i * 7), kNew), 50};
+        row.cell.workspace = "w" + std::to_string(i * 7 % 50);
+        grown.push_back(row);
+    }
+    publish(store, grown);
+    const auto changed = import_changed(store, *full.newest + 1ms, kNow);
+    EXPECT_EQ(changed.visits, grown.size());
+    EXPECT_LE(changed.visits * 20, full.visits);
+    for (const RegionCount& row : grown) {
+        EXPECT_EQ(changed.of(row.cell).own, 50U);
+        EXPECT_EQ(changed.of(row.cell).foreign, 10U);
+    }
+}
+
+TEST_F(MysqlPlan, ABacklogIsDeletedInBoundedPiecesAndWhatLivesStays) {
+    constexpr std::size_t kAtMost = 1'500;
+    fill(13'334, kOld);
+    fill(1'000, kNew);
+    ASSERT_EQ(rows(), 43'002);
+    MysqlStore store(patient(url_));
+    std::size_t deleted = 0;
+    for (std::int64_t left = rows(); left > 3'000;) {
+        const std::int64_t before = rows_deleted_so_far();
+        const std::size_t now = global_test::delete_expired(store, kNow, kAtMost);
+        const std::int64_t by_the_server = rows_deleted_so_far() - before;
+        ASSERT_GT(now, 0U);
+        EXPECT_LE(now, kAtMost);
+        EXPECT_EQ(by_the_server, static_cast<std::int64_t>(now));
+        EXPECT_EQ(left - rows(), static_cast<std::int64_t>(now));
+        left = rows();
+        deleted += now;
+    }
+    EXPECT_EQ(deleted, 40'002U);
+    EXPECT_EQ(global_test::delete_expired(store, kNow, kAtMost), 0U);
+    EXPECT_EQ(rows(), 3'000);
+    EXPECT_EQ(import_all(store, kNow).visits, 1'000U);
+}
+
+TEST_F(MysqlPlan, TheTableSaysWhatItsIndexesAreFor) {
+    const std::string comment =
+        server_
+            ->rows("SELECT table_comment FROM information_schema.tables WHERE table_schema = '" +
+                   url_.database + "' AND table_name = 'ratelimit_window_counts'")
+            .at(0)
+            .at(0);
+    const auto indexes = server_->rows(
+        "SELECT DISTINCT index_name FROM information_schema.statistics WHERE table_schema = '" +
+        url_.database + "' AND table_name = 'ratelimit_window_counts'");
+    EXPECT_EQ(indexes.size(), 4U);
+    for (const auto& index : indexes) {
+        if (index.at(0) == "PRIMARY") continue;
+        EXPECT_NE(comment.find(index.at(0)), std::string::npos) << index.at(0);
+    }
+}
+
+}  // namespace
+}  // namespace sluice::mariadb_test
