@@ -106,7 +106,7 @@ class GlobalStore {
                                     const std::string& holder,
                                     std::chrono::milliseconds time) = 0;
 
-    // In the order of the cells.
+    // In the order of the cells. Without any, it only finds out whether the store can be used.
     virtual StoreResult<std::vector<GlobalListing>> list(std::span<const CellName> cells) = 0;
 
     // Has the call underway, and all later ones, end soon.

@@ -108,6 +108,7 @@ StoreResult<bool> MysqlStore::claim(const std::string& work,
 }
 
 StoreResult<std::vector<GlobalListing>> MysqlStore::list(std::span<const CellName> cells) {
+    if (auto failure = make_ready()) return *std::move(failure);
     std::vector<GlobalListing> listings;
     for (const CellName& cell : cells) {
         GlobalListing& listing = listings.emplace_back();

@@ -1,0 +1,57 @@
+// Servers of several regions around one MariaDB.
+#ifndef SLUICE_TESTS_GLOBAL_REGIONS_H_
+#define SLUICE_TESTS_GLOBAL_REGIONS_H_
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "mariadb/mariadb_server.h"
+#include "regional/limit_client.h"
+#include "server/server.h"
+
+namespace sluice::global_test {
+
+// By the time of the tests' clock: the beginning of an hour, and so of shorter windows.
+inline constexpr std::int64_t kNow = 1'600'002'000'000;
+
+// A server of `region` that publishes and imports every 200 ms, or as told, by the time of its
+// requests.
+server_test::ServerOptions in_region(const std::string& region,
+                                     const std::string& global,
+                                     const std::vector<std::string>& flags = {},
+                                     const std::string& interval = "200ms");
+
+// A limit of 10 per minute, unless told otherwise.
+regional_test::Ask ask_for(const std::string& identifier,
+                           std::int64_t cost = 1,
+                           std::int64_t limit = 10);
+bool passes(const server_test::Server& server, const regional_test::Ask& ask);
+
+// What a server holds of a key of a minute's windows: the current one's counts.
+struct Knows {
+    std::int64_t others = 0;
+    std::int64_t global = 0;
+};
+Knows known_by(const server_test::Server& server, const std::string& identifier);
+// Waits until it knows that other regions spent so much.
+void await_global(const server_test::Server& server,
+                  const std::string& identifier,
+                  std::int64_t count);
+// Waits until it has imported twice from now on.
+void await_imports(const server_test::Server& server);
+
+double metric(const server_test::Server& server, std::string_view name);
+// What /readyz calls degraded, as JSON.
+std::string degraded(const server_test::Server& server);
+
+// The rows of an identifier, by region.
+std::map<std::string, std::int64_t> rows_of(mariadb_test::MariadbServer& mariadb,
+                                            const std::string& database,
+                                            const std::string& identifier);
+
+}  // namespace sluice::global_test
+
+#endif  // SLUICE_TESTS_GLOBAL_REGIONS_H_
