@@ -11,14 +11,17 @@
 
 #include "cli/bench.h"
 #include "cli/check_config.h"
+#include "cli/cleanup_command.h"
 #include "cli/inspect.h"
 #include "cli/limit.h"
+#include "cli/migrate_command.h"
 #include "cli/serve.h"
 #include "cli/token_command.h"
 #include "cli/version.h"
 #include "config/catalog.h"
 #include "config/duration.h"
 #include "config/load.h"
+#include "service/open_global.h"
 
 namespace sluice::cli {
 namespace {
@@ -43,6 +46,7 @@ constexpr const char* kServeExamples =
     "\nExamples:\n"
     "  sluice serve --data-dir data\n"
     "  sluice serve --origin redis://127.0.0.1:6379/0\n"
+    "  SLUICE_GLOBAL=mysql://sluice:secret@db/limits sluice serve --region eu\n"
     "  sluice serve --config sluice.toml\n"
     "  SLUICE_TOKEN=secret sluice serve --listen 0.0.0.0:8080\n"
     "  sluice serve --listen 0.0.0.0:8443 --token secret --tls-cert cert.pem --tls-key key.pem";
@@ -83,6 +87,25 @@ constexpr const char* kBenchExamples =
     "  sluice bench --connections 64 --seconds 30 --keys 100000\n"
     "  sluice bench --batch 100 --json";
 
+constexpr const char* kMigrateExamples =
+    "Makes the tables in an empty database, or brings those of an older version up to date; may be "
+    "run again and by\n"
+    "several at once. Exits with 2 if that fails. SLUICE_GLOBAL is a better place for a password "
+    "than --global.\n"
+    "\nExamples:\n"
+    "  sluice migrate --global mysql://sluice@db/limits --dry-run\n"
+    "  SLUICE_GLOBAL=mysql://sluice:secret@db/limits sluice migrate";
+
+constexpr const char* kCleanupExamples =
+    "Deletes the counts of windows that no decision can need any more, a minute after they have "
+    "expired. Made to be\n"
+    "run now and then, by cron say; servers with --global-cleanup do the same. An interrupted run "
+    "exits with 0: the\n"
+    "next one goes on.\n"
+    "\nExamples:\n"
+    "  SLUICE_GLOBAL=mysql://sluice:secret@db/limits sluice cleanup\n"
+    "  sluice cleanup --global sqlite:/var/lib/sluice/global.db --batch 500 --pause 1s";
+
 // What the arguments leave behind. The parser writes into it, so it doesn't move.
 struct Arguments {
     config::Sources sources;
@@ -93,6 +116,9 @@ struct Arguments {
     std::string limit_duration;
     InspectCommand inspect;
     std::string timeout = "5s";
+    MigrateCommand migrate;
+    CleanupCommand cleanup;
+    std::string cleanup_pause = "100ms";
     BenchCommand bench;
     std::int64_t bench_seconds = 10;
     std::string bench_duration = "60s";
@@ -144,6 +170,30 @@ void add_token(CLI::App& app, TokenCommand& command) {
     token->add_option("--namespace", command.namespaces, "Patterns of namespaces that it may use")
         ->capture_default_str();
     token->add_option("--permission", command.permissions, "What it may do there")
+        ->capture_default_str();
+}
+
+void add_global(CLI::App& command, std::string& global) {
+    command.add_option("--global", global, "The global database (also: SLUICE_GLOBAL)")
+        ->type_name("URL");
+}
+
+void add_migrate(CLI::App& app, MigrateCommand& command) {
+    CLI::App* const migrate = add_command(
+        app, "migrate", "Make or upgrade the tables of a global database", kMigrateExamples);
+    add_global(*migrate, command.global);
+    migrate->add_flag("--dry-run", command.dry_run, "Print what would be run, and run nothing");
+}
+
+void add_cleanup(CLI::App& app, Arguments& arguments) {
+    CLI::App* const cleanup = add_command(
+        app, "cleanup", "Delete expired counts from a global database", kCleanupExamples);
+    add_global(*cleanup, arguments.cleanup.global);
+    cleanup->add_option("--batch", arguments.cleanup.batch, "The most that one statement deletes")
+        ->capture_default_str()
+        ->check(CLI::Range(1, 100'000));
+    cleanup->add_option("--pause", arguments.cleanup_pause, "How long to wait between two")
+        ->type_name("TIME")
         ->capture_default_str();
 }
 
@@ -264,6 +314,34 @@ ExitCode fail(const char* command, const Error& error, const Surroundings& surro
     return ExitCode::kError;
 }
 
+// The global database that a command is to work on, from its flag or the environment.
+Result<std::string> global_of(const std::string& flag, const Surroundings& surroundings) {
+    std::string url = flag.empty() ? variable(surroundings, "SLUICE_GLOBAL") : flag;
+    if (url.empty())
+        return Error{kInvalidOption,
+                     "--global is missing; allowed is mysql://[user[:password]@]host[:port]/"
+                     "database or sqlite:PATH, also in SLUICE_GLOBAL"};
+    if (auto error = invalid_global(url)) return *std::move(error);
+    return url;
+}
+
+ExitCode migrate(Arguments& arguments, const Surroundings& surroundings) {
+    auto global = global_of(arguments.migrate.global, surroundings);
+    if (!global) return fail("migrate", global.error(), surroundings);
+    arguments.migrate.global = *std::move(global);
+    return run_migrate(arguments.migrate, surroundings.out, surroundings.err);
+}
+
+ExitCode cleanup(Arguments& arguments, const Surroundings& surroundings) {
+    auto global = global_of(arguments.cleanup.global, surroundings);
+    if (!global) return fail("cleanup", global.error(), surroundings);
+    const auto pause = duration_of("--pause", arguments.cleanup_pause);
+    if (!pause) return fail("cleanup", pause.error(), surroundings);
+    arguments.cleanup.global = *std::move(global);
+    arguments.cleanup.pause = *pause;
+    return run_cleanup(arguments.cleanup, surroundings.out, surroundings.err);
+}
+
 ExitCode limit(const CLI::App& command, Arguments& arguments, const Surroundings& surroundings) {
     auto target = target_of(command, arguments, surroundings);
     if (!target) return fail("limit", target.error(), surroundings);
@@ -320,6 +398,8 @@ ExitCode dispatch(const CLI::App& app, Arguments& arguments, const Surroundings&
     if (name == "check-config")
         return run_check_config(sources, surroundings.out, surroundings.err);
     if (name == "token") return run_token(arguments.token, surroundings.out, surroundings.err);
+    if (name == "migrate") return migrate(arguments, surroundings);
+    if (name == "cleanup") return cleanup(arguments, surroundings);
     if (name == "limit") return limit(command, arguments, surroundings);
     if (name == "inspect") return inspect(command, arguments, surroundings);
     return bench(command, arguments, surroundings);
@@ -337,6 +417,8 @@ ExitCode run_program(std::vector<std::string> arguments, const Surroundings& sur
     add_serve(app, parsed.sources);
     add_check_config(app, parsed.sources);
     add_token(app, parsed.token);
+    add_migrate(app, parsed.migrate);
+    add_cleanup(app, parsed);
     add_limit(app, parsed);
     add_inspect(app, parsed);
     add_bench(app, parsed);

@@ -29,7 +29,8 @@ Ran run(std::vector<std::string> arguments, std::map<std::string, std::string> e
 TEST(Program, WithoutACommandSaysWhatThereIs) {
     const Ran ran = run({});
     EXPECT_EQ(ran.code, ExitCode::kError);
-    for (const char* command : {"serve", "check-config", "token", "limit", "bench"}) {
+    for (const char* command :
+         {"serve", "check-config", "token", "migrate", "cleanup", "limit", "bench"}) {
         EXPECT_NE(ran.err.find(command), std::string::npos) << command;
     }
 }
@@ -42,7 +43,8 @@ TEST(Program, TellsItsVersion) {
 
 TEST(Program, HelpsEverywhereWithAnExample) {
     EXPECT_NE(run({"--help"}).out.find("Examples:"), std::string::npos);
-    for (const char* command : {"serve", "check-config", "token", "limit", "bench"}) {
+    for (const char* command :
+         {"serve", "check-config", "token", "migrate", "cleanup", "limit", "bench"}) {
         const Ran ran = run({command, "--help"});
         EXPECT_EQ(ran.code, ExitCode::kOk);
         EXPECT_NE(ran.out.find("Example"), std::string::npos) << command;
@@ -130,6 +132,67 @@ TEST(TokenCommand, RefusesWhatTheServerWouldRefuse) {
     EXPECT_EQ(run({"token", "--permission", "fly"}).code, ExitCode::kError);
     EXPECT_EQ(run({"token", "--name", ""}).code, ExitCode::kError);
     EXPECT_EQ(run({"token", "--permission", "fly"}).out, "");
+}
+
+// A database file of its own.
+class GlobalCommands : public testing::Test {
+  protected:
+    ~GlobalCommands() override {
+        for (const char* suffix : {"", "-wal", "-shm"})
+            std::remove((path_ + suffix).c_str());
+    }
+
+    const std::string path_ =
+        testing::TempDir() + "sluice_global_" + std::to_string(getpid()) + ".db";
+    const std::string url_ = "sqlite:" + path_;
+};
+
+TEST_F(GlobalCommands, MigrateMakesTheTablesOnce) {
+    const Ran dry = run({"migrate", "--global", url_, "--dry-run"});
+    EXPECT_EQ(dry.code, ExitCode::kOk) << dry.err;
+    EXPECT_TRUE(dry.out.starts_with("-- " + url_ + ": would go from no tables to version "))
+        << dry.out;
+    EXPECT_NE(dry.out.find(" ratelimit_window_counts ("), std::string::npos) << dry.out;
+    EXPECT_NE(access(path_.c_str(), F_OK), 0) << "a dry run changes nothing";
+
+    const Ran first = run({"migrate"}, {{"SLUICE_GLOBAL", url_}});
+    EXPECT_EQ(first.code, ExitCode::kOk) << first.err;
+    EXPECT_TRUE(first.out.starts_with(url_ + ": from no tables to version ")) << first.out;
+    for (const char* flag : {"--dry-run", "--global=sqlite:"}) {
+        std::vector<std::string> arguments{"migrate", flag};
+        if (arguments[1] != "--dry-run") arguments[1] += path_;
+        const Ran again = run(arguments, {{"SLUICE_GLOBAL", url_}});
+        EXPECT_EQ(again.code, ExitCode::kOk) << again.err;
+        EXPECT_TRUE(again.out.starts_with(url_ + ": up to date, version ")) << again.out;
+    }
+}
+
+TEST_F(GlobalCommands, CleanupOfAnEmptyDatabaseFindsNothing) {
+    const Ran ran = run({"cleanup", "--global", url_});
+    EXPECT_EQ(ran.code, ExitCode::kOk) << ran.err;
+    EXPECT_EQ(ran.out, url_ + ": deleted 0 expired rows\n");
+}
+
+TEST_F(GlobalCommands, ExitWith2WhereTheyCanNotWorkAndTellNoSecret) {
+    for (const std::string command : {"migrate", "cleanup"}) {
+        const Ran without = run({command});
+        EXPECT_EQ(without.code, ExitCode::kError);
+        EXPECT_TRUE(without.err.starts_with("sluice " + command + ": --global is missing; "))
+            << without.err;
+        for (const std::string url : {"mysql://root:hush@127.0.0.1:1/limits",
+                                      "mysql://root:hush@host",
+                                      "redis://:hush@host",
+                                      "sqlite:/nowhere/hush/x.db"}) {
+            const Ran ran = run({command, "--global", url});
+            EXPECT_EQ(ran.code, ExitCode::kError) << url;
+            EXPECT_EQ(ran.out, "") << url;
+            EXPECT_TRUE(ran.err.starts_with("sluice " + command + ": ")) << ran.err;
+            const bool is_path = url.starts_with("sqlite:");
+            EXPECT_EQ(ran.err.find("hush") != std::string::npos, is_path) << ran.err;
+        }
+    }
+    EXPECT_EQ(run({"cleanup", "--global", url_, "--batch", "0"}).code, ExitCode::kError);
+    EXPECT_EQ(run({"cleanup", "--global", url_, "--pause", "soon"}).code, ExitCode::kError);
 }
 
 TEST(LimitCommand, ExitsWith2WhereNobodyAnswers) {

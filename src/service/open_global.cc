@@ -5,6 +5,7 @@
 
 #include "global/memory_store.h"
 #include "global/mysql/mysql_store.h"
+#include "global/sqlite/sqlite_global_store.h"
 #include "mysql/mysql_url.h"
 
 namespace sluice {
@@ -22,6 +23,11 @@ Result<std::unique_ptr<GlobalStore>> open_mysql(const GlobalPlace& place) {
     if (!url) return std::move(url).error();
     return std::unique_ptr<GlobalStore>(std::make_unique<MysqlStore>(
         MysqlStoreOptions{.server = {.url = *std::move(url)}, .region = place.region}));
+}
+
+std::unique_ptr<GlobalStore> open_sqlite(const GlobalPlace& place) {
+    return std::make_unique<SqliteGlobalStore>(
+        SqliteGlobalOptions{.path = place.url.substr(kSqlite.size()), .region = place.region});
 }
 
 }  // namespace
@@ -55,6 +61,7 @@ std::string shown_global(const std::string& url) {
 Result<std::unique_ptr<GlobalStore>> open_global(const GlobalPlace& place) {
     if (auto error = invalid_global(place.url)) return *std::move(error);
     if (is_mysql(place.url)) return open_mysql(place);
+    if (place.url.starts_with(kSqlite)) return open_sqlite(place);
     return MemoryWorld::named(place.url.substr(kMemory.size()))->join(place.region);
 }
 

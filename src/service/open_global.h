@@ -29,7 +29,8 @@ struct GlobalPlace {
     std::string region;  // whose components are published
 };
 
-// Opens what a URL names. A server that can't be reached is no error: calls to the store tell.
+// Opens what a URL names. A server that can't be reached, or a file, is no error: calls to the
+// store tell.
 Result<std::unique_ptr<GlobalStore>> open_global(const GlobalPlace& place);
 
 }  // namespace sluice

@@ -1,8 +1,10 @@
 #include "service/open_global.h"
 
+#include <cstdio>
 #include <vector>
 
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 namespace sluice {
 namespace {
@@ -52,6 +54,20 @@ TEST(OpenGlobal, RefusesWhatItDoesNotKnowAndNeverRepeatsIt) {
         EXPECT_EQ(shown_global(url).find("hush"), std::string::npos);
         EXPECT_FALSE(open_global({.url = url, .region = "r"}));
     }
+}
+
+TEST(OpenGlobal, JoinsRegionsInAFile) {
+    const std::string path =
+        testing::TempDir() + "sluice_open_global_" + std::to_string(getpid()) + ".db";
+    {
+        const auto east = open_global({.url = "sqlite:" + path, .region = "east"}).value();
+        const auto west = open_global({.url = "sqlite:" + path, .region = "west"}).value();
+        publish_five(*east);
+        EXPECT_EQ(foreign_in(*west), 5U);
+        EXPECT_EQ(foreign_in(*east), 0U);
+    }
+    for (const char* suffix : {"", "-wal", "-shm"})
+        std::remove((path + suffix).c_str());
 }
 
 TEST(OpenGlobal, ShowsNoPassword) {

@@ -1,0 +1,23 @@
+#include "service/migrate_global.h"
+
+#include <string_view>
+#include <utility>
+
+#include "global/sqlite/sqlite_schema.h"
+#include "mysql/mysql_migrate.h"
+#include "service/open_global.h"
+
+namespace sluice {
+
+Result<Migration> migrate_global(const std::string& url, DryRun dry_run) {
+    constexpr std::string_view kSqlite = "sqlite:";
+    if (auto error = invalid_global(url)) return *std::move(error);
+    if (url.starts_with(kSqlite)) return migrate_sqlite(url.substr(kSqlite.size()), dry_run);
+    if (url.starts_with("memory:"))
+        return Error{kInvalidOption, "global is in this process's memory, which has no schema"};
+    auto parsed = parse_mysql_url(url);
+    if (!parsed) return std::move(parsed).error();
+    return migrate_mysql(*parsed, dry_run);
+}
+
+}  // namespace sluice
