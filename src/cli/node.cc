@@ -11,12 +11,11 @@
 #include <sched.h>
 #include <sys/resource.h>
 
+#include "cli/open_overrides.h"
 #include "cli/version.h"
 #include "cli/worker.h"
 #include "config/catalog.h"
 #include "http/wire/listener.h"
-#include "overrides/memory_store.h"
-#include "overrides/sqlite_store.h"
 #include "service/open_global.h"
 #include "service/open_origin.h"
 
@@ -162,8 +161,9 @@ Node::Node(config::Settings settings, Log& log, Limiter limiter)
                 .threads = settings_.threads,
                 .read = [this] { return read(); }}) {}
 
-// Answers that wait for the origin are written by workers, so the origin goes first.
+// Answers that wait for a store are written by workers, so what waits goes first.
 Node::~Node() {
+    if (override_changes_ != nullptr) override_changes_->close();
     limiter_.close(std::chrono::milliseconds::zero());
 }
 
@@ -185,19 +185,10 @@ std::optional<Error> Node::open() {
 }
 
 std::optional<Error> Node::open_overrides() {
-    const auto failed = [&](const std::string& why) {
-        return about("data_dir", "\"" + settings_.data_dir + "\"", why);
-    };
-    std::unique_ptr<overrides::OverrideStore> store = std::make_unique<overrides::MemoryStore>();
-    if (!settings_.data_dir.empty()) {
-        const std::filesystem::path folder(settings_.data_dir);
-        auto opened = overrides::SqliteStore::open({.path = (folder / "overrides.db").string()});
-        if (!opened) return failed(opened.error().message);
-        store = *std::move(opened);
-    }
-    auto set = overrides::OverrideSet::open(std::move(store));
-    if (!set) return failed(set.error().message);
+    auto set = cli::open_overrides(settings_, log_);
+    if (!set) return std::move(set).error();
     overrides_ = *std::move(set);
+    override_changes_ = start_changes(settings_, *overrides_, log_);
     return std::nullopt;
 }
 
@@ -222,6 +213,7 @@ std::optional<Error> Node::start_workers() {
     for (std::size_t i = 0; i < settings_.threads; ++i) {
         const http::ApiContext context{.limiter = limiter_,
                                        .overrides = *overrides_,
+                                       .override_changes = *override_changes_,
                                        .tokens = tokens_,
                                        .metrics = metrics_,
                                        .thread_metrics = metrics_.thread(i),

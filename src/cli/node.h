@@ -20,6 +20,7 @@
 #include "http/wire/tls.h"
 #include "log/log.h"
 #include "metrics/metrics.h"
+#include "overrides/override_changes.h"
 #include "overrides/override_set.h"
 
 namespace sluice::cli {
@@ -69,6 +70,7 @@ class Node {
     Log& log_;
     Limiter limiter_;
     std::unique_ptr<overrides::OverrideSet> overrides_;
+    std::unique_ptr<overrides::OverrideChanges> override_changes_;
     http::CurrentTokens tokens_;
     std::shared_ptr<http::TlsSlot> tls_;  // null: plain HTTP
     // See ApiContext.

@@ -82,6 +82,10 @@ TEST(Settings, EverySettingIsAKeyOfTheFile) {
         max_keys = 5000
         drain_timeout = "2s"
         test_clock = true
+        global = "mysql://u:p@host/limits"
+        global_replica = "mysql://u:p@copy/limits"
+        global_cleanup = true
+        test_global_interval = "100ms"
         [tls]
         cert = "cert.pem"
         key = "key.pem"
@@ -100,10 +104,14 @@ TEST(Settings, EverySettingIsAKeyOfTheFile) {
     const Settings expected{.listen = {"127.0.0.2", 9000},
                             .region = "eu-west",
                             .data_dir = "data",
+                            .global = "mysql://u:p@host/limits",
+                            .global_replica = "mysql://u:p@copy/limits",
+                            .global_cleanup = true,
                             .threads = 3,
                             .max_keys = 5000,
                             .drain_timeout = 2s,
                             .test_clock = true,
+                            .test_global_interval = 100ms,
                             .tls = {"cert.pem", "key.pem"},
                             .log = {LogLevel::kDebug, LogFormat::kJson, true},
                             .http = {.header_timeout = 1s,
@@ -130,7 +138,8 @@ TEST(Settings, EverySettingIsAVariableAndAFlagAsWell) {
     wanted.tls = {"c", "k"};
     wanted.origin = "redis://127.0.0.1:6379";
     for (const Setting& setting : catalog()) {
-        if (setting.key.starts_with("origin_tls.")) continue;  // these need each other
+        // These need each other.
+        if (setting.key.starts_with("origin_tls.") || setting.key.starts_with("global")) continue;
         const std::string value = given_again(setting, wanted);
         const bool is_tls = setting.key.starts_with("tls.");
         const std::map<std::string, std::string> other_half{

@@ -2,9 +2,6 @@
 #ifndef SLUICE_OVERRIDES_MEMORY_STORE_H_
 #define SLUICE_OVERRIDES_MEMORY_STORE_H_
 
-#include <optional>
-#include <vector>
-
 #include "overrides/store.h"
 
 namespace sluice::overrides {
@@ -13,9 +10,10 @@ namespace sluice::overrides {
 // survive.
 class MemoryStore final : public OverrideStore {
   public:
-    Result<std::vector<Override>> load_all() override { return std::vector<Override>{}; }
-    std::optional<Error> put(const Override&) override { return std::nullopt; }
-    std::optional<Error> remove(const OverrideKey&) override { return std::nullopt; }
+    Result<std::uint64_t> version() override { return 0; }
+    Result<Contents> load_all() override { return Contents{}; }
+    Result<Stored> put(const Override& entry) override { return Stored{entry, 0}; }
+    Result<Removed> remove(const OverrideKey&) override { return Removed{true, 0}; }
 };
 
 }  // namespace sluice::overrides

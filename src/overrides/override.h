@@ -40,6 +40,7 @@ struct Override {
     Grant grant;
     std::uint64_t order;  // grows with each override that is created: the lower one is the older
 
+    friend bool operator==(const Override&, const Override&) = default;
     OverrideKey key() const { return {workspace, name_space, identifier}; }
 };
 

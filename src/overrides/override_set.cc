@@ -81,31 +81,70 @@ std::string full(const std::string& what, std::size_t most, const std::string& o
 
 }  // namespace
 
-OverrideSet::OverrideSet(std::unique_ptr<OverrideStore> store)
-    : store_(std::move(store)), empty_(std::make_shared<const Snapshot>(system_random())) {}
+OverrideSet::OverrideSet(std::unique_ptr<OverrideStore> store, Sharing sharing)
+    : store_(std::move(store)),
+      sharing_(sharing),
+      empty_(std::make_shared<const Snapshot>(system_random())) {}
 
 OverrideSet::~OverrideSet() = default;
 
 Result<std::unique_ptr<OverrideSet>> OverrideSet::open(std::unique_ptr<OverrideStore> store) {
-    std::unique_ptr<OverrideSet> set(new OverrideSet(std::move(store)));
+    std::unique_ptr<OverrideSet> set(new OverrideSet(std::move(store), Sharing::kAlone));
     const MutexLock lock(set->writing_);
-    if (auto error = set->load()) return *std::move(error);
+    if (auto error = set->take_changes()) return *std::move(error);
     return set;
 }
 
-std::optional<Error> OverrideSet::load() {
-    auto loaded = store_->load_all();
-    if (!loaded) return std::move(loaded).error();
-    std::ranges::sort(*loaded, {}, &Override::order);
-    for (const Override& entry : *loaded) {
+Result<std::unique_ptr<OverrideSet>> OverrideSet::open_shared(std::unique_ptr<OverrideStore> store,
+                                                              std::vector<Override> last_known) {
+    std::unique_ptr<OverrideSet> set(new OverrideSet(std::move(store), Sharing::kShared));
+    const MutexLock lock(set->writing_);
+    if (auto error = set->take(std::move(last_known))) return *std::move(error);
+    return set;
+}
+
+// Holds these and no others.
+std::optional<Error> OverrideSet::take(std::vector<Override> overrides) {
+    std::ranges::sort(overrides, {}, &Override::order);
+    std::unordered_map<std::string, std::size_t> per_workspace;
+    for (const Override& entry : overrides) {
         if (const auto error = invalid_override(entry.key(), entry.grant)) {
             return Error{kStoreFailed, "stored override " + entry.id + ": " + error->message};
         }
-        ++per_workspace_[entry.workspace];
-        next_order_ = entry.order + 1;
+        ++per_workspace[entry.workspace];
     }
-    publish(std::make_shared<const Snapshot>(*std::move(loaded), system_random()));
+    if (!overrides.empty()) next_order_ = overrides.back().order + 1;
+    auto next = std::make_shared<const Snapshot>(std::move(overrides), system_random());
+    per_workspace_ = std::move(per_workspace);
+    publish(std::move(next));
     return std::nullopt;
+}
+
+// Any other version is news, also a lower one: the store may have been restored from a backup.
+std::optional<Error> OverrideSet::take_changes() {
+    if (seen_) {
+        const auto version = store_->version();
+        if (!version) return version.error();
+        if (*version == *seen_) return std::nullopt;
+    }
+    auto contents = store_->load_all();
+    if (!contents) return std::move(contents).error();
+    if (auto error = take(std::move(contents->overrides))) return error;
+    seen_ = contents->version;
+    return std::nullopt;
+}
+
+// A store that was away may come back with another past, and the same number.
+std::optional<Error> OverrideSet::reload() {
+    const MutexLock lock(writing_);
+    auto error = take_changes();
+    if (error) seen_.reset();
+    return error;
+}
+
+// A change of ours has made this version. If others made one in between, that is still to be heard.
+void OverrideSet::made(std::uint64_t version) {
+    if (seen_ && version == *seen_ + 1) seen_ = version;
 }
 
 // What can fail comes before the store is asked, so that what it has taken is published.
@@ -127,27 +166,36 @@ Result<std::string> OverrideSet::set(const OverrideKey& key, const Grant& grant)
     auto next = now->with(entry);
     std::size_t& in_workspace = per_workspace_[entry.workspace];
 
-    if (auto error = store_->put(entry)) return *std::move(error);
+    auto stored = store_->put(entry);
+    if (!stored) return std::move(stored).error();
+    // Another node was first, or the store gives its own orders.
+    if (stored->entry != entry) next = now->with(stored->entry);
     if (held == nullptr) {
-        ++next_order_;
+        next_order_ = std::max(next_order_, stored->entry.order + 1);
         ++in_workspace;
     }
     publish(std::move(next));
-    return entry.id;
+    made(stored->version);
+    return stored->entry.id;
 }
 
 Result<bool> OverrideSet::remove(const OverrideKey& key) {
     const MutexLock lock(writing_);
     const auto now = current();
     const Rules* rules = now->rules(key.namespace_key());
-    if (rules == nullptr || rules->find(key.identifier) == nullptr) return false;
-    auto next = now->without(key);
+    const bool is_held = rules != nullptr && rules->find(key.identifier) != nullptr;
+    if (!is_held && sharing_ == Sharing::kAlone) return false;
+    auto next = is_held ? now->without(key) : nullptr;
 
-    if (auto error = store_->remove(key)) return *std::move(error);
-    const auto workspace = per_workspace_.find(std::string(key.workspace));
-    if (--workspace->second == 0) per_workspace_.erase(workspace);
-    publish(std::move(next));
-    return true;
+    const auto removed = store_->remove(key);
+    if (!removed) return removed.error();
+    if (is_held) {
+        const auto workspace = per_workspace_.find(std::string(key.workspace));
+        if (--workspace->second == 0) per_workspace_.erase(workspace);
+        publish(std::move(next));
+    }
+    if (removed->found) made(removed->version);
+    return removed->found;
 }
 
 std::optional<Error> OverrideSet::no_room(const OverrideKey& key, const Rules* rules) const {

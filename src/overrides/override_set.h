@@ -44,26 +44,41 @@ struct Page {
     std::optional<std::string> cursor;  // of the next page; none if this is the last one
 };
 
-// OverrideSet holds every override in memory and writes each change through to a store.
+// OverrideSet holds every override in memory and writes each change through to a store. Where other
+// nodes change the same store, it serves what it last heard of: reload() has it hear.
 //
-// Thread-safe. set() and remove() take a lock and wait for the store, so they may block on a disk.
-// get() and list() take a lock for the length of a pointer's copy. Decisions read through a Reader,
-// which takes none while nothing changes.
+// The bounds above are for what is created here. What other nodes created at the same time may be
+// more, and is served as well.
+//
+// Thread-safe. set(), remove() and reload() take a lock and wait for the store, so they may block
+// on a disk or a network. get() and list() take a lock for the length of a pointer's copy.
+// Decisions read through a Reader, which takes none while nothing changes.
 class OverrideSet {
   public:
     // Loads all that the store holds. An error is the store's.
     static Result<std::unique_ptr<OverrideSet>> open(std::unique_ptr<OverrideStore> store);
+    // For a store that other nodes change as well, which may be away. Begins with what this node
+    // last knew, until a reload() has heard more. An error is in what was known.
+    static Result<std::unique_ptr<OverrideSet>> open_shared(std::unique_ptr<OverrideStore> store,
+                                                            std::vector<Override> last_known);
     ~OverrideSet();
     OverrideSet(const OverrideSet&) = delete;
     OverrideSet& operator=(const OverrideSet&) = delete;
 
     // Creates the override or changes what it grants; answers its id, which a change keeps. Holds
     // for every request that begins afterwards. kInvalidRequest: a field is out of range, or the
-    // namespace or workspace is full. kStoreFailed: the store refused; nothing changed.
+    // namespace or workspace is full. kStoreFailed, kStoreAway: the store's; nothing changed.
     Result<std::string> set(const OverrideKey& key, const Grant& grant);
 
-    // Whether there was one to remove. kStoreFailed: the store refused; nothing changed.
+    // Whether there was one to remove. kStoreFailed, kStoreAway: the store's; nothing changed.
     Result<bool> remove(const OverrideKey& key);
+
+    // Takes over what others have changed in the store, if anything has. An error is the store's,
+    // or names a stored override that is out of range; what was held stays.
+    [[nodiscard]] std::optional<Error> reload();
+
+    // Has calls that wait for the store, and all later ones, end soon.
+    void interrupt() { store_->interrupt(); }
 
     // The override that was set under exactly this pattern.
     std::optional<Override> get(const OverrideKey& key) const;
@@ -77,8 +92,12 @@ class OverrideSet {
   private:
     friend class Reader;
 
-    explicit OverrideSet(std::unique_ptr<OverrideStore> store);
-    std::optional<Error> load() SLUICE_REQUIRES(writing_);
+    enum class Sharing { kAlone, kShared };
+
+    OverrideSet(std::unique_ptr<OverrideStore> store, Sharing sharing);
+    std::optional<Error> take(std::vector<Override> overrides) SLUICE_REQUIRES(writing_);
+    std::optional<Error> take_changes() SLUICE_REQUIRES(writing_);
+    void made(std::uint64_t version) SLUICE_REQUIRES(writing_);
     std::optional<Error> no_room(const OverrideKey& key, const Rules* rules) const
         SLUICE_REQUIRES(writing_);
     void publish(std::shared_ptr<const Snapshot> next) SLUICE_REQUIRES(writing_);
@@ -87,6 +106,9 @@ class OverrideSet {
     // Held for the whole of a change, so that the store and the snapshots change in the same order.
     Mutex writing_;
     const std::unique_ptr<OverrideStore> store_;
+    const Sharing sharing_;
+    // Of the store, up to which nothing is missing here; none: that is not known.
+    std::optional<std::uint64_t> seen_ SLUICE_GUARDED_BY(writing_);
     std::uint64_t next_order_ SLUICE_GUARDED_BY(writing_) = 1;
     std::unordered_map<std::string, std::size_t> per_workspace_ SLUICE_GUARDED_BY(writing_);
 

@@ -20,28 +20,27 @@ class FakeStore final : public OverrideStore {
     struct Held {
         std::vector<Override> overrides;
         bool refuses = false;
-        int writes = 0;
     };
     explicit FakeStore(Held& held) : held_(held) {}
 
-    Result<std::vector<Override>> load_all() override {
+    Result<std::uint64_t> version() override { return 0; }
+    Result<Contents> load_all() override {
         if (held_.refuses) return refusal();
-        return held_.overrides;
+        return Contents{held_.overrides, 0};
     }
-    std::optional<Error> put(const Override& entry) override {
+    Result<Stored> put(const Override& entry) override {
         if (held_.refuses) return refusal();
         (void)remove(entry.key());
         held_.overrides.push_back(entry);
-        return std::nullopt;
+        return Stored{entry, 0};
     }
-    std::optional<Error> remove(const OverrideKey& key) override {
+    Result<Removed> remove(const OverrideKey& key) override {
         if (held_.refuses) return refusal();
-        ++held_.writes;
-        std::erase_if(held_.overrides, [&](const Override& held) {
+        const auto removed = std::erase_if(held_.overrides, [&](const Override& held) {
             return held.key().namespace_key() == key.namespace_key() &&
                    held.identifier == key.identifier;
         });
-        return std::nullopt;
+        return Removed{removed > 0, 0};
     }
 
   private:

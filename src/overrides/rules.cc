@@ -98,13 +98,12 @@ std::span<const RulePointer> Rules::after(std::uint64_t order) const {
 
 std::shared_ptr<const Rules> Rules::with(RulePointer rule) const {
     std::vector<RulePointer> next = in_order_;
-    const auto same = std::ranges::find_if(
-        next, [&](const RulePointer& held) { return held->entry.order == rule->entry.order; });
-    if (same == next.end()) {
-        next.push_back(std::move(rule));
-    } else {
-        *same = std::move(rule);
-    }
+    std::erase_if(next, [&](const RulePointer& held) {
+        return held->entry.identifier == rule->entry.identifier;
+    });
+    const auto place = std::ranges::upper_bound(
+        next, rule->entry.order, {}, [](const RulePointer& held) { return held->entry.order; });
+    next.insert(place, std::move(rule));
     return std::make_shared<const Rules>(std::move(next), hash_seed_);
 }
 

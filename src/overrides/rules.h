@@ -49,7 +49,8 @@ class Rules {
     std::size_t patterns() const { return patterns_.size(); }
     std::size_t searched() const { return searched_; }
 
-    // Adds the rule, or puts it in the place of the one with the same pattern.
+    // Adds the rule where its order puts it, instead of the one with the same pattern if there is
+    // one.
     std::shared_ptr<const Rules> with(RulePointer rule) const;
     // Null if nothing is left.
     std::shared_ptr<const Rules> without(std::string_view pattern) const;

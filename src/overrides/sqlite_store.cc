@@ -108,7 +108,7 @@ SqliteStore::SqliteStore(std::unique_ptr<Connection> connection)
 
 SqliteStore::~SqliteStore() = default;
 
-Result<std::unique_ptr<OverrideStore>> SqliteStore::open(const SqliteOptions& options) {
+Result<std::unique_ptr<SqliteStore>> SqliteStore::open(const SqliteOptions& options) {
     auto database = Database::open({.path = options.path, .purpose = "overrides"});
     if (!database) return std::move(database).error();
     if (auto error = make_ready(*database, options)) return *std::move(error);
@@ -118,39 +118,55 @@ Result<std::unique_ptr<OverrideStore>> SqliteStore::open(const SqliteOptions& op
     if (!remove) return std::move(remove).error();
     auto connection = std::make_unique<Connection>(
         Connection{*std::move(database), *std::move(put), *std::move(remove)});
-    return std::unique_ptr<OverrideStore>(new SqliteStore(std::move(connection)));
+    return std::unique_ptr<SqliteStore>(new SqliteStore(std::move(connection)));
 }
 
-Result<std::vector<Override>> SqliteStore::load_all() {
+Result<Contents> SqliteStore::load_all() {
     auto rows = connection_->database.prepare(kSelect);
     if (!rows) return std::move(rows).error();
-    std::vector<Override> overrides;
-    const int code =
-        rows->for_each([&](const Statement& row) { overrides.push_back(override_in(row)); });
+    Contents contents{};
+    const int code = rows->for_each(
+        [&](const Statement& row) { contents.overrides.push_back(override_in(row)); });
     if (code != SQLITE_DONE) return connection_->database.error(code);
-    return overrides;
+    return contents;
 }
 
-std::optional<Error> SqliteStore::put(const Override& entry) {
-    const int code = connection_->put.bind(1, static_cast<std::int64_t>(entry.order))
-                         .bind(2, entry.id)
-                         .bind(3, entry.workspace)
-                         .bind(4, entry.name_space)
-                         .bind(5, entry.identifier)
-                         .bind(6, entry.grant.limit)
-                         .bind(7, entry.grant.duration.count())
-                         .run();
-    if (code == SQLITE_DONE) return std::nullopt;
+int SqliteStore::write(const Override& entry) {
+    return connection_->put.bind(1, static_cast<std::int64_t>(entry.order))
+        .bind(2, entry.id)
+        .bind(3, entry.workspace)
+        .bind(4, entry.name_space)
+        .bind(5, entry.identifier)
+        .bind(6, entry.grant.limit)
+        .bind(7, entry.grant.duration.count())
+        .run();
+}
+
+Result<Stored> SqliteStore::put(const Override& entry) {
+    const int code = write(entry);
+    if (code == SQLITE_DONE) return Stored{entry, 0};
     return connection_->database.error(code);
 }
 
-std::optional<Error> SqliteStore::remove(const OverrideKey& key) {
+Result<Removed> SqliteStore::remove(const OverrideKey& key) {
     const int code = connection_->remove.bind(1, key.workspace)
                          .bind(2, key.name_space)
                          .bind(3, key.identifier)
                          .run();
-    if (code == SQLITE_DONE) return std::nullopt;
+    if (code == SQLITE_DONE) return Removed{connection_->database.changes() > 0, 0};
     return connection_->database.error(code);
+}
+
+std::optional<Error> SqliteStore::replace_all(const std::vector<Override>& overrides) {
+    Database& database = connection_->database;
+    sqlite::Transaction transaction(database);
+    if (auto error = transaction.begin()) return error;
+    if (auto error = database.run("DELETE FROM overrides")) return error;
+    for (const Override& entry : overrides) {
+        const int code = write(entry);
+        if (code != SQLITE_DONE) return database.error(code);
+    }
+    return transaction.commit();
 }
 
 }  // namespace sluice::overrides

@@ -29,16 +29,22 @@ struct SqliteOptions {
 // Thread-compatible.
 class SqliteStore final : public OverrideStore {
   public:
-    static Result<std::unique_ptr<OverrideStore>> open(const SqliteOptions& options);
+    static Result<std::unique_ptr<SqliteStore>> open(const SqliteOptions& options);
     ~SqliteStore() override;
 
-    Result<std::vector<Override>> load_all() override;
-    std::optional<Error> put(const Override& entry) override;
-    std::optional<Error> remove(const OverrideKey& key) override;
+    Result<std::uint64_t> version() override { return 0; }
+    Result<Contents> load_all() override;
+    Result<Stored> put(const Override& entry) override;
+    Result<Removed> remove(const OverrideKey& key) override;
+
+    // Holds these and no others.
+    [[nodiscard]] std::optional<Error> replace_all(const std::vector<Override>& overrides);
 
   private:
     struct Connection;
     explicit SqliteStore(std::unique_ptr<Connection> connection);
+    // SQLite's answer.
+    int write(const Override& entry);
     std::unique_ptr<Connection> connection_;
 };
 

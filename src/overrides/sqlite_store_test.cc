@@ -31,8 +31,8 @@ class SqliteStoreTest : public testing::Test {
     SqliteOptions options() const {
         return {.path = folder_ / "overrides.db", .busy_timeout = 0ms};
     }
-    Result<std::unique_ptr<OverrideStore>> open() const { return SqliteStore::open(options()); }
-    std::unique_ptr<OverrideStore> opened() const { return std::move(open().value()); }
+    Result<std::unique_ptr<SqliteStore>> open() const { return SqliteStore::open(options()); }
+    std::unique_ptr<SqliteStore> opened() const { return std::move(open().value()); }
     std::string open_error() const {
         auto store = open();
         return store ? "it opened" : store.error().message;
@@ -60,17 +60,17 @@ void expect_same(const Override& a, const Override& b) {
 }
 
 TEST_F(SqliteStoreTest, ANewFileIsEmpty) {
-    EXPECT_TRUE(opened()->load_all()->empty());
+    EXPECT_TRUE(opened()->load_all()->overrides.empty());
 }
 
 TEST_F(SqliteStoreTest, AnyBytesComeBackAfterReopening) {
     const Override odd = sample(2, "zero \0, newline \n, \xFF and 'quotes'"s);
     {
         const auto store = opened();
-        EXPECT_FALSE(store->put(odd));
-        EXPECT_FALSE(store->put(sample(1)));
+        EXPECT_TRUE(store->put(odd));
+        EXPECT_TRUE(store->put(sample(1)));
     }
-    const auto loaded = opened()->load_all().value();
+    const auto loaded = opened()->load_all().value().overrides;
     ASSERT_EQ(loaded.size(), 2U);
     expect_same(loaded[0], sample(1));
     expect_same(loaded[1], odd);
@@ -78,11 +78,11 @@ TEST_F(SqliteStoreTest, AnyBytesComeBackAfterReopening) {
 
 TEST_F(SqliteStoreTest, PuttingAgainChangesTheGrantAlone) {
     const auto store = opened();
-    EXPECT_FALSE(store->put(sample(1)));
+    EXPECT_TRUE(store->put(sample(1)));
     Override changed = sample(1);
     changed.grant = {.limit = 0, .duration = 1s};
-    EXPECT_FALSE(store->put(changed));
-    const auto loaded = store->load_all().value();
+    EXPECT_TRUE(store->put(changed));
+    const auto loaded = store->load_all().value().overrides;
     ASSERT_EQ(loaded.size(), 1U);
     expect_same(loaded[0], changed);
 }
@@ -90,16 +90,28 @@ TEST_F(SqliteStoreTest, PuttingAgainChangesTheGrantAlone) {
 TEST_F(SqliteStoreTest, WhatWasRemovedStaysAwayAndCanBePutAgain) {
     {
         const auto store = opened();
-        EXPECT_FALSE(store->put(sample(1)));
-        EXPECT_FALSE(store->remove(sample(1).key()));
-        EXPECT_FALSE(store->remove(sample(1).key()));
+        EXPECT_TRUE(store->put(sample(1)));
+        EXPECT_TRUE(store->remove(sample(1).key()));
+        EXPECT_TRUE(store->remove(sample(1).key()));
     }
     {
         const auto store = opened();
-        EXPECT_TRUE(store->load_all()->empty());
-        EXPECT_FALSE(store->put(sample(2)));
+        EXPECT_TRUE(store->load_all()->overrides.empty());
+        EXPECT_TRUE(store->put(sample(2)));
     }
-    EXPECT_EQ(opened()->load_all()->at(0).id, "rlor_2");
+    EXPECT_EQ(opened()->load_all()->overrides.at(0).id, "rlor_2");
+}
+
+TEST_F(SqliteStoreTest, ReplacingAllLeavesNothingElse) {
+    {
+        const auto store = opened();
+        EXPECT_TRUE(store->put(sample(1, "one")));
+        EXPECT_TRUE(store->put(sample(2, "two")));
+        // The same key under another order, and an order under another key.
+        EXPECT_FALSE(store->replace_all({sample(1, "two"), sample(7, "one")}));
+    }
+    const auto loaded = opened()->load_all().value().overrides;
+    EXPECT_EQ(loaded, (std::vector<Override>{sample(1, "two"), sample(7, "one")}));
 }
 
 TEST_F(SqliteStoreTest, IsThereAgainInAnOverrideSet) {
@@ -127,8 +139,8 @@ TEST_F(SqliteStoreTest, ASecondOwnerIsTold) {
 // The child writes, says so and waits for its end.
 [[noreturn]] void write_until_killed(const SqliteOptions& options, int says) {
     auto store = SqliteStore::open(options);
-    const bool written = store && !(*store)->put(sample(1)) && !(*store)->put(sample(2, "two")) &&
-                         !(*store)->remove(sample(1).key());
+    const bool written = store && (*store)->put(sample(1)) && (*store)->put(sample(2, "two")) &&
+                         (*store)->remove(sample(1).key());
     (void)!write(says, written ? "y" : "n", 1);
     while (true) {
         pause();
@@ -148,7 +160,7 @@ TEST_F(SqliteStoreTest, AKilledProcessLosesNothingThatWasAnswered) {
     waitpid(child, nullptr, 0);
     close(ends[0]);
     close(ends[1]);
-    const auto loaded = opened()->load_all().value();
+    const auto loaded = opened()->load_all().value().overrides;
     ASSERT_EQ(loaded.size(), 1U);
     expect_same(loaded[0], sample(2, "two"));
 }
@@ -164,7 +176,7 @@ TEST_F(SqliteStoreTest, ADamagedPageIsReported) {
     {
         const auto store = opened();
         for (std::uint64_t i = 1; i <= 30; ++i) {
-            ASSERT_FALSE(store->put(sample(i, std::string(400, 'x') + std::to_string(i))));
+            ASSERT_TRUE(store->put(sample(i, std::string(400, 'x') + std::to_string(i))));
         }
     }
     const auto size = std::filesystem::file_size(options().path);
@@ -186,17 +198,19 @@ TEST_F(SqliteStoreTest, AFullDiskRefusesAndKeepsWhatItHas) {
         ASSERT_TRUE(store) << store.error().message;
         std::optional<Error> error;
         while (!error && held < 10'000) {
-            error = (*store)->put(sample(held + 1, std::string(400, 'x') + std::to_string(held)));
+            const auto put =
+                (*store)->put(sample(held + 1, std::string(400, 'x') + std::to_string(held)));
+            if (!put) error = put.error();
             if (!error) ++held;
         }
         ASSERT_TRUE(error);
         EXPECT_EQ(error->code, kStoreFailed);
         EXPECT_NE(error->message.find("disk is full"), std::string::npos) << error->message;
-        EXPECT_EQ((*store)->load_all()->size(), held);
-        EXPECT_FALSE((*store)->remove(sample(1, std::string(400, 'x') + "0").key()));
+        EXPECT_EQ((*store)->load_all()->overrides.size(), held);
+        EXPECT_TRUE((*store)->remove(sample(1, std::string(400, 'x') + "0").key()));
     }
     EXPECT_GT(held, 10U);
-    EXPECT_EQ(opened()->load_all()->size(), held - 1);
+    EXPECT_EQ(opened()->load_all()->overrides.size(), held - 1);
 }
 
 TEST_F(SqliteStoreTest, ANewerSchemaIsLeftAlone) {

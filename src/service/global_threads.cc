@@ -11,6 +11,7 @@
 #include "base/mutex.h"
 #include "base/random.h"
 #include "global/globe.h"
+#include "service/cleanup_global.h"
 #include "service/open_global.h"
 #include "service/turn_thread.h"
 
@@ -26,12 +27,11 @@ using Time = TurnThread::Time;
 // what nobody has looked at can't be displaced at the cap.
 constexpr seconds kLook{1};
 
-// How often one node looks for rows to clean up, how many it deletes at a time, how long it rests
-// in between, and how long after their end: clocks of a well-kept fleet differ by less.
+// How often one node looks for rows to clean up, how many it deletes at a time, and how long it
+// rests in between.
 constexpr seconds kCleanup{60};
 constexpr std::size_t kCleanupRows = 1'000;
 constexpr milliseconds kCleanupRest{200};
-constexpr seconds kCleanupMargin{60};
 // For how long the node that cleans up is the only one.
 constexpr seconds kCleanupLease{150};
 

@@ -33,7 +33,8 @@ constexpr std::array kRooms = {
     Room{"service",
          "decide regional regional/redis regional/sqlite global global/mysql global/sqlite "
          "mysql sqlite counter breaker window metrics base"},
-    Room{"overrides", "sqlite mysql window base"},
+    // The tables of overrides stand in the file of the regions' counts.
+    Room{"overrides", "global/sqlite/sqlite_schema.h sqlite mysql window base"},
     Room{"config", "service metrics base"},
     Room{"log", "config base"},
     Room{"http/wire", "base"},

@@ -15,7 +15,7 @@ struct Route;
 
 // Answers the requests of one serving thread; each thread has its own. Nearly everything is
 // answered at once, out of memory. A decision that needs a fresher count is answered later, when
-// the origin has been heard; setting and deleting an override waits for its store.
+// the origin has been heard, and a change of an override when its store has taken it.
 //
 // The order of the checks: route (404), method (405), token (401), permission (403), content type
 // (415), body (400), namespace (403). A request that fails any of them changes nothing.

@@ -9,6 +9,7 @@
 
 #include "http/api/token_set.h"
 #include "metrics/metrics.h"
+#include "overrides/override_changes.h"
 #include "overrides/override_set.h"
 
 namespace sluice::http {
@@ -25,7 +26,8 @@ enum class ClockSource {
 // All of it outlives the Api.
 struct ApiContext {
     Limiter& limiter;
-    overrides::OverrideSet& overrides;
+    const overrides::OverrideSet& overrides;
+    overrides::OverrideChanges& override_changes;  // of these
     const CurrentTokens& tokens;
     const metrics::Metrics& metrics;
     metrics::ThreadMetrics& thread_metrics;

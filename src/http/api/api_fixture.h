@@ -63,19 +63,20 @@ inline std::string body_of(const ErrorShape& error) {
 // A store whose writes can be made to fail.
 class FickleStore final : public overrides::OverrideStore {
   public:
-    explicit FickleStore(const bool& fails) : fails_(fails) {}
-    Result<std::vector<overrides::Override>> load_all() override {
-        return std::vector<overrides::Override>{};
+    explicit FickleStore(const std::optional<Error>& fails) : fails_(fails) {}
+    Result<std::uint64_t> version() override { return 0; }
+    Result<overrides::Contents> load_all() override { return overrides::Contents{}; }
+    Result<overrides::Stored> put(const overrides::Override& entry) override {
+        if (const auto& error = fails_) return *error;
+        return overrides::Stored{entry, 0};
     }
-    std::optional<Error> put(const overrides::Override&) override { return outcome(); }
-    std::optional<Error> remove(const overrides::OverrideKey&) override { return outcome(); }
+    Result<overrides::Removed> remove(const overrides::OverrideKey&) override {
+        if (const auto& error = fails_) return *error;
+        return overrides::Removed{true, 0};
+    }
 
   private:
-    std::optional<Error> outcome() const {
-        if (fails_) return Error{kStoreFailed, "/secret/path is full"};
-        return std::nullopt;
-    }
-    const bool& fails_;
+    const std::optional<Error>& fails_;
 };
 
 class ApiFixture : public testing::Test {
@@ -141,13 +142,14 @@ class ApiFixture : public testing::Test {
         answer();
     }
 
-    bool store_fails_ = false;
+    std::optional<Error> store_fails_;  // how; unchanged while a call is underway
     std::mutex mutex_;
     std::condition_variable has_posted_;
     std::deque<std::function<void()>> posted_;
     Limiter limiter_;
     std::unique_ptr<overrides::OverrideSet> overrides_ =
         *overrides::OverrideSet::open(std::make_unique<FickleStore>(store_fails_));
+    overrides::OverrideChanges override_changes_{*overrides_, {}};
     CurrentTokens tokens_;
     metrics::Metrics metrics_{{.version = "0", .region = "test", .threads = 1, .read = [] {
                                    return metrics::Readings{};
@@ -155,6 +157,7 @@ class ApiFixture : public testing::Test {
     std::atomic<Readiness> readiness_{Readiness::kReady};
     Api api_{{.limiter = limiter_,
               .overrides = *overrides_,
+              .override_changes = override_changes_,
               .tokens = tokens_,
               .metrics = metrics_,
               .thread_metrics = metrics_.thread(0),

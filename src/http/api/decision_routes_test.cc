@@ -92,6 +92,7 @@ TEST_F(DecisionRoutes, WithoutAHeaderTheClockOfTheSystemDecides) {
 TEST_F(DecisionRoutes, TheTestTimeIsIgnoredUnlessTheServerWasToldToHeedIt) {
     Api api({.limiter = limiter_,
              .overrides = *overrides_,
+             .override_changes = override_changes_,
              .tokens = tokens_,
              .metrics = metrics_,
              .thread_metrics = metrics_.thread(0),

@@ -1,6 +1,9 @@
+#include <memory>
 #include <string_view>
+#include <utility>
 
 #include "http/api/error_answer.h"
+#include "http/api/late_call.h"
 #include "http/api/routes.h"
 
 namespace sluice::http {
@@ -10,6 +13,7 @@ using overrides::Override;
 using overrides::OverrideKey;
 
 constexpr std::string_view kNoSuchOverride = "This override does not exist.";
+constexpr HeaderField kRetrySoon{"Retry-After", "1"};
 
 OverrideKey key_of(const Call& call, const Fields& fields) {
     return {call.caller->workspace, fields.name_space, fields.identifier};
@@ -23,10 +27,22 @@ void count_write(const Call& call, metrics::Success success) {
     call.context.thread_metrics.override_writes[success].add();
 }
 
-// The message of a store names files of this machine, which are no business of a client's.
-void answer_failed_write(Call& call) {
+// The message of a store names files and servers, which are no business of a client's; the log has
+// it.
+void answer_failed_write(Call& call, const Error& error) {
     count_write(call, metrics::Success::kFailed);
+    if (error.code == kStoreAway)
+        return answer_error(
+            call, 503, "The store of overrides does not answer. Try again later.", kRetrySoon);
     answer_error(call, 500, "The override could not be stored.");
+}
+
+void answer_too_many(Call& call) {
+    count_write(call, metrics::Success::kFailed);
+    answer_error(call,
+                 503,
+                 "Too many changes of overrides wait for their store. Try again later.",
+                 kRetrySoon);
 }
 
 void answer_problem(Call& call, std::string_view location, const Error& error) {
@@ -48,21 +64,46 @@ void write_pagination(JsonWriter& json, const std::optional<std::string>& cursor
     json.raw("}");
 }
 
-}  // namespace
-
-// This and deleting wait for the store on the serving thread. They are rare, and the wait is that
-// of one small transaction.
-void answer_set_override(Call& call) {
-    Fields fields;
-    if (!read_request(call, kGrantSchema, fields)) return;
-    const Result<std::string> id = call.context.overrides.set(
-        key_of(call, fields),
-        {.limit = fields.limit, .duration = std::chrono::milliseconds{fields.duration}});
-    if (!id && id.error().code == kInvalidRequest) return answer_problem(call, "body", id.error());
-    if (!id) return answer_failed_write(call);
+void answer_set(Call& call, const Result<std::string>& id) {
+    if (!id && id.error().code == kInvalidRequest) {
+        call.scratch.problems.clear();
+        return answer_problem(call, "body", id.error());
+    }
+    if (!id) return answer_failed_write(call, id.error());
     count_write(call, metrics::Success::kOk);
     begin_answer(call, 200);
     open_data(call).raw(R"({"overrideId":)").text(*id).raw("}}");
+}
+
+void answer_removed(Call& call, const Result<bool>& removed) {
+    if (!removed) return answer_failed_write(call, removed.error());
+    if (!*removed) return answer_error(call, 404, kNoSuchOverride);
+    count_write(call, metrics::Success::kOk);
+    begin_answer(call, 200);
+    open_data(call).raw("{}}");
+}
+
+// What has `answer` answer the call with what a change came to.
+template <class T>
+auto answering(const std::shared_ptr<LateCall>& late, void (*answer)(Call&, const Result<T>&)) {
+    return [late, answer](Result<T> outcome) {
+        LateCall::answer(
+            late, [answer, outcome = std::move(outcome)](Call& again) { answer(again, outcome); });
+    };
+}
+
+}  // namespace
+
+// This and deleting wait for the store, and are answered when it has.
+void answer_set_override(Call& call) {
+    Fields fields;
+    if (!read_request(call, kGrantSchema, fields)) return;
+    const OverrideKey key = key_of(call, fields);
+    const overrides::Grant grant{.limit = fields.limit,
+                                 .duration = std::chrono::milliseconds{fields.duration}};
+    const auto late = LateCall::take(call, metrics::Route::kSetOverride);
+    if (!call.context.override_changes.set(key, grant, answering(late, answer_set)))
+        LateCall::answer(late, answer_too_many);
 }
 
 void answer_get_override(Call& call) {
@@ -99,12 +140,10 @@ void answer_list_overrides(Call& call) {
 void answer_delete_override(Call& call) {
     Fields fields;
     if (!read_request(call, kNameSchema, fields)) return;
-    const Result<bool> removed = call.context.overrides.remove(key_of(call, fields));
-    if (!removed) return answer_failed_write(call);
-    if (!*removed) return answer_error(call, 404, kNoSuchOverride);
-    count_write(call, metrics::Success::kOk);
-    begin_answer(call, 200);
-    open_data(call).raw("{}}");
+    const OverrideKey key = key_of(call, fields);
+    const auto late = LateCall::take(call, metrics::Route::kDeleteOverride);
+    if (!call.context.override_changes.remove(key, answering(late, answer_removed)))
+        LateCall::answer(late, answer_too_many);
 }
 
 }  // namespace sluice::http

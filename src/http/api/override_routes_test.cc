@@ -157,7 +157,7 @@ TEST_F(OverrideRoutes, AnyTextIsAnIdentifier) {
 
 TEST_F(OverrideRoutes, AStoreThatFailsIsAnErrorThatTellsNoPath) {
     set("a");
-    store_fails_ = true;
+    store_fails_ = Error{kStoreFailed, "/secret/path is full"};
     const std::string body =
         body_of({500, "Internal Server Error", "The override could not be stored.", "internal"});
     const Answer set_answer =
@@ -171,6 +171,47 @@ TEST_F(OverrideRoutes, AStoreThatFailsIsAnErrorThatTellsNoPath) {
     EXPECT_NE(metrics_text().find("sluice_override_writes_total"), std::string::npos);
     EXPECT_EQ(metrics_.thread(0).override_writes[metrics::Success::kFailed].read(), 2U);
     EXPECT_EQ(metrics_.thread(0).override_writes[metrics::Success::kOk].read(), 1U);
+}
+
+TEST_F(OverrideRoutes, AStoreThatIsAwayIsWorthAnotherTry) {
+    set("a");
+    store_fails_ = Error{kStoreAway, "db.internal:3306: nothing answers there"};
+    const std::string body = body_of({503,
+                                      "Service Unavailable",
+                                      "The store of overrides does not answer. Try again later.",
+                                      "unavailable"});
+    for (const Answer& answer :
+         {call("setOverride", R"({"namespace":"n","identifier":"b","limit":1,"duration":1000})"),
+          call("deleteOverride", name("a"))}) {
+        EXPECT_EQ(answer.status, 503);
+        EXPECT_EQ(answer.body, body);
+        EXPECT_EQ(answer.field("Retry-After"), "1");
+    }
+    EXPECT_EQ(call("getOverride", name("a")).status, 200) << "nothing changed";
+    EXPECT_EQ(call("getOverride", name("b")).status, 404);
+    store_fails_.reset();
+    set("b");
+}
+
+TEST_F(OverrideRoutes, AFullNamespaceIsAProblemOfTheBody) {
+    for (std::size_t i = 0; i < overrides::kMaxSearchedPerNamespace; ++i)
+        set("*a*" + std::to_string(i));
+    const Answer answer =
+        call("setOverride", R"({"namespace":"n","identifier":"*b*c","limit":1,"duration":1000})");
+    EXPECT_EQ(answer.status, 400);
+    EXPECT_NE(
+        answer.body.find(R"("errors":[{"location":"body","message":"the namespace holds 100)"),
+        std::string::npos)
+        << answer.body;
+}
+
+TEST_F(OverrideRoutes, ACallAfterTheQueueIsClosedIsRefused) {
+    override_changes_.close();
+    const Answer answer =
+        call("setOverride", R"({"namespace":"n","identifier":"b","limit":1,"duration":1000})");
+    EXPECT_EQ(answer.status, 503);
+    EXPECT_EQ(answer.field("Retry-After"), "1");
+    EXPECT_EQ(call("deleteOverride", name("b")).status, 503);
 }
 
 }  // namespace

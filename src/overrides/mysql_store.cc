@@ -1,0 +1,170 @@
+#include "overrides/mysql_store.h"
+
+#include <array>
+#include <string_view>
+#include <utility>
+
+#include <openssl/evp.h>
+
+#include "base/check.h"
+#include "mysql/mysql_schema.h"
+#include "mysql/sql_text.h"
+
+namespace sluice::overrides {
+namespace {
+
+constexpr std::chrono::seconds kRest{1};
+
+constexpr const char* kColumns =
+    "SELECT pk, id, workspace_id, namespace, identifier, `limit`, duration_ms "
+    "FROM ratelimit_overrides";
+
+// Each part after its length, so that no two keys make the same text.
+std::string digest_of(const OverrideKey& key) {
+    std::string text;
+    for (const std::string_view part : {key.workspace, key.name_space, key.identifier}) {
+        for (const unsigned shift : {24U, 16U, 8U, 0U})
+            text += static_cast<char>(part.size() >> shift & 0xFFU);
+        text += part;
+    }
+    std::array<unsigned char, EVP_MAX_MD_SIZE> digest{};
+    unsigned size = 0;
+    SLUICE_CHECK(
+        EVP_Digest(text.data(), text.size(), digest.data(), &size, EVP_sha256(), nullptr) == 1);
+    return {digest.begin(), digest.begin() + size};
+}
+
+std::string where(const OverrideKey& key) {
+    return " WHERE parts_digest = " + sql_bytes(digest_of(key));
+}
+
+std::string put_statement(const Override& entry) {
+    return "INSERT INTO ratelimit_overrides "
+           "(id, workspace_id, namespace, identifier, parts_digest, `limit`, duration_ms) VALUES "
+           "(" +
+           sql_bytes(entry.id) + ", " + sql_bytes(entry.workspace) + ", " +
+           sql_bytes(entry.name_space) + ", " + sql_bytes(entry.identifier) + ", " +
+           sql_bytes(digest_of(entry.key())) + ", " + std::to_string(entry.grant.limit) + ", " +
+           std::to_string(entry.grant.duration.count()) +
+           ") ON DUPLICATE KEY UPDATE `limit` = VALUES(`limit`), "
+           "duration_ms = VALUES(duration_ms)";
+}
+
+Override override_in(const MysqlRow& row) {
+    return {.workspace = std::string(row.bytes(2)),
+            .name_space = std::string(row.bytes(3)),
+            .identifier = std::string(row.bytes(4)),
+            .id = std::string(row.bytes(1)),
+            .grant = {.limit = row.number(5), .duration = std::chrono::milliseconds{row.number(6)}},
+            .order = static_cast<std::uint64_t>(row.number(0))};
+}
+
+}  // namespace
+
+std::optional<Error> MysqlStore::make_ready() {
+    if (connection_.is_connected()) return std::nullopt;
+    if (last_ && Clock::now() < rests_until_) return last_;
+    if (const auto failure = connection_.connect()) return failed(*failure);
+    const auto failure = check_mysql_schema(connection_);
+    if (!failure) return std::nullopt;
+    // The next call looks again.
+    connection_.disconnect();
+    return failed(*failure);
+}
+
+Error MysqlStore::failed(const MysqlFailure& failure) {
+    const bool is_refused = failure.kind == MysqlFailure::Kind::kRefused;
+    Error error{is_refused ? kStoreFailed : kStoreAway, "overrides: " + failure.why};
+    if (failure.kind == MysqlFailure::Kind::kLost) {
+        last_ = error;
+        rests_until_ = Clock::now() + kRest;
+    }
+    return error;
+}
+
+std::optional<Error> MysqlStore::run(const std::string& sql) {
+    const auto done = connection_.run(sql);
+    if (const auto* const failure = std::get_if<MysqlFailure>(&done)) return failed(*failure);
+    return std::nullopt;
+}
+
+std::optional<Error> MysqlStore::query(const std::string& sql,
+                                       const MysqlConnection::Visit& visit) {
+    if (const auto failure = connection_.query(sql, visit)) return failed(*failure);
+    return std::nullopt;
+}
+
+Result<std::uint64_t> MysqlStore::read_version() {
+    std::uint64_t version = 0;
+    const auto see = [&](const MysqlRow& row) {
+        version = static_cast<std::uint64_t>(row.number(0));
+    };
+    if (auto error = query("SELECT version FROM ratelimit_overrides_version WHERE one = 1", see))
+        return *std::move(error);
+    return version;
+}
+
+Result<std::uint64_t> MysqlStore::version() {
+    if (auto error = make_ready()) return *std::move(error);
+    return read_version();
+}
+
+// The version comes first: what is changed while the rows are read is news the next time.
+Result<Contents> MysqlStore::load_all() {
+    if (auto error = make_ready()) return *std::move(error);
+    const auto version = read_version();
+    if (!version) return version.error();
+    Contents contents{.overrides = {}, .version = *version};
+    const auto add = [&](const MysqlRow& row) { contents.overrides.push_back(override_in(row)); };
+    if (auto error = query(std::string(kColumns) + " ORDER BY pk", add)) return *std::move(error);
+    return contents;
+}
+
+std::optional<Error> MysqlStore::begin() {
+    const bool was_connected = connection_.is_connected();
+    if (auto error = make_ready()) return error;
+    auto error = run("START TRANSACTION");
+    // The server may have been restarted since the last call.
+    if (error && was_connected) {
+        last_.reset();
+        if (auto away = make_ready()) return away;
+        error = run("START TRANSACTION");
+    }
+    if (error) return error;
+    error = run("UPDATE ratelimit_overrides_version SET version = version + 1 WHERE one = 1");
+    if (error) return undone(*std::move(error));
+    return std::nullopt;
+}
+
+// A connection that broke has rolled back by itself.
+Error MysqlStore::undone(Error error) {
+    if (connection_.is_connected() && run("ROLLBACK")) connection_.disconnect();
+    return error;
+}
+
+Result<Stored> MysqlStore::put(const Override& entry) {
+    if (auto error = begin()) return *std::move(error);
+    if (auto error = run(put_statement(entry))) return undone(*std::move(error));
+    Stored stored{.entry = entry, .version = 0};
+    const auto see = [&](const MysqlRow& row) { stored.entry = override_in(row); };
+    if (auto error = query(kColumns + where(entry.key()), see)) return undone(*std::move(error));
+    const auto version = read_version();
+    if (!version) return undone(version.error());
+    stored.version = *version;
+    if (auto error = run("COMMIT")) return undone(*std::move(error));
+    return stored;
+}
+
+Result<Removed> MysqlStore::remove(const OverrideKey& key) {
+    if (auto error = begin()) return *std::move(error);
+    const auto deleted = connection_.run("DELETE FROM ratelimit_overrides" + where(key));
+    if (const auto* const failure = std::get_if<MysqlFailure>(&deleted))
+        return undone(failed(*failure));
+    const bool found = std::get<0>(deleted) > 0;
+    const auto version = read_version();
+    if (!version) return undone(version.error());
+    if (auto error = run(found ? "COMMIT" : "ROLLBACK")) return undone(*std::move(error));
+    return Removed{.found = found, .version = *version};
+}
+
+}  // namespace sluice::overrides
