@@ -1,0 +1,76 @@
+#include "global/hot_table.h"
+
+#include <chrono>
+#include <stdexcept>
+
+#include "base/clock.h"
+#include "decide/single.h"
+
+namespace sluice::bench {
+namespace {
+
+constexpr std::chrono::hours kWindow{1};
+
+}  // namespace
+
+HotTable::HotTable(std::size_t max_keys)
+    : table_(*Table::create({.max_keys = max_keys, .sharing = Sharing::kSole, .seed = 1})),
+      globe_(*table_, {}, std::chrono::steady_clock::now()) {}
+
+std::string HotTable::identifier(std::uint32_t key) {
+    std::string digits = std::to_string(key);
+    return "user_" + std::string(7 - digits.size(), '0') + digits;
+}
+
+void HotTable::spend(std::uint32_t first, std::uint32_t count, Use use) {
+    const UnixTime now = exact_wall_time();
+    for (std::uint32_t key = first; key < first + count; ++key) {
+        const std::string name = identifier(key);
+        Decision decision{};
+        sluice::decide(*table_,
+                       {.name_space = "api",
+                        .identifier = name,
+                        .limit = use == Use::kHot ? 100 : 1'000'000,
+                        .duration = kWindow,
+                        .cost = use == Use::kHot && key % 2 == 0 ? 51 : 1},
+                       CallersTime{now},
+                       Freshness::kJustRefreshed,
+                       decision);
+    }
+}
+
+void HotTable::decide(std::uint32_t key) {
+    static const std::vector<std::string> kNames = [] {
+        std::vector<std::string> names;
+        for (std::uint32_t i = 0; i < 1'024; ++i)
+            names.push_back(identifier(9'000'000 + i));
+        return names;
+    }();
+    Decision decision{};
+    sluice::decide(*table_,
+                   {.name_space = "api",
+                    .identifier = kNames[key % kNames.size()],
+                    .limit = 9'000'000'000'000,
+                    .duration = kWindow,
+                    .cost = 1},
+                   SystemTime{},
+                   Freshness::kJustRefreshed,
+                   decision);
+}
+
+std::size_t HotTable::tick(GlobalStore& store) {
+    globe_.offer_changes();
+    Publisher& publisher = globe_.publisher();
+    publisher.hurry(std::chrono::steady_clock::now());
+    std::size_t sent = 0;
+    for (;;) {
+        const auto rows = publisher.next(std::chrono::steady_clock::now(), exact_wall_time());
+        if (rows.empty()) return sent;
+        sent += rows.size();
+        const auto failure = store.publish(rows);
+        if (failure) throw std::runtime_error(failure->why);
+        publisher.answered(failure, std::chrono::steady_clock::now());
+    }
+}
+
+}  // namespace sluice::bench
