@@ -22,8 +22,7 @@ constexpr unsigned int kTlsFailed = 2026;
 constexpr const char* kSafeLogins =
     "mysql_native_password,client_ed25519,caching_sha2_password,sha256_password";
 
-// In strict mode nothing is cut off or rounded silently. Assignments of an UPDATE are made from
-// left to right, which MariaDB can be told to do otherwise.
+// In strict mode nothing is cut off or rounded silently.
 constexpr std::string_view kSession =
     "SET SESSION sql_mode = 'STRICT_ALL_TABLES,NO_ENGINE_SUBSTITUTION', time_zone = '+00:00', "
     "autocommit = 1";
@@ -154,8 +153,8 @@ std::optional<MysqlFailure> MysqlConnection::log_in() {
         return failure;
     }
     // The library goes on without TLS where the server knows of none, whatever it was told.
-    if (to.tls == MysqlTls::kDisabled || mysql_get_ssl_cipher(handle_.get()) != nullptr)
-        return std::nullopt;
+    const bool is_encrypted = mysql_get_ssl_cipher(handle_.get()) != nullptr;
+    if (is_encrypted || to.tls == MysqlTls::kDisabled) return std::nullopt;
     return settled(mysql_failure(to.shown(), kTlsFailed, "the server does not offer it"));
 }
 

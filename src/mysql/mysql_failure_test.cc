@@ -17,13 +17,15 @@ TEST(MysqlFailure, ALockThatOthersHeldIsBusy) {
 }
 
 TEST(MysqlFailure, AServerThatIsNotThereIsLost) {
-    for (const unsigned int code : {1040U, 1053U, 2002U, 2003U, 2005U, 2006U, 2013U})
+    for (const unsigned int code : {1040U, 1053U, 2002U, 2003U, 2005U, 2006U, 2013U}) {
         EXPECT_EQ(kind_of(code), Kind::kLost) << code;
+    }
 }
 
 TEST(MysqlFailure, WhatSomebodyMustMendIsRefused) {
-    for (const unsigned int code : {1044U, 1045U, 1049U, 1146U, 1290U, 1836U, 2026U, 1U, 65'000U})
+    for (const unsigned int code : {1044U, 1045U, 1049U, 1146U, 1290U, 1836U, 2026U, 1U, 65'000U}) {
         EXPECT_EQ(kind_of(code), Kind::kRefused) << code;
+    }
 }
 
 TEST(MysqlFailure, NamesTheServerWhatToDoAndTheServersOwnWords) {

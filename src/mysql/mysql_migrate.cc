@@ -33,9 +33,10 @@ std::optional<Error> lock(MysqlConnection& connection) {
 std::optional<Error> run_all(MysqlConnection& connection, const Migration& migration) {
     for (const std::string& statement : migration.statements) {
         const auto done = connection.run(statement);
-        if (const auto* const failure = std::get_if<MysqlFailure>(&done))
+        if (const auto* const failure = std::get_if<MysqlFailure>(&done)) {
             return failed(failure->why +
                           "; what was done stays, and another run goes on from here");
+        }
     }
     return std::nullopt;
 }
@@ -44,13 +45,13 @@ std::optional<Error> run_all(MysqlConnection& connection, const Migration& migra
 
 Result<Migration> migrate_mysql(const MysqlUrl& url, DryRun dry_run) {
     MysqlConnection connection({.url = url, .answer_timeout = kPatience});
-    if (const auto failure = connection.connect()) return failed(failure->why);
+    if (const auto lost = connection.connect()) return failed(lost->why);
     if (dry_run == DryRun::kNo) {
         if (auto error = lock(connection)) return *std::move(error);
     }
     const auto version = mysql_schema_version(connection);
-    if (const auto* const failure = std::get_if<MysqlFailure>(&version))
-        return failed(failure->why);
+    const auto* const failure = std::get_if<MysqlFailure>(&version);
+    if (failure != nullptr) return failed(failure->why);
     const std::int64_t from = std::get<0>(version);
     if (from > kMysqlSchemaVersion) return failed(newer_mysql_schema(url, from));
     Migration migration{

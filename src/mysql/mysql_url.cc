@@ -146,16 +146,15 @@ Fault read_options(std::string_view rest, MysqlUrl& url) {
 
 // What no part shows alone.
 Fault contradiction_in(const MysqlUrl& url) {
-    if (url.host.empty() && url.socket_path.empty()) return "has neither a host nor a socket";
-    if (!url.socket_path.empty() && url.socket_path.front() != '/')
-        return "has a socket that does not begin with /";
-    if (url.socket_path.size() >= sizeof(sockaddr_un::sun_path))
-        return "has a socket whose path is too long";
-    if (!url.ca.empty() && url.tls != MysqlTls::kVerify)
-        return "has an ssl-ca, which only ssl-mode=verify looks at";
-    if (url.cert.empty() != url.key.empty()) return "has one of ssl-cert and ssl-key alone";
-    if (!url.cert.empty() && url.tls == MysqlTls::kDisabled)
-        return "has an ssl-cert without ssl-mode=required or verify";
+    const std::string& socket = url.socket_path;
+    if (url.host.empty() && socket.empty()) return "has neither a host nor a socket";
+    if (!socket.empty() && socket.front() != '/') return "has a socket that does not begin with /";
+    if (socket.size() >= sizeof(sockaddr_un::sun_path)) return "has a socket with too long a path";
+    const bool has_ca = !url.ca.empty();
+    const bool has_cert = !url.cert.empty();
+    if (has_ca && url.tls != MysqlTls::kVerify) return "has an ssl-ca without ssl-mode=verify";
+    if (has_cert == url.key.empty()) return "has one of ssl-cert and ssl-key alone";
+    if (has_cert && url.tls == MysqlTls::kDisabled) return "has an ssl-cert without an ssl-mode";
     return std::nullopt;
 }
 
