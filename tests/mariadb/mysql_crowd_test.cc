@@ -92,9 +92,10 @@ TEST(MysqlInterrupt, EndsACallThatWaitsForAnAnswer) {
 }
 
 TEST(MysqlInterrupt, ComesAtAnyTime) {
-    MariadbServer server;
-    const MysqlUrl url = server.make_store();
-    for (int i = 0; i < 40; ++i) {
+    MariadbServer server({.tls = true});
+    MysqlUrl url = server.make_store();
+    for (int i = 0; i < 80; ++i) {
+        url.tls = i % 2 == 0 ? MysqlTls::kDisabled : MysqlTls::kRequired;
         MysqlStore store(patient(url));
         std::thread other([&] {
             std::this_thread::sleep_for(std::chrono::microseconds(i * 100));

@@ -90,6 +90,10 @@ TEST(MysqlOutage, AServerThatStandsStillIsGivenUp) {
     EXPECT_EQ(failure_of(connected).kind, Kind::kLost) << "the kernel still takes connections";
     MysqlStore fresh(hasty);
     EXPECT_EQ(failure_of(fresh).kind, Kind::kLost);
+    MysqlStoreOptions hasty_at_first = hasty;
+    hasty_at_first.server.answer_timeout = kVeryLong;
+    MysqlStore greeted(hasty_at_first);
+    EXPECT_EQ(failure_of(greeted).kind, Kind::kLost) << "a greeting is part of connecting";
     server.resume();
     publish(connected, "x", 2);
     publish(fresh, "x", 3);
