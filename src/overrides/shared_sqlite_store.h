@@ -16,7 +16,7 @@ namespace sluice::overrides {
 struct SharedSqliteOptions {
     std::string path;  // is created if it doesn't exist; its folder must
     // How long to wait for another process that writes.
-    std::chrono::milliseconds busy_timeout{2000};
+    std::chrono::milliseconds busy_timeout{5000};
 };
 
 // The file is the one that holds the regions' counts (global/sqlite/). It is opened as calls need

@@ -1,0 +1,141 @@
+// Changes of overrides while their store makes them wait: they wait, and nothing else does.
+#include <optional>
+#include <vector>
+
+#include <boost/json.hpp>
+#include <gtest/gtest.h>
+
+#include "regional/eventually.h"
+#include "server/expect.h"
+#include "server/server.h"
+#include "sqlite/database.h"
+
+namespace sluice::server_test {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr std::string_view kLimit = "/v2/ratelimit.limit";
+constexpr std::string_view kSet = "/v2/ratelimit.setOverride";
+constexpr std::string_view kGet = "/v2/ratelimit.getOverride";
+constexpr std::string_view kDelete = "/v2/ratelimit.deleteOverride";
+
+std::string name(const std::string& identifier) {
+    return R"({"namespace":"n","identifier":")" + identifier + R"("})";
+}
+
+std::string grant(const std::string& identifier, int limit) {
+    return R"({"namespace":"n","identifier":")" + identifier + R"(","limit":)" +
+           std::to_string(limit) + R"(,"duration":60000})";
+}
+
+// A server with one serving thread, and a lock on the file of its overrides in the test's hands.
+class LateOverride : public testing::Test {
+  protected:
+    LateOverride() {
+        expect_data(server_->ask(kSet, grant("first", 1)));
+        database_.emplace(sqlite::Database::open(
+                              {.path = path_, .purpose = "a test", .use = sqlite::Use::kShared})
+                              .value());
+    }
+
+    ServerOptions options() const {
+        return {.flags = {"--threads", "1", "--region", "here", "--global", "sqlite:" + path_}};
+    }
+    // The store waits five seconds for it, so a test lets go before.
+    void lock() { ASSERT_FALSE(database_->run("BEGIN IMMEDIATE")); }
+    void unlock() { ASSERT_FALSE(database_->run("ROLLBACK")); }
+
+    ScratchFolder scratch_;
+    const std::string path_ = scratch_.path("global.db");
+    std::optional<Server> server_{options()};
+    std::optional<sqlite::Database> database_;
+};
+
+TEST_F(LateOverride, KeepsNobodyElseWaiting) {
+    Connection setter = server_->connect();
+    Connection deleter = server_->connect();
+    lock();
+    setter.send(post(kSet, grant("a", 7)));
+    deleter.send(post(kDelete, name("first")));
+    EXPECT_TRUE(expect_data(server_->ask(kLimit, grant("x", 5))).at("success").as_bool());
+    EXPECT_EQ(server_->get("/healthz").status, 200);
+    expect_error(server_->ask(kGet, name("a")), 404);
+    expect_data(server_->ask(kGet, name("first")));
+    EXPECT_TRUE(setter.stays_silent(50ms));
+    unlock();
+    expect_data(setter.receive());
+    expect_data(deleter.receive());
+    EXPECT_EQ(expect_data(server_->ask(kGet, name("a"))).at("limit").as_int64(), 7);
+    expect_error(server_->ask(kGet, name("first")), 404);
+}
+
+TEST_F(LateOverride, KeepsTheOrderOfItsConnection) {
+    Connection client = server_->connect();
+    lock();
+    client.send(post(kSet, grant("a", 1)) + post(kSet, grant("a", 2)) + post(kGet, name("a")) +
+                post(kDelete, name("a")) + post(kGet, name("a")));
+    unlock();
+    const auto id = expect_data(client.receive());
+    EXPECT_EQ(expect_data(client.receive()), id);
+    EXPECT_EQ(expect_data(client.receive()).at("limit").as_int64(), 2);
+    expect_data(client.receive());
+    expect_error(client.receive(), 404);
+}
+
+TEST_F(LateOverride, IsAnsweredBeforeTheServerEnds) {
+    Connection client = server_->connect();
+    lock();
+    client.send(post(kSet, grant("a", 7)));
+    // Once this is answered, by the same thread, that has been taken up.
+    server_->get("/healthz");
+    server_->program().signal(SIGTERM);
+    EXPECT_TRUE(client.stays_silent(50ms));
+    unlock();
+    const Answer answer = client.receive();
+    expect_data(answer);
+    EXPECT_EQ(answer.field("Connection"), "close");
+    EXPECT_EQ(server_->program().wait().exit_code, 0);
+    server_.emplace(options());
+    EXPECT_EQ(expect_data(server_->ask(kGet, name("a"))).at("limit").as_int64(), 7);
+}
+
+TEST_F(LateOverride, IsMadeEvenIfItsClientIsGone) {
+    lock();
+    {
+        Connection client = server_->connect();
+        client.send(post(kSet, grant("a", 7)));
+        server_->get("/healthz");
+    }
+    unlock();
+    EXPECT_TRUE(
+        regional_test::eventually([&] { return server_->ask(kGet, name("a")).status == 200; }));
+}
+
+TEST_F(LateOverride, IsRefusedWhereAThousandWait) {
+    std::vector<Connection> clients;
+    for (int i = 0; i < 1'010; ++i)
+        clients.push_back(server_->connect());
+    lock();
+    for (std::size_t i = 0; i < clients.size(); ++i)
+        clients[i].send(post(kSet, grant("i" + std::to_string(i), 1)));
+    server_->get("/healthz");
+    unlock();
+    int stored = 0;
+    int refused = 0;
+    for (Connection& client : clients) {
+        const Answer answer = client.receive();
+        if (answer.status == 200) ++stored;
+        if (answer.status != 503) continue;
+        ++refused;
+        EXPECT_EQ(answer.field("Retry-After"), "1");
+        EXPECT_EQ(expect_error(answer, 503).at("detail").as_string(),
+                  "Too many changes of overrides wait for their store. Try again later.");
+    }
+    EXPECT_GE(stored, 1'000);
+    EXPECT_GE(refused, 1);
+    EXPECT_EQ(stored + refused, 1'010);
+}
+
+}  // namespace
+}  // namespace sluice::server_test
