@@ -9,9 +9,9 @@
 namespace sluice {
 namespace {
 
-// Beside the time of a publisher's tick, within which a publish that began is committed or given
-// up.
-constexpr std::chrono::milliseconds kOverlap{1'000};
+// Beside the time of a publisher's tick: a server may still be at work on a statement that its
+// client has given up, waiting for a lock.
+constexpr std::chrono::milliseconds kOverlap{5'000};
 
 }  // namespace
 
