@@ -1,6 +1,7 @@
 #include "global/memory_store.h"
 
 #include <algorithm>
+#include <atomic>
 
 #include "base/clock.h"
 
@@ -12,6 +13,7 @@ class MemoryWorld::Connection final : public GlobalStore {
         : world_(std::move(world)), region_(std::move(region)) {}
 
     std::optional<StoreFailure> publish(std::span<const RegionCount> rows) override {
+        if (is_over()) return gone();
         const UnixTime now = world_->clock_();
         const MutexLock lock(world_->mutex_);
         for (const RegionCount& row : rows) {
@@ -22,7 +24,9 @@ class MemoryWorld::Connection final : public GlobalStore {
     }
 
     StoreResult<ImportEnd> import(const ImportQuery& query, const Visit& visit) override {
+        if (is_over()) return gone();
         ImportEnd end;
+        const UnixTime now = world_->clock_();
         // A visitor may call the store again.
         for (const auto& [name, components] : world_->held()) {
             if (is_dead(name.sequence, name.duration, query.living_at)) continue;
@@ -34,6 +38,7 @@ class MemoryWorld::Connection final : public GlobalStore {
                 sum = saturating_add(sum, component.count);
             }
             if (query.changed_since && newest < *query.changed_since) continue;
+            newest = std::min(newest, now);
             end.newest = std::max(end.newest.value_or(newest), newest);
             visit(cell);
         }
@@ -41,6 +46,7 @@ class MemoryWorld::Connection final : public GlobalStore {
     }
 
     StoreResult<std::size_t> delete_expired(UnixTime before, std::size_t at_most) override {
+        if (is_over()) return gone();
         const MutexLock lock(world_->mutex_);
         std::size_t deleted = 0;
         for (auto it = world_->cells_.begin(); it != world_->cells_.end();) {
@@ -58,6 +64,7 @@ class MemoryWorld::Connection final : public GlobalStore {
     StoreResult<bool> claim(const std::string& work,
                             const std::string& holder,
                             std::chrono::milliseconds time) override {
+        if (is_over()) return gone();
         const UnixTime now = world_->clock_();
         const MutexLock lock(world_->mutex_);
         Lease& lease = world_->leases_[work];
@@ -67,6 +74,7 @@ class MemoryWorld::Connection final : public GlobalStore {
     }
 
     StoreResult<std::vector<GlobalListing>> list(std::span<const CellName> cells) override {
+        if (is_over()) return gone();
         const UnixTime now = world_->clock_();
         const MutexLock lock(world_->mutex_);
         std::vector<GlobalListing> listings;
@@ -75,16 +83,24 @@ class MemoryWorld::Connection final : public GlobalStore {
             const auto found = world_->cells_.find(name);
             if (found == world_->cells_.end()) continue;
             for (const auto& [region, component] : found->second)
-                listing.components.push_back({region, component.count, now - component.updated_at});
+                listing.components.push_back(
+                    {region, component.count, std::max(now - component.updated_at, Duration{0})});
         }
         return listings;
     }
 
-    void interrupt() override {}
+    // Relaxed: whoever misses it is answered once more.
+    void interrupt() override { is_over_.store(true, std::memory_order_relaxed); }
 
   private:
+    bool is_over() const { return is_over_.load(std::memory_order_relaxed); }
+    static StoreFailure gone() {
+        return {.kind = StoreFailure::Kind::kLost, .why = "it was told to end"};
+    }
+
     const std::shared_ptr<MemoryWorld> world_;
     const std::string region_;
+    std::atomic<bool> is_over_{false};
 };
 
 std::shared_ptr<MemoryWorld> MemoryWorld::create(std::function<UnixTime()> clock) {
