@@ -66,6 +66,27 @@ TEST_F(NodeTest, AnswersOnThePortThatItFound) {
     EXPECT_EQ(status(), 200);
 }
 
+TEST_F(NodeTest, StoresOverridesWhileItDecides) {
+    start({});
+    const Target target{.url = *parse_url(url_of(node_->settings())), .token = {}, .ca_cert = {}};
+    const auto set = [&](int number) {
+        const std::string body = R"({"namespace":"n","identifier":"i)" + std::to_string(number) +
+                                 R"(","limit":10,"duration":60000})";
+        const auto answer = post_json(target, "/v2/ratelimit.setOverride", body, 10s);
+        return answer ? answer->status : 0;
+    };
+    auto other = std::async(std::launch::async, [&] {
+        int stored = 0;
+        for (int i = 0; i < 20; ++i)
+            stored += set(i) == 200 ? 1 : 0;
+        return stored;
+    });
+    for (int i = 0; i < 20; ++i)
+        EXPECT_NE(status(), 0);
+    EXPECT_EQ(other.get(), 20);
+    drain();
+}
+
 TEST_F(NodeTest, TakesOverTokensOnAReload) {
     start({});
     EXPECT_EQ(status(), 200);

@@ -78,13 +78,22 @@ class HeldStore final : public OverrideStore {
 class OverrideChangesTest : public testing::Test {
   protected:
     void hold() {
-        change([](auto& state) { state.is_open = false; });
+        change([](auto& state) {
+            state.mutex.assert_held();
+            state.is_open = false;
+        });
     }
     void release() {
-        change([](auto& state) { state.is_open = true; });
+        change([](auto& state) {
+            state.mutex.assert_held();
+            state.is_open = true;
+        });
     }
     void fail(const std::optional<Error>& how) {
-        change([&](auto& state) { state.failure = how; });
+        change([&](auto& state) {
+            state.mutex.assert_held();
+            state.failure = how;
+        });
     }
     void change(const std::function<void(HeldStore::State&)>& act) {
         const MutexLock lock(state_.mutex);
@@ -181,12 +190,14 @@ Override foreign(std::uint64_t order) {
 
 TEST_F(OverrideChangesTest, OthersAreHeardBeforeItIsReadyAndAgainAndAgain) {
     change([](auto& state) {
+        state.mutex.assert_held();
         state.foreign = {foreign(1)};
         state.version = 7;
     });
     const OverrideChanges changes(*set_, {.interval = 1ms});
     EXPECT_TRUE(set_->get(key_of("foreign")));
     change([](auto& state) {
+        state.mutex.assert_held();
         state.foreign.clear();
         state.version = 8;
     });
