@@ -197,11 +197,6 @@ void Loader::check_together() {
 
 void Loader::check_global() {
     const Settings& settings = loaded_.settings;
-    if (!settings.global.empty() && !loaded_.origins.contains("region")) {
-        refuse("region",
-               "a name that no other region has, since global is set: regions of one name would "
-               "take each other's counts for their own");
-    }
     if (!settings.global_replica.empty() && !settings.global.starts_with("mysql:")) {
         refuse("global", "a mysql:// URL, since global_replica is set");
     }

@@ -542,13 +542,6 @@ TEST(Global, IsDescribedWithoutItsPassword) {
     EXPECT_NE(text.find("global_cleanup = false  # default\n"), std::string::npos) << text;
 }
 
-TEST(Global, NeedsARegionOfItsOwn) {
-    EXPECT_EQ(fault_of(with_flag("global", "sqlite:/tmp/global.db")),
-              "default: region is \"local\"; allowed is a name that no other region has, since "
-              "global is set: regions of one name would take each other's counts for their own");
-    EXPECT_EQ(fault_of("global = \"sqlite:global.db\"\nregion = \"local\"\n"), "no fault");
-}
-
 TEST(Global, SettingsAroundItNeedIt) {
     EXPECT_EQ(fault_of("region = \"eu\"\nglobal = \"sqlite:g.db\"\nglobal_replica = "
                        "\"mysql://host/db\"\n"),
