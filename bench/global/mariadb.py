@@ -18,8 +18,8 @@ class Mariadb(Server):
         subprocess.run(["rm", "-rf", data], check=True)
         install = ["mariadb-install-db", "--no-defaults", f"--datadir={data}", "--auth-root-authentication-method=normal"]
         subprocess.run([*install, "--skip-test-db", "--user=root"], check=True, stdout=subprocess.DEVNULL)
-        command = ["mariadbd", "--no-defaults", f"--datadir={data}", f"--socket={self.socket}", f"--port={port}"]
-        command += ["--bind-address=127.0.0.1", "--user=root", "--innodb-flush-log-at-trx-commit=2"]
+        command = ["mariadbd", "--no-defaults", f"--datadir={data}", f"--tmpdir={data}", f"--socket={self.socket}"]
+        command += [f"--port={port}", "--bind-address=127.0.0.1", "--user=root", "--innodb-flush-log-at-trx-commit=2"]
         command += ["--innodb-buffer-pool-size=256M"]
         super().__init__("mariadb", command, port, os.path.join(folder, "mariadb.log"))
         self.run("CREATE DATABASE bench; CREATE USER b@'%' IDENTIFIED BY 'b'; GRANT ALL ON bench.* TO b@'%'", "mysql")

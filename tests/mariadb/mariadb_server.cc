@@ -76,6 +76,7 @@ void MariadbServer::copy_template() const {
     const std::filesystem::path data = scratch_->path("data");
     std::filesystem::remove_all(data);
     std::filesystem::copy(template_folder(), data, std::filesystem::copy_options::recursive);
+    std::filesystem::create_directories(scratch_->path("tmp"));
 }
 
 std::string MariadbServer::make_database() {
@@ -160,6 +161,8 @@ std::vector<std::string> MariadbServer::arguments() const {
     std::vector<std::string> words = {"mariadbd", "--no-defaults", "--user=root", kSmallLog};
     const auto add = [&](const std::string& word) { words.push_back(word); };
     add("--datadir=" + scratch_->path("data"));
+    // A server that starts deletes what it takes for leftovers of its own, wherever that is.
+    add("--tmpdir=" + scratch_->path("tmp"));
     add("--socket=" + socket_path());
     add("--pid-file=" + scratch_->path("pid"));
     add("--bind-address=127.0.0.1");
