@@ -8,6 +8,9 @@ namespace sluice {
 
 bool merge_imported(const ImportedCell& cell, Entry& entry) {
     const Sequence sequence = cell.cell.sequence;
+    // One that is further away may look like one that is held: the ring counts its laps modulo.
+    const Sequence high = entry.high();
+    if (sequence < high - 2 || sequence > high + 1) return false;
     const Count own = entry.admitted(sequence).of(sequence);
     if (cell.own > own) entry.raise_others(sequence, cell.own - own);
     return entry.raise_global(sequence, cell.foreign);

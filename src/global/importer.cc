@@ -13,6 +13,13 @@ namespace {
 // client has given up, waiting for a lock.
 constexpr std::chrono::milliseconds kOverlap{5'000};
 
+// Whether a request can have made it. Others than Sluice may write to the store.
+bool is_possible(const CellName& cell) {
+    return !cell.workspace.empty() && !cell.name_space.empty() && !cell.identifier.empty() &&
+           cell.duration >= kMinDuration && cell.duration <= kMaxDuration && cell.sequence >= 0 &&
+           cell.sequence <= static_cast<Sequence>(kMaxCount) / cell.duration.count();
+}
+
 }  // namespace
 
 Importer::Importer(Table& table,
@@ -45,6 +52,7 @@ std::optional<ImportQuery> Importer::next(Time now, std::optional<UnixTime> wall
 
 void Importer::merge(const ImportedCell& cell) {
     ++cells_of_pass_;
+    if (!is_possible(cell.cell)) return;
     cells_.fetch_add(1, std::memory_order_relaxed);
     // The key of an abridged name may be held or not; its entry finds what is imported.
     if (is_abridged(cell.cell)) return abridged_.hold(cell);

@@ -1,5 +1,7 @@
 #include "global/importer.h"
 
+#include <limits>
+
 #include <gtest/gtest.h>
 
 #include "global/global_fixture.h"
@@ -147,6 +149,46 @@ TEST_F(ImporterTest, TheGlobalCountOfThePreviousCellIsKept) {
     b_.spend("k", 1);
     const EpochPin pin;
     EXPECT_EQ(b_.find("k")->global(b_.sequence() - 1), 6U);
+}
+
+// Somebody wrote them by hand, or another program did.
+TEST_F(ImporterTest, RowsThatNoRegionCanHaveWrittenAreLeftOut) {
+    const auto row = [&](Duration duration, Sequence sequence) {
+        return ImportedCell{.cell = {.workspace = "w",
+                                     .name_space = "n",
+                                     .identifier = "k",
+                                     .duration = duration,
+                                     .sequence = sequence},
+                            .foreign = 5,
+                            .own = 5};
+    };
+    Importer& importer = a_.globe.importer();
+    clock_.advance(seconds{12});
+    ASSERT_TRUE(importer.next(clock_.now, clock_.wall));
+    const Sequence now = instant_at(clock_.wall, a_.duration).sequence;
+    importer.merge(row(Duration{0}, now));
+    importer.merge(row(Duration{-1}, now));
+    importer.merge(row(kMaxDuration + Duration{1}, now));
+    importer.merge(row(a_.duration, -1));
+    importer.merge(row(a_.duration, std::numeric_limits<Sequence>::max()));
+    EXPECT_EQ(a_.table().tally().held(), 0U);
+}
+
+// The ring of an entry tells sequences apart within 8,192 of them.
+TEST_F(ImporterTest, ARowOfAFarFutureIsNotTakenForOneOfThePresent) {
+    a_.spend("k", 1);
+    Importer& importer = a_.globe.importer();
+    clock_.advance(seconds{12});
+    ASSERT_TRUE(importer.next(clock_.now, clock_.wall));
+    importer.merge({.cell = {.workspace = std::string(Request{}.workspace),
+                             .name_space = "n",
+                             .identifier = "k",
+                             .duration = a_.duration,
+                             .sequence = a_.sequence() + 8'192},
+                    .foreign = 5,
+                    .own = 5});
+    EXPECT_EQ(a_.global("k"), 0U);
+    EXPECT_EQ(a_.others("k"), 0U);
 }
 
 }  // namespace
