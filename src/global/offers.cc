@@ -16,9 +16,20 @@ RegionalCounts::RegionalCounts(const Entry& entry)
     });
 }
 
+void RegionalCounts::raise(const RegionalCounts& others) {
+    for (Cell& cell : cells) {
+        const auto* const found = std::ranges::find(others.cells, cell.sequence, &Cell::sequence);
+        if (found != others.cells.end()) cell.regional = std::max(cell.regional, found->regional);
+    }
+}
+
 void Offers::offer(Entry& entry) {
     // Most are turned down here, before anything is copied.
-    if (!is_wanted(RegionalCounts(entry)) || !entry.begin_offer()) return;
+    if (is_wanted(RegionalCounts(entry))) offer_again(entry);
+}
+
+void Offers::offer_again(Entry& entry) {
+    if (!entry.begin_offer()) return;
     Offer offer{.key = entry.key(), .counts = RegionalCounts(entry)};
     const MutexLock lock(mutex_);
     waiting_.push_back(std::move(offer));

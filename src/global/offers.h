@@ -20,6 +20,9 @@ struct RegionalCounts {
     // What `entry` holds now.
     explicit RegionalCounts(const Entry& entry);
 
+    // Of each cell, what is more here or there.
+    void raise(const RegionalCounts& others);
+
     struct Cell {
         Sequence sequence;
         Count regional;
@@ -47,6 +50,9 @@ class Offers {
 
     // Whoever calls holds the entry, or an EpochPin.
     void offer(Entry& entry);
+
+    // The same, whatever the policy says of what can be seen at the moment.
+    void offer_again(Entry& entry);
 
     // All, in the order in which they came.
     std::vector<Offer> take();

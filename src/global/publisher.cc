@@ -78,15 +78,22 @@ void Publisher::forget_dead(UnixTime now) {
     deaths_.erase(deaths_.begin(), end);
 }
 
-// By what the entry holds now. One that was displaced meanwhile had been heard by its region, and
-// what it was offered with is all that this node knows.
+// By what the entry holds now. Where it was displaced meanwhile, what it was offered with is all
+// that this node knows; if its key has come back, the two are parts of one count, of which the
+// larger is a lower bound.
+//
+// A batch that is about to admit or has just undone makes the counts look smaller than they are,
+// and announces nothing if it is denied: so they are looked at again.
 void Publisher::collect(const Offer& offer, std::optional<UnixTime> wall) {
     RegionalCounts counts = offer.counts;
     {
         const EpochPin pin;
         if (Entry* const entry = table_.find(table_.key(request_for(offer.key)))) {
             entry->end_offer();
+            const std::uint64_t let_go = entry->let_go();
             counts = RegionalCounts(*entry);
+            counts.raise(offer.counts);
+            if (entry->held() != let_go) offers_.offer_again(*entry);
         }
     }
     const UnixTime now = std::max(counts.as_of, wall.value_or(UnixTime::min()));
@@ -156,8 +163,10 @@ void Publisher::end_tick(Time now) {
     wake_at_ = schedule_.next();
 }
 
+// A chunk that waits to be tried again is part of it.
 void Publisher::hurry(Time now) {
-    if (tick_began_) return;
+    if (is_underway_) return;
+    if (tick_began_) end_tick(now);
     is_hurried_ = true;
     wake_at_ = now;
 }

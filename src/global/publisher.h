@@ -67,7 +67,7 @@ class Publisher {
     // When to ask for rows again.
     Time wake_at() const { return wake_at_; }
 
-    // Has one more tick come at once: the last one.
+    // Has one more tick come at once: the last one. Not while a chunk is underway.
     void hurry(Time now);
     // Between two ticks, and nothing is left of the last one.
     bool is_idle() const { return !tick_began_ && !is_hurried_ && waiting_.empty(); }

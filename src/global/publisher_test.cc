@@ -215,5 +215,47 @@ TEST_F(PublisherTest, AKeyThatIsTooLongIsStoredByDigestAndStillShared) {
     EXPECT_EQ(node_.global(key), 2U);
 }
 
+// What it is about to admit is taken off as if it had. It is denied, and so announces nothing.
+TEST_F(PublisherTest, ACountThatABatchMadeLookSmallerIsPublishedWhenTheBatchHasGone) {
+    for (const Count cost : {6U, 3U}) {
+        node_.spend("k", cost);
+        node_.globe.offer_changes();
+    }
+    const EpochPin pin;
+    Entry& entry = *node_.find("k");
+    entry.begin_holding(5);
+    node_.publish();
+    entry.end_holding(5);
+    node_.publish();
+    EXPECT_EQ(row("k", "a"), 9U);
+}
+
+TEST_F(PublisherTest, WhatADisplacedEntrySpentIsPublishedAlsoIfItsKeyHasComeBack) {
+    node_.spend("k", 6);
+    node_.globe.offer_changes();
+    for (int i = 0; node_.find("k") != nullptr && i < 100'000; ++i) {
+        node_.spend("other " + std::to_string(i), 9);
+        node_.globe.offer_changes();
+    }
+    ASSERT_EQ(node_.find("k"), nullptr);
+    node_.spend("k", 1);
+    node_.publish();
+    EXPECT_EQ(row("k", "a"), 6U);
+}
+
+TEST_F(PublisherTest, TheLastTickAlsoCarriesWhatWasOfferedWhileAChunkWaitsToBeTriedAgain) {
+    node_.spend("k", 6);
+    node_.globe.offer_changes();
+    Publisher& publisher = node_.globe.publisher();
+    publisher.hurry(clock_.now);
+    ASSERT_EQ(publisher.next(clock_.now, clock_.wall).size(), 1U);
+    publisher.answered(StoreFailure{Kind::kLost, "told to"}, clock_.now);
+    node_.spend("l", 6);
+    node_.globe.offer_changes();
+    publisher.hurry(clock_.now);
+    EXPECT_FALSE(publisher.is_idle());
+    EXPECT_EQ(publisher.next(clock_.now, clock_.wall).size(), 2U);
+}
+
 }  // namespace
 }  // namespace sluice
