@@ -72,7 +72,7 @@ void Importer::merge(const ImportedCell& cell) {
 void Importer::answered(const StoreResult<ImportEnd>& end, Time now) {
     is_underway_ = false;
     const auto* const failure = std::get_if<StoreFailure>(&end);
-    breaker_.ended({.began = call_began_, .ended = now}, failure);
+    breaker_.ended(StoreUse::kImport, {.began = call_began_, .ended = now}, failure);
     schedule_.finish(now);
     if (failure != nullptr) {
         failures_.fetch_add(1, std::memory_order_relaxed);

@@ -127,7 +127,8 @@ void Publisher::fill_chunk() {
 
 void Publisher::answered(const std::optional<StoreFailure>& failure, Time now) {
     is_underway_ = false;
-    breaker_.ended({.began = call_began_, .ended = now}, failure ? &*failure : nullptr);
+    breaker_.ended(
+        StoreUse::kPublish, {.began = call_began_, .ended = now}, failure ? &*failure : nullptr);
     if (failure) {
         failed_.fetch_add(1, std::memory_order_relaxed);
         ++failures_;

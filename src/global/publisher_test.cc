@@ -257,5 +257,26 @@ TEST_F(PublisherTest, TheLastTickAlsoCarriesWhatWasOfferedWhileAChunkWaitsToBeTr
     EXPECT_EQ(publisher.next(clock_.now, clock_.wall).size(), 2U);
 }
 
+// As on a server that is read-only: what fails is told once, not again after every import.
+TEST_F(PublisherTest, ARefusalToPublishIsNoLessTrueBecauseImportsSucceed) {
+    node_.spend("k", 6);
+    node_.store.failures = {Kind::kRefused};
+    node_.publish();
+    node_.import();
+    EXPECT_EQ(node_.globe.breaker().trouble(), "told to");
+    node_.publish();
+    EXPECT_FALSE(node_.globe.breaker().trouble());
+}
+
+TEST_F(PublisherTest, AStoreThatWasLostIsBackWhenAnImportSucceeds) {
+    node_.spend("k", 6);
+    node_.store.failures.assign(5, Kind::kLost);
+    node_.publish();
+    EXPECT_TRUE(node_.globe.breaker().trouble());
+    clock_.advance(seconds{20});
+    node_.import();
+    EXPECT_FALSE(node_.globe.breaker().trouble());
+}
+
 }  // namespace
 }  // namespace sluice

@@ -19,15 +19,18 @@ bool StoreBreaker::allow(Time now) {
     return breaker_.allow(now);
 }
 
-void StoreBreaker::ended(const Breaker::Call& call, const StoreFailure* failure) {
+void StoreBreaker::ended(StoreUse use, const Breaker::Call& call, const StoreFailure* failure) {
     const MutexLock lock(mutex_);
-    if (failure == nullptr || failure->kind == StoreFailure::Kind::kBusy) {
-        breaker_.succeeded(call);
-        trouble_.reset();
-    } else {
+    auto& trouble = troubles_[static_cast<std::size_t>(use)];
+    if (failure != nullptr && failure->kind != StoreFailure::Kind::kBusy) {
         breaker_.failed(call);
-        trouble_ = failure->why;
+        trouble = *failure;
+        return;
     }
+    breaker_.succeeded(call);
+    trouble.reset();
+    for (auto& other : troubles_)
+        if (other && other->kind == StoreFailure::Kind::kLost) other.reset();
 }
 
 Breaker::State StoreBreaker::state(Time now) const {
@@ -37,7 +40,9 @@ Breaker::State StoreBreaker::state(Time now) const {
 
 std::optional<std::string> StoreBreaker::trouble() const {
     const MutexLock lock(mutex_);
-    return trouble_;
+    for (const auto& trouble : troubles_)
+        if (trouble) return trouble->why;
+    return std::nullopt;
 }
 
 }  // namespace sluice

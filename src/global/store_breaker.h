@@ -2,6 +2,7 @@
 #ifndef SLUICE_GLOBAL_STORE_BREAKER_H_
 #define SLUICE_GLOBAL_STORE_BREAKER_H_
 
+#include <array>
 #include <optional>
 #include <string>
 
@@ -10,6 +11,9 @@
 #include "global/store.h"
 
 namespace sluice {
+
+// What a call is for. A user may have the right to one of them alone.
+enum class StoreUse { kPublish, kImport };
 
 // A store that fails is left alone for a while: a tick that finds the breaker open fails at once.
 //
@@ -23,16 +27,17 @@ class StoreBreaker {
     // May a call begin now? Where it may, its end is to be told.
     bool allow(Time now);
     // A lock that others hold is no fault of the store.
-    void ended(const Breaker::Call& call, const StoreFailure* failure);
+    void ended(StoreUse use, const Breaker::Call& call, const StoreFailure* failure);
 
     Breaker::State state(Time now) const;
-    // Whether the last call failed, or none was allowed since, and why.
+    // Whether the last call of some use failed, or none was allowed since, and why. A call that
+    // succeeds shows that the store is there, but not that it would do anything else.
     std::optional<std::string> trouble() const;
 
   private:
     mutable Mutex mutex_;
     Breaker breaker_ SLUICE_GUARDED_BY(mutex_);
-    std::optional<std::string> trouble_ SLUICE_GUARDED_BY(mutex_);
+    std::array<std::optional<StoreFailure>, 2> troubles_ SLUICE_GUARDED_BY(mutex_);  // by use
 };
 
 }  // namespace sluice
