@@ -1,0 +1,99 @@
+#include "sim/arrivals.h"
+
+#include <algorithm>
+#include <string>
+
+namespace sluice::sim {
+namespace {
+
+constexpr Moment kRotation = std::chrono::seconds{5};
+// Where few keys are popular, a tenth of them has this many of the requests.
+constexpr Permille kPopular = 950;
+constexpr std::size_t kLongName = 300;
+
+}  // namespace
+
+Arrivals::Arrivals(const Options& options, Truth& truth, std::uint64_t seed)
+    : options_(options), load_(options.load), truth_(truth), random_(seed) {
+    const Wide per_duration =
+        std::max<Wide>(Wide{load_.keys} * load_.limit * load_.times, 1);  // a thousandfold
+    const auto duration = static_cast<std::uint64_t>(Moment{load_.duration}.count());
+    mean_ns_ = static_cast<std::uint64_t>(std::max<Wide>(Wide{duration} * 1'000 / per_duration, 1));
+    std::uint64_t sum = 0;
+    for (std::uint32_t i = 0; i < options.regions; ++i)
+        zipf_.push_back(sum += 720'720 / (i + 1));
+    draw();
+}
+
+// Between 0 and twice the mean.
+void Arrivals::draw() {
+    const std::uint64_t mean = std::max<std::uint64_t>(mean_ns_ * 1'000 / burst, 1);
+    next_ += Moment{1 + random_.below(2 * mean)};
+}
+
+KeyIndex Arrivals::choose_key() {
+    const std::uint32_t keys = load_.keys;
+    const std::uint32_t popular = std::max<std::uint32_t>(keys / 10, 1);
+    std::uint64_t key = 0;
+    if (!load_.popular_keys || popular == keys) {
+        key = random_.below(keys);
+    } else if (random_.permille(kPopular)) {
+        key = random_.below(popular);
+    } else {
+        key = popular + random_.below(keys - popular);
+    }
+    // With churn, a window of keys moves on over ever new ones.
+    const auto gone = static_cast<std::uint64_t>(
+        Wide{static_cast<std::uint64_t>(next_.count())} * keys * load_.churn / 1'000 /
+        static_cast<std::uint64_t>(Moment{load_.duration}.count()));
+    if (key < gone % keys) key += keys;
+    key += gone / keys * keys;
+    while (truth_.keys() <= key) {
+        const auto number = static_cast<std::uint32_t>(truth_.keys());
+        std::string name = "k" + std::to_string(number);
+        if (random_.permille(load_.long_names)) name.append("-").append(kLongName, 'x');
+        const std::uint32_t home = number % options_.regions;
+        const bool overlaps = random_.permille(load_.overlap);
+        truth_.add_key(std::move(name), home, overlaps ? (home + 1) % options_.regions : home);
+    }
+    return static_cast<KeyIndex>(key);
+}
+
+std::uint32_t Arrivals::choose_region(KeyIndex key) {
+    const TrueKey& known = truth_.key(key);
+    switch (load_.spread) {
+        case Spread::kEven:
+            return static_cast<std::uint32_t>(random_.below(options_.regions));
+        case Spread::kSingle:
+            return random_.permille(500) ? known.region : known.second;
+        case Spread::kZipf: {
+            const std::uint64_t point = random_.below(zipf_.back());
+            return static_cast<std::uint32_t>(std::ranges::upper_bound(zipf_, point) -
+                                              zipf_.begin());
+        }
+        case Spread::kRotating:
+            return static_cast<std::uint32_t>(next_ / kRotation + known.region) % options_.regions;
+    }
+    return 0;
+}
+
+Count Arrivals::cost() {
+    if (random_.permille(load_.peeks)) return 0;
+    return load_.most_cost <= 1 ? 1 : 1 + random_.below(load_.most_cost);
+}
+
+Arrivals::Arrival Arrivals::take() {
+    const KeyIndex key = choose_key();
+    const Arrival arrival{.region = choose_region(key),
+                          .key = key,
+                          .cost = cost(),
+                          .is_batch = random_.permille(load_.batches)};
+    draw();
+    return arrival;
+}
+
+KeyIndex Arrivals::another_key(const Arrival& first) {
+    return random_.permille(200) ? first.key : choose_key();
+}
+
+}  // namespace sluice::sim

@@ -1,0 +1,146 @@
+// The checks of a run: everything that nodes do is held against what they were told and may know.
+#ifndef SLUICE_SIM_AUDIT_H_
+#define SLUICE_SIM_AUDIT_H_
+
+#include <sluice/limiter.h>
+#include <sluice/time.h>
+
+#include <array>
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "counter/table.h"
+#include "regional/origin.h"
+#include "sim/truth.h"
+
+namespace sluice::sim {
+
+// The first thing that was wrong ends a run.
+class Verdict {
+  public:
+    void fail(const std::string& what) {
+        if (!failure_) failure_ = what;
+    }
+    const std::optional<std::string>& failure() const { return failure_; }
+
+  private:
+    std::optional<std::string> failure_;
+};
+
+// How a decision came about.
+enum class By {
+    kHeld,      // by what the node held, at once
+    kFresh,     // after its origin was asked, whether it answered or not
+    kAlone,     // the same, while its region was away
+    kFallback,  // by what the node held, though that was too old, because its region was away
+};
+
+// What one life of a node has told its callers, the origin and the store, and has heard. It knows
+// each cell from the outside: from the requests that it saw pass, and from the messages that it saw
+// go by.
+//
+// Thread-compatible.
+class Audit {
+  public:
+    struct Config {
+        std::string name;
+        std::uint32_t region;
+        // Clocks that are wrong or step leave some rules without a meaning.
+        std::int64_t clock_slack_ms = 0;
+        bool has_steps = false;
+    };
+    Audit(Config config, Truth& truth, Verdict& verdict, Table& table, const Load& load);
+
+    // A decision was made at `now` by the node's clock, at `true_ms` by the right one.
+    struct Decided {
+        KeyIndex key;
+        Count cost;
+        UnixTime now;
+        std::int64_t true_ms;
+        By by;
+    };
+    void decided(const Decided& made, const Decision& decision);
+    void decided(std::span<const Decided> made, const BatchDecision& batch);
+
+    // Components that the node sends to its origin, and what it hears of a key.
+    void telling(std::span<const CellComponent> components);
+    void heard(KeyIndex key, std::int64_t true_ms);
+
+    // A row of the region, sent to the store, and one of which the store has said that it has it.
+    void publishing(const CellName& cell, Count count);
+    void published(const CellName& cell, Count count);
+
+    // At the end: what the node holds of a cell is the truth.
+    void check_converged(KeyIndex key, Sequence sequence, bool is_shared_widely);
+    // Whether the node was asked for it, or heard of it.
+    bool holds(KeyIndex key);
+    // What it has granted.
+    Count told(KeyIndex key, Sequence sequence) const;
+    void each_told(
+        const std::function<void(KeyIndex, Sequence, Count, std::uint32_t)>& visit) const;
+
+    struct Totals {
+        std::uint64_t decisions = 0;
+        std::uint64_t passed = 0;
+        std::uint64_t asked = 0;
+        std::uint64_t fallbacks = 0;
+        std::uint64_t false_denials = 0;  // by the right time and all that was granted
+        std::uint64_t true_denials = 0;
+    };
+    const Totals& totals() const { return totals_; }
+
+  private:
+    struct Cell {
+        Sequence sequence = -1;
+        Count told = 0;    // to callers
+        Count sent = 0;    // to the origin, at most
+        Count others = 0;  // seen in the table, at most
+        Count global = 0;
+        Count row = 0;    // sent to the store, at most
+        Count acked = 0;  // by the store
+    };
+    struct Slot {
+        KeyIndex key = 0;
+        std::uint32_t incarnation = 0;
+        std::array<Cell, kTrueCells> cells;
+        UnixTime strict_until = UnixTime::min();
+        std::int64_t heard_ms = -1;
+        Sequence newest = -1;
+    };
+    // Where and on what a decision was made.
+    struct Seen {
+        Slot* slot;
+        Entry* entry;
+        Sequence sequence;
+        std::int64_t elapsed_ms;
+        Count current;  // without what it has itself granted since
+        Count previous;
+    };
+
+    Slot& slot_of(KeyIndex key);
+    Cell& cell_of(Slot& slot, Sequence sequence);
+    std::optional<Seen> look(const Decided& made, const Decision& decision);
+    Count look_at_cell(Seen& seen, Sequence sequence);
+    void check_freshness(const Decided& made, const Slot& slot);
+    void check_denial(const Decided& made, const Seen& seen, Count ahead);
+    void grant(const Decided& made, Seen& seen);
+    void fail(const std::string& what) const;
+    std::string cell_text(KeyIndex key, Sequence sequence) const;
+
+    const Config config_;
+    Truth& truth_;
+    Verdict& verdict_;
+    Table& table_;
+    const Load& load_;
+    std::vector<std::uint32_t> places_;  // of slots, by key; 0: none
+    std::vector<Slot> slots_;
+    Totals totals_;
+};
+
+}  // namespace sluice::sim
+
+#endif  // SLUICE_SIM_AUDIT_H_

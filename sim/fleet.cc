@@ -1,0 +1,437 @@
+#include "sim/fleet.h"
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+namespace sluice::sim {
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+
+constexpr Moment kDownBetweenLives = seconds{2};
+constexpr Moment kNoticesSilence = seconds{1};
+constexpr Moment kLookAtRecovery = milliseconds{250};
+constexpr Moment kWatchRecovery = seconds{150};
+constexpr std::size_t kMostKeysChecked = 1'500;
+constexpr std::size_t kKeysWatched = 48;
+
+}  // namespace
+
+// What had been granted when a fault ended.
+struct Fleet::Snapshot {
+    struct Cell {
+        KeyIndex key;
+        Sequence sequence;
+        std::vector<Count> by_region;
+    };
+    std::size_t recovery;
+    Moment began;
+    std::vector<Cell> cells;
+};
+
+Fleet::Fleet(World& world, std::function<void(Moment)> progress)
+    : world_(world),
+      options_(world.options),
+      progress_(std::move(progress)),
+      arrivals_(world.options, world.truth, world.random.next()),
+      seats_(world.options.nodes),
+      region_seats_(world.options.regions),
+      is_active_(world.options.faults.scheduled.size()) {
+    for (std::uint32_t i = 0; i < options_.nodes; ++i) {
+        region_seats_[i % options_.regions].push_back(i);
+        start_node(i);
+    }
+    schedule_faults();
+}
+
+void Fleet::start_node(std::uint32_t index) {
+    const std::int64_t most = options_.faults.skew.count();
+    const Moment skew{most == 0 ? 0 : world_.random.between(-most, most)};
+    nodes_.push_back(std::make_unique<Node>(
+        world_, Node::Place{index % options_.regions, index, ++last_serial_}, skew));
+    seats_[index] = nodes_.back().get();
+}
+
+Node* Fleet::choose_node(std::uint32_t region) {
+    const auto& seats = region_seats_[region];
+    const std::size_t first = world_.random.below(seats.size());
+    for (std::size_t i = 0; i < seats.size(); ++i) {
+        Node* const node = seats_[seats[(first + i) % seats.size()]];
+        if (node->takes_requests()) return node;
+    }
+    return nullptr;
+}
+
+void Fleet::each_alive(const Target& target, const std::function<void(Node&)>& act) {
+    for (Node* const node : seats_) {
+        if (!node->is_alive()) continue;
+        if (target.kind == Target::Kind::kRegion && node->place().region != target.index) continue;
+        if (target.kind == Target::Kind::kNode && node->place().index != target.index) continue;
+        act(*node);
+    }
+}
+
+void Fleet::each_origin(const Target& target, const std::function<void(std::uint32_t)>& act) {
+    for (std::uint32_t region = 0; region < options_.regions; ++region)
+        if (target.kind != Target::Kind::kRegion || target.index == region) act(region);
+}
+
+void Fleet::schedule_faults() {
+    for (std::size_t i = 0; i < options_.faults.scheduled.size(); ++i) {
+        const Fault& fault = options_.faults.scheduled[i];
+        world_.scheduler.at(fault.at, [this, i] { begin(i); });
+        world_.scheduler.at(fault.at + fault.lasts, [this, i] { end(i); });
+        if (fault.kind != FaultKind::kOriginStale) continue;
+        const Moment then = std::max(fault.at - Moment{fault.amount}, Moment{0});
+        world_.scheduler.at(then, [this, i] {
+            for (const OriginServer& origin : world_.origins)
+                earlier_[i].push_back(origin.contents());
+        });
+    }
+}
+
+void Fleet::begin(std::size_t index) {
+    if (is_over_) return;
+    const Fault& fault = options_.faults.scheduled[index];
+    world_.note(Happening::kFaultBegins, static_cast<std::uint32_t>(index));
+    is_active_[index] = true;
+    switch (fault.kind) {
+        case FaultKind::kOriginDown:
+            each_origin(fault.target, [&](std::uint32_t region) {
+                world_.origins[region].is_down = true;
+                each_alive({Target::Kind::kRegion, region},
+                           [](Node& node) { node.origin().disconnect("it is down"); });
+            });
+            return;
+        case FaultKind::kOriginSlow:
+            each_origin(fault.target, [&](std::uint32_t region) {
+                world_.origins[region].slowness = Moment{fault.amount};
+            });
+            return;
+        case FaultKind::kOriginEmpty:
+            return each_origin(fault.target, [&](std::uint32_t region) { empty_origin(region); });
+        case FaultKind::kOriginStale:
+            return each_origin(fault.target, [&](std::uint32_t region) {
+                fail_over(region, earlier_[index].at(region));
+            });
+        case FaultKind::kStoreDown:
+            world_.store.is_down = true;
+            return;
+        case FaultKind::kStoreSlow:
+            world_.store.slowness = Moment{fault.amount};
+            return;
+        case FaultKind::kStoreBusy:
+            world_.store.busy = static_cast<Permille>(fault.amount);
+            return;
+        case FaultKind::kStoreLag:
+            world_.store.lag = Moment{fault.amount};
+            return;
+        case FaultKind::kPartition:
+            return partition(fault.target, true);
+        case FaultKind::kCrash:
+            each_alive(fault.target, [](Node& node) { node.crash(); });
+            return;
+        case FaultKind::kRestart:
+            each_alive(fault.target,
+                       [&](Node& node) { restart(node.place().index, kDownBetweenLives); });
+            return;
+        case FaultKind::kRollingRestart:
+            return restart_all(Moment{fault.amount});
+        case FaultKind::kClockStep:
+            each_alive(fault.target, [&](Node& node) { node.step_clock(Moment{fault.amount}); });
+            return;
+        case FaultKind::kPause:
+            each_alive(fault.target, [&](Node& node) { node.pause_until(fault.at + fault.lasts); });
+            return;
+        case FaultKind::kBurst:
+            arrivals_.burst = static_cast<Permille>(fault.amount);
+            return;
+    }
+}
+
+void Fleet::end(std::size_t index) {
+    if (!is_active_[index]) return;
+    const Fault& fault = options_.faults.scheduled[index];
+    world_.note(Happening::kFaultEnds, static_cast<std::uint32_t>(index));
+    is_active_[index] = false;
+    switch (fault.kind) {
+        case FaultKind::kOriginDown:
+            each_origin(fault.target,
+                        [&](std::uint32_t region) { world_.origins[region].is_down = false; });
+            break;
+        case FaultKind::kOriginSlow:
+            each_origin(fault.target,
+                        [&](std::uint32_t region) { world_.origins[region].slowness = Moment{0}; });
+            break;
+        case FaultKind::kStoreDown:
+            world_.store.is_down = false;
+            break;
+        case FaultKind::kStoreSlow:
+            world_.store.slowness = Moment{0};
+            break;
+        case FaultKind::kStoreBusy:
+            world_.store.busy = 0;
+            break;
+        case FaultKind::kStoreLag:
+            world_.store.lag = Moment{0};
+            break;
+        case FaultKind::kPartition:
+            partition(fault.target, false);
+            break;
+        case FaultKind::kCrash:
+            for (std::uint32_t i = 0; i < seats_.size(); ++i)
+                if (!seats_[i]->is_alive()) start_node(i);
+            break;
+        case FaultKind::kBurst:
+            arrivals_.burst = 1'000;
+            break;
+        default:
+            break;
+    }
+    if (!is_over_) watch_recovery(index);
+}
+
+void Fleet::note_lost_components(std::uint32_t region, const OriginServer::Contents& kept) {
+    OriginServer after(world_.scheduler);
+    after.become(kept);
+    const auto lives = [&](Serial serial) {
+        return std::ranges::any_of(seats_, [&](const Node* node) {
+            return node->place().serial == serial && node->is_alive();
+        });
+    };
+    for (const auto& held : world_.origins[region].contents().keys) {
+        for (const OriginServer::Cell& cell : held.cells) {
+            for (const OriginServer::Component& one : cell.components) {
+                if (lives(one.node)) continue;
+                if (after.component(one.node, held.key, cell.sequence, one.incarnation) < one.count)
+                    world_.truth.lose(held.key, cell.sequence, region, Truth::Lost::kToRegion);
+            }
+        }
+    }
+}
+
+// Nodes that are connected notice within a second, or when they hear less than they told.
+void Fleet::empty_origin(std::uint32_t region) {
+    note_lost_components(region, {});
+    world_.origins[region].become({});
+    ++world_.origins[region].losses;
+    each_alive({Target::Kind::kRegion, region}, [&](Node& node) {
+        const Moment later = milliseconds{world_.random.between(1, 1'000)};
+        world_.scheduler.after(later, [&node] { node.origin().forgot(); });
+    });
+}
+
+void Fleet::fail_over(std::uint32_t region, const OriginServer::Contents& earlier) {
+    note_lost_components(region, earlier);
+    world_.origins[region].become(earlier);
+    ++world_.origins[region].losses;
+    each_alive({Target::Kind::kRegion, region},
+               [](Node& node) { node.origin().disconnect("it fails over"); });
+}
+
+void Fleet::partition(const Target& target, bool is_cut) {
+    each_alive(target.kind == Target::Kind::kStore ? Target{} : target, [&](Node& node) {
+        node.is_cut_from_store = is_cut;
+        if (target.kind != Target::Kind::kNode) return;
+        node.origin().is_cut = is_cut;
+        if (!is_cut) return;
+        world_.scheduler.after(kNoticesSilence, [&node] {
+            if (node.origin().is_cut) node.origin().disconnect("it does not answer");
+        });
+    });
+}
+
+void Fleet::restart(std::uint32_t index, Moment down) {
+    seats_[index]->close([this, index, down] {
+        world_.scheduler.after(down, [this, index] {
+            if (!seats_[index]->is_alive()) start_node(index);
+        });
+    });
+}
+
+void Fleet::restart_all(Moment apart) {
+    for (std::uint32_t i = 0; i < seats_.size(); ++i) {
+        world_.scheduler.after(static_cast<std::int64_t>(i) * apart, [this, i] {
+            if (!is_over_ && seats_[i]->is_alive()) restart(i, kDownBetweenLives);
+        });
+    }
+}
+
+void Fleet::serve_next() {
+    const Arrivals::Arrival arrival = arrivals_.take();
+    Node* const node = choose_node(arrival.region);
+    if (node == nullptr) {
+        ++unserved_;
+        return;
+    }
+    if (!arrival.is_batch) return node->serve(arrival.key, arrival.cost);
+    std::array<std::pair<KeyIndex, Count>, 4> batch;
+    const std::size_t size = 2 + world_.random.below(3);
+    batch[0] = {arrival.key, arrival.cost};
+    for (std::size_t i = 1; i < size; ++i)
+        batch[i] = {arrivals_.another_key(arrival), arrivals_.cost()};
+    node->serve(std::span(batch).first(size));
+}
+
+void Fleet::sample() {
+    const std::int64_t now = world_.true_ms();
+    Permille fullest = 0;
+    for (KeyIndex key = 0; key < std::min<std::size_t>(world_.truth.keys(), kKeysWatched); ++key) {
+        const Count sum =
+            world_.truth.key(key).trailing.sum_at(now, options_.load.duration.count());
+        fullest = std::max(fullest, sum * 1'000 / std::max<Count>(options_.load.limit, 1));
+    }
+    over_time_.push_back(fullest);
+    if (progress_) progress_(world_.scheduler.now());
+}
+
+void Fleet::run() {
+    const Moment column = std::max<Moment>(options_.lasts / kColumns, Moment{1});
+    Moment next_sample = column;
+    while (arrivals_.next() < options_.lasts && !world_.verdict.failure()) {
+        if (arrivals_.next() >= next_sample) {
+            world_.scheduler.run_until(next_sample);
+            sample();
+            next_sample += column;
+            continue;
+        }
+        world_.scheduler.run_until(arrivals_.next());
+        serve_next();
+    }
+    if (world_.verdict.failure()) return;
+    world_.scheduler.run_until(options_.lasts);
+    sample();
+    world_.truth.finish(world_.true_ms());
+    calm_down();
+}
+
+void Fleet::watch_recovery(std::size_t fault) {
+    recoveries_.push_back({.fault = fault, .region = std::nullopt, .world = std::nullopt});
+    const auto snapshot = std::make_shared<Snapshot>();
+    snapshot->recovery = recoveries_.size() - 1;
+    snapshot->began = world_.scheduler.now();
+    const Sequence now = world_.true_ms() / options_.load.duration.count();
+    for (KeyIndex key = 0; key < std::min<std::size_t>(world_.truth.keys(), kKeysWatched); ++key) {
+        for (const Sequence sequence : {now - 1, now}) {
+            Snapshot::Cell cell{key, sequence, {}};
+            for (std::uint32_t region = 0; region < options_.regions; ++region)
+                cell.by_region.push_back(world_.truth.of_region(key, sequence, region));
+            snapshot->cells.push_back(std::move(cell));
+        }
+    }
+    look_at_recovery(snapshot);
+}
+
+void Fleet::look_at_recovery(const std::shared_ptr<Snapshot>& snapshot) {
+    Recovery& recovery = recoveries_[snapshot->recovery];
+    bool is_known = true;
+    bool is_known_widely = true;
+    for (const Snapshot::Cell& cell : snapshot->cells) {
+        if (is_dead(cell.sequence, options_.load.duration, world_.wall())) continue;
+        Count total = 0;
+        for (std::uint32_t region = 0; region < options_.regions; ++region) {
+            if (world_.truth.lost(cell.key, cell.sequence, region) != Truth::Lost::kNothing) {
+                total = 0;
+                break;
+            }
+            total += cell.by_region[region];
+            is_known &=
+                world_.origins[region].total(cell.key, cell.sequence) >= cell.by_region[region];
+        }
+        if (total == 0 || !world_.store.holds(cell.key, cell.sequence)) continue;
+        for (Node* const node : seats_) {
+            if (!node->is_alive()) continue;
+            const Count foreign = total - cell.by_region[node->place().region];
+            is_known_widely &= node->global(cell.key, cell.sequence).value_or(0) >= foreign;
+        }
+    }
+    const Moment took = world_.scheduler.now() - snapshot->began;
+    if (is_known && !recovery.region) recovery.region = took;
+    if (is_known_widely && !recovery.world) recovery.world = took;
+    if ((recovery.region && recovery.world) || took > kWatchRecovery) return;
+    world_.scheduler.after(kLookAtRecovery, [this, snapshot] { look_at_recovery(snapshot); });
+}
+
+// All faults end, nobody asks any more, and there is time to hear of everything.
+void Fleet::calm_down() {
+    is_over_ = true;
+    for (std::size_t i = 0; i < is_active_.size(); ++i)
+        end(i);
+    world_.network.loss = 0;
+    world_.network.duplicate = 0;
+    for (std::uint32_t i = 0; i < seats_.size(); ++i)
+        if (!seats_[i]->is_alive()) start_node(i);
+    const Moment settled =
+        world_.scheduler.now() + kIntervalsToConverge * (options_.interval + options_.interval / 5);
+    while (world_.scheduler.now() < settled && !world_.verdict.failure())
+        world_.scheduler.run_until(std::min(settled, world_.scheduler.now() + seconds{1}));
+    if (!world_.verdict.failure()) check_convergence();
+}
+
+std::vector<KeyIndex> Fleet::keys_to_check() const {
+    std::vector<KeyIndex> keys;
+    const std::size_t stride = world_.truth.keys() / kMostKeysChecked + 1;
+    for (std::size_t key = 0; key < world_.truth.keys(); key += stride)
+        keys.push_back(static_cast<KeyIndex>(key));
+    return keys;
+}
+
+void Fleet::check_convergence() {
+    std::vector<KeyIndex> keys = keys_to_check();
+    for (Node* const node : seats_) {
+        std::vector<KeyIndex> held;
+        for (const KeyIndex key : keys)
+            if (node->audit().holds(key)) held.push_back(key);
+        node->refresh(held);
+    }
+    world_.scheduler.run_until(world_.scheduler.now() + seconds{3});
+    for (Node* const node : seats_)
+        node->check_calm();
+    // A clock that is wrong lets cells die early, or late.
+    const Moment wrong = options_.faults.skew;
+    const UnixTime now =
+        world_.wall() + std::chrono::duration_cast<milliseconds>(wrong) + seconds{5};
+    const Sequence newest = world_.true_ms() / options_.load.duration.count();
+    for (const KeyIndex key : keys) {
+        for (Sequence sequence = newest - 2; sequence <= newest + 1; ++sequence) {
+            if (is_dead(sequence, options_.load.duration, now)) continue;
+            if (options_.faults.has(FaultKind::kClockStep)) continue;
+            bool is_wanted = world_.store.holds(key, sequence);
+            for (std::uint32_t region = 0; region < options_.regions && !is_wanted; ++region) {
+                const Count spent = world_.truth.of_region(key, sequence, region);
+                is_wanted = spent != 0 && 2 * spent >= options_.load.limit &&
+                            world_.truth.lost(key, sequence, region) == Truth::Lost::kNothing;
+            }
+            for (Node* const node : seats_) {
+                if (!node->audit().holds(key)) continue;
+                node->audit().check_converged(key, sequence, is_wanted);
+                ++checked_views_;
+            }
+        }
+    }
+}
+
+Node::Totals Fleet::totals_of(std::uint32_t region) const {
+    Node::Totals sum;
+    for (const auto& node : nodes_) {
+        if (node->place().region != region) continue;
+        const Node::Totals one = node->totals();
+        sum.audit.decisions += one.audit.decisions;
+        sum.audit.passed += one.audit.passed;
+        sum.audit.asked += one.audit.asked;
+        sum.audit.fallbacks += one.audit.fallbacks;
+        sum.audit.false_denials += one.audit.false_denials;
+        sum.audit.true_denials += one.audit.true_denials;
+        sum.reads += one.reads;
+        sum.told += one.told;
+        sum.rows += one.rows;
+        sum.imported += one.imported;
+        sum.outages += one.outages;
+        sum.longest_wait = std::max(sum.longest_wait, one.longest_wait);
+    }
+    return sum;
+}
+
+}  // namespace sluice::sim

@@ -1,0 +1,467 @@
+#include "sim/node.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/check.h"
+#include "counter/epoch.h"
+#include "service/questions.h"
+
+namespace sluice::sim {
+namespace {
+
+using std::chrono::microseconds;
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+
+// What another thread takes to begin with something.
+constexpr Moment kHandOver = microseconds{20};
+
+// How long an end waits for the world to hear the rest, and how often it looks.
+constexpr Moment kPatience = seconds{1};
+constexpr Moment kLook = milliseconds{20};
+
+// How long a call to the store waits before it is given up.
+constexpr Moment kStoreTimeout = seconds{3};
+
+PublishPolicy policy_named(const std::string& name) {
+    for (const NamedPolicy& policy : publish_policies())
+        if (policy.name == name) return policy.policy;
+    SLUICE_CHECK(false);
+    return nullptr;
+}
+
+Moment since_start(Region::Time time) {
+    return time - Region::Time{std::chrono::hours{1}};
+}
+
+}  // namespace
+
+// A question that tells the audit how it was decided at the moment when it was, which may be before
+// its caller hears of it.
+class Node::Watched final : public Question {
+  public:
+    Watched(Node& node, std::shared_ptr<Question> inner, std::vector<Audit::Decided> made)
+        : node_(node),
+          inner_(std::move(inner)),
+          made_(std::move(made)),
+          asked_(node.world_.scheduler.now()) {}
+
+    std::span<const Request> stale() const override { return inner_->stale(); }
+    UnixTime now() const override { return inner_->now(); }
+    bool decide_as_held() override {
+        const bool is_away = node_.region_->is_away();
+        if (!inner_->decide_as_held()) return false;
+        note(is_away ? By::kAlone : By::kHeld);
+        return true;
+    }
+    std::vector<Request> decide() override {
+        std::vector<Request> told_first = inner_->decide();
+        note(By::kFresh);
+        return told_first;
+    }
+    void finish() override {
+        --node_.waiting_;
+        const Moment waited = node_.world_.scheduler.now() - asked_;
+        node_.longest_wait_ = std::max(node_.longest_wait_, waited);
+    }
+
+    // Where the real question leaves its decision.
+    struct Answer {
+        std::optional<Result<Decision>> single;
+        std::optional<Result<BatchDecision>> batch;
+    };
+    std::shared_ptr<Answer> answer;
+
+  private:
+    void note(By by) {
+        inner_->finish();
+        for (Audit::Decided& each : made_) {
+            each.by = by;
+            each.true_ms = node_.world_.true_ms();
+        }
+        const bool passed = answer->single ? (**answer->single).passed : (**answer->batch).passed;
+        node_.world_.note(passed ? Happening::kPassed : Happening::kDenied,
+                          node_.place_.serial,
+                          made_.front().key,
+                          made_.front().cost);
+        if (answer->single) {
+            node_.audit_->decided(made_.front(), **answer->single);
+        } else {
+            node_.audit_->decided(made_, **answer->batch);
+        }
+    }
+
+    Node& node_;
+    const std::shared_ptr<Question> inner_;
+    std::vector<Audit::Decided> made_;
+    const Moment asked_;
+};
+
+Node::Node(World& world, Place place, Moment skew) : world_(world), place_(place), skew_(skew) {
+    const Options& options = world.options;
+    Moment slack = 2 * options.faults.skew;
+    for (const Fault& fault : options.faults.scheduled)
+        if (fault.kind == FaultKind::kClockStep) slack += Moment{std::abs(fault.amount)};
+    table_ = *Table::create(
+        {.max_keys = options.max_keys, .sharing = Sharing::kShared, .seed = world.random.next()});
+    audit_ = std::make_unique<Audit>(
+        Audit::Config{.name = "node-" + std::to_string(place.serial),
+                      .region = place.region,
+                      .clock_slack_ms = slack.count() / 1'000'000,
+                      .has_steps = options.faults.has(FaultKind::kClockStep)},
+        world.truth,
+        world.verdict,
+        *table_,
+        options.load);
+    origin_ = std::make_unique<FarOrigin>(
+        world, FarOrigin::Place{place.region, place.serial}, pulse_, *audit_);
+    globe_.emplace(
+        *table_,
+        Globe::Config{.policy = policy_named(options.policy),
+                      .interval = std::chrono::duration_cast<milliseconds>(options.interval),
+                      .seed = world.random.next()},
+        world.steady());
+    region_.emplace(*table_,
+                    *origin_,
+                    Region::Config{.clock = [this] { return world_.steady(); },
+                                   .wall_clock = [this] { return wall(); },
+                                   .seed = world.random.next(),
+                                   .again = [this] { again(); },
+                                   .counted = [this](Entry& entry) { globe_->offer(entry); },
+                                   .changed = [](bool, const std::string&) {}});
+    asking_.emplace(
+        *region_,
+        waits_,
+        Asking::Config{.timeout = std::chrono::duration_cast<milliseconds>(kOriginTimeout),
+                       .clock = [this] { return world_.steady(); }});
+    deciding_.emplace(*table_);
+    deciding_->join(link_);
+    world_.note(Happening::kNodeStarted, place.serial, place.region);
+    region_->start();
+    publish_when_due();
+    import_when_due();
+}
+
+Node::~Node() = default;
+
+By Node::by_at_once(std::uint64_t fallbacks_before) const {
+    if (asking_->fallbacks() != fallbacks_before) return By::kFallback;
+    return region_->is_away() ? By::kAlone : By::kHeld;
+}
+
+void Node::serve(KeyIndex key, Count cost) {
+    if (world_.scheduler.now() < pulse_.paused_until)
+        return pulse_.run(world_.scheduler, [this, key, cost] { serve(key, cost); });
+    const Request request = world_.truth.request(key, cost);
+    const UnixTime now = wall();
+    const std::uint64_t fallbacks = asking_->fallbacks();
+    Audit::Decided made{
+        .key = key, .cost = cost, .now = now, .true_ms = world_.true_ms(), .by = By::kHeld};
+    Result<Decision> result = Decision{};
+    if (deciding_->decide_at(CallersTime{now}, request, result)) {
+        made.by = by_at_once(fallbacks);
+        world_.note(
+            result->passed ? Happening::kPassed : Happening::kDenied, place_.serial, key, cost);
+        return audit_->decided(made, *result);
+    }
+    const auto answer = std::make_shared<Watched::Answer>();
+    auto inner = make_question(*table_, request, now, [answer](Result<Decision> decision) {
+        answer->single = std::move(decision);
+    });
+    auto watched = std::make_shared<Watched>(*this, std::move(inner), std::vector{made});
+    watched->answer = answer;
+    ask(std::move(watched), {made});
+}
+
+void Node::serve(std::span<const std::pair<KeyIndex, Count>> batch) {
+    if (world_.scheduler.now() < pulse_.paused_until) return;
+    const UnixTime now = wall();
+    const std::uint64_t fallbacks = asking_->fallbacks();
+    std::vector<Request> requests;
+    std::vector<Audit::Decided> made;
+    for (const auto& [key, cost] : batch) {
+        requests.push_back(world_.truth.request(key, cost));
+        made.push_back(
+            {.key = key, .cost = cost, .now = now, .true_ms = world_.true_ms(), .by = By::kHeld});
+    }
+    Result<BatchDecision> result = BatchDecision{};
+    std::vector<std::size_t> stale;
+    if (deciding_->decide_at(now, requests, stale, result)) {
+        const By by = by_at_once(fallbacks);
+        for (Audit::Decided& each : made)
+            each.by = by;
+        world_.note(result->passed ? Happening::kPassed : Happening::kDenied,
+                    place_.serial,
+                    made.front().key,
+                    made.front().cost);
+        return audit_->decided(made, *result);
+    }
+    const auto answer = std::make_shared<Watched::Answer>();
+    auto inner =
+        make_question(*table_, requests, stale, now, [answer](Result<BatchDecision> decision) {
+            answer->batch = std::move(decision);
+        });
+    auto watched = std::make_shared<Watched>(*this, std::move(inner), made);
+    watched->answer = answer;
+    ask(std::move(watched), made);
+}
+
+void Node::ask(std::shared_ptr<Question> question, std::vector<Audit::Decided> made) {
+    ++waiting_;
+    world_.note(Happening::kAsked, place_.serial, made.front().key);
+    world_.scheduler.after(kHandOver, [this, question = std::move(question)] {
+        pulse_.run(world_.scheduler, [this, question] {
+            asking_->begin(question);
+            set_alarm();
+        });
+    });
+}
+
+void Node::again() {
+    if (std::exchange(is_turn_waiting_, true)) return;
+    world_.scheduler.after(kHandOver, [this] {
+        pulse_.run(world_.scheduler, [this] {
+            is_turn_waiting_ = false;
+            turn();
+        });
+    });
+}
+
+void Node::turn() {
+    waits_.end_due(world_.steady());
+    region_->step();
+    set_alarm();
+}
+
+void Node::set_alarm() {
+    const auto region = region_->wake_at();
+    const auto waits = waits_.wake_at();
+    Moment at = Moment::max();
+    if (region) at = std::min(at, since_start(*region));
+    if (waits) at = std::min(at, since_start(*waits));
+    if (at >= alarm_) return;
+    alarm_ = std::max(at, world_.scheduler.now());
+    world_.scheduler.at(alarm_, [this] {
+        pulse_.run(world_.scheduler, [this] {
+            if (world_.scheduler.now() < alarm_) return;
+            alarm_ = Moment::max();
+            turn();
+        });
+    });
+}
+
+Moment Node::store_delay() {
+    // Other continents, and a little for the statement.
+    return milliseconds{15 + 12 * place_.region} + 10 * world_.message_delay() +
+           world_.store.slowness;
+}
+
+void Node::publish_when_due() {
+    const Moment at = std::max(since_start(globe_->publisher().wake_at()), world_.scheduler.now());
+    if (is_publishing_ || at >= publish_alarm_) return;
+    publish_alarm_ = at;
+    world_.scheduler.at(at, [this, at] {
+        pulse_.run(world_.scheduler, [this, at] {
+            if (publish_alarm_ != at) return;
+            publish_alarm_ = Moment::max();
+            publish();
+        });
+    });
+}
+
+void Node::publish() {
+    if (is_publishing_) return;
+    const std::span<const RegionCount> rows = globe_->publisher().next(world_.steady(), wall());
+    if (rows.empty()) return publish_when_due();
+    is_publishing_ = true;
+    for (const RegionCount& row : rows)
+        audit_->publishing(row.cell, row.count);
+    const auto sent = std::make_shared<std::vector<RegionCount>>(rows.begin(), rows.end());
+    const auto answered = [this, sent](std::optional<StoreFailure> failure) {
+        pulse_.run(world_.scheduler, [this, sent, failure] {
+            is_publishing_ = false;
+            world_.note(failure ? Happening::kPublishFailed : Happening::kPublished,
+                        place_.serial,
+                        sent->size());
+            if (!failure)
+                for (const RegionCount& row : *sent)
+                    audit_->published(row.cell, row.count);
+            globe_->publisher().answered(failure, world_.steady());
+            publish_when_due();
+        });
+    };
+    const StoreFailure lost{StoreFailure::Kind::kLost, "the store does not answer"};
+    if (is_cut_from_store || world_.store.is_down)
+        return world_.scheduler.after(is_cut_from_store ? kStoreTimeout : store_delay(),
+                                      [answered, lost] { answered(lost); });
+    const Moment there = store_delay();
+    world_.scheduler.after(there, [this, sent, answered, lost, there] {
+        if (is_cut_from_store || world_.store.is_down)
+            return world_.scheduler.after(kStoreTimeout, [answered, lost] { answered(lost); });
+        const bool is_busy = world_.random.permille(world_.store.busy);
+        if (!is_busy) world_.store.publish(place_.region, *sent);
+        world_.scheduler.after(there, [this, answered, lost, is_busy] {
+            // It was done, but that is not known here.
+            if (is_cut_from_store || world_.store.is_down) return answered(lost);
+            if (!is_busy) return answered(std::nullopt);
+            answered(StoreFailure{StoreFailure::Kind::kBusy, "deadlock"});
+        });
+    });
+}
+
+void Node::import_when_due() {
+    const Moment at = std::max(since_start(globe_->importer().wake_at()), world_.scheduler.now());
+    if (at >= import_alarm_) return;
+    import_alarm_ = at;
+    world_.scheduler.at(at, [this, at] {
+        pulse_.run(world_.scheduler, [this, at] {
+            if (import_alarm_ != at) return;
+            import_alarm_ = Moment::max();
+            import();
+        });
+    });
+}
+
+void Node::import() {
+    const auto query = globe_->importer().next(world_.steady(), wall());
+    if (!query) {
+        had_import_trouble_ = true;
+        return import_when_due();
+    }
+    imports_.push_back(world_.scheduler.now());
+    const auto failed = [this] {
+        pulse_.run(world_.scheduler, [this] {
+            had_import_trouble_ = true;
+            world_.note(Happening::kImportFailed, place_.serial);
+            globe_->importer().answered(
+                StoreFailure{StoreFailure::Kind::kLost, "the store does not answer"},
+                world_.steady());
+            import_when_due();
+        });
+    };
+    const bool is_away = is_cut_from_store || world_.store.is_down;
+    if (is_away)
+        return world_.scheduler.after(is_cut_from_store ? kStoreTimeout : store_delay(), failed);
+    const Moment there = store_delay();
+    world_.scheduler.after(there, [this, query, failed, there] {
+        if (is_cut_from_store || world_.store.is_down)
+            return world_.scheduler.after(kStoreTimeout, failed);
+        const auto import =
+            std::make_shared<StoreServer::Import>(world_.store.import(place_.region, *query));
+        world_.scheduler.after(there, [this, import, failed] {
+            pulse_.run(world_.scheduler, [this, import, failed] {
+                const bool breaks = is_cut_from_store || world_.store.is_down;
+                // A connection that breaks may have brought a part.
+                const std::size_t cells = import->cells.size() / (breaks ? 2 : 1);
+                for (std::size_t i = 0; i < cells; ++i)
+                    globe_->importer().merge(import->cells[i]);
+                if (breaks) return failed();
+                world_.note(Happening::kImported, place_.serial, cells);
+                globe_->importer().answered(import->end, world_.steady());
+                import_when_due();
+                check_ticks();
+            });
+        });
+    });
+}
+
+// Jitter is drawn anew each time: intervals that are all the same have lost it, and nodes march in
+// step.
+void Node::check_ticks() {
+    constexpr std::size_t kEnough = 5;
+    if (imports_.size() < kEnough || had_import_trouble_) return;
+    const Moment first = imports_[1] - imports_[0];
+    for (std::size_t i = 2; i < imports_.size(); ++i)
+        if (imports_[i] - imports_[i - 1] != first) return imports_.clear();
+    world_.verdict.fail("node-" + std::to_string(place_.serial) +
+                        ": its imports are all the same time apart");
+}
+
+void Node::refresh(std::span<const KeyIndex> keys) {
+    std::vector<Request> requests;
+    for (const KeyIndex key : keys)
+        requests.push_back(world_.truth.request(key, 0));
+    region_->refresh(requests, wall(), [](bool) {});
+}
+
+std::optional<Count> Node::global(KeyIndex key, Sequence sequence) {
+    const EpochPin pin;
+    const Entry* const entry = table_->find(table_->key(world_.truth.request(key, 0)));
+    if (entry == nullptr) return std::nullopt;
+    return entry->global(sequence);
+}
+
+void Node::check_calm() {
+    const std::string name = "node-" + std::to_string(place_.serial);
+    if (region_->is_away()) world_.verdict.fail(name + ": its origin works, and is away to it");
+    if (waiting_ != 0)
+        world_.verdict.fail(name + ": " + std::to_string(waiting_) + " callers wait forever");
+    if (!region_->is_settled())
+        world_.verdict.fail(name + ": never has told its origin all there is");
+    if (table_->tally().held() > 2 * world_.options.max_keys)
+        world_.verdict.fail(name + ": holds more than twice the keys that it may");
+}
+
+Node::Totals Node::totals() const {
+    if (!pulse_.is_alive) return last_totals_;
+    const Region::Counts region = region_->counts();
+    return {.audit = audit_->totals(),
+            .reads = region.reads,
+            .told = region.told,
+            .rows = globe_->publisher().counts().rows,
+            .imported = globe_->importer().counts().cells,
+            .outages = region.outages,
+            .longest_wait = longest_wait_};
+}
+
+void Node::end() {
+    last_totals_ = totals();
+    pulse_.is_alive = false;
+    origin_->sever();
+    deciding_.reset();
+    asking_.reset();
+    region_.reset();
+    globe_.reset();
+    waits_ = {};
+}
+
+void Node::crash() {
+    if (!pulse_.is_alive) return;
+    world_.note(Happening::kNodeEnded, place_.serial, 1);
+    OriginServer& origin = world_.origins[place_.region];
+    audit_->each_told([&](KeyIndex key, Sequence sequence, Count told, std::uint32_t incarnation) {
+        const bool is_known = origin.component(place_.serial, key, sequence, incarnation) == told;
+        world_.truth.lose(key,
+                          sequence,
+                          place_.region,
+                          is_known ? Truth::Lost::kToOthers : Truth::Lost::kToRegion);
+    });
+    end();
+}
+
+void Node::close(std::function<void()> ended) {
+    if (!pulse_.is_alive || is_closing_) return;
+    is_closing_ = true;
+    region_->stop_resting();
+    globe_->publisher().hurry(world_.steady());
+    publish_alarm_ = Moment::max();
+    publish_when_due();
+    again();
+    const Moment deadline = world_.scheduler.now() + kPatience;
+    const auto look = std::make_shared<std::function<void()>>();
+    *look = [this, deadline, ended = std::move(ended), weak = std::weak_ptr(look)] {
+        const auto self = weak.lock();
+        if (!pulse_.is_alive) return ended();
+        const bool is_done =
+            region_->is_settled() && waiting_ == 0 && globe_->publisher().is_idle();
+        if (is_done || world_.scheduler.now() >= deadline) {
+            crash();
+            return ended();
+        }
+        world_.scheduler.after(kLook, [self] { (*self)(); });
+    };
+    world_.scheduler.after(kLook, [look] { (*look)(); });
+}
+
+}  // namespace sluice::sim

@@ -1,0 +1,50 @@
+// Virtual time, and what happens when.
+#ifndef SLUICE_SIM_SCHEDULER_H_
+#define SLUICE_SIM_SCHEDULER_H_
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <utility>
+#include <vector>
+
+namespace sluice::sim {
+
+// Since the beginning of the run.
+using Moment = std::chrono::nanoseconds;
+
+// What happens at the same moment happens in the order in which it was scheduled.
+//
+// Thread-compatible.
+class Scheduler {
+  public:
+    Moment now() const { return now_; }
+
+    void at(Moment when, std::function<void()> act);
+    void after(Moment delay, std::function<void()> act) { at(now_ + delay, std::move(act)); }
+
+    // Does all that is due until `when`, and moves the time there.
+    void run_until(Moment when);
+
+    std::uint64_t events() const { return last_; }
+
+  private:
+    struct Event {
+        Moment when;
+        std::uint64_t number;
+        std::uint32_t act;
+    };
+    static bool is_later(const Event& a, const Event& b) {
+        return a.when != b.when ? a.when > b.when : a.number > b.number;
+    }
+
+    Moment now_{0};
+    std::uint64_t last_ = 0;
+    std::vector<Event> heap_;
+    std::vector<std::function<void()>> acts_;
+    std::vector<std::uint32_t> free_;
+};
+
+}  // namespace sluice::sim
+
+#endif  // SLUICE_SIM_SCHEDULER_H_

@@ -1,0 +1,76 @@
+#include "sim/store_server.h"
+
+#include <algorithm>
+
+namespace sluice::sim {
+
+void StoreServer::merge(Cells& cells, std::uint32_t region, const RegionCount& row, UnixTime at) {
+    Cell& cell = cells[{key_of(row.cell.identifier), row.cell.sequence}];
+    if (cell.components.empty()) {
+        cell.name = row.cell;
+        cell.components.resize(regions_);
+    }
+    Component& component = cell.components[region];
+    if (row.count > component.count) component = {.count = row.count, .updated_at = at};
+}
+
+void StoreServer::forget_dead(UnixTime now) {
+    if (scheduler_.now() < tidied_ + std::chrono::seconds{10}) return;
+    tidied_ = scheduler_.now();
+    // A while later: clocks that are behind still ask for them.
+    const auto is_past = [&](const auto& held) {
+        return is_dead(held.second.name.sequence,
+                       held.second.name.duration,
+                       now - 2 * held.second.name.duration);
+    };
+    std::erase_if(cells_, is_past);
+    std::erase_if(replica_, is_past);
+}
+
+void StoreServer::publish(std::uint32_t region, std::span<const RegionCount> published) {
+    const UnixTime now = clock();
+    forget_dead(now);
+    for (const RegionCount& row : published) {
+        merge(cells_, region, row, now);
+        if (lag == Moment{0}) merge(replica_, region, row, now);
+        bytes += row.cell.identifier.size() + row.cell.workspace.size() +
+                 row.cell.name_space.size() + 40;
+    }
+    rows += published.size();
+    if (lag == Moment{0}) return;
+    std::vector<RegionCount> late(published.begin(), published.end());
+    scheduler_.after(lag, [this, region, now, late = std::move(late)] {
+        for (const RegionCount& row : late)
+            merge(replica_, region, row, now);
+    });
+}
+
+StoreServer::Import StoreServer::import(std::uint32_t region, const ImportQuery& query) {
+    Import result;
+    for (const auto& [key, cell] : replica_) {
+        if (is_dead(cell.name.sequence, cell.name.duration, query.living_at)) continue;
+        ImportedCell imported{.cell = cell.name, .foreign = 0, .own = 0};
+        UnixTime newest = UnixTime::min();
+        for (std::uint32_t i = 0; i < regions_; ++i) {
+            newest = std::max(newest, cell.components[i].updated_at);
+            Count& sum = i == region ? imported.own : imported.foreign;
+            sum += cell.components[i].count;
+        }
+        if (query.changed_since && newest < *query.changed_since) continue;
+        result.end.newest = std::max(result.end.newest.value_or(newest), newest);
+        bytes += cell.name.identifier.size() + 56;
+        result.cells.push_back(std::move(imported));
+    }
+    return result;
+}
+
+bool StoreServer::holds(KeyIndex key, Sequence sequence) const {
+    return cells_.contains({key, sequence});
+}
+
+Count StoreServer::component(KeyIndex key, Sequence sequence, std::uint32_t region) const {
+    const auto found = cells_.find({key, sequence});
+    return found == cells_.end() ? 0 : found->second.components[region].count;
+}
+
+}  // namespace sluice::sim

@@ -1,0 +1,74 @@
+// The store that the regions share, as it stands in the simulation.
+#ifndef SLUICE_SIM_STORE_SERVER_H_
+#define SLUICE_SIM_STORE_SERVER_H_
+
+#include <sluice/time.h>
+
+#include <cstdint>
+#include <map>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "global/store.h"
+#include "sim/scheduler.h"
+#include "sim/truth.h"
+
+namespace sluice::sim {
+
+// It holds one component per cell and region, merged by max. Imports read a replica, which hears of
+// a publish `lag` later. What goes wrong with it is decided by others.
+//
+// Thread-compatible.
+class StoreServer {
+  public:
+    StoreServer(Scheduler& scheduler, UnixTime began, std::uint32_t regions)
+        : scheduler_(scheduler), began_(began), regions_(regions) {}
+
+    void publish(std::uint32_t region, std::span<const RegionCount> rows);
+
+    struct Import {
+        std::vector<ImportedCell> cells;
+        ImportEnd end;
+    };
+    Import import(std::uint32_t region, const ImportQuery& query);
+
+    // Whether any region has published anything of a cell.
+    bool holds(KeyIndex key, Sequence sequence) const;
+    Count component(KeyIndex key, Sequence sequence, std::uint32_t region) const;
+
+    bool is_down = false;
+    Moment slowness{0};
+    Permille busy = 0;  // of the calls end in a deadlock
+    Moment lag{0};
+    std::uint64_t rows = 0;
+    std::uint64_t bytes = 0;
+
+  private:
+    struct Component {
+        Count count = 0;
+        UnixTime updated_at{};
+    };
+    struct Cell {
+        CellName name;
+        std::vector<Component> components;  // by region
+    };
+    using Cells = std::map<std::pair<KeyIndex, Sequence>, Cell>;
+
+    void merge(Cells& cells, std::uint32_t region, const RegionCount& row, UnixTime at);
+    void forget_dead(UnixTime now);
+    UnixTime clock() const {
+        return began_ + std::chrono::duration_cast<std::chrono::milliseconds>(scheduler_.now());
+    }
+
+    Scheduler& scheduler_;
+    const UnixTime began_;
+    const std::uint32_t regions_;
+    Cells cells_;
+    Cells replica_;
+    Moment tidied_{0};
+};
+
+}  // namespace sluice::sim
+
+#endif  // SLUICE_SIM_STORE_SERVER_H_

@@ -1,0 +1,118 @@
+#include "sim/truth.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace sluice::sim {
+
+KeyIndex key_of(std::string_view identifier) {
+    KeyIndex number = 0;
+    for (const char digit : identifier.substr(1)) {
+        if (digit < '0' || digit > '9') break;
+        number = number * 10 + static_cast<KeyIndex>(digit - '0');
+    }
+    return number;
+}
+
+void TrailingWindow::forget(std::int64_t until_ms) {
+    while (first_ < spendings_.size() && spendings_[first_].at_ms <= until_ms)
+        sum_ -= spendings_[first_++].cost;
+    if (first_ < 64 || first_ < spendings_.size() / 2) return;
+    spendings_.erase(spendings_.begin(), spendings_.begin() + static_cast<std::ptrdiff_t>(first_));
+    first_ = 0;
+}
+
+void TrailingWindow::add(std::int64_t at_ms, Count cost, std::int64_t duration_ms) {
+    forget(at_ms - duration_ms);
+    sum_ += cost;
+    if (first_ < spendings_.size() && spendings_.back().at_ms == at_ms) {
+        spendings_.back().cost += cost;
+    } else {
+        spendings_.push_back({at_ms, cost});
+    }
+}
+
+Count TrailingWindow::sum_at(std::int64_t now_ms, std::int64_t duration_ms) {
+    forget(now_ms - duration_ms);
+    return sum_;
+}
+
+KeyIndex Truth::add_key(std::string identifier, std::uint32_t region, std::uint32_t second) {
+    keys_.push_back({.identifier = std::move(identifier),
+                     .cells = {},
+                     .trailing = {},
+                     .region = region,
+                     .second = second});
+    by_region_.resize(keys_.size() * kTrueCells * regions_);
+    lost_.resize(by_region_.size());
+    return static_cast<KeyIndex>(keys_.size() - 1);
+}
+
+const TrueCell* Truth::find(KeyIndex key, Sequence sequence) const {
+    const TrueCell& cell = keys_[key].cells[static_cast<std::size_t>(sequence) % kTrueCells];
+    return cell.sequence == sequence ? &cell : nullptr;
+}
+
+TrueCell* Truth::open(KeyIndex key, Sequence sequence) {
+    TrueCell& cell = keys_[key].cells[static_cast<std::size_t>(sequence) % kTrueCells];
+    if (cell.sequence == sequence) return &cell;
+    if (cell.sequence > sequence) return nullptr;
+    close(cell);
+    cell = {.sequence = sequence};
+    for (std::uint32_t region = 0; region < regions_; ++region) {
+        by_region_[place(key, sequence, region)] = 0;
+        lost_[place(key, sequence, region)] = Lost::kNothing;
+    }
+    return &cell;
+}
+
+void Truth::close(const TrueCell& cell) {
+    if (cell.sequence <= first_sequence || load_.limit == 0) return;
+    const Permille part = cell.total * 1'000 / load_.limit;
+    fixed_.note(part);
+    if (cell.wanted >= load_.limit) contended_.note(part);
+}
+
+void Truth::want(KeyIndex key, Sequence sequence, Count cost) {
+    if (TrueCell* const cell = open(key, sequence)) cell->wanted += cost;
+}
+
+void Truth::admit(
+    KeyIndex key, Sequence sequence, std::uint32_t region, Count cost, std::int64_t now_ms) {
+    if (cost == 0) return;
+    TrueCell* const cell = open(key, sequence);
+    if (cell == nullptr) return;
+    cell->total += cost;
+    by_region_[place(key, sequence, region)] += cost;
+    const std::int64_t duration_ms = load_.duration.count();
+    keys_[key].trailing.add(now_ms, cost, duration_ms);
+    const Count sum = keys_[key].trailing.sum_at(now_ms, duration_ms);
+    worst_trailing_ = std::max(worst_trailing_, sum * 1'000 / std::max<Count>(load_.limit, 1));
+}
+
+Count Truth::total(KeyIndex key, Sequence sequence) const {
+    const TrueCell* const cell = find(key, sequence);
+    return cell == nullptr ? 0 : cell->total;
+}
+
+Count Truth::of_region(KeyIndex key, Sequence sequence, std::uint32_t region) const {
+    return find(key, sequence) == nullptr ? 0 : by_region_[place(key, sequence, region)];
+}
+
+void Truth::lose(KeyIndex key, Sequence sequence, std::uint32_t region, Lost lost) {
+    if (find(key, sequence) == nullptr) return;
+    Lost& known = lost_[place(key, sequence, region)];
+    known = std::max(known, lost);
+}
+
+Truth::Lost Truth::lost(KeyIndex key, Sequence sequence, std::uint32_t region) const {
+    return find(key, sequence) == nullptr ? Lost::kNothing : lost_[place(key, sequence, region)];
+}
+
+void Truth::finish(std::int64_t end_ms) {
+    for (const TrueKey& key : keys_)
+        for (const TrueCell& cell : key.cells)
+            if ((cell.sequence + 1) * load_.duration.count() <= end_ms) close(cell);
+}
+
+}  // namespace sluice::sim

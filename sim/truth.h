@@ -1,0 +1,140 @@
+// What callers were told, to the last request: the measure of all that nodes believe.
+#ifndef SLUICE_SIM_TRUTH_H_
+#define SLUICE_SIM_TRUTH_H_
+
+#include <sluice/limiter.h>
+#include <sluice/time.h>
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "sim/options.h"
+#include "window/sliding.h"
+
+namespace sluice::sim {
+
+using KeyIndex = std::uint32_t;
+
+// The key that a name stands for, which begins with its number: k17, or k17-and-so-on.
+KeyIndex key_of(std::string_view identifier);
+
+// What was admitted within a duration that ends now, exactly.
+class TrailingWindow {
+  public:
+    void add(std::int64_t at_ms, Count cost, std::int64_t duration_ms);
+    Count sum_at(std::int64_t now_ms, std::int64_t duration_ms);
+
+  private:
+    struct Spending {
+        std::int64_t at_ms;
+        Count cost;
+    };
+    void forget(std::int64_t until_ms);
+
+    std::vector<Spending> spendings_;
+    std::size_t first_ = 0;
+    Count sum_ = 0;
+};
+
+// What all callers of one cell were told.
+struct TrueCell {
+    Sequence sequence = -1;
+    Count total = 0;
+    Count wanted = 0;  // what was asked for
+};
+
+// Cells of four sequences at a time, as entries hold them.
+inline constexpr std::size_t kTrueCells = 4;
+
+struct TrueKey {
+    std::string identifier;
+    std::array<TrueCell, kTrueCells> cells;
+    TrailingWindow trailing;
+    std::uint32_t region = 0;  // that it is at home in
+    std::uint32_t second = 0;  // that it comes in at, too
+};
+
+// How close to the limit the admitted counts came, as parts of a thousand of it.
+struct Closeness {
+    std::uint64_t sum = 0;
+    std::uint64_t windows = 0;
+    Permille worst = 0;
+
+    void note(Permille part) {
+        sum += part;
+        ++windows;
+        if (part > worst) worst = part;
+    }
+    Permille mean() const { return windows == 0 ? 0 : sum / windows; }
+};
+
+// Thread-compatible.
+class Truth {
+  public:
+    Truth(const Load& load, std::uint32_t regions) : load_(load), regions_(regions) {}
+
+    KeyIndex add_key(std::string identifier, std::uint32_t region, std::uint32_t second);
+    TrueKey& key(KeyIndex key) { return keys_[key]; }
+    const TrueKey& key(KeyIndex key) const { return keys_[key]; }
+    std::size_t keys() const { return keys_.size(); }
+    std::uint32_t regions() const { return regions_; }
+
+    Request request(KeyIndex key, Count cost) const {
+        return {.workspace = "sim",
+                .name_space = "load",
+                .identifier = keys_[key].identifier,
+                .limit = static_cast<std::int64_t>(load_.limit),
+                .duration = load_.duration,
+                .cost = static_cast<std::int64_t>(cost)};
+    }
+
+    // A caller asked for, and then perhaps was granted, `cost` in a cell. `now_ms` is the true
+    // time.
+    void want(KeyIndex key, Sequence sequence, Count cost);
+    void admit(
+        KeyIndex key, Sequence sequence, std::uint32_t region, Count cost, std::int64_t now_ms);
+
+    // 0 for a cell that is too old to be known.
+    Count total(KeyIndex key, Sequence sequence) const;
+    Count of_region(KeyIndex key, Sequence sequence, std::uint32_t region) const;
+
+    // Some of what was granted in a cell may be unknown to a region, or to the others, for good:
+    // the node that granted it is gone.
+    enum class Lost : std::uint8_t { kNothing = 0, kToOthers = 1, kToRegion = 2 };
+    void lose(KeyIndex key, Sequence sequence, std::uint32_t region, Lost lost);
+    Lost lost(KeyIndex key, Sequence sequence, std::uint32_t region) const;
+
+    // Counts the cells that are held at the end, if they ended before.
+    void finish(std::int64_t end_ms);
+
+    // Windows in which more was wanted than the limit, all windows, and trailing windows.
+    const Closeness& contended() const { return contended_; }
+    const Closeness& fixed() const { return fixed_; }
+    Permille worst_trailing() const { return worst_trailing_; }
+    Sequence first_sequence = 0;  // which may have begun before the run, and is not counted
+
+  private:
+    TrueCell* open(KeyIndex key, Sequence sequence);
+    const TrueCell* find(KeyIndex key, Sequence sequence) const;
+    void close(const TrueCell& cell);
+    std::size_t place(KeyIndex key, Sequence sequence, std::uint32_t region) const {
+        const std::size_t cell = key * kTrueCells + static_cast<std::size_t>(sequence) % kTrueCells;
+        return cell * regions_ + region;
+    }
+
+    const Load& load_;
+    const std::uint32_t regions_;
+    std::vector<TrueKey> keys_;
+    std::vector<Count> by_region_;
+    std::vector<Lost> lost_;
+    Closeness contended_;
+    Closeness fixed_;
+    Permille worst_trailing_ = 0;
+};
+
+}  // namespace sluice::sim
+
+#endif  // SLUICE_SIM_TRUTH_H_
