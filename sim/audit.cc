@@ -89,7 +89,6 @@ std::optional<Audit::Seen> Audit::look(const Decided& made, const Decision& deci
     if (slot.incarnation != seen.entry->incarnation()) {
         slot.incarnation = seen.entry->incarnation();
         slot.cells = {};
-        slot.heard_ms = -1;
         slot.strict_until = UnixTime::min();
     }
     if (seen.sequence < asked.sequence || seen.sequence > seen.entry->high() ||
@@ -264,7 +263,7 @@ void Audit::heard(KeyIndex key, std::int64_t true_ms) {
 void Audit::publishing(const CellName& name, Count count) {
     const KeyIndex key = key_of(name.identifier);
     const Count region = truth_.of_region(key, name.sequence, config_.region);
-    if (count > region)
+    if (count > region && truth_.knows(key, name.sequence))
         fail("publishes " + number(count) + " for " + cell_text(key, name.sequence) +
              ", where its region spent " + number(region));
     Cell& cell = cell_of(slot_of(key), name.sequence);

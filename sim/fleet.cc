@@ -359,15 +359,23 @@ void Fleet::calm_down() {
     is_over_ = true;
     for (std::size_t i = 0; i < is_active_.size(); ++i)
         end(i);
-    world_.network.loss = 0;
-    world_.network.duplicate = 0;
+    world_.network = {.delay = FaultPlan{}.delay, .jitter = FaultPlan{}.jitter};
+    Moment last_pause{0};
+    for (const Fault& fault : options_.faults.scheduled)
+        if (fault.kind == FaultKind::kPause) last_pause = std::max(last_pause, fault.at + fault.lasts);
+    wait_until(last_pause);
     for (std::uint32_t i = 0; i < seats_.size(); ++i)
         if (!seats_[i]->is_alive()) start_node(i);
-    const Moment settled =
-        world_.scheduler.now() + kIntervalsToConverge * (options_.interval + options_.interval / 5);
-    while (world_.scheduler.now() < settled && !world_.verdict.failure())
-        world_.scheduler.run_until(std::min(settled, world_.scheduler.now() + seconds{1}));
-    if (!world_.verdict.failure()) check_convergence();
+    const Moment calm = world_.scheduler.now();
+    wait_until(calm + kTimeToSettle);
+    check_convergence(Scope::kRegion);
+    wait_until(calm + kIntervalsToConverge * (options_.interval + options_.interval / 5));
+    check_convergence(Scope::kWorld);
+}
+
+void Fleet::wait_until(Moment when) {
+    while (world_.scheduler.now() < when && !world_.verdict.failure())
+        world_.scheduler.run_until(std::min(when, world_.scheduler.now() + seconds{1}));
 }
 
 std::vector<KeyIndex> Fleet::keys_to_check() const {
@@ -378,7 +386,8 @@ std::vector<KeyIndex> Fleet::keys_to_check() const {
     return keys;
 }
 
-void Fleet::check_convergence() {
+void Fleet::check_convergence(Scope scope) {
+    if (world_.verdict.failure()) return;
     std::vector<KeyIndex> keys = keys_to_check();
     for (Node* const node : seats_) {
         std::vector<KeyIndex> held;
@@ -406,7 +415,7 @@ void Fleet::check_convergence() {
             }
             for (Node* const node : seats_) {
                 if (!node->audit().holds(key)) continue;
-                node->audit().check_converged(key, sequence, is_wanted);
+                node->audit().check_converged(key, sequence, is_wanted && scope == Scope::kWorld);
                 ++checked_views_;
             }
         }

@@ -16,10 +16,14 @@
 
 namespace sluice::sim {
 
-// Publishing, importing, telling those who have just learned that they are not alone, and hearing
-// of that takes four ticks, each up to 1.2 intervals after the last; a breaker that is open costs
-// one or two more.
-inline constexpr int kIntervalsToConverge = 8;
+// After the last fault, all nodes of a region agree within this time: a breaker that is open stays
+// so for 5 s, and what failed is tried again after 2 s at the latest.
+inline constexpr Moment kTimeToSettle = std::chrono::seconds{12};
+
+// All regions agree within so many intervals of publishers and importers. Publishing, importing,
+// telling those who have just learned that they are not alone, and hearing of that takes four
+// ticks; a breaker that is open costs one or two more.
+inline constexpr int kIntervalsToConverge = 6;
 
 // How long it took after a fault, none if it did not within the time that was watched.
 struct Recovery {
@@ -71,7 +75,10 @@ class Fleet {
 
     void calm_down();
     std::vector<KeyIndex> keys_to_check() const;
-    void check_convergence();
+    void wait_until(Moment when);
+    // Of the views that nodes have of their regions, or of the other regions as well.
+    enum class Scope { kRegion, kWorld };
+    void check_convergence(Scope scope);
 
     World& world_;
     const Options& options_;

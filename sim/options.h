@@ -93,7 +93,7 @@ struct Options {
     std::uint32_t regions = 3;
     std::uint32_t nodes = 6;                   // of all regions
     std::size_t max_keys = 1'000'000;          // that a node holds
-    Moment lasts = std::chrono::seconds{180};  // for how long requests come
+    Moment lasts = std::chrono::seconds{150};  // for how long requests come
     Moment begins{0};  // after the beginning of a window of the load's duration
     Load load;
     FaultPlan faults;

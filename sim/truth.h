@@ -97,6 +97,7 @@ class Truth {
     void admit(
         KeyIndex key, Sequence sequence, std::uint32_t region, Count cost, std::int64_t now_ms);
 
+    bool knows(KeyIndex key, Sequence sequence) const { return find(key, sequence) != nullptr; }
     // 0 for a cell that is too old to be known.
     Count total(KeyIndex key, Sequence sequence) const;
     Count of_region(KeyIndex key, Sequence sequence, std::uint32_t region) const;
