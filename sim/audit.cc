@@ -10,6 +10,9 @@
 namespace sluice::sim {
 namespace {
 
+// Keys whose names have fewer bytes are stored as they are.
+constexpr std::size_t kStoredNameBytes = 191;
+
 // The oldest count that may admit a request: one that was fresh at the beginning of a window serves
 // as long again.
 constexpr std::int64_t kOldest = 2 * kFreshness.count();
@@ -287,24 +290,38 @@ bool Audit::holds(KeyIndex key) {
     return table_.find(table_.key(truth_.request(key, 0))) != nullptr;
 }
 
-void Audit::check_converged(KeyIndex key, Sequence sequence, bool is_shared_widely) {
+void Audit::check_converged(KeyIndex key, Sequence sequence, const Expected& expected) {
     const EpochPin pin;
     const Entry* const entry = table_.find(table_.key(truth_.request(key, 0)));
     if (entry == nullptr || sequence < entry->high() - 2 || sequence > entry->high() + 1) return;
     const Count region = truth_.of_region(key, sequence, config_.region);
     const Count regional = entry->admitted(sequence).of(sequence) + entry->others(sequence);
-    const bool is_lossy = truth_.lost(key, sequence, config_.region) == Truth::Lost::kToRegion;
+    // A node asks for the window that its clock says, and the one before.
+    const Sequence today = instant_at(expected.node_time, load_.duration).sequence;
+    const bool is_lossy = truth_.lost(key, sequence, config_.region) == Truth::Lost::kToRegion ||
+                          has_displaced() || sequence > today || sequence < today - 1;
     if (regional > region || (regional < region && !is_lossy))
         fail("after all faults it takes " + number(regional) + " to be spent by its region at " +
              cell_text(key, sequence) + ", which spent " + number(region));
     const Count foreign = truth_.total(key, sequence) - region;
-    bool may_lack = !is_shared_widely;
+    // What is too long for the store is heard of at the next spending, what was displaced at the
+    // next full import.
+    bool may_lack = !expected.is_shared_widely || entry->text_bytes() > kStoredNameBytes ||
+                    has_displaced();
     for (std::uint32_t other = 0; other < truth_.regions(); ++other)
         may_lack |= truth_.lost(key, sequence, other) != Truth::Lost::kNothing;
     const Count global = entry->global(sequence);
     if (global > foreign || (global < foreign && !may_lack))
         fail("after all faults it takes " + number(global) + " to be spent by other regions at " +
              cell_text(key, sequence) + ", which spent " + number(foreign));
+}
+
+bool Audit::has_displaced() const {
+    return table_.tally().evicted.load(std::memory_order_relaxed) != 0;
+}
+
+bool Audit::has_dropped() const {
+    return table_.tally().evicted_untold.load(std::memory_order_relaxed) != 0;
 }
 
 Count Audit::told(KeyIndex key, Sequence sequence) const {

@@ -75,7 +75,14 @@ class Audit {
     void published(const CellName& cell, Count count);
 
     // At the end: what the node holds of a cell is the truth.
-    void check_converged(KeyIndex key, Sequence sequence, bool is_shared_widely);
+    struct Expected {
+        UnixTime node_time;
+        bool is_shared_widely;  // all regions should know
+    };
+    void check_converged(KeyIndex key, Sequence sequence, const Expected& expected);
+    // Whether it had to displace keys that mattered, and whether untold.
+    bool has_displaced() const;
+    bool has_dropped() const;
     // Whether the node was asked for it, or heard of it.
     bool holds(KeyIndex key);
     // What it has granted.

@@ -11,6 +11,7 @@ using std::chrono::milliseconds;
 using std::chrono::seconds;
 
 constexpr Moment kDownBetweenLives = seconds{2};
+constexpr auto kAnswers = seconds{3};  // time for a last round of questions
 constexpr Moment kNoticesSilence = seconds{1};
 constexpr Moment kLookAtRecovery = milliseconds{250};
 constexpr Moment kWatchRecovery = seconds{150};
@@ -388,37 +389,67 @@ std::vector<KeyIndex> Fleet::keys_to_check() const {
 
 void Fleet::check_convergence(Scope scope) {
     if (world_.verdict.failure()) return;
-    std::vector<KeyIndex> keys = keys_to_check();
-    for (Node* const node : seats_) {
-        std::vector<KeyIndex> held;
+    const std::vector<KeyIndex> keys = keys_to_check();
+    std::vector<std::vector<KeyIndex>> held(seats_.size());
+    for (std::size_t i = 0; i < seats_.size(); ++i) {
         for (const KeyIndex key : keys)
-            if (node->audit().holds(key)) held.push_back(key);
-        node->refresh(held);
+            if (seats_[i]->audit().holds(key)) held[i].push_back(key);
+        seats_[i]->refresh(held[i]);
     }
-    world_.scheduler.run_until(world_.scheduler.now() + seconds{3});
+    world_.scheduler.run_until(world_.scheduler.now() + kAnswers);
     for (Node* const node : seats_)
         node->check_calm();
-    // A clock that is wrong lets cells die early, or late.
-    const Moment wrong = options_.faults.skew;
-    const UnixTime now =
-        world_.wall() + std::chrono::duration_cast<milliseconds>(wrong) + seconds{5};
+    // After a clock has stepped, what is read depends on who asks when.
+    if (options_.faults.has(FaultKind::kClockStep)) return;
+    for (std::uint32_t region = 0; region < options_.regions; ++region)
+        check_origin(region, keys);
+    for (std::size_t i = 0; i < seats_.size(); ++i)
+        for (const KeyIndex key : held[i])
+            check_view(*seats_[i], key, scope);
+}
+
+// Which cells of a key are alive, by any clock.
+std::vector<Sequence> Fleet::living() const {
+    const auto wrong = std::chrono::duration_cast<milliseconds>(options_.faults.skew);
+    const UnixTime now = world_.wall() + wrong + seconds{5};
     const Sequence newest = world_.true_ms() / options_.load.duration.count();
+    std::vector<Sequence> sequences;
+    for (Sequence sequence = newest - 2; sequence <= newest + 1; ++sequence)
+        if (!is_dead(sequence, options_.load.duration, now)) sequences.push_back(sequence);
+    return sequences;
+}
+
+// The origin holds what callers were told, no more and no less.
+void Fleet::check_origin(std::uint32_t region, const std::vector<KeyIndex>& keys) {
+    for (const auto& node : nodes_)
+        if (node->place().region == region && node->audit().has_dropped()) return;
     for (const KeyIndex key : keys) {
-        for (Sequence sequence = newest - 2; sequence <= newest + 1; ++sequence) {
-            if (is_dead(sequence, options_.load.duration, now)) continue;
-            if (options_.faults.has(FaultKind::kClockStep)) continue;
-            bool is_wanted = world_.store.holds(key, sequence);
-            for (std::uint32_t region = 0; region < options_.regions && !is_wanted; ++region) {
-                const Count spent = world_.truth.of_region(key, sequence, region);
-                is_wanted = spent != 0 && 2 * spent >= options_.load.limit &&
-                            world_.truth.lost(key, sequence, region) == Truth::Lost::kNothing;
-            }
-            for (Node* const node : seats_) {
-                if (!node->audit().holds(key)) continue;
-                node->audit().check_converged(key, sequence, is_wanted && scope == Scope::kWorld);
-                ++checked_views_;
-            }
+        for (const Sequence sequence : living()) {
+            const Count held = world_.origins[region].total(key, sequence);
+            const Count spent = world_.truth.of_region(key, sequence, region);
+            const bool is_lossy = world_.truth.lost(key, sequence, region) == Truth::Lost::kToRegion;
+            if (held > spent || (held < spent && !is_lossy))
+                world_.verdict.fail("the origin of region-" + std::to_string(region + 1) + " holds " +
+                                    std::to_string(held) + " of k" + std::to_string(key) +
+                                    " in window " + std::to_string(sequence) +
+                                    ", of which its nodes granted " + std::to_string(spent));
         }
+    }
+}
+
+void Fleet::check_view(Node& node, KeyIndex key, Scope scope) {
+    for (const Sequence sequence : living()) {
+        bool is_wanted = world_.store.holds(key, sequence);
+        for (std::uint32_t region = 0; region < options_.regions && !is_wanted; ++region) {
+            const Count spent = world_.truth.of_region(key, sequence, region);
+            is_wanted = spent != 0 && 2 * spent >= options_.load.limit &&
+                        world_.truth.lost(key, sequence, region) == Truth::Lost::kNothing;
+        }
+        node.audit().check_converged(key,
+                                     sequence,
+                                     {.node_time = node.wall() - kAnswers,
+                                      .is_shared_widely = is_wanted && scope == Scope::kWorld});
+        ++checked_views_;
     }
 }
 

@@ -79,6 +79,9 @@ class Fleet {
     // Of the views that nodes have of their regions, or of the other regions as well.
     enum class Scope { kRegion, kWorld };
     void check_convergence(Scope scope);
+    std::vector<Sequence> living() const;
+    void check_origin(std::uint32_t region, const std::vector<KeyIndex>& keys);
+    void check_view(Node& node, KeyIndex key, Scope scope);
 
     World& world_;
     const Options& options_;

@@ -62,6 +62,11 @@ class Node {
     // What is held of other regions' spending.
     std::optional<Count> global(KeyIndex key, Sequence sequence);
 
+    // By its own clock.
+    UnixTime wall() const {
+        return world_.wall() + std::chrono::duration_cast<std::chrono::milliseconds>(skew_);
+    }
+
     // Of a life that lasts, when all should be calm.
     void check_calm();
 
@@ -84,9 +89,6 @@ class Node {
     };
     class Watched;
 
-    UnixTime wall() const {
-        return world_.wall() + std::chrono::duration_cast<std::chrono::milliseconds>(skew_);
-    }
     By by_at_once(std::uint64_t fallbacks_before) const;
     void ask(std::shared_ptr<Question> question, std::vector<Audit::Decided> made);
     void again();
