@@ -53,7 +53,8 @@ Audit::Cell& Audit::cell_of(Slot& slot, Sequence sequence) {
 // spent.
 Count Audit::look_at_cell(Seen& seen, Sequence sequence) {
     Cell& cell = cell_of(*seen.slot, sequence);
-    if (cell.sequence != sequence) return seen.entry->spent(sequence);
+    if (cell.sequence != sequence || truth_.is_past(seen.slot->key, sequence))
+        return seen.entry->spent(sequence);
     const Count own = seen.entry->admitted(sequence).of(sequence);
     const Count others = seen.entry->others(sequence);
     const Count global = seen.entry->global(sequence);
@@ -306,8 +307,8 @@ void Audit::check_converged(KeyIndex key, Sequence sequence, const Expected& exp
     const Count foreign = truth_.total(key, sequence) - region;
     // What is too long for the store is heard of at the next spending, what was displaced at the
     // next full import.
-    bool may_lack = !expected.is_shared_widely || entry->text_bytes() > kStoredNameBytes ||
-                    has_displaced();
+    bool may_lack =
+        !expected.is_shared_widely || entry->text_bytes() > kStoredNameBytes || has_displaced();
     for (std::uint32_t other = 0; other < truth_.regions(); ++other)
         may_lack |= truth_.lost(key, sequence, other) != Truth::Lost::kNothing;
     const Count global = entry->global(sequence);

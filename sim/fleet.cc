@@ -363,7 +363,8 @@ void Fleet::calm_down() {
     world_.network = {.delay = FaultPlan{}.delay, .jitter = FaultPlan{}.jitter};
     Moment last_pause{0};
     for (const Fault& fault : options_.faults.scheduled)
-        if (fault.kind == FaultKind::kPause) last_pause = std::max(last_pause, fault.at + fault.lasts);
+        if (fault.kind == FaultKind::kPause)
+            last_pause = std::max(last_pause, fault.at + fault.lasts);
     wait_until(last_pause);
     for (std::uint32_t i = 0; i < seats_.size(); ++i)
         if (!seats_[i]->is_alive()) start_node(i);
@@ -427,11 +428,12 @@ void Fleet::check_origin(std::uint32_t region, const std::vector<KeyIndex>& keys
         for (const Sequence sequence : living()) {
             const Count held = world_.origins[region].total(key, sequence);
             const Count spent = world_.truth.of_region(key, sequence, region);
-            const bool is_lossy = world_.truth.lost(key, sequence, region) == Truth::Lost::kToRegion;
+            const bool is_lossy =
+                world_.truth.lost(key, sequence, region) == Truth::Lost::kToRegion;
             if (held > spent || (held < spent && !is_lossy))
-                world_.verdict.fail("the origin of region-" + std::to_string(region + 1) + " holds " +
-                                    std::to_string(held) + " of k" + std::to_string(key) +
-                                    " in window " + std::to_string(sequence) +
+                world_.verdict.fail("the origin of region-" + std::to_string(region + 1) +
+                                    " holds " + std::to_string(held) + " of k" +
+                                    std::to_string(key) + " in window " + std::to_string(sequence) +
                                     ", of which its nodes granted " + std::to_string(spent));
         }
     }

@@ -3,16 +3,13 @@
 #include <algorithm>
 #include <ostream>
 
+#include "sim/report.h"
+
 namespace sluice::sim {
 namespace {
 
 // 1 January 2026, 0:00: the beginning of a window of every duration that divides a day.
 constexpr UnixTime kBegan{std::chrono::milliseconds{1'767'225'600'000}};
-
-std::string times_text(Permille part) {
-    const std::string rest = std::to_string(part % 1'000 / 10);
-    return std::to_string(part / 1'000) + "." + (rest.size() < 2 ? "0" : "") + rest;
-}
 
 void judge(const Options::Promise& promise, Outcome& outcome) {
     const auto check = [&](bool is_kept, const std::string& what) {

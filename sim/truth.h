@@ -97,6 +97,11 @@ class Truth {
     void admit(
         KeyIndex key, Sequence sequence, std::uint32_t region, Count cost, std::int64_t now_ms);
 
+    // Too old to be known, though it may have been.
+    bool is_past(KeyIndex key, Sequence sequence) const {
+        return keys_[key].cells[static_cast<std::size_t>(sequence) % kTrueCells].sequence >
+               sequence;
+    }
     bool knows(KeyIndex key, Sequence sequence) const { return find(key, sequence) != nullptr; }
     // 0 for a cell that is too old to be known.
     Count total(KeyIndex key, Sequence sequence) const;

@@ -1,6 +1,7 @@
 #include "cli/program.h"
 
 #include <algorithm>
+#include <map>
 #include <ostream>
 #include <sstream>
 #include <utility>
@@ -16,12 +17,14 @@
 #include "cli/limit.h"
 #include "cli/migrate_command.h"
 #include "cli/serve.h"
+#include "cli/simulate.h"
 #include "cli/token_command.h"
 #include "cli/version.h"
 #include "config/catalog.h"
 #include "config/duration.h"
 #include "config/load.h"
 #include "service/open_global.h"
+#include "sim/fault.h"
 
 namespace sluice::cli {
 namespace {
@@ -34,6 +37,7 @@ constexpr const char* kExamples =
     "  sluice limit login alice --limit 10 --duration 60s\n"
     "  sluice inspect login alice --duration 60s     why was it denied?\n"
     "  sluice bench --seconds 5\n"
+    "  sluice simulate                               what would a failure do?\n"
     "\n`sluice COMMAND --help` tells more about each.";
 
 constexpr const char* kServeExamples =
@@ -106,6 +110,18 @@ constexpr const char* kCleanupExamples =
     "  SLUICE_GLOBAL=mysql://sluice:secret@db/limits sluice cleanup\n"
     "  sluice cleanup --global sqlite:/var/lib/sluice/global.db --batch 500 --pause 1s";
 
+constexpr const char* kSimulateExamples =
+    "Runs the code of many nodes on virtual time, and checks every decision against what callers "
+    "were told.\n"
+    "The same seed gives the same output on every machine. Exits with 0 if all checks passed, 1 if "
+    "one failed,\n"
+    "and then says how to see it again. Scenarios are in sim/scenarios.\n"
+    "\nExamples:\n"
+    "  sluice simulate\n"
+    "  sluice simulate --regions 10 --keys 1 --load 30 --duration 5m --for 15m\n"
+    "  sluice simulate --fault origin-empty@30s --fault loss=0.05 --json\n"
+    "  sluice simulate sim/scenarios/free_zone_30.toml --seed 7 --trace events.txt\n\n";
+
 // What the arguments leave behind. The parser writes into it, so it doesn't move.
 struct Arguments {
     config::Sources sources;
@@ -120,6 +136,8 @@ struct Arguments {
     CleanupCommand cleanup;
     std::string cleanup_pause = "100ms";
     BenchCommand bench;
+    SimulateCommand simulate;
+    std::map<std::string, std::string> simulate_settings;
     std::int64_t bench_seconds = 10;
     std::string bench_duration = "60s";
     bool json = false;
@@ -276,6 +294,39 @@ void add_bench(CLI::App& app, Arguments& arguments) {
     add_target(*bench, arguments);
 }
 
+void add_simulate(CLI::App& app, Arguments& arguments) {
+    static const std::string footer = std::string(kSimulateExamples) + sim::kFaultHelp;
+    CLI::App* const simulate =
+        add_command(app, "simulate", "See what a fleet would do, faults and all", footer.c_str());
+    SimulateCommand& command = arguments.simulate;
+    simulate->add_option("SCENARIO", command.scenario, "A file such as those in sim/scenarios");
+    const auto add = [&](const char* name, const char* help, const char* type) {
+        simulate->add_option(std::string("--") + name, arguments.simulate_settings[name], help)
+            ->type_name(type);
+    };
+    add("seed", "What chance is drawn from", "N");
+    add("regions", "How many regions", "R");
+    add("nodes-per-region", "How many nodes in each", "M");
+    add("limit", "Of each key", "L");
+    add("duration", "The window of the limit", "TIME");
+    add("load", "What is asked for, as a multiple of the limit", "X");
+    add("spread", "Over regions: even, single, zipf, rotating", "HOW");
+    add("keys", "How many keys", "K");
+    add("for", "How long requests come, in virtual time", "TIME");
+    add("policy", "What regions publish: half, quarter, always", "NAME");
+    simulate->add_option("--fault", command.faults, "What goes wrong, see below")
+        ->type_name("SPEC")
+        ->expected(1)
+        ->take_all();
+    simulate->add_flag("--json", command.json, "Print JSON");
+    simulate->add_option("--trace", command.trace, "Where to write what happened")
+        ->type_name("FILE");
+    simulate->add_option("--swarm", command.swarm, "Draw all knobs at random, from this seed")
+        ->type_name("N");
+    simulate->add_option("--runs", command.runs, "How many swarms, from that seed on")
+        ->type_name("N");
+}
+
 std::string variable(const Surroundings& surroundings, const char* name) {
     const auto found = surroundings.environment.find(name);
     return found == surroundings.environment.end() ? std::string() : found->second;
@@ -385,6 +436,12 @@ ExitCode bench(const CLI::App& command, Arguments& arguments, const Surroundings
     return run_bench(wanted, surroundings.out, surroundings.err);
 }
 
+ExitCode simulate(const CLI::App& command, Arguments& arguments, const Surroundings& surroundings) {
+    for (const auto& [name, value] : arguments.simulate_settings)
+        if (command.count("--" + name) != 0) arguments.simulate.settings[name] = value;
+    return run_simulate(arguments.simulate, surroundings.out, surroundings.err);
+}
+
 ExitCode dispatch(const CLI::App& app, Arguments& arguments, const Surroundings& surroundings) {
     const CLI::App& command = *app.get_subcommands().front();
     const std::string name = command.get_name();
@@ -402,6 +459,7 @@ ExitCode dispatch(const CLI::App& app, Arguments& arguments, const Surroundings&
     if (name == "cleanup") return cleanup(arguments, surroundings);
     if (name == "limit") return limit(command, arguments, surroundings);
     if (name == "inspect") return inspect(command, arguments, surroundings);
+    if (name == "simulate") return simulate(command, arguments, surroundings);
     return bench(command, arguments, surroundings);
 }
 
@@ -422,6 +480,7 @@ ExitCode run_program(std::vector<std::string> arguments, const Surroundings& sur
     add_limit(app, parsed);
     add_inspect(app, parsed);
     add_bench(app, parsed);
+    add_simulate(app, parsed);
     if (arguments.empty()) {
         surroundings.err << app.help();
         return ExitCode::kError;

@@ -1,0 +1,208 @@
+#include "sim/report.h"
+
+#include <algorithm>
+#include <array>
+#include <ostream>
+#include <string_view>
+#include <vector>
+
+#include "config/duration.h"
+
+namespace sluice::sim {
+namespace {
+
+std::string pad(std::string text, std::size_t width) {
+    if (text.size() < width) text.insert(0, width - text.size(), ' ');
+    return text;
+}
+
+std::string grouped(std::uint64_t value) {
+    std::string text = std::to_string(value);
+    for (std::size_t i = text.size(); i > 3; i -= 3)
+        text.insert(i - 3, ",");
+    return text;
+}
+
+// `part` per `whole`, with two digits.
+std::string per(std::uint64_t part, std::uint64_t whole) {
+    return times_text(whole == 0 ? 0 : part * 1'000 / whole);
+}
+
+std::string time_text(Moment moment) {
+    return config::to_string(std::chrono::duration_cast<std::chrono::milliseconds>(moment));
+}
+
+// Eight heights, the highest of which is `most`.
+void write_plot(const std::vector<Permille>& values, Permille most, std::ostream& out) {
+    static constexpr std::array<const char*, 9> kHeights = {
+        " ", "▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"};
+    for (const Permille value : values)
+        out << kHeights[std::min<Permille>(value * 8 / std::max<Permille>(most, 1), 8)];
+}
+
+void write_plot_of(const Options& options, const Outcome& outcome, std::ostream& out) {
+    Permille most = 1'000;
+    for (const Permille value : outcome.over_time)
+        most = std::max(most, value);
+    out << "Admitted within the last " << config::to_string(options.load.duration)
+        << ", of the fullest key; full height is " << times_text(most) << " times the limit\n  |";
+    write_plot(outcome.over_time, most, out);
+    out << "|\n  |";
+    const auto columns = static_cast<std::int64_t>(outcome.over_time.size());
+    for (std::int64_t i = 0; i < columns; ++i) {
+        const Moment from = options.lasts * i / Fleet::kColumns;
+        const Moment to = options.lasts * (i + 1) / Fleet::kColumns;
+        char mark = ' ';
+        for (std::size_t f = 0; f < options.faults.scheduled.size(); ++f) {
+            const Fault& fault = options.faults.scheduled[f];
+            if (fault.at < to && fault.at + fault.lasts >= from)
+                mark = static_cast<char>(f < 9 ? '1' + static_cast<int>(f) : '*');
+        }
+        out << mark;
+    }
+    out << "|  faults, by their numbers below\n   0s"
+        << pad(time_text(options.lasts), Fleet::kColumns - 2) << "\n";
+}
+
+void write_faults(const Options& options, const Outcome& outcome, std::ostream& out) {
+    if (options.faults.scheduled.empty()) return;
+    out << "\nFaults                                  all of the region knew   all regions knew\n";
+    const auto after = [](const std::optional<Moment>& took) {
+        return took ? "after " + seconds_text(*took) : std::string("-");
+    };
+    for (std::size_t i = 0; i < options.faults.scheduled.size(); ++i) {
+        std::string name = std::to_string(i + 1) + "  " + options.faults.scheduled[i].spec;
+        name.resize(std::max<std::size_t>(name.size(), 40), ' ');
+        out << "  " << name;
+        const auto found = std::ranges::find(outcome.recoveries, i, &Recovery::fault);
+        if (found == outcome.recoveries.end()) {
+            out << "it did not end before the run\n";
+        } else {
+            out << pad(after(found->region), 20) << pad(after(found->world), 19) << "\n";
+        }
+    }
+}
+
+void write_regions(const Outcome& outcome, std::ostream& out) {
+    out << "\nBy region     decisions    admitted      denied   reads/dec   told/dec   rows/dec  "
+           "bytes/dec   alone\n";
+    for (std::size_t i = 0; i < outcome.regions.size(); ++i) {
+        const auto& [totals, bytes] = outcome.regions[i];
+        const std::uint64_t decisions = totals.audit.decisions;
+        std::string name = "region-" + std::to_string(i + 1);
+        name.resize(10, ' ');
+        out << "  " << name << pad(grouped(decisions), 11) << pad(grouped(totals.audit.passed), 12)
+            << pad(grouped(decisions - totals.audit.passed), 12)
+            << pad(per(totals.reads, decisions), 12) << pad(per(totals.told, decisions), 11)
+            << pad(per(totals.rows, decisions), 11) << pad(per(bytes, decisions), 11)
+            << pad(grouped(totals.audit.fallbacks), 8) << "\n";
+    }
+    out << "  reads: keys read from the origin before a decision; told: components sent to it; "
+           "rows: "
+           "published to the\n  store; alone: decided without the fresher count that was wanted, "
+           "because the origin was away\n";
+}
+
+std::string json_text(const std::string& text) {
+    std::string result = "\"";
+    for (const char letter : text) {
+        if (letter == '"' || letter == '\\') result += '\\';
+        result += letter == '\n' ? ' ' : letter;
+    }
+    return result + "\"";
+}
+
+std::string json_time(const std::optional<Moment>& moment) {
+    return moment ? std::to_string(*moment / std::chrono::milliseconds{1}) : "null";
+}
+
+void write_json_region(const Outcome::Region& region, std::ostream& out) {
+    const Node::Totals& totals = region.totals;
+    out << "{\"decisions\":" << totals.audit.decisions << ",\"admitted\":" << totals.audit.passed
+        << ",\"false_denials\":" << totals.audit.false_denials
+        << ",\"fallbacks\":" << totals.audit.fallbacks << ",\"reads\":" << totals.reads
+        << ",\"told\":" << totals.told << ",\"rows\":" << totals.rows
+        << ",\"imported\":" << totals.imported << ",\"outages\":" << totals.outages
+        << ",\"origin_bytes\":" << region.origin_bytes
+        << ",\"longest_wait_ms\":" << totals.longest_wait / std::chrono::milliseconds{1} << "}";
+}
+
+}  // namespace
+
+std::string times_text(Permille part) {
+    const std::string rest = std::to_string(part % 1'000 / 10);
+    return std::to_string(part / 1'000) + "." + (rest.size() < 2 ? "0" : "") + rest;
+}
+
+void write_report(const Options& options,
+                  const Outcome& outcome,
+                  const std::string& command,
+                  std::ostream& out) {
+    const Load& load = options.load;
+    out << options.name << "\n"
+        << options.nodes << " nodes in " << options.regions << " regions, " << load.keys
+        << " keys with a limit of " << load.limit << " per " << config::to_string(load.duration)
+        << ", asked for " << times_text(load.times) << " times that, for "
+        << time_text(options.lasts) << "; seed " << options.seed << "\n\n";
+    write_plot_of(options, outcome, out);
+    out << "\nAdmitted, as a multiple of the limit\n"
+        << "  on average, in windows that wanted "
+        << (outcome.contended.windows != 0 ? "all of it  " : "less of it ")
+        << pad(times_text(outcome.steady()), 8) << "   of "
+        << grouped(outcome.contended.windows != 0 ? outcome.contended.windows
+                                                  : outcome.fixed.windows)
+        << " windows\n"
+        << "  in the worst fixed window                    "
+        << pad(times_text(outcome.fixed.worst), 8) << "\n"
+        << "  in the worst trailing window, of true time   "
+        << pad(times_text(outcome.worst_trailing), 8) << "\n"
+        << "Denied, though all that was admitted left room "
+        << pad(grouped(outcome.false_denials), 8) << "\n";
+    if (outcome.unserved != 0)
+        out << "Found no node to ask                           "
+            << pad(grouped(outcome.unserved), 8) << "\n";
+    write_faults(options, outcome, out);
+    write_regions(outcome, out);
+    if (outcome.failure) {
+        out << "\nFAILED at " << seconds_text(outcome.failed_at) << ": " << *outcome.failure
+            << "\nReplay it: " << command << "\n";
+        return;
+    }
+    out << "\nAll checks passed on " << grouped(outcome.decisions) << " decisions; in the end "
+        << grouped(outcome.checked_views)
+        << " views of cells were the exact truth.\nSee it again: " << command << "\n";
+}
+
+void write_json(const Options& options,
+                const Outcome& outcome,
+                const std::string& command,
+                std::ostream& out) {
+    out << "{\"name\":" << json_text(options.name) << ",\"seed\":" << options.seed
+        << ",\"command\":" << json_text(command) << ",\"policy\":" << json_text(options.policy)
+        << ",\"failure\":" << (outcome.failure ? json_text(*outcome.failure) : "null")
+        << ",\"decisions\":" << outcome.decisions << ",\"admitted\":" << outcome.passed
+        << ",\"false_denials\":" << outcome.false_denials << ",\"unserved\":" << outcome.unserved
+        << ",\"steady_permille\":" << outcome.steady()
+        << ",\"worst_window_permille\":" << outcome.fixed.worst
+        << ",\"worst_trailing_permille\":" << outcome.worst_trailing
+        << ",\"checked_views\":" << outcome.checked_views
+        << ",\"store_bytes\":" << outcome.store_bytes << ",\"over_time_permille\":[";
+    for (std::size_t i = 0; i < outcome.over_time.size(); ++i)
+        out << (i == 0 ? "" : ",") << outcome.over_time[i];
+    out << "],\"faults\":[";
+    for (std::size_t i = 0; i < outcome.recoveries.size(); ++i) {
+        const Recovery& recovery = outcome.recoveries[i];
+        out << (i == 0 ? "" : ",")
+            << "{\"fault\":" << json_text(options.faults.scheduled[recovery.fault].spec)
+            << ",\"region_converged_ms\":" << json_time(recovery.region)
+            << ",\"world_converged_ms\":" << json_time(recovery.world) << "}";
+    }
+    out << "],\"regions\":[";
+    for (std::size_t i = 0; i < outcome.regions.size(); ++i) {
+        if (i != 0) out << ",";
+        write_json_region(outcome.regions[i], out);
+    }
+    out << "]}\n";
+}
+
+}  // namespace sluice::sim
