@@ -132,10 +132,10 @@ void Audit::check_denial(const Decided& made, const Seen& seen, Count ahead) {
                                  .limit = load_.limit};
     if (naive_pass(by_truth) && !config_.has_steps)
         fail("denied k" + number(made.key) + ", which all that was granted would let pass");
-    const Sequence sequence = made.true_ms / duration;
+    const Sequence sequence = made.asked_ms / duration;
     const NaiveQuestion by_right_time{.current = truth_.total(made.key, sequence) + ahead,
                                       .previous = truth_.total(made.key, sequence - 1),
-                                      .elapsed_ms = made.true_ms % duration,
+                                      .elapsed_ms = made.asked_ms % duration,
                                       .duration_ms = duration,
                                       .cost = made.cost,
                                       .limit = load_.limit};

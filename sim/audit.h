@@ -55,12 +55,13 @@ class Audit {
     };
     Audit(Config config, Truth& truth, Verdict& verdict, Table& table, const Load& load);
 
-    // A decision was made at `now` by the node's clock, at `true_ms` by the right one.
+    // A decision was made, for a request that came at `now` by the node's clock.
     struct Decided {
         KeyIndex key;
         Count cost;
         UnixTime now;
-        std::int64_t true_ms;
+        std::int64_t asked_ms;  // by the right clock
+        std::int64_t true_ms;   // the same when it was decided
         By by;
     };
     void decided(const Decided& made, const Decision& decision);

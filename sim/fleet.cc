@@ -341,7 +341,9 @@ void Fleet::look_at_recovery(const std::shared_ptr<Snapshot>& snapshot) {
             is_known &=
                 world_.origins[region].total(cell.key, cell.sequence) >= cell.by_region[region];
         }
-        if (total == 0 || !world_.store.holds(cell.key, cell.sequence)) continue;
+        const bool is_news = std::ranges::any_of(
+            cell.by_region, [&](Count spent) { return 2 * spent >= options_.load.limit; });
+        if (total == 0 || (!is_news && !world_.store.holds(cell.key, cell.sequence))) continue;
         for (Node* const node : seats_) {
             if (!node->is_alive()) continue;
             const Count foreign = total - cell.by_region[node->place().region];

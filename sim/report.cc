@@ -84,7 +84,7 @@ void write_faults(const Options& options, const Outcome& outcome, std::ostream& 
 }
 
 void write_regions(const Outcome& outcome, std::ostream& out) {
-    out << "\nBy region     decisions    admitted      denied   reads/dec   told/dec   rows/dec  "
+    out << "\nBy region     decisions    admitted      denied   reads/dec   told/dec  rows/1000  "
            "bytes/dec   alone\n";
     for (std::size_t i = 0; i < outcome.regions.size(); ++i) {
         const auto& [totals, bytes] = outcome.regions[i];
@@ -94,7 +94,7 @@ void write_regions(const Outcome& outcome, std::ostream& out) {
         out << "  " << name << pad(grouped(decisions), 11) << pad(grouped(totals.audit.passed), 12)
             << pad(grouped(decisions - totals.audit.passed), 12)
             << pad(per(totals.reads, decisions), 12) << pad(per(totals.told, decisions), 11)
-            << pad(per(totals.rows, decisions), 11) << pad(per(bytes, decisions), 11)
+            << pad(per(totals.rows * 1'000, decisions), 11) << pad(per(bytes, decisions), 11)
             << pad(grouped(totals.audit.fallbacks), 8) << "\n";
     }
     out << "  reads: keys read from the origin before a decision; told: components sent to it; "
