@@ -38,7 +38,8 @@ KeyIndex Arrivals::choose_key() {
     if (!load_.popular_keys || popular == keys) {
         key = random_.below(keys);
     } else if (random_.permille(kPopular)) {
-        key = random_.below(popular);
+        // The first of them the most, the last hardly any.
+        key = std::min(random_.below(popular), random_.below(popular));
     } else {
         key = popular + random_.below(keys - popular);
     }

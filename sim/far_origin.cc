@@ -108,7 +108,7 @@ void FarOrigin::send(Call call) {
     calls_.push_back(std::move(call));
     carry(id);
     if (world_.random.permille(world_.network.duplicate)) carry(id);
-    world_.scheduler.after(kOriginTimeout, [this, id] {
+    world_.scheduler.after_timeout([this, id] {
         pulse_.run(world_.scheduler, [this, id] {
             end(id, false);
             tidy();

@@ -13,7 +13,7 @@
 
 namespace sluice::sim {
 
-inline constexpr Moment kOriginTimeout = std::chrono::milliseconds{300};
+inline constexpr Moment kOriginTimeout = Scheduler::kTimeout;
 
 // Keeps the promises of the port, and no others: each call is answered once, in time or with
 // nothing. What was sent may arrive all the same, late, twice, or after its node has died.

@@ -156,8 +156,12 @@ void Node::serve(KeyIndex key, Count cost) {
     const Request request = world_.truth.request(key, cost);
     const UnixTime now = wall();
     const std::uint64_t fallbacks = asking_->fallbacks();
-    Audit::Decided made{
-        .key = key, .cost = cost, .now = now, .asked_ms = world_.true_ms(), .true_ms = world_.true_ms(), .by = By::kHeld};
+    Audit::Decided made{.key = key,
+                        .cost = cost,
+                        .now = now,
+                        .asked_ms = world_.true_ms(),
+                        .true_ms = world_.true_ms(),
+                        .by = By::kHeld};
     Result<Decision> result = Decision{};
     if (deciding_->decide_at(CallersTime{now}, request, result)) {
         made.by = by_at_once(fallbacks);
@@ -182,8 +186,12 @@ void Node::serve(std::span<const std::pair<KeyIndex, Count>> batch) {
     std::vector<Audit::Decided> made;
     for (const auto& [key, cost] : batch) {
         requests.push_back(world_.truth.request(key, cost));
-        made.push_back(
-            {.key = key, .cost = cost, .now = now, .asked_ms = world_.true_ms(), .true_ms = world_.true_ms(), .by = By::kHeld});
+        made.push_back({.key = key,
+                        .cost = cost,
+                        .now = now,
+                        .asked_ms = world_.true_ms(),
+                        .true_ms = world_.true_ms(),
+                        .by = By::kHeld});
     }
     Result<BatchDecision> result = BatchDecision{};
     std::vector<std::size_t> stale;

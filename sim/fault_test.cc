@@ -1,0 +1,75 @@
+#include "sim/fault.h"
+
+#include <gtest/gtest.h>
+
+namespace sluice::sim {
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+
+Fault parsed(std::string_view spec) {
+    FaultPlan plan;
+    EXPECT_FALSE(add_fault(spec, plan)) << spec;
+    EXPECT_EQ(plan.scheduled.size(), 1U) << spec;
+    return plan.scheduled.empty() ? Fault{} : plan.scheduled.front();
+}
+
+TEST(Fault, HasANameATargetATimeAndALength) {
+    const Fault fault = parsed("partition:region-2@30s+60s");
+    EXPECT_EQ(fault.kind, FaultKind::kPartition);
+    EXPECT_EQ(fault.target.kind, Target::Kind::kRegion);
+    EXPECT_EQ(fault.target.index, 1U);
+    EXPECT_EQ(fault.at, seconds{30});
+    EXPECT_EQ(fault.lasts, seconds{60});
+}
+
+TEST(Fault, MayHaveAnAmount) {
+    EXPECT_EQ(parsed("origin-slow=20ms@1s+1s").amount, Moment{milliseconds{20}}.count());
+    EXPECT_EQ(parsed("clock-step=-2s:node-3@1s").amount, Moment{seconds{-2}}.count());
+    EXPECT_EQ(parsed("store-busy=0.25@1s+1s").amount, 250);
+    EXPECT_EQ(parsed("burst=10@1s+1s").amount, 10'000);
+}
+
+TEST(Fault, OfTheWholeRunHasNoTime) {
+    FaultPlan plan;
+    for (const char* spec : {"loss=0.05", "duplicate=2%", "delay=2ms", "jitter=3ms", "skew=2s"})
+        EXPECT_FALSE(add_fault(spec, plan)) << spec;
+    EXPECT_EQ(plan.loss, 50U);
+    EXPECT_EQ(plan.duplicate, 20U);
+    EXPECT_EQ(plan.delay, milliseconds{2});
+    EXPECT_EQ(plan.jitter, milliseconds{3});
+    EXPECT_EQ(plan.skew, seconds{2});
+    EXPECT_TRUE(plan.scheduled.empty());
+}
+
+TEST(Fault, ThatIsNotUnderstoodIsToldWhatIsAllowed) {
+    for (const char* spec : {"",
+                             "fire@3s",
+                             "crash",
+                             "crash:node-0@3s",
+                             "crash:node-x@3s",
+                             "loss=2",
+                             "loss=x",
+                             "store-down@soon",
+                             "store-down@3s+x",
+                             "origin-slow=fast@3s"}) {
+        FaultPlan plan;
+        const auto error = add_fault(spec, plan);
+        ASSERT_TRUE(error) << spec;
+        EXPECT_NE(error->message.find("rolling-restart"), std::string::npos) << spec;
+        EXPECT_TRUE(plan.scheduled.empty()) << spec;
+    }
+}
+
+TEST(Share, IsReadExactly) {
+    EXPECT_EQ(parse_permille("0.9"), 900U);
+    EXPECT_EQ(parse_permille("30"), 30'000U);
+    EXPECT_EQ(parse_permille("5%"), 50U);
+    EXPECT_EQ(parse_permille("0.125"), 125U);
+    for (const char* text : {"", "x", "1.", "0.1234", "-1", "1.x"})
+        EXPECT_EQ(parse_permille(text), std::nullopt) << text;
+}
+
+}  // namespace
+}  // namespace sluice::sim

@@ -1,0 +1,103 @@
+// Every scenario keeps its promises, on fixed seeds. Those that take long run for a part of their
+// time here.
+#include "sim/scenario.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "sim/report.h"
+#include "sim/run.h"
+
+namespace sluice::sim {
+namespace {
+
+const std::string kFolder = std::string(SLUICE_REPOSITORY) + "/sim/scenarios/";
+
+std::vector<std::string> scenarios() {
+    std::vector<std::string> names;
+    for (const auto& file : std::filesystem::directory_iterator(kFolder))
+        names.push_back(file.path().stem().string());
+    std::ranges::sort(names);
+    return names;
+}
+
+bool is_large(const std::string& name) {
+    return name.starts_with("rfc_fleet");
+}
+
+Options options_of(const std::string& name) {
+    auto options = load_scenario(kFolder + name + ".toml");
+    EXPECT_TRUE(options) << options.error().message;
+    return *options;
+}
+
+class Scenario : public testing::TestWithParam<std::string> {};
+
+TEST_P(Scenario, KeepsItsPromises) {
+    Options options = options_of(GetParam());
+    const std::uint64_t seeds = is_large(GetParam()) ? 1 : 3;
+    std::string length;
+    if (is_large(GetParam())) {
+        options.lasts = std::chrono::seconds{3};
+        options.load.keys /= 10;
+        length = " (a tenth of the keys, for 3s)";
+    }
+    for (options.seed = 1; options.seed <= seeds; ++options.seed) {
+        const Outcome outcome = run(options);
+        ASSERT_FALSE(outcome.failure)
+            << "at " << seconds_text(outcome.failed_at) << ": " << *outcome.failure
+            << "\nReplay it: sluice simulate sim/scenarios/" << GetParam() << ".toml --seed "
+            << options.seed << length;
+        EXPECT_GT(outcome.decisions, 1'000U);
+        EXPECT_GT(outcome.checked_views, 0U);
+    }
+}
+
+INSTANTIATE_TEST_SUITE_P(All, Scenario, testing::ValuesIn(scenarios()), [](const auto& test) {
+    return test.param;
+});
+
+std::string json_of(const Options& options) {
+    std::ostringstream out;
+    write_json(options, run(options), "", out);
+    return out.str();
+}
+
+TEST(Scenarios, GiveTheSameOutputForTheSameSeedAndAnotherForAnother) {
+    Options options = options_of("everything");
+    const std::string first = json_of(options);
+    EXPECT_EQ(json_of(options), first);
+    options.seed = 2;
+    EXPECT_NE(json_of(options), first);
+}
+
+// These numbers are the same on every machine. A change of the layers may change them; then look at
+// what it does to accuracy, and write down the new ones.
+TEST(Scenarios, TheFirstOneIsWhatItWas) {
+    const Outcome outcome = run(first_scenario());
+    EXPECT_FALSE(outcome.failure);
+    EXPECT_EQ(outcome.decisions, 20096U);
+    EXPECT_EQ(outcome.passed, 15808U);
+}
+
+TEST(Scenarios, ABrokenPromiseIsAFailure) {
+    Options options = options_of("free_zone_3");
+    options.promise.most_window = 1'500;
+    EXPECT_NE(run(options).failure.value_or("").find("the promise is broken"), std::string::npos);
+}
+
+TEST(Scenarios, WhatIsNotKnownIsNamedWithWhatIsAllowed) {
+    Options options;
+    EXPECT_NE(set_option("spread", "odd", options)->message.find("rotating"), std::string::npos);
+    EXPECT_NE(set_option("colour", "red", options)->message.find("regions"), std::string::npos);
+    options.nodes = 2;
+    EXPECT_TRUE(check_options(options));
+}
+
+}  // namespace
+}  // namespace sluice::sim

@@ -1,0 +1,55 @@
+#include "sim/truth.h"
+
+#include <gtest/gtest.h>
+
+#include "sim/naive.h"
+
+namespace sluice::sim {
+namespace {
+
+TEST(TrailingWindow, HoldsWhatIsYoungerThanItsDuration) {
+    TrailingWindow window;
+    window.add(1'000, 5, 100);
+    window.add(1'050, 3, 100);
+    EXPECT_EQ(window.sum_at(1'050, 100), 8U);
+    EXPECT_EQ(window.sum_at(1'099, 100), 8U);
+    EXPECT_EQ(window.sum_at(1'100, 100), 3U);
+    EXPECT_EQ(window.sum_at(1'150, 100), 0U);
+}
+
+TEST(Truth, KeepsRegionsApartAndForgetsOldCells) {
+    const Load load;
+    Truth truth(load, 2);
+    const KeyIndex key = truth.add_key("k0", 0, 0);
+    truth.admit(key, 10, 0, 3, 0);
+    truth.admit(key, 10, 1, 4, 0);
+    EXPECT_EQ(truth.total(key, 10), 7U);
+    EXPECT_EQ(truth.of_region(key, 10, 1), 4U);
+    truth.admit(key, 14, 1, 1, 0);
+    EXPECT_EQ(truth.total(key, 10), 0U);
+    EXPECT_TRUE(truth.is_past(key, 10));
+    EXPECT_EQ(truth.of_region(key, 14, 0), 0U);
+}
+
+TEST(Truth, KnowsAKeyByItsName) {
+    EXPECT_EQ(key_of("k17"), 17U);
+    EXPECT_EQ(key_of("k17-xxx"), 17U);
+}
+
+TEST(Naive, ComparesTheUnroundedSum) {
+    NaiveQuestion question{.current = 0,
+                           .previous = 1,
+                           .elapsed_ms = 999,
+                           .duration_ms = 1'000,
+                           .cost = 1,
+                           .limit = 1};
+    EXPECT_FALSE(naive_pass(question));
+    question.previous = 0;
+    EXPECT_TRUE(naive_pass(question));
+    question.limit = 0;
+    question.cost = 0;
+    EXPECT_FALSE(naive_pass(question));
+}
+
+}  // namespace
+}  // namespace sluice::sim
