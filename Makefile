@@ -5,13 +5,13 @@ PREFIX ?= /usr/local
 SETUP ?= scripts/setup
 
 .DEFAULT_GOAL := help
-.PHONY: help build run test bench format lint install clean
+.PHONY: help build run test bench soak mutations accuracy format lint install clean
 
 # Configures a preset where that has not happened yet or the presets have changed since.
 configure = test build/$(1)/build.ninja -nt CMakePresets.json || cmake --preset $(1)
 
 help: ## List these targets
-	@awk -F ':.* ## ' '/^[a-z]+:.* ## / {printf "  make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.* ## ' '/^[a-z]+:.* ## / {printf "  make %-9s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 build: ## Build the library, the program and the examples as they ship, in build/release/
 	@$(SETUP) build
@@ -42,6 +42,24 @@ bench: ## Measure speed and memory; writes core, http, regional and global.json 
 	@bench/http/run build/bench/sluice build/bench
 	@bench/regional/run build/bench build/bench
 	@bench/global/run build/bench build/bench
+
+SEEDS ?= 10000
+FIRST ?= 1000000
+soak: ## Simulate SEEDS=10000 random fleets, from seed FIRST=1000000 on, until one fails
+	@$(SETUP) build
+	@$(call configure,release)
+	@cmake --build --preset release --target sluice_program
+	@sim/soak build/release/sluice $(SEEDS) $(FIRST)
+
+mutations: ## Break the code on purpose, and see that the simulator finds it
+	@$(SETUP) build test
+	@sim/mutations/run
+
+accuracy: ## Measure how far limits can be exceeded; writes docs/accuracy.md
+	@$(SETUP) build
+	@$(call configure,release)
+	@cmake --build --preset release --target sim_accuracy
+	@scripts/accuracy build/release/sim/sim_accuracy
 
 format: ## Format all C++ files
 	@$(SETUP) test

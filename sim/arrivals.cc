@@ -29,6 +29,12 @@ Arrivals::Arrivals(const Options& options, Truth& truth, std::uint64_t seed)
 void Arrivals::draw() {
     const std::uint64_t mean = std::max<std::uint64_t>(mean_ns_ * 1'000 / burst, 1);
     next_ += Moment{1 + random_.below(2 * mean)};
+    const KeyIndex key = choose_key();
+    coming_ = {.region = choose_region(key),
+               .key = key,
+               .cost = cost(),
+               .is_batch = random_.permille(load_.batches),
+               .chance = random_.next()};
 }
 
 KeyIndex Arrivals::choose_key() {
@@ -84,11 +90,7 @@ Count Arrivals::cost() {
 }
 
 Arrivals::Arrival Arrivals::take() {
-    const KeyIndex key = choose_key();
-    const Arrival arrival{.region = choose_region(key),
-                          .key = key,
-                          .cost = cost(),
-                          .is_batch = random_.permille(load_.batches)};
+    const Arrival arrival = coming_;
     draw();
     return arrival;
 }

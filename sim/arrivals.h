@@ -27,8 +27,10 @@ class Arrivals {
         KeyIndex key;
         Count cost;
         bool is_batch;
+        std::uint64_t chance;  // that chooses a node
     };
-    // The request that comes now, after which the next one is drawn.
+    // The request that comes next, and the same taken, after which another one is drawn.
+    const Arrival& coming() const { return coming_; }
     Arrival take();
     // One more of a batch, for the same region.
     KeyIndex another_key(const Arrival& first);
@@ -46,6 +48,7 @@ class Arrivals {
     Truth& truth_;
     Random random_;
     Moment next_{0};
+    Arrival coming_{};
     std::uint64_t mean_ns_ = 0;
     std::vector<std::uint64_t> zipf_;  // weights of the regions, summed up
 };

@@ -67,6 +67,14 @@ class Audit {
     void decided(const Decided& made, const Decision& decision);
     void decided(std::span<const Decided> made, const BatchDecision& batch);
 
+    // Has what is known of a key come nearer.
+    void prepare(KeyIndex key) const {
+        if (key >= places_.size() || places_[key] == 0) return;
+        const char* const slot = reinterpret_cast<const char*>(&slots_[places_[key] - 1]);
+        for (std::size_t line = 0; line < sizeof(Slot); line += 64)
+            __builtin_prefetch(slot + line);
+    }
+
     // Components that the node sends to its origin, and what it hears of a key.
     void telling(std::span<const CellComponent> components);
     void heard(KeyIndex key, std::int64_t true_ms);

@@ -55,11 +55,11 @@ void Fleet::start_node(std::uint32_t index) {
     seats_[index] = nodes_.back().get();
 }
 
-Node* Fleet::choose_node(std::uint32_t region) {
-    const auto& seats = region_seats_[region];
-    const std::size_t first = world_.random.below(seats.size());
+Node* Fleet::choose_node(const Arrivals::Arrival& arrival) {
+    const auto& seats = region_seats_[arrival.region];
+    const std::size_t first = arrival.chance % seats.size();
     for (std::size_t i = 0; i < seats.size(); ++i) {
-        Node* const node = seats_[seats[(first + i) % seats.size()]];
+        Node* const node = seats_[seats[i == 0 ? first : (first + i) % seats.size()]];
         if (node->takes_requests()) return node;
     }
     return nullptr;
@@ -260,9 +260,18 @@ void Fleet::restart_all(Moment apart) {
     }
 }
 
+// Most of a large run is waiting for memory: what the next request needs is fetched meanwhile.
+void Fleet::prepare_next() {
+    const Arrivals::Arrival& next = arrivals_.coming();
+    const Sequence sequence = world_.true_ms() / options_.load.duration.count();
+    world_.truth.prepare(next.key, sequence, next.region);
+    if (const Node* const node = choose_node(next)) node->prepare(next.key);
+}
+
 void Fleet::serve_next() {
     const Arrivals::Arrival arrival = arrivals_.take();
-    Node* const node = choose_node(arrival.region);
+    prepare_next();
+    Node* const node = choose_node(arrival);
     if (node == nullptr) {
         ++unserved_;
         return;

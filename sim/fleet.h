@@ -54,7 +54,7 @@ class Fleet {
 
     void start_node(std::uint32_t index);
     Node* node_at(std::uint32_t index) { return seats_[index]; }
-    Node* choose_node(std::uint32_t region);
+    Node* choose_node(const Arrivals::Arrival& arrival);
     void each_alive(const Target& target, const std::function<void(Node&)>& act);
     void each_origin(const Target& target, const std::function<void(std::uint32_t)>& act);
 
@@ -68,6 +68,7 @@ class Fleet {
     void restart(std::uint32_t index, Moment down);
     void restart_all(Moment apart);
 
+    void prepare_next();
     void serve_next();
     void sample();
     void watch_recovery(std::size_t fault);

@@ -40,6 +40,8 @@ class Node {
     Node(const Node&) = delete;
     Node& operator=(const Node&) = delete;
 
+    // A request for the key will come soon.
+    void prepare(KeyIndex key) const;
     void serve(KeyIndex key, Count cost);
     void serve(std::span<const std::pair<KeyIndex, Count>> batch);
 

@@ -15,21 +15,29 @@ KeyIndex key_of(std::string_view identifier) {
 }
 
 void TrailingWindow::forget(std::int64_t until_ms) {
+    if (first_ms_ > until_ms) return;
     while (first_ < spendings_.size() && spendings_[first_].at_ms <= until_ms)
         sum_ -= spendings_[first_++].cost;
-    if (first_ < 64 || first_ < spendings_.size() / 2) return;
-    spendings_.erase(spendings_.begin(), spendings_.begin() + static_cast<std::ptrdiff_t>(first_));
-    first_ = 0;
+    if (first_ >= 64 && first_ >= spendings_.size() / 2) {
+        const auto gone = static_cast<std::ptrdiff_t>(first_);
+        spendings_.erase(spendings_.begin(), spendings_.begin() + gone);
+        first_ = 0;
+    }
+    const bool is_empty = first_ == spendings_.size();
+    first_ms_ = is_empty ? std::numeric_limits<std::int64_t>::max() : spendings_[first_].at_ms;
+    if (is_empty) last_ms_ = std::numeric_limits<std::int64_t>::min();
 }
 
 void TrailingWindow::add(std::int64_t at_ms, Count cost, std::int64_t duration_ms) {
     forget(at_ms - duration_ms);
     sum_ += cost;
-    if (first_ < spendings_.size() && spendings_.back().at_ms == at_ms) {
+    if (last_ms_ == at_ms) {
         spendings_.back().cost += cost;
-    } else {
-        spendings_.push_back({at_ms, cost});
+        return;
     }
+    spendings_.push_back({at_ms, cost});
+    last_ms_ = at_ms;
+    first_ms_ = std::min(first_ms_, at_ms);
 }
 
 Count TrailingWindow::sum_at(std::int64_t now_ms, std::int64_t duration_ms) {

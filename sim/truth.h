@@ -7,6 +7,7 @@
 
 #include <array>
 #include <cstdint>
+#include <limits>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -36,6 +37,9 @@ class TrailingWindow {
 
     std::vector<Spending> spendings_;
     std::size_t first_ = 0;
+    // When the first one was: nearly always late enough that its memory need not be looked at.
+    std::int64_t first_ms_ = std::numeric_limits<std::int64_t>::max();
+    std::int64_t last_ms_ = std::numeric_limits<std::int64_t>::min();
     Count sum_ = 0;
 };
 
@@ -89,6 +93,14 @@ class Truth {
                 .limit = static_cast<std::int64_t>(load_.limit),
                 .duration = load_.duration,
                 .cost = static_cast<std::int64_t>(cost)};
+    }
+
+    // Has the memory of a key that is about to be used come nearer.
+    void prepare(KeyIndex key, Sequence sequence, std::uint32_t region) const {
+        __builtin_prefetch(&keys_[key]);
+        __builtin_prefetch(&keys_[key].trailing);
+        __builtin_prefetch(&by_region_[place(key, sequence, region)]);
+        __builtin_prefetch(&by_region_[place(key, sequence - 1, region)]);
     }
 
     // A caller asked for, and then perhaps was granted, `cost` in a cell. `now_ms` is the true
