@@ -64,6 +64,22 @@ void write_plot_of(const Options& options, const Outcome& outcome, std::ostream&
         << pad(time_text(options.lasts), Fleet::kColumns - 2) << "\n";
 }
 
+void write_closeness(const Outcome& outcome, std::ostream& out) {
+    const bool is_contended = outcome.contended.windows != 0;
+    const Closeness& measured = is_contended ? outcome.contended : outcome.fixed;
+    const auto multiple = [&](Permille part) {
+        return pad(measured.windows == 0 ? "-" : times_text(part), 8);
+    };
+    out << "\nAdmitted, as a multiple of the limit\n  on average, in windows that wanted "
+        << (is_contended ? "all of it  " : "less of it ") << multiple(outcome.steady()) << "   of "
+        << grouped(measured.windows) << " windows that ended"
+        << "\n  in the worst fixed window                    " << multiple(outcome.fixed.worst)
+        << "\n  in the worst trailing window, of true time   "
+        << pad(times_text(outcome.worst_trailing), 8)
+        << "\nDenied, though all that was admitted left room "
+        << pad(grouped(outcome.false_denials), 8) << "\n";
+}
+
 void write_faults(const Options& options, const Outcome& outcome, std::ostream& out) {
     if (options.faults.scheduled.empty()) return;
     out << "\nFaults                                  all of the region knew   all regions knew\n";
@@ -145,19 +161,7 @@ void write_report(const Options& options,
         << ", asked for " << times_text(load.times) << " times that, for "
         << time_text(options.lasts) << "; seed " << options.seed << "\n\n";
     write_plot_of(options, outcome, out);
-    out << "\nAdmitted, as a multiple of the limit\n"
-        << "  on average, in windows that wanted "
-        << (outcome.contended.windows != 0 ? "all of it  " : "less of it ")
-        << pad(times_text(outcome.steady()), 8) << "   of "
-        << grouped(outcome.contended.windows != 0 ? outcome.contended.windows
-                                                  : outcome.fixed.windows)
-        << " windows\n"
-        << "  in the worst fixed window                    "
-        << pad(times_text(outcome.fixed.worst), 8) << "\n"
-        << "  in the worst trailing window, of true time   "
-        << pad(times_text(outcome.worst_trailing), 8) << "\n"
-        << "Denied, though all that was admitted left room "
-        << pad(grouped(outcome.false_denials), 8) << "\n";
+    write_closeness(outcome, out);
     if (outcome.unserved != 0)
         out << "Found no node to ask                           "
             << pad(grouped(outcome.unserved), 8) << "\n";
