@@ -59,27 +59,35 @@ KeyIndex Arrivals::choose_key() {
         const auto number = static_cast<std::uint32_t>(truth_.keys());
         std::string name = "k" + std::to_string(number);
         if (random_.permille(load_.long_names)) name.append("-").append(kLongName, 'x');
-        const std::uint32_t home = number % options_.regions;
-        const bool overlaps = random_.permille(load_.overlap);
-        truth_.add_key(std::move(name), home, overlaps ? (home + 1) % options_.regions : home);
+        truth_.add_key(std::move(name), home_of(number));
     }
     return static_cast<KeyIndex>(key);
 }
 
+// By the number alone: to look it up would cost more than all the rest of choosing.
+std::uint32_t Arrivals::home_of(KeyIndex key) const {
+    return key % options_.regions;
+}
+
+bool Arrivals::is_shared(KeyIndex key) const {
+    return Random(key).permille(load_.overlap);
+}
+
 std::uint32_t Arrivals::choose_region(KeyIndex key) {
-    const TrueKey& known = truth_.key(key);
+    const std::uint32_t home = home_of(key);
     switch (load_.spread) {
         case Spread::kEven:
             return static_cast<std::uint32_t>(random_.below(options_.regions));
         case Spread::kSingle:
-            return random_.permille(500) ? known.region : known.second;
+            if (!is_shared(key) || random_.permille(500)) return home;
+            return (home + 1) % options_.regions;
         case Spread::kZipf: {
             const std::uint64_t point = random_.below(zipf_.back());
             return static_cast<std::uint32_t>(std::ranges::upper_bound(zipf_, point) -
                                               zipf_.begin());
         }
         case Spread::kRotating:
-            return static_cast<std::uint32_t>(next_ / kRotation + known.region) % options_.regions;
+            return static_cast<std::uint32_t>(next_ / kRotation + home) % options_.regions;
     }
     return 0;
 }

@@ -40,6 +40,8 @@ class Arrivals {
 
   private:
     KeyIndex choose_key();
+    std::uint32_t home_of(KeyIndex key) const;
+    bool is_shared(KeyIndex key) const;  // with a second region, where keys have one
     std::uint32_t choose_region(KeyIndex key);
     void draw();
 

@@ -263,8 +263,7 @@ void Fleet::restart_all(Moment apart) {
 // Most of a large run is waiting for memory: what the next request needs is fetched meanwhile.
 void Fleet::prepare_next() {
     const Arrivals::Arrival& next = arrivals_.coming();
-    const Sequence sequence = world_.true_ms() / options_.load.duration.count();
-    world_.truth.prepare(next.key, sequence, next.region);
+    world_.truth.prepare(next.key);
     if (const Node* const node = choose_node(next)) node->prepare(next.key);
 }
 

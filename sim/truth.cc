@@ -45,12 +45,9 @@ Count TrailingWindow::sum_at(std::int64_t now_ms, std::int64_t duration_ms) {
     return sum_;
 }
 
-KeyIndex Truth::add_key(std::string identifier, std::uint32_t region, std::uint32_t second) {
-    keys_.push_back({.identifier = std::move(identifier),
-                     .cells = {},
-                     .trailing = {},
-                     .region = region,
-                     .second = second});
+KeyIndex Truth::add_key(std::string identifier, std::uint32_t home) {
+    keys_.push_back(
+        {.identifier = std::move(identifier), .cells = {}, .trailing = {}, .home = home});
     by_region_.resize(keys_.size() * kTrueCells * regions_);
     lost_.resize(by_region_.size());
     return static_cast<KeyIndex>(keys_.size() - 1);
@@ -91,7 +88,7 @@ void Truth::admit(
     TrueCell* const cell = open(key, sequence);
     if (cell == nullptr) return;
     cell->total += cost;
-    by_region_[place(key, sequence, region)] += cost;
+    (region == keys_[key].home ? cell->at_home : by_region_[place(key, sequence, region)]) += cost;
     const std::int64_t duration_ms = load_.duration.count();
     keys_[key].trailing.add(now_ms, cost, duration_ms);
     const Count sum = keys_[key].trailing.sum_at(now_ms, duration_ms);
@@ -104,7 +101,9 @@ Count Truth::total(KeyIndex key, Sequence sequence) const {
 }
 
 Count Truth::of_region(KeyIndex key, Sequence sequence, std::uint32_t region) const {
-    return find(key, sequence) == nullptr ? 0 : by_region_[place(key, sequence, region)];
+    const TrueCell* const cell = find(key, sequence);
+    if (cell == nullptr) return 0;
+    return region == keys_[key].home ? cell->at_home : by_region_[place(key, sequence, region)];
 }
 
 void Truth::lose(KeyIndex key, Sequence sequence, std::uint32_t region, Lost lost) {

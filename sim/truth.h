@@ -47,7 +47,8 @@ class TrailingWindow {
 struct TrueCell {
     Sequence sequence = -1;
     Count total = 0;
-    Count wanted = 0;  // what was asked for
+    Count wanted = 0;   // what was asked for
+    Count at_home = 0;  // of the total, in the region that the key is at home in
 };
 
 // Cells of four sequences at a time, as entries hold them.
@@ -57,8 +58,7 @@ struct TrueKey {
     std::string identifier;
     std::array<TrueCell, kTrueCells> cells;
     TrailingWindow trailing;
-    std::uint32_t region = 0;  // that it is at home in
-    std::uint32_t second = 0;  // that it comes in at, too
+    std::uint32_t home = 0;
 };
 
 // How close to the limit the admitted counts came, as parts of a thousand of it.
@@ -80,7 +80,7 @@ class Truth {
   public:
     Truth(const Load& load, std::uint32_t regions) : load_(load), regions_(regions) {}
 
-    KeyIndex add_key(std::string identifier, std::uint32_t region, std::uint32_t second);
+    KeyIndex add_key(std::string identifier, std::uint32_t home);
     TrueKey& key(KeyIndex key) { return keys_[key]; }
     const TrueKey& key(KeyIndex key) const { return keys_[key]; }
     std::size_t keys() const { return keys_.size(); }
@@ -96,11 +96,10 @@ class Truth {
     }
 
     // Has the memory of a key that is about to be used come nearer.
-    void prepare(KeyIndex key, Sequence sequence, std::uint32_t region) const {
-        __builtin_prefetch(&keys_[key]);
-        __builtin_prefetch(&keys_[key].trailing);
-        __builtin_prefetch(&by_region_[place(key, sequence, region)]);
-        __builtin_prefetch(&by_region_[place(key, sequence - 1, region)]);
+    void prepare(KeyIndex key) const {
+        const char* const start = reinterpret_cast<const char*>(&keys_[key]);
+        for (std::size_t line = 0; line < sizeof(TrueKey); line += 64)
+            __builtin_prefetch(start + line);
     }
 
     // A caller asked for, and then perhaps was granted, `cost` in a cell. `now_ms` is the true
@@ -146,7 +145,7 @@ class Truth {
     const Load& load_;
     const std::uint32_t regions_;
     std::vector<TrueKey> keys_;
-    std::vector<Count> by_region_;
+    std::vector<Count> by_region_;  // but for those at home
     std::vector<Lost> lost_;
     Closeness contended_;
     Closeness fixed_;

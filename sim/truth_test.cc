@@ -20,7 +20,7 @@ TEST(TrailingWindow, HoldsWhatIsYoungerThanItsDuration) {
 TEST(Truth, KeepsRegionsApartAndForgetsOldCells) {
     const Load load;
     Truth truth(load, 2);
-    const KeyIndex key = truth.add_key("k0", 0, 0);
+    const KeyIndex key = truth.add_key("k0", 0);
     truth.admit(key, 10, 0, 3, 0);
     truth.admit(key, 10, 1, 4, 0);
     EXPECT_EQ(truth.total(key, 10), 7U);
