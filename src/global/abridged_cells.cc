@@ -18,7 +18,9 @@ bool merge_imported(const ImportedCell& cell, Entry& entry) {
 
 void AbridgedCells::hold(const ImportedCell& cell) {
     const MutexLock lock(mutex_);
-    ImportedCell& held = cells_.try_emplace(cell.cell, cell).first->second;
+    const auto [it, is_new] = cells_.try_emplace(cell.cell, cell);
+    if (is_new) deaths_.emplace(start_of(cell.cell.sequence + 2, cell.cell.duration), it);
+    ImportedCell& held = it->second;
     held.foreign = std::max(held.foreign, cell.foreign);
     held.own = std::max(held.own, cell.own);
 }
@@ -40,9 +42,10 @@ void AbridgedCells::apply(Entry& entry) const {
 
 void AbridgedCells::forget_dead(UnixTime now) {
     const MutexLock lock(mutex_);
-    std::erase_if(cells_, [&](const auto& held) {
-        return is_dead(held.first.sequence, held.first.duration, now);
-    });
+    const auto end = deaths_.upper_bound(now);
+    for (auto death = deaths_.begin(); death != end; ++death)
+        cells_.erase(death->second);
+    deaths_.erase(deaths_.begin(), end);
 }
 
 }  // namespace sluice

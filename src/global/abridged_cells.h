@@ -37,7 +37,10 @@ class AbridgedCells {
 
   private:
     mutable Mutex mutex_;
-    std::map<CellName, ImportedCell> cells_ SLUICE_GUARDED_BY(mutex_);  // by stored name
+    using Cells = std::map<CellName, ImportedCell>;
+    Cells cells_ SLUICE_GUARDED_BY(mutex_);  // by stored name
+    // When they cease to matter: a request that makes an entry must not wait for a walk over all.
+    std::multimap<UnixTime, Cells::iterator> deaths_ SLUICE_GUARDED_BY(mutex_);
 };
 
 }  // namespace sluice
