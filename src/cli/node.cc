@@ -129,6 +129,7 @@ metrics::GlobalReadings readings_of(const GlobalStats& stats) {
             .breaker_open = stats.breaker_open,
             .writes = stats.rows_published,
             .write_errors = stats.publish_failures,
+            .writes_given_up = stats.rows_given_up,
             .rows_applied = stats.cells_imported,
             .import_errors = stats.import_failures,
             .rows_last_poll = stats.cells_last_import,

@@ -1,6 +1,7 @@
 #include "global/publisher.h"
 
 #include <algorithm>
+#include <ranges>
 #include <utility>
 
 #include "counter/epoch.h"
@@ -31,6 +32,7 @@ Publisher::Publisher(
       breaker_(breaker),
       policy_(config.policy),
       interval_(config.interval),
+      most_cells_(config.most_cells),
       schedule_(config.interval, now, config.seed),
       wake_at_(schedule_.next()),
       random_(config.seed | 1U) {}
@@ -60,6 +62,7 @@ void Publisher::begin_tick(Time now, std::optional<UnixTime> wall) {
     forget_dead(time);
     for (const Offer& offer : offers)
         collect(offer, wall);
+    make_room();
     const auto is_later = [](Cells::iterator a, Cells::iterator b) { return a->first > b->first; };
     std::ranges::sort(waiting_, is_later);
     if (!waiting_.empty() && waiting_since_.load(std::memory_order_relaxed) == Time::max())
@@ -71,11 +74,35 @@ void Publisher::forget_dead(UnixTime now) {
     const auto is_dying = [&](Cells::iterator cell) {
         return is_dead(cell->first.sequence, cell->first.duration, now);
     };
-    std::erase_if(waiting_, is_dying);
+    given_up_.fetch_add(std::erase_if(waiting_, is_dying), std::memory_order_relaxed);
     const auto end = deaths_.upper_bound(now);
     for (auto death = deaths_.begin(); death != end; ++death)
         cells_.erase(death->second);
     deaths_.erase(deaths_.begin(), end);
+}
+
+// A store that is away for long must not cost all memory there is.
+void Publisher::make_room() {
+    forget_published();
+    if (cells_.size() <= most_cells_) return;
+    const std::size_t excess = cells_.size() - most_cells_;
+    for (auto& [dies, cell] : deaths_ | std::views::take(excess))
+        cell->second.is_waiting = false;
+    std::erase_if(waiting_, [](Cells::iterator cell) { return !cell->second.is_waiting; });
+    given_up_.fetch_add(excess, std::memory_order_relaxed);
+    forget_published();
+}
+
+// As many as are too many, those first that cease to matter first.
+void Publisher::forget_published() {
+    for (auto death = deaths_.begin(); cells_.size() > most_cells_ && death != deaths_.end();) {
+        if (death->second->second.is_waiting) {
+            ++death;
+        } else {
+            cells_.erase(death->second);
+            death = deaths_.erase(death);
+        }
+    }
 }
 
 // By what the entry holds now. Where it was displaced meanwhile, what it was offered with is all
@@ -191,6 +218,7 @@ Publisher::Counts Publisher::counts() const {
     return {.rows = read(rows_),
             .chunks = read(chunks_),
             .failures = read(failed_),
+            .given_up = read(given_up_),
             .last_success = success == Time::min() ? std::nullopt : std::optional(success),
             .waiting_since = waiting == Time::max() ? std::nullopt : std::optional(waiting)};
 }

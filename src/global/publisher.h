@@ -46,6 +46,10 @@ class Publisher {
         PublishPolicy policy = publish_from_half;
         std::chrono::milliseconds interval = kGlobalInterval;
         std::uint64_t seed = 0;  // of phase and jitter
+        // Of how many cells it keeps what was pushed, or is to be. Beyond that those go first that
+        // were published, which costs at most that they are published again; then those that cease
+        // to matter first.
+        std::size_t most_cells = 500'000;
     };
 
     // All must outlive it.
@@ -77,6 +81,8 @@ class Publisher {
         std::uint64_t rows;      // published
         std::uint64_t chunks;    // calls that succeeded
         std::uint64_t failures;  // calls that did not
+        // Rows that were never published: their cells ceased to matter, or they were too many.
+        std::uint64_t given_up;
         // When a tick last ended with all published that it had to; none if none has.
         std::optional<Time> last_success;
         // Since when something has been waiting for a tick that succeeds; none if nothing has.
@@ -99,6 +105,8 @@ class Publisher {
     void begin_tick(Time now, std::optional<UnixTime> wall);
     void forget_dead(UnixTime now);
     void collect(const Offer& offer, std::optional<UnixTime> wall);
+    void make_room();
+    void forget_published();
     void want(CellName cell, const RegionalCounts& counts, const RegionalCounts::Cell& use);
     void fill_chunk();
     void end_tick(Time now);
@@ -109,6 +117,7 @@ class Publisher {
     StoreBreaker& breaker_;
     const PublishPolicy policy_;
     const std::chrono::milliseconds interval_;
+    const std::size_t most_cells_;
     Schedule schedule_;
     bool is_hurried_ = false;
     Time wake_at_;
@@ -128,6 +137,7 @@ class Publisher {
     Counter rows_{0};
     Counter chunks_{0};
     Counter failed_{0};
+    Counter given_up_{0};
     std::atomic<Time> last_success_{Time::min()};
     std::atomic<Time> waiting_since_{Time::max()};
 };

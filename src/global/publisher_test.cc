@@ -183,6 +183,7 @@ TEST_F(PublisherTest, CellsThatDiedWhileTheStoreWasAwayAreNotPublished) {
     node_.publish();
     EXPECT_TRUE(world_->held().empty());
     EXPECT_TRUE(node_.globe.publisher().is_idle());
+    EXPECT_EQ(node_.globe.publisher().counts().given_up, 1U);
 }
 
 TEST_F(PublisherTest, ThePreviousCellIsPublishedAsLongAsItMatters) {
@@ -276,6 +277,55 @@ TEST_F(PublisherTest, AStoreThatWasLostIsBackWhenAnImportSucceeds) {
     clock_.advance(seconds{20});
     node_.import();
     EXPECT_FALSE(node_.globe.breaker().trouble());
+}
+
+class CrowdedPublisherTest : public PublisherTest {
+  protected:
+    void offer(const std::string& identifier) {
+        node_.spend(identifier, 6);
+        const EpochPin pin;
+        offers_.offer(*node_.find(identifier));
+    }
+    std::vector<std::string> next() {
+        publisher_.hurry(clock_.now);
+        std::vector<std::string> names;
+        for (const RegionCount& row : publisher_.next(clock_.now, clock_.wall))
+            names.push_back(row.cell.identifier);
+        return names;
+    }
+    void answer(const std::optional<StoreFailure>& failure) {
+        publisher_.answered(failure, clock_.now);
+    }
+
+    Offers offers_{publish_from_half};
+    StoreBreaker breaker_;
+    Publisher publisher_{node_.table(), offers_, breaker_, {.most_cells = 2}, clock_.now};
+};
+
+TEST_F(CrowdedPublisherTest, WhatWasPublishedMakesRoomForWhatWasNot) {
+    offer("a");
+    offer("b");
+    EXPECT_EQ(next().size(), 2U);
+    answer(std::nullopt);
+    offer("c");
+    offer("d");
+    EXPECT_EQ(next(), (std::vector<std::string>{"c", "d"}));
+    answer(std::nullopt);
+    EXPECT_EQ(publisher_.counts().given_up, 0U);
+}
+
+TEST_F(CrowdedPublisherTest, WhatCeasesToMatterFirstIsGivenUpAndCounted) {
+    node_.duration = seconds{3'600};
+    offer("long a");
+    offer("long b");
+    EXPECT_EQ(next().size(), 2U);
+    answer(StoreFailure{Kind::kRefused, "told to"});
+    node_.duration = seconds{60};
+    offer("short");
+    EXPECT_EQ(next(), (std::vector<std::string>{"long a", "long b"}));
+    EXPECT_EQ(publisher_.counts().given_up, 1U);
+    answer(std::nullopt);
+    EXPECT_TRUE(publisher_.is_idle());
 }
 
 }  // namespace

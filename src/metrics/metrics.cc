@@ -103,6 +103,7 @@ void Metrics::write_global(const GlobalReadings& readings, Text& text) {
     text.single(kGlobalBreakerOpen, readings.breaker_open ? 1 : 0);
     text.single(kGlobalWrites, readings.writes);
     text.single(kGlobalWriteErrors, readings.write_errors);
+    text.single(kGlobalWritesGivenUp, readings.writes_given_up);
     text.single(kGlobalRowsApplied, readings.rows_applied);
     text.single(kGlobalImportErrors, readings.import_errors);
     text.single(kGlobalRowsLastPoll, readings.rows_last_poll);

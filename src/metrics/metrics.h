@@ -48,6 +48,7 @@ struct GlobalReadings {
     bool breaker_open = false;
     std::uint64_t writes = 0;
     std::uint64_t write_errors = 0;
+    std::uint64_t writes_given_up = 0;
     std::uint64_t rows_applied = 0;
     std::uint64_t import_errors = 0;
     std::uint64_t rows_last_poll = 0;

@@ -62,6 +62,8 @@ inline constexpr Name kGlobalWrites{"sluice_global_writes_total", Type::kCounter
     "Rows published to the global store."};
 inline constexpr Name kGlobalWriteErrors{"sluice_global_write_errors_total", Type::kCounter,
     "Statements to publish rows that failed; their rows stay to be published."};
+inline constexpr Name kGlobalWritesGivenUp{"sluice_global_writes_given_up_total", Type::kCounter,
+    "Rows never published: they ceased to matter before the global store took them, or were too many."};
 inline constexpr Name kGlobalRowsApplied{"sluice_global_import_rows_applied_total", Type::kCounter,
     "Cells imported from the global store and merged."};
 inline constexpr Name kGlobalImportErrors{"sluice_global_import_errors_total", Type::kCounter,
@@ -134,6 +136,7 @@ inline constexpr std::array kAllNames = {
     kGlobalBreakerOpen,
     kGlobalWrites,
     kGlobalWriteErrors,
+    kGlobalWritesGivenUp,
     kGlobalRowsApplied,
     kGlobalImportErrors,
     kGlobalRowsLastPoll,

@@ -125,6 +125,7 @@ class GlobalThreads::Core {
                 .rows_published = published.rows,
                 .publishes = published.chunks,
                 .publish_failures = published.failures,
+                .rows_given_up = published.given_up,
                 .cells_imported = imported.cells,
                 .cells_last_import = imported.cells_last_time,
                 .import_failures = imported.failures,
