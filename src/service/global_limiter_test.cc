@@ -169,5 +169,20 @@ TEST_F(GlobalLimiterTest, ManyThreadsSpendWhileRegionsExchange) {
     EXPECT_EQ(passed_b, 10'000);
 }
 
+// The only one that still remembers, when this process is gone.
+TEST_F(GlobalLimiterTest, ANodeThatEndsWhileItsOriginIsAwayStillPublishes) {
+    Limiter b = make("b");
+    {
+        Options options{.region = "a"};
+        options.origin = "redis://127.0.0.1:1";
+        options.global = "memory:" + name();
+        options.test_global_interval = std::chrono::hours{1};
+        Limiter a = *Limiter::create(std::move(options));
+        EXPECT_TRUE(pass(a, 6));
+        a.close(seconds{2});
+    }
+    await_global(b, 6);
+}
+
 }  // namespace
 }  // namespace sluice

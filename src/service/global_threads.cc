@@ -101,6 +101,10 @@ class GlobalThreads::Core {
             writer_.wake();
             end.wait_for(patience);
         }
+        {
+            const MutexLock lock(noting_);
+            is_interrupted_ = true;
+        }
         for (GlobalStore* store : {writing_.get(), reading_.get()})
             if (store != nullptr) store->interrupt();
         writer_.stop();
@@ -161,8 +165,7 @@ class GlobalThreads::Core {
             note_trouble();
         }
         if (published != nullptr && publisher.is_idle()) end_published();
-        const Time look = steady_clock::now() + std::min<milliseconds>(kLook, kGlobalInterval);
-        return std::min({publisher.wake_at(), look, clean_up()});
+        return std::min({publisher.wake_at(), clean_up(), steady_clock::now() + kLook});
     }
 
     // What is to be told of the last tick, if it is to come; it is begun by the first turn that
@@ -194,7 +197,7 @@ class GlobalThreads::Core {
         const std::size_t* const rows = std::get_if<std::size_t>(&deleted);
         if (rows == nullptr) return clean_at_;
         rows_cleaned_.fetch_add(*rows, std::memory_order_relaxed);
-        if (*rows == kCleanupRows) clean_at_ = now + kCleanupRest;
+        if (*rows == kCleanupRows) clean_at_ = steady_clock::now() + kCleanupRest;
         return clean_at_;
     }
 
@@ -224,9 +227,12 @@ class GlobalThreads::Core {
             const MutexLock lock(mutex_);
             listings = std::exchange(listings_, {});
         }
+        // After a failure the others are not asked for: imports must not wait for all of them.
+        bool may_ask = true;
         for (const auto& [cells, listed] : listings) {
-            auto answer = is_over() ? StoreFailure{} : reading_->list(cells);
+            auto answer = is_over() || !may_ask ? StoreFailure{} : reading_->list(cells);
             auto* const listing = std::get_if<std::vector<GlobalListing>>(&answer);
+            may_ask = listing != nullptr;
             listed(listing == nullptr ? std::nullopt : std::optional(std::move(*listing)));
         }
     }
@@ -240,7 +246,8 @@ class GlobalThreads::Core {
     // Tells whether the store works, where that is news.
     void note_trouble(const std::optional<std::string>& trouble) {
         const MutexLock lock(noting_);
-        if (trouble == trouble_) return;
+        // What a call that was interrupted says is no news.
+        if (trouble == trouble_ || is_interrupted_) return;
         trouble_ = trouble;
         is_away_.store(trouble.has_value(), std::memory_order_relaxed);
         if (on_change_) on_change_({.away = trouble.has_value(), .why = trouble.value_or("")});
@@ -267,6 +274,7 @@ class GlobalThreads::Core {
 
     Mutex noting_;  // held while a change is told, so that they are told in order
     std::optional<std::string> trouble_ SLUICE_GUARDED_BY(noting_);
+    bool is_interrupted_ SLUICE_GUARDED_BY(noting_) = false;
 
     // Relaxed: each stands for itself.
     std::atomic<bool> is_away_{false};

@@ -160,10 +160,11 @@ class Limiter::Core {
                       });
     }
 
-    // The region first: what it is told last is what it publishes.
+    // The region first: what it is told last is what it publishes. An origin that is away does not
+    // use up the time of the global store, which is then the only one to remember.
     void close(std::chrono::milliseconds patience) {
         const auto end = std::chrono::steady_clock::now() + patience;
-        if (region_ != nullptr) region_->close(patience);
+        if (region_ != nullptr) region_->close(global_ == nullptr ? patience : patience / 2);
         if (global_ == nullptr) return;
         const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(
             end - std::chrono::steady_clock::now());
