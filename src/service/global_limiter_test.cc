@@ -1,6 +1,7 @@
 // Limiters of several regions, with a store in memory and threads of their own.
 #include <sluice/limiter.h>
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <functional>
@@ -8,8 +9,12 @@
 #include <memory>
 #include <string>
 #include <thread>
+#include <vector>
 
 #include <gtest/gtest.h>
+
+#include "base/clock.h"
+#include "global/memory_store.h"
 
 namespace sluice {
 namespace {
@@ -182,6 +187,36 @@ TEST_F(GlobalLimiterTest, ANodeThatEndsWhileItsOriginIsAwayStillPublishes) {
         a.close(seconds{2});
     }
     await_global(b, 6);
+}
+
+TEST_F(GlobalLimiterTest, ExpiredRowsAreDeletedByOneNodeAtATimeAndWhatLivesStays) {
+    const auto world = MemoryWorld::named(name());
+    const Sequence living = instant_at(exact_wall_time(), Duration{60'000}).sequence + 1;
+    std::vector<RegionCount> rows;
+    for (const Sequence sequence : {Sequence{1}, living})
+        for (int i = 1'000; i < 2'500; ++i)
+            rows.push_back({.cell = {.workspace = "w",
+                                     .name_space = "n",
+                                     .identifier = std::to_string(i),
+                                     .duration = Duration{60'000},
+                                     .sequence = sequence},
+                            .count = 6});
+    std::ranges::sort(rows, {}, &RegionCount::cell);
+    ASSERT_FALSE(world->join("c")->publish(rows));
+
+    const auto make_cleaner = [&](const std::string& region) {
+        Options options{.region = region};
+        options.global = "memory:" + name();
+        options.global_cleanup = true;
+        return *Limiter::create(std::move(options));
+    };
+    const auto cleaned = [](const Limiter& limiter) { return limiter.stats().global.rows_cleaned; };
+    Limiter first = make_cleaner("a");
+    await([&] { return cleaned(first) > 0; });
+    Limiter second = make_cleaner("b");
+    await([&] { return cleaned(first) == 1'500; });
+    EXPECT_EQ(cleaned(second), 0U);
+    EXPECT_EQ(world->held().size(), 1'500U);
 }
 
 }  // namespace
