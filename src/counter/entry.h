@@ -131,6 +131,10 @@ class alignas(64) Entry {
         return change_state_.load(std::memory_order_seq_cst) == ChangeState::kLeaving;
     }
 
+    // Whether what was read of it before may be told to others: what is spent in an entry that is
+    // on its way out may be entered in its successor, and told by that one.
+    bool stays() const { return !is_leaving() && !is_retired(); }
+
     // Whether a spending has to be announced; see counter/changed.h.
     bool needs_mark() const {
         return change_state_.load(std::memory_order_seq_cst) > ChangeState::kTakenAgain;

@@ -31,6 +31,7 @@ void Offers::offer(Entry& entry) {
 void Offers::offer_again(Entry& entry) {
     if (!entry.begin_offer()) return;
     Offer offer{.key = entry.key(), .counts = RegionalCounts(entry)};
+    if (!entry.stays()) return entry.end_offer();
     const MutexLock lock(mutex_);
     waiting_.push_back(std::move(offer));
 }

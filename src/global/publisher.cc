@@ -118,7 +118,8 @@ void Publisher::collect(const Offer& offer, std::optional<UnixTime> wall) {
         if (Entry* const entry = table_.find(table_.key(request_for(offer.key)))) {
             entry->end_offer();
             const std::uint64_t let_go = entry->let_go();
-            counts = RegionalCounts(*entry);
+            const RegionalCounts held(*entry);
+            if (entry->stays()) counts = held;
             counts.raise(offer.counts);
             if (entry->held() != let_go) offers_.offer_again(*entry);
         }

@@ -279,6 +279,21 @@ TEST_F(PublisherTest, AStoreThatWasLostIsBackWhenAnImportSucceeds) {
     EXPECT_FALSE(node_.globe.breaker().trouble());
 }
 
+// Whoever spends in it may find it gone before that is announced, and enters it elsewhere.
+TEST_F(PublisherTest, WhatIsSpentInAnEntryOnItsWayOutIsPublishedOnlyIfItStays) {
+    node_.spend("k", 6);
+    node_.globe.offer_changes();
+    const EpochPin pin;
+    Entry& entry = *node_.find("k");
+    ASSERT_TRUE(ChangedList::leave(entry));
+    entry.admitted(node_.sequence()).add(node_.sequence(), 1);
+    node_.publish();
+    EXPECT_EQ(row("k", "a"), 6U);
+    ASSERT_TRUE(node_.table().changed().mark(entry));
+    node_.publish();
+    EXPECT_EQ(row("k", "a"), 7U);
+}
+
 class CrowdedPublisherTest : public PublisherTest {
   protected:
     void offer(const std::string& identifier) {
