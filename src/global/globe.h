@@ -48,6 +48,7 @@ class Globe {
     const Publisher& publisher() const { return publisher_; }
     Importer& importer() { return importer_; }
     const Importer& importer() const { return importer_; }
+    StoreBreaker& breaker() { return breaker_; }
     const StoreBreaker& breaker() const { return breaker_; }
     // Of what the importer reads.
     const StoreBreaker& reader_breaker() const { return importer_breaker_; }

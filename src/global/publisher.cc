@@ -16,6 +16,9 @@ using std::chrono::milliseconds;
 constexpr milliseconds kFirstRetry{50};
 constexpr int kMostDoublings = 6;
 
+// How often a breaker that is open is looked at.
+constexpr milliseconds kBreakerLook{500};
+
 Request request_for(const Entry::Key& key) {
     return {.workspace = key.workspace,
             .name_space = key.name_space,
@@ -41,8 +44,12 @@ std::span<const RegionCount> Publisher::next(Time now, std::optional<UnixTime> w
     if (is_underway_ || now < wake_at_) return {};
     if (!tick_began_) begin_tick(now, wall);
     if (chunk_.empty()) fill_chunk();
-    if (chunk_.empty() || !breaker_.allow(now)) {
+    if (chunk_.empty()) {
         end_tick(now);
+        return {};
+    }
+    if (!breaker_.allow(now)) {
+        await_breaker(now);
         return {};
     }
     is_underway_ = true;
@@ -151,6 +158,12 @@ void Publisher::fill_chunk() {
     const auto first = waiting_.rbegin();
     for (auto it = first; it != first + static_cast<std::ptrdiff_t>(rows); ++it)
         chunk_.push_back({.cell = (*it)->first, .count = (*it)->second.wanted});
+}
+
+// It lets a probe through after a while, which may still be within the time of the tick.
+void Publisher::await_breaker(Time now) {
+    wake_at_ = now + kBreakerLook;
+    if (wake_at_ >= *tick_began_ + interval_) end_tick(now);
 }
 
 void Publisher::answered(const std::optional<StoreFailure>& failure, Time now) {

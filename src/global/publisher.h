@@ -109,6 +109,7 @@ class Publisher {
     void forget_published();
     void want(CellName cell, const RegionalCounts& counts, const RegionalCounts::Cell& use);
     void fill_chunk();
+    void await_breaker(Time now);
     void end_tick(Time now);
     Time retry_time(Time now);
 

@@ -175,6 +175,23 @@ TEST_F(PublisherTest, AStoreThatFailsIsLeftAlone) {
     EXPECT_FALSE(node_.globe.breaker().trouble());
 }
 
+TEST_F(PublisherTest, AStoreThatComesBackWithinTheTickIsToldInIt) {
+    node_.store.failures.assign(5, Kind::kLost);  // enough to open the breaker
+    node_.spend("k", 6);
+    node_.globe.offer_changes();
+    Publisher& publisher = node_.globe.publisher();
+    publisher.hurry(clock_.now);
+    const auto began = clock_.now;
+    for (int i = 0; i < 100 && row("k", "a") == 0; ++i) {
+        clock_.advance(std::chrono::ceil<milliseconds>(std::max(publisher.wake_at(), clock_.now) -
+                                                       clock_.now));
+        const auto rows = publisher.next(clock_.now, clock_.wall);
+        if (!rows.empty()) publisher.answered(node_.store.publish(rows), clock_.now);
+    }
+    EXPECT_EQ(row("k", "a"), 6U);
+    EXPECT_LT(clock_.now - began, kGlobalInterval);
+}
+
 TEST_F(PublisherTest, CellsThatDiedWhileTheStoreWasAwayAreNotPublished) {
     node_.spend("k", 6);
     node_.store.failures = {Kind::kRefused};

@@ -12,8 +12,8 @@
 
 namespace sluice {
 
-// What a call is for. A user may have the right to one of them alone.
-enum class StoreUse { kPublish, kImport };
+// What a call is for. A user may have the right to some of them alone.
+enum class StoreUse { kPublish, kImport, kCleanup, kCount };
 
 // A store that fails is left alone for a while: a tick that finds the breaker open fails at once.
 //
@@ -37,7 +37,9 @@ class StoreBreaker {
   private:
     mutable Mutex mutex_;
     Breaker breaker_ SLUICE_GUARDED_BY(mutex_);
-    std::array<std::optional<StoreFailure>, 2> troubles_ SLUICE_GUARDED_BY(mutex_);  // by use
+    // By use.
+    std::array<std::optional<StoreFailure>, static_cast<std::size_t>(StoreUse::kCount)> troubles_
+        SLUICE_GUARDED_BY(mutex_);
 };
 
 }  // namespace sluice

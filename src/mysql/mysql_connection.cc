@@ -90,7 +90,10 @@ std::optional<MysqlFailure> MysqlConnection::connect() {
         disconnect();
         return interrupted();
     }
-    return set_session();
+    auto failure = set_session();
+    // A session that was told only half is of no use, however passing the reason.
+    if (failure) disconnect();
+    return failure;
 }
 
 void MysqlConnection::disconnect() {

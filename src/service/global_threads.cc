@@ -23,9 +23,10 @@ using std::chrono::seconds;
 using std::chrono::steady_clock;
 using Time = TurnThread::Time;
 
-// How often the only node of a region looks for what changed. More often than it publishes, since
-// what nobody has looked at can't be displaced at the cap.
-constexpr seconds kLook{1};
+// How often the only node of a region looks for what changed: more often than it publishes, and on
+// a thread that never waits for the store, since what nobody has looked at can't be displaced at
+// the cap.
+constexpr milliseconds kLook{1'000};
 
 // How often one node looks for rows to clean up, how many it deletes at a time, and how long it
 // rests in between.
@@ -51,6 +52,8 @@ class GlobalThreads::Core {
         : table_(table),
           is_test_(options.test_global_interval != milliseconds{0}),
           cleans_up_(options.global_cleanup && !is_test_),
+          look_every_(is_test_ ? std::min<milliseconds>(kLook, options.test_global_interval / 4)
+                               : kLook),
           on_change_(options.on_global_change),
           name_(std::to_string(system_random())),
           globe_(table,
@@ -70,6 +73,8 @@ class GlobalThreads::Core {
         if (!reading) return std::move(reading).error();
         writing_ = *std::move(writing);
         reading_ = *std::move(reading);
+        if (table_.sharing() == Sharing::kSole)
+            looker_.start([this] { return look_for_changes(); });
         writer_.start([this] { return write(); });
         reader_.start([this] { return read(); });
         return std::nullopt;
@@ -91,6 +96,8 @@ class GlobalThreads::Core {
 
     void close(milliseconds patience) {
         if (has_ended_.exchange(true, std::memory_order_relaxed)) return;
+        looker_.stop();
+        if (table_.sharing() == Sharing::kSole) globe_.offer_changes();
         if (patience > milliseconds{0}) {
             const auto published = std::make_shared<std::promise<void>>();
             std::future<void> end = published->get_future();
@@ -153,9 +160,14 @@ class GlobalThreads::Core {
         return is_test_ ? std::nullopt : std::optional(exact_wall_time());
     }
 
+    // A turn of the looker.
+    Time look_for_changes() {
+        globe_.offer_changes();
+        return steady_clock::now() + look_every_;
+    }
+
     // A turn of the writer.
     Time write() {
-        if (table_.sharing() == Sharing::kSole) globe_.offer_changes();
         Publisher& publisher = globe_.publisher();
         const std::shared_ptr<std::promise<void>> published = asked_to_end();
         for (;;) {  // ends: a tick has an end
@@ -165,7 +177,7 @@ class GlobalThreads::Core {
             note_trouble();
         }
         if (published != nullptr && publisher.is_idle()) end_published();
-        return std::min({publisher.wake_at(), clean_up(), steady_clock::now() + kLook});
+        return std::min(publisher.wake_at(), clean_up());
     }
 
     // What is to be told of the last tick, if it is to come; it is begun by the first turn that
@@ -189,16 +201,24 @@ class GlobalThreads::Core {
         const Time now = steady_clock::now();
         if (now < clean_at_) return clean_at_;
         clean_at_ = now + kCleanup;
-        const auto claimed = writing_->claim("cleanup", name_, kCleanupLease);
-        const bool* const is_ours = std::get_if<bool>(&claimed);
-        if (is_ours == nullptr || !*is_ours) return clean_at_;
-        const auto deleted =
-            writing_->delete_expired(exact_wall_time() - kCleanupMargin, kCleanupRows);
-        const std::size_t* const rows = std::get_if<std::size_t>(&deleted);
-        if (rows == nullptr) return clean_at_;
-        rows_cleaned_.fetch_add(*rows, std::memory_order_relaxed);
-        if (*rows == kCleanupRows) clean_at_ = steady_clock::now() + kCleanupRest;
+        if (!globe_.breaker().allow(now)) return clean_at_;
+        const auto deleted = delete_if_ours();
+        const auto* const failure = std::get_if<StoreFailure>(&deleted);
+        globe_.breaker().ended(
+            StoreUse::kCleanup, {.began = now, .ended = steady_clock::now()}, failure);
+        note_trouble();
+        if (failure != nullptr) return clean_at_;
+        const std::size_t rows = std::get<std::size_t>(deleted);
+        rows_cleaned_.fetch_add(rows, std::memory_order_relaxed);
+        if (rows == kCleanupRows) clean_at_ = steady_clock::now() + kCleanupRest;
         return clean_at_;
+    }
+
+    StoreResult<std::size_t> delete_if_ours() {
+        auto claimed = writing_->claim("cleanup", name_, kCleanupLease);
+        if (auto* const failure = std::get_if<StoreFailure>(&claimed)) return std::move(*failure);
+        if (!std::get<bool>(claimed)) return std::size_t{0};
+        return writing_->delete_expired(exact_wall_time() - kCleanupMargin, kCleanupRows);
     }
 
     // A turn of the reader. The first one finds out whether the store can be used at all.
@@ -256,6 +276,7 @@ class GlobalThreads::Core {
     Table& table_;
     const bool is_test_;
     const bool cleans_up_;
+    const milliseconds look_every_;
     const std::function<void(const GlobalChange&)> on_change_;
     const std::string name_;
     Globe globe_;
@@ -280,6 +301,7 @@ class GlobalThreads::Core {
     std::atomic<bool> is_away_{false};
     std::atomic<std::uint64_t> rows_cleaned_{0};
 
+    TurnThread looker_;  // of the only node of a region
     TurnThread writer_;
     TurnThread reader_;
 };
