@@ -40,8 +40,8 @@ constexpr std::array kRooms = {
     Room{"http/wire", "base"},
     Room{"http/api", "http/wire config overrides service metrics base"},
     Room{"rls", "service metrics base"},
-    Room{"cli", "http/wire http/api rls log config overrides sim service metrics base"},
     Room{"sim", "config service decide regional global counter breaker window metrics base"},
+    Room{"cli", "http/wire http/api rls log config overrides sim service metrics base"},
 };
 
 // An #include, and where it stands.
