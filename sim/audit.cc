@@ -49,6 +49,12 @@ Audit::Cell& Audit::cell_of(Slot& slot, Sequence sequence) {
     return cell;
 }
 
+Audit::Sent& Audit::sent_of(Slot& slot, Sequence sequence) {
+    Sent& sent = slot.sent[static_cast<std::size_t>(sequence) % kTrueCells];
+    if (sent.sequence < sequence) sent = {.sequence = sequence};
+    return sent;
+}
+
 // Holds what the table has of a cell against what may be true, and returns all that it knows to be
 // spent.
 Count Audit::look_at_cell(Seen& seen, Sequence sequence) {
@@ -93,6 +99,7 @@ std::optional<Audit::Seen> Audit::look(const Decided& made, const Decision& deci
     if (slot.incarnation != seen.entry->incarnation()) {
         slot.incarnation = seen.entry->incarnation();
         slot.cells = {};
+        slot.sent = {};
         slot.strict_until = UnixTime::min();
     }
     if (seen.sequence < asked.sequence || seen.sequence > seen.entry->high() ||
@@ -253,10 +260,11 @@ void Audit::telling(std::span<const CellComponent> components) {
         if (component.own > cell.told)
             fail("tells its origin " + number(component.own) + " of " +
                  cell_text(key, cell.sequence) + ", and has granted " + number(cell.told));
-        if (component.own < cell.sent)
+        Sent& sent = sent_of(slot, cell.sequence);
+        if (component.own < sent.component)
             fail("tells its origin " + number(component.own) + " of " +
-                 cell_text(key, cell.sequence) + " after " + number(cell.sent));
-        cell.sent = std::max(cell.sent, component.own);
+                 cell_text(key, cell.sequence) + " after " + number(sent.component));
+        sent.component = std::max(sent.component, component.own);
     }
 }
 
@@ -270,7 +278,7 @@ void Audit::publishing(const CellName& name, Count count) {
     if (count > region && truth_.knows(key, name.sequence))
         fail("publishes " + number(count) + " for " + cell_text(key, name.sequence) +
              ", where its region spent " + number(region));
-    Cell& cell = cell_of(slot_of(key), name.sequence);
+    Sent& cell = sent_of(slot_of(key), name.sequence);
     if (cell.sequence != name.sequence) return;
     if (count < cell.row && load_.churn == 0 && slot_of(key).incarnation == 0)
         fail("publishes " + number(count) + " for " + cell_text(key, name.sequence) + " after " +
@@ -282,7 +290,7 @@ void Audit::publishing(const CellName& name, Count count) {
 }
 
 void Audit::published(const CellName& name, Count count) {
-    Cell& cell = cell_of(slot_of(key_of(name.identifier)), name.sequence);
+    Sent& cell = sent_of(slot_of(key_of(name.identifier)), name.sequence);
     if (cell.sequence == name.sequence) cell.acked = std::max(cell.acked, count);
 }
 

@@ -113,19 +113,24 @@ class Audit {
     struct Cell {
         Sequence sequence = -1;
         Count told = 0;    // to callers
-        Count sent = 0;    // to the origin, at most
         Count others = 0;  // seen in the table, at most
         Count global = 0;
-        Count row = 0;    // sent to the store, at most
-        Count acked = 0;  // by the store
     };
-    struct Slot {
+    // Apart from what each decision needs.
+    struct Sent {
+        Sequence sequence = -1;
+        Count component = 0;  // to the origin, at most
+        Count row = 0;        // to the store, at most
+        Count acked = 0;      // by the store
+    };
+    struct alignas(64) Slot {
+        std::array<Cell, kTrueCells> cells;
         KeyIndex key = 0;
         std::uint32_t incarnation = 0;
-        std::array<Cell, kTrueCells> cells;
         UnixTime strict_until = UnixTime::min();
         std::int64_t heard_ms = -1;
         Sequence newest = -1;
+        std::array<Sent, kTrueCells> sent;
     };
     // Where and on what a decision was made.
     struct Seen {
@@ -139,6 +144,7 @@ class Audit {
 
     Slot& slot_of(KeyIndex key);
     Cell& cell_of(Slot& slot, Sequence sequence);
+    Sent& sent_of(Slot& slot, Sequence sequence);
     std::optional<Seen> look(const Decided& made, const Decision& decision);
     Count look_at_cell(Seen& seen, Sequence sequence);
     void check_freshness(const Decided& made, const Slot& slot);
