@@ -152,12 +152,6 @@ By Node::by_at_once(std::uint64_t fallbacks_before) const {
 
 void Node::prepare(KeyIndex key) const {
     audit_->prepare(key);
-    const Entry* const entry = table_->find(table_->key(world_.truth.request(key, 0)));
-    if (entry == nullptr) return;
-    __builtin_prefetch(entry);
-    const char* const start = reinterpret_cast<const char*>(entry);
-    for (std::size_t line = 64; line < sizeof(Entry); line += 64)
-        __builtin_prefetch(start + line);
 }
 
 void Node::serve(KeyIndex key, Count cost) {
