@@ -401,6 +401,11 @@ std::vector<KeyIndex> Fleet::keys_to_check() const {
 void Fleet::check_convergence(Scope scope) {
     if (world_.verdict.failure()) return;
     const std::vector<KeyIndex> keys = keys_to_check();
+    // What the last questions bring to light may be published, too late to be heard of.
+    published_.clear();
+    for (const KeyIndex key : keys)
+        for (const Sequence sequence : living())
+            if (world_.store.holds(key, sequence)) published_.emplace(key, sequence);
     std::vector<std::vector<KeyIndex>> held(seats_.size());
     for (std::size_t i = 0; i < seats_.size(); ++i) {
         for (const KeyIndex key : keys)
@@ -451,7 +456,7 @@ void Fleet::check_origin(std::uint32_t region, const std::vector<KeyIndex>& keys
 
 void Fleet::check_view(Node& node, KeyIndex key, Scope scope) {
     for (const Sequence sequence : living()) {
-        bool is_wanted = world_.store.holds(key, sequence);
+        bool is_wanted = published_.contains({key, sequence});
         for (std::uint32_t region = 0; region < options_.regions && !is_wanted; ++region) {
             const Count spent = world_.truth.of_region(key, sequence, region);
             is_wanted = spent != 0 && 2 * spent >= options_.load.limit &&

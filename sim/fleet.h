@@ -8,6 +8,8 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
+#include <utility>
 #include <vector>
 
 #include "sim/arrivals.h"
@@ -99,6 +101,7 @@ class Fleet {
     std::uint64_t unserved_ = 0;
     std::uint64_t checked_views_ = 0;
     bool is_over_ = false;
+    std::set<std::pair<KeyIndex, Sequence>> published_;  // before the last questions
 };
 
 }  // namespace sluice::sim
