@@ -54,6 +54,7 @@ int publish(const std::string& url, std::uint32_t rows) {
     spend_hot(table, rows);
     MysqlStore store = open(url, "bench");
     static_cast<void>(store.list({}));  // connects
+    table.offer();
     const auto begin = Clock::now();
     const std::size_t sent = table.tick(store);
     std::printf("{\"rows\": %zu, \"seconds\": %.6f}\n", sent, seconds_since(begin));
@@ -88,11 +89,13 @@ int idle(std::uint32_t cells, std::uint32_t dirty) {
     const auto world = MemoryWorld::create(exact_wall_time);
     const auto store = world->join("bench");
     table.spend(0, cells, HotTable::Use::kCold);
+    table.offer();
     table.tick(*store);
     std::vector<double> took;
     for (int i = 0; i < 21; ++i) {
         table.spend(0, dirty, HotTable::Use::kCold);
         const double before = processor_seconds(Whose::kThread);
+        table.offer();
         table.tick(*store);
         took.push_back(processor_seconds(Whose::kThread) - before);
     }
@@ -118,6 +121,7 @@ int decide(const std::string& url, std::uint32_t rows, milliseconds length) {
             for (std::uint32_t i = 0; i < rows; ++i)
                 table.spend(2 * i + 1, 1, HotTable::Use::kHot);
             is_ticking = true;
+            table.offer();
             table.tick(store);
             is_ticking = false;
             ++ticks;

@@ -59,7 +59,6 @@ void HotTable::decide(std::uint32_t key) {
 }
 
 std::size_t HotTable::tick(GlobalStore& store) {
-    globe_.offer_changes();
     Publisher& publisher = globe_.publisher();
     publisher.hurry(std::chrono::steady_clock::now());
     std::size_t sent = 0;

@@ -25,7 +25,9 @@ class HotTable {
     // One warm decision.
     void decide(std::uint32_t key);
 
-    // Publishes all that changed, and returns how many rows that were.
+    // Offers what changed, as a node does once a second.
+    void offer() { globe_.offer_changes(); }
+    // Publishes all that was offered, and returns how many rows that were.
     std::size_t tick(GlobalStore& store);
 
     Globe& globe() { return globe_; }

@@ -139,22 +139,25 @@ void Publisher::collect(const Offer& offer, std::optional<UnixTime> wall) {
 }
 
 void Publisher::want(CellName cell, const RegionalCounts& counts, const RegionalCounts::Cell& use) {
-    const auto known = cells_.find(cell);
-    const bool is_wanted =
-        policy_({.regional = use.regional,
-                 .limit = counts.limit,
-                 .has_foreign = use.has_foreign,
-                 .last_pushed = known == cells_.end() ? 0 : known->second.last_pushed});
-    if (!is_wanted) return;
-    const UnixTime dies = start_of(cell.sequence + 2, cell.duration);
-    const auto [it, is_new] = cells_.try_emplace(std::move(cell));
-    if (is_new) deaths_.emplace(dies, it);
+    auto it = cells_.lower_bound(cell);
+    const bool is_new = it == cells_.end() || it->first != cell;
+    if (!policy_({.regional = use.regional,
+                  .limit = counts.limit,
+                  .has_foreign = use.has_foreign,
+                  .last_pushed = is_new ? 0 : it->second.last_pushed}))
+        return;
+    if (is_new) {
+        const UnixTime dies = start_of(cell.sequence + 2, cell.duration);
+        it = cells_.try_emplace(it, std::move(cell));
+        deaths_.emplace(dies, it);
+    }
     it->second.wanted = std::max(it->second.wanted, use.regional);
     if (!std::exchange(it->second.is_waiting, true)) waiting_.push_back(it);
 }
 
 void Publisher::fill_chunk() {
     const std::size_t rows = std::min(waiting_.size(), kChunkRows);
+    chunk_.reserve(rows);
     const auto first = waiting_.rbegin();
     for (auto it = first; it != first + static_cast<std::ptrdiff_t>(rows); ++it)
         chunk_.push_back({.cell = (*it)->first, .count = (*it)->second.wanted});

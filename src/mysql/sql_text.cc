@@ -1,8 +1,26 @@
 #include "mysql/sql_text.h"
 
+#include <algorithm>
+
 namespace sluice {
 
+namespace {
+
+// Whether they can stand between quotes as they are, whatever the session's settings.
+bool are_plain(std::string_view bytes) {
+    return std::ranges::all_of(
+        bytes, [](char c) { return c >= ' ' && c <= '~' && c != '\'' && c != '\\'; });
+}
+
+}  // namespace
+
 void append_bytes(std::string& sql, std::string_view bytes) {
+    if (are_plain(bytes)) {
+        sql += "_binary'";
+        sql += bytes;
+        sql += '\'';
+        return;
+    }
     constexpr std::string_view kDigits = "0123456789ABCDEF";
     sql += "x'";
     for (const char c : bytes) {

@@ -7,7 +7,8 @@
 
 namespace sluice {
 
-// Appends x'...': any bytes, whatever the character set and the mode of the session.
+// Appends any bytes, whatever the character set and the mode of the session: _binary'...', or
+// x'...' where some are not plain.
 void append_bytes(std::string& sql, std::string_view bytes);
 std::string sql_bytes(std::string_view bytes);
 

@@ -1,5 +1,9 @@
 #include "global/mysql/count_statements.h"
 
+#include <array>
+#include <charconv>
+#include <cstdint>
+
 #include "mysql/sql_text.h"
 
 namespace sluice {
@@ -8,12 +12,18 @@ namespace {
 // What names a cell, and the first columns of unique_window_region.
 constexpr std::string_view kCell = "workspace_id, namespace, identifier, duration_ms, sequence";
 
+constexpr std::string_view kRemembered = "@sluice_now";
+
 std::string number(UnixTime time) {
     return std::to_string(time.time_since_epoch().count());
 }
 
-std::string expires_at(const CellName& cell) {
-    return number(start_of(cell.sequence + 2, cell.duration));
+// With a comma behind it.
+void append_number(std::string& sql, std::int64_t number) {
+    std::array<char, 24> digits;
+    const auto [end, error] = std::to_chars(digits.begin(), digits.end(), number);
+    sql.append(digits.begin(), end);
+    sql += ',';
 }
 
 void append_row(std::string& sql, std::string_view region, const RegionCount& row) {
@@ -23,10 +33,13 @@ void append_row(std::string& sql, std::string_view region, const RegionCount& ro
         append_bytes(sql, *part);
         sql += ',';
     }
-    sql += std::to_string(cell.duration.count()) + ',' + std::to_string(cell.sequence) + ',';
+    append_number(sql, cell.duration.count());
+    append_number(sql, cell.sequence);
     append_bytes(sql, region);
-    sql += ',' + std::to_string(row.count) + ',' + expires_at(cell) + ',';
-    sql += kSqlNow;
+    sql += ',';
+    append_number(sql, static_cast<std::int64_t>(row.count));
+    append_number(sql, start_of(cell.sequence + 2, cell.duration).time_since_epoch().count());
+    sql += kRemembered;
     sql += ')';
 }
 
@@ -40,9 +53,16 @@ std::string sums_for(std::string_view region) {
 
 }  // namespace
 
+std::string remember_now_statement() {
+    return "SET " + std::string(kRemembered) + " = " + std::string(kSqlNow);
+}
+
 // Assignments are made from left to right: `count` is still the old one where updated_at is set.
 std::string publish_statement(std::string_view region, std::span<const RegionCount> rows) {
-    std::string sql = "INSERT INTO ratelimit_window_counts (";
+    constexpr std::size_t kUsualRow = 160;
+    std::string sql;
+    sql.reserve((rows.size() + 2) * kUsualRow);
+    sql += "INSERT INTO ratelimit_window_counts (";
     sql += kCell;
     sql += ", region, count, expires_at, updated_at) VALUES ";
     for (const RegionCount& row : rows) {

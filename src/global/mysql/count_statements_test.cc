@@ -22,10 +22,10 @@ TEST(CountStatements, PublishIsOneStatementWithNamesAsBytes) {
     EXPECT_EQ(publish_statement("eu", rows),
               "INSERT INTO ratelimit_window_counts (workspace_id, namespace, identifier, "
               "duration_ms, sequence, region, count, expires_at, updated_at) VALUES "
-              "(x'77',x'6E',x'61275C',60000,10,x'6575',3,720000,"
-              "CAST(UNIX_TIMESTAMP(NOW(3)) * 1000 AS UNSIGNED)),"
-              "(x'77',x'6E',x'62',60000,10,x'6575',9007199254740991,720000,"
-              "CAST(UNIX_TIMESTAMP(NOW(3)) * 1000 AS UNSIGNED)) "
+              "(_binary'w',_binary'n',x'61275C',60000,10,_binary'eu',3,720000,"
+              "@sluice_now),"
+              "(_binary'w',_binary'n',_binary'b',60000,10,_binary'eu',9007199254740991,720000,"
+              "@sluice_now) "
               "ON DUPLICATE KEY UPDATE updated_at = IF(VALUES(count) > count, VALUES(updated_at), "
               "updated_at), count = GREATEST(count, VALUES(count))");
 }

@@ -74,8 +74,11 @@ std::optional<StoreFailure> MysqlStore::query(const std::string& statement,
 
 std::optional<StoreFailure> MysqlStore::publish(std::span<const RegionCount> rows) {
     if (rows.empty()) return std::nullopt;
-    auto changed = run(publish_statement(region_, rows));
-    if (auto* const failure = std::get_if<StoreFailure>(&changed)) return std::move(*failure);
+    for (const std::string& statement :
+         {remember_now_statement(), publish_statement(region_, rows)}) {
+        auto changed = run(statement);
+        if (auto* const failure = std::get_if<StoreFailure>(&changed)) return std::move(*failure);
+    }
     return std::nullopt;
 }
 
