@@ -126,12 +126,13 @@ class Table {
     const KeyHash hash_;
     const std::size_t shard_mask_;
     const Sharing sharing_;
-    std::size_t watched_bytes_ = std::numeric_limits<std::size_t>::max();
-    std::function<void(Entry&)> on_long_key_;
     Tally tally_;
     ChangedList changed_;
     std::unique_ptr<Reservation> buckets_;
     std::array<Shard, kMaxShards> shards_;
+    // Constant once threads use the table.
+    std::size_t watched_bytes_ = std::numeric_limits<std::size_t>::max();
+    std::function<void(Entry&)> on_long_key_;
 };
 
 }  // namespace sluice

@@ -105,10 +105,11 @@ class Deciding {
         return true;
     }
 
+    // Flattened: what is called in it lies in it, however much else the same file holds.
     template <class Time>
-    [[gnu::noinline]] bool decide_shared(Time time,
-                                         const Request& request,
-                                         Result<Decision>& result) {
+    [[gnu::noinline, gnu::flatten]] bool decide_shared(Time time,
+                                                       const Request& request,
+                                                       Result<Decision>& result) {
         const Outcome outcome = decide(table_, request, time, Freshness::kAsHeld, *result);
         if (outcome != Outcome::kNeedsRefresh) [[likely]]
             return true;

@@ -246,7 +246,8 @@ Limiter::~Limiter() {
     if (core_ != nullptr) core_->close(kLastPatience);
 }
 
-Result<Decision> Limiter::limit(const Request& request, UnixTime now) {
+// Flattened, as is what they lead to: a warm decision is one straight path.
+[[gnu::flatten]] Result<Decision> Limiter::limit(const Request& request, UnixTime now) {
     Result<Decision> decision = Decision{};
     if (!is_valid_time(now)) [[unlikely]] {
         decision = invalid_time(now);
@@ -272,7 +273,8 @@ Result<BatchDecision> Limiter::limit_many(std::span<const Request> requests) {
     return core_->decide_batch_and_wait(requests, std::nullopt);
 }
 
-std::optional<Result<Decision>> Limiter::try_limit(const Request& request, UnixTime now) {
+[[gnu::flatten]] std::optional<Result<Decision>> Limiter::try_limit(const Request& request,
+                                                                    UnixTime now) {
     std::optional<Result<Decision>> decision = Decision{};
     if (!is_valid_time(now)) [[unlikely]] {
         decision = invalid_time(now);
