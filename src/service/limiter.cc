@@ -246,7 +246,7 @@ Limiter::~Limiter() {
     if (core_ != nullptr) core_->close(kLastPatience);
 }
 
-// Flattened, as is what they lead to: a warm decision is one straight path.
+// Flattened: what is called on the way lies in it, however much else this file holds.
 [[gnu::flatten]] Result<Decision> Limiter::limit(const Request& request, UnixTime now) {
     Result<Decision> decision = Decision{};
     if (!is_valid_time(now)) [[unlikely]] {
