@@ -1,7 +1,6 @@
 #include "global/publisher.h"
 
 #include <algorithm>
-#include <ranges>
 #include <utility>
 
 #include "counter/epoch.h"
@@ -93,8 +92,9 @@ void Publisher::make_room() {
     forget_published();
     if (cells_.size() <= most_cells_) return;
     const std::size_t excess = cells_.size() - most_cells_;
-    for (auto& [dies, cell] : deaths_ | std::views::take(excess))
-        cell->second.is_waiting = false;
+    auto death = deaths_.begin();
+    for (std::size_t i = 0; i < excess; ++i, ++death)
+        death->second->second.is_waiting = false;
     std::erase_if(waiting_, [](Cells::iterator cell) { return !cell->second.is_waiting; });
     given_up_.fetch_add(excess, std::memory_order_relaxed);
     forget_published();
