@@ -4,8 +4,9 @@
 #include <charconv>
 #include <optional>
 
-#include <arpa/inet.h>
 #include <sys/un.h>
+
+#include "base/url_parts.h"
 
 namespace sluice {
 namespace {
@@ -23,48 +24,16 @@ Error invalid(std::string_view what) {
                 "ssl-cert=FILE and ssl-key=FILE, and other characters as %XX"};
 }
 
-int digit_of(char c) {
-    if (c >= '0' && c <= '9') return c - '0';
-    if (c >= 'a' && c <= 'f') return c - 'a' + 10;
-    if (c >= 'A' && c <= 'F') return c - 'A' + 10;
-    return -1;
-}
-
-// `text` with each %XX as the byte that it stands for; none where a % stands for nothing, or for a
-// zero, at which the client library would end the text.
+// None where a % stands for nothing, or where a zero is among the bytes, at which the client
+// library would end the text.
 std::optional<std::string> decoded(std::string_view text) {
-    std::string bytes;
-    for (std::size_t i = 0; i < text.size(); ++i) {
-        char byte = text[i];
-        if (byte == '%') {
-            if (i + 2 >= text.size()) return std::nullopt;
-            const int high = digit_of(text[i + 1]);
-            const int low = digit_of(text[i + 2]);
-            if (high < 0 || low < 0) return std::nullopt;
-            byte = static_cast<char>(high * 16 + low);
-            i += 2;
-        }
-        if (byte == '\0') return std::nullopt;
-        bytes += byte;
-    }
+    auto bytes = percent_decoded(text);
+    if (bytes && bytes->find('\0') != std::string::npos) return std::nullopt;
     return bytes;
 }
 
 constexpr std::string_view kBadEscape =
     "has a % without two hexadecimal digits, or one that stands for a zero";
-
-bool is_host_name(std::string_view text) {
-    const auto fits = [](unsigned char c) {
-        const bool is_letter = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
-        return is_letter || (c >= '0' && c <= '9') || c == '.' || c == '-' || c == '_';
-    };
-    return !text.empty() && text.size() <= 255 && std::all_of(text.begin(), text.end(), fits);
-}
-
-bool is_ipv6(const std::string& text) {
-    in6_addr address{};
-    return inet_pton(AF_INET6, text.c_str(), &address) == 1;
-}
 
 // Takes all of `rest` before the first of `ends`, or the whole, off its front.
 std::string_view take_until(std::string_view& rest, std::string_view ends) {

@@ -4,8 +4,9 @@
 #include <charconv>
 #include <optional>
 
-#include <arpa/inet.h>
 #include <sys/un.h>
+
+#include "base/url_parts.h"
 
 namespace sluice {
 namespace {
@@ -34,44 +35,6 @@ std::optional<int> database_in(std::string_view text) {
     return number && *number >= 0 ? number : std::nullopt;
 }
 
-int digit_of(char c) {
-    if (c >= '0' && c <= '9') return c - '0';
-    if (c >= 'a' && c <= 'f') return c - 'a' + 10;
-    if (c >= 'A' && c <= 'F') return c - 'A' + 10;
-    return -1;
-}
-
-// `text` with each %XX as the byte that it stands for; none where a % stands for nothing.
-std::optional<std::string> decoded(std::string_view text) {
-    std::string bytes;
-    for (std::size_t i = 0; i < text.size(); ++i) {
-        if (text[i] != '%') {
-            bytes += text[i];
-            continue;
-        }
-        if (i + 2 >= text.size()) return std::nullopt;
-        const int high = digit_of(text[i + 1]);
-        const int low = digit_of(text[i + 2]);
-        if (high < 0 || low < 0) return std::nullopt;
-        bytes += static_cast<char>(high * 16 + low);
-        i += 2;
-    }
-    return bytes;
-}
-
-bool is_host_name(std::string_view text) {
-    const auto fits = [](unsigned char c) {
-        const bool is_letter = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
-        return is_letter || (c >= '0' && c <= '9') || c == '.' || c == '-' || c == '_';
-    };
-    return !text.empty() && text.size() <= 255 && std::all_of(text.begin(), text.end(), fits);
-}
-
-bool is_ipv6(const std::string& text) {
-    in6_addr address{};
-    return inet_pton(AF_INET6, text.c_str(), &address) == 1;
-}
-
 // Takes "user:password@" off the front of `rest`, where it stands there. The error says what is
 // wrong with it.
 std::optional<std::string_view> take_login(std::string_view& rest, RedisUrl& url) {
@@ -82,8 +45,8 @@ std::optional<std::string_view> take_login(std::string_view& rest, RedisUrl& url
     rest.remove_prefix(at + 1);
     const std::size_t colon = login.find(':');
     if (colon == std::string_view::npos) return "has a user without a password";
-    const auto user = decoded(login.substr(0, colon));
-    const auto password = decoded(login.substr(colon + 1));
+    const auto user = percent_decoded(login.substr(0, colon));
+    const auto password = percent_decoded(login.substr(colon + 1));
     if (!user || !password) return "has a % without two hexadecimal digits before its @";
     url.user = *user;
     url.password = *password;
@@ -116,7 +79,7 @@ Result<RedisUrl> parse_socket_url(std::string_view rest) {
     RedisUrl url;
     if (const auto fault = take_login(rest, url)) return invalid(*fault);
     const std::size_t question = std::min(rest.find('?'), rest.size());
-    const auto path = decoded(rest.substr(0, question));
+    const auto path = percent_decoded(rest.substr(0, question));
     if (!path || !path->starts_with('/') || path->find('\0') != std::string::npos)
         return invalid("has no valid path, which begins with /");
     if (path->size() >= sizeof(sockaddr_un::sun_path))
