@@ -1,17 +1,11 @@
 #include "mariadb/mariadb_server.h"
 
 #include <chrono>
-#include <csignal>
 #include <cstdlib>
 #include <filesystem>
 #include <stdexcept>
 #include <thread>
 #include <utility>
-
-#include <fcntl.h>
-#include <sys/prctl.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include "mysql/mysql_migrate.h"
 #include "server/program.h"
@@ -57,7 +51,7 @@ MariadbServer::MariadbServer(MariadbServerOptions options)
     // Another process may take a port that was free a moment ago; then another one is tried.
     for (int tries = 0; tries < 5; ++tries) {
         port_ = server_test::free_port();
-        launch();
+        process_.start(arguments(), scratch_->path("log"));
         if (becomes_ready()) {
             add_user();
             return;
@@ -101,8 +95,8 @@ MysqlUrl MariadbServer::make_store() {
 }
 
 void MariadbServer::start() {
-    if (pid_ > 0) return;
-    launch();
+    if (!process_.has_ended()) return;
+    process_.start(arguments(), scratch_->path("log"));
     if (becomes_ready()) return;
     throw std::runtime_error("mariadbd did not come back; it wrote:\n" +
                              read_file(scratch_->path("log")));
@@ -110,10 +104,7 @@ void MariadbServer::start() {
 
 void MariadbServer::kill() {
     admin_.reset();
-    if (pid_ <= 0) return;
-    ::kill(pid_, SIGKILL);
-    ::waitpid(pid_, nullptr, 0);
-    pid_ = -1;
+    process_.kill();
 }
 
 void MariadbServer::restart_empty() {
@@ -121,19 +112,6 @@ void MariadbServer::restart_empty() {
     copy_template();
     start();
     add_user();
-}
-
-void MariadbServer::pause() {
-    ::kill(pid_, SIGSTOP);
-    int status = 0;
-    while (::waitpid(pid_, &status, WUNTRACED) == pid_ && !WIFSTOPPED(status)) {
-        if (WIFEXITED(status) || WIFSIGNALED(status))
-            throw std::runtime_error("mariadbd ended instead of standing still");
-    }
-}
-
-void MariadbServer::resume() {
-    ::kill(pid_, SIGCONT);
 }
 
 void MariadbServer::run(const std::string& sql) {
@@ -182,31 +160,10 @@ std::vector<std::string> MariadbServer::arguments() const {
     return words;
 }
 
-void MariadbServer::launch() {
-    std::vector<std::string> words = arguments();
-    std::vector<char*> argv;
-    for (std::string& word : words)
-        argv.push_back(word.data());
-    argv.push_back(nullptr);
-    const std::string log = scratch_->path("log");
-    pid_ = ::fork();
-    if (pid_ < 0) throw std::runtime_error("fork failed");
-    if (pid_ > 0) return;
-    ::prctl(PR_SET_PDEATHSIG, SIGKILL);  // a test that crashes leaves no server behind
-    const int file = ::open(log.c_str(), O_WRONLY | O_CREAT | O_APPEND, 0600);
-    ::dup2(file, STDOUT_FILENO);
-    ::dup2(file, STDERR_FILENO);
-    ::execvp(argv[0], argv.data());
-    ::_exit(127);
-}
-
 bool MariadbServer::becomes_ready() {
     const auto deadline = std::chrono::steady_clock::now() + kPatience;
     while (std::chrono::steady_clock::now() < deadline) {
-        if (::waitpid(pid_, nullptr, WNOHANG) == pid_) {
-            pid_ = -1;
-            return false;
-        }
+        if (process_.has_ended()) return false;
         if (connect()) return true;
         std::this_thread::sleep_for(std::chrono::milliseconds(20));
     }

@@ -7,11 +7,10 @@
 #include <string>
 #include <vector>
 
-#include <sys/types.h>
-
 #include "mysql/mysql_connection.h"
 #include "mysql/mysql_url.h"
 #include "server/certificate.h"
+#include "server/peer_process.h"
 #include "server/scratch_folder.h"
 
 namespace sluice::mariadb_test {
@@ -56,8 +55,8 @@ class MariadbServer {
     // As after the loss of its disk: it has no database, and kUser.
     void restart_empty();
     // Stops it by SIGSTOP and waits until it stands still.
-    void pause();
-    void resume();
+    void pause() { process_.pause(); }
+    void resume() { process_.resume(); }
 
     // As its administrator; each throws if it fails.
     void run(const std::string& sql);
@@ -66,7 +65,6 @@ class MariadbServer {
 
   private:
     void copy_template() const;
-    void launch();
     bool becomes_ready();
     void add_user();
     bool connect();
@@ -76,7 +74,7 @@ class MariadbServer {
     std::unique_ptr<server_test::ScratchFolder> scratch_;
     server_test::Certificate certificate_;
     std::uint16_t port_ = 0;
-    pid_t pid_ = -1;
+    server_test::PeerProcess process_;
     int databases_ = 0;
     std::unique_ptr<MysqlConnection> admin_;
 };

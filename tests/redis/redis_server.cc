@@ -1,18 +1,13 @@
 #include "redis/redis_server.h"
 
 #include <chrono>
-#include <csignal>
 #include <iterator>
 #include <sstream>
 #include <stdexcept>
 #include <thread>
 #include <utility>
 
-#include <fcntl.h>
 #include <hiredis/hiredis.h>
-#include <sys/prctl.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include "server/program.h"
 #include "server/server.h"
@@ -78,7 +73,7 @@ RedisServer::RedisServer(RedisServerOptions options)
     // Another process may take a port that was free a moment ago; then another one is tried.
     for (int tries = 0; tries < 5; ++tries) {
         choose_ports();
-        launch();
+        process_.start(arguments(), scratch_->path("log"));
         if (becomes_ready()) return;
         kill();
     }
@@ -96,8 +91,8 @@ std::string RedisServer::url() const {
 }
 
 void RedisServer::start() {
-    if (pid_ > 0) return;
-    launch();
+    if (!process_.has_ended()) return;
+    process_.start(arguments(), scratch_->path("log"));
     if (becomes_ready()) return;
     throw std::runtime_error("redis-server did not come back; it wrote:\n" +
                              server_test::read_file(scratch_->path("log")));
@@ -105,28 +100,12 @@ void RedisServer::start() {
 
 void RedisServer::kill() {
     disconnect();
-    if (pid_ <= 0) return;
-    ::kill(pid_, SIGKILL);
-    ::waitpid(pid_, nullptr, 0);
-    pid_ = -1;
+    process_.kill();
 }
 
 void RedisServer::restart_empty() {
     kill();
     start();
-}
-
-void RedisServer::pause() {
-    ::kill(pid_, SIGSTOP);
-    int status = 0;
-    while (::waitpid(pid_, &status, WUNTRACED) == pid_ && !WIFSTOPPED(status)) {
-        if (WIFEXITED(status) || WIFSIGNALED(status))
-            throw std::runtime_error("redis-server ended instead of standing still");
-    }
-}
-
-void RedisServer::resume() {
-    ::kill(pid_, SIGCONT);
 }
 
 Reply RedisServer::command(const std::vector<std::string>& words) {
@@ -177,31 +156,10 @@ std::vector<std::string> RedisServer::arguments() const {
     return words;
 }
 
-void RedisServer::launch() {
-    std::vector<std::string> words = arguments();
-    std::vector<char*> argv;
-    for (std::string& word : words)
-        argv.push_back(word.data());
-    argv.push_back(nullptr);
-    const std::string log = scratch_->path("log");
-    pid_ = ::fork();
-    if (pid_ < 0) throw std::runtime_error("fork failed");
-    if (pid_ > 0) return;
-    ::prctl(PR_SET_PDEATHSIG, SIGKILL);  // a test that crashes leaves no server behind
-    const int file = ::open(log.c_str(), O_WRONLY | O_CREAT | O_APPEND, 0600);
-    ::dup2(file, STDOUT_FILENO);
-    ::dup2(file, STDERR_FILENO);
-    ::execvp(argv[0], argv.data());
-    ::_exit(127);
-}
-
 bool RedisServer::becomes_ready() {
     const auto deadline = std::chrono::steady_clock::now() + kPatience;
     while (std::chrono::steady_clock::now() < deadline) {
-        if (::waitpid(pid_, nullptr, WNOHANG) == pid_) {
-            pid_ = -1;
-            return false;
-        }
+        if (process_.has_ended()) return false;
         if (connect() && command({"PING"}).text == "PONG") {
             add_user();
             return true;

@@ -7,9 +7,8 @@
 #include <string>
 #include <vector>
 
-#include <sys/types.h>
-
 #include "server/certificate.h"
+#include "server/peer_process.h"
 #include "server/scratch_folder.h"
 
 struct redisContext;
@@ -58,14 +57,13 @@ class RedisServer {
     void restart_empty();
     // Stops it by SIGSTOP and waits until it stands still. Connections are accepted by the kernel,
     // and nothing is answered.
-    void pause();
-    void resume();
+    void pause() { process_.pause(); }
+    void resume() { process_.resume(); }
 
     // One command, as the default user, answered before it returns; throws if it is not.
     Reply command(const std::vector<std::string>& words);
 
   private:
-    void launch();
     void choose_ports();
     bool becomes_ready();
     void add_user();
@@ -78,7 +76,7 @@ class RedisServer {
     server_test::Certificate certificate_;
     std::uint16_t port_ = 0;
     std::uint16_t tls_port_ = 0;
-    pid_t pid_ = -1;
+    server_test::PeerProcess process_;
     redisContext* client_ = nullptr;
 };
 
