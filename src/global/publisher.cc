@@ -37,7 +37,7 @@ Publisher::Publisher(
       most_cells_(config.most_cells),
       schedule_(config.interval, now, config.seed),
       wake_at_(schedule_.next()),
-      random_(config.seed | 1U) {}
+      jitter_(config.seed) {}
 
 std::span<const RegionCount> Publisher::next(Time now, std::optional<UnixTime> wall) {
     if (is_underway_ || now < wake_at_) return {};
@@ -218,12 +218,7 @@ void Publisher::hurry(Time now) {
 
 Publisher::Time Publisher::retry_time(Time now) {
     const milliseconds most = kFirstRetry * (1 << std::min(failures_ - 1, kMostDoublings));
-    // An xorshift: good enough to keep writers from meeting again.
-    random_ ^= random_ << 13U;
-    random_ ^= random_ >> 7U;
-    random_ ^= random_ << 17U;
-    return now + most / 2 +
-           milliseconds{random_ % static_cast<std::uint64_t>(most.count() / 2 + 1)};
+    return now + jitter_.up_to(most);
 }
 
 Publisher::Counts Publisher::counts() const {

@@ -13,6 +13,7 @@
 #include <span>
 #include <vector>
 
+#include "base/jitter.h"
 #include "counter/table.h"
 #include "global/offers.h"
 #include "global/policy.h"
@@ -132,7 +133,7 @@ class Publisher {
     std::optional<Time> tick_began_;
     Time call_began_;
     int failures_ = 0;  // of the chunk, in a row
-    std::uint64_t random_;
+    Jitter jitter_;
 
     // Written by the owner, read by any. Relaxed: each stands for itself.
     Counter rows_{0};

@@ -136,7 +136,7 @@ Region::Region(Table& table, Origin& origin, Config config)
       origin_(std::make_unique<Guard>(origin, *this)),
       replay_(table, config_.counted),
       refresh_(table, *origin_, config_.kind, config_.counted),
-      random_(config_.seed | 1U) {
+      jitter_(config_.seed) {
     table_.changed().set_wake(config_.again);
 }
 
@@ -284,13 +284,7 @@ void Region::on_told(std::span<const CellAnswer> answers) {
 }
 
 Region::Time Region::jittered(milliseconds delay) {
-    const auto most = std::min(delay, kLastRetry).count();
-    // An xorshift: good enough to keep nodes from marching in step.
-    random_ ^= random_ << 13U;
-    random_ ^= random_ >> 7U;
-    random_ ^= random_ << 17U;
-    const auto part = static_cast<std::int64_t>(random_ % static_cast<std::uint64_t>(most / 2 + 1));
-    return config_.clock() + milliseconds{most / 2 + part};
+    return config_.clock() + jitter_.up_to(std::min(delay, kLastRetry));
 }
 
 // What time it is to those who ask. In production that is the wall clock's, by which cells that

@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "base/clock.h"
+#include "base/jitter.h"
 #include "breaker/breaker.h"
 #include "counter/table.h"
 #include "regional/origin.h"
@@ -129,7 +130,7 @@ class Region {
     Time tidy_at_ = Time::min();
     Time round_began_ = Time::min();
     Time rest_until_ = Time::min();
-    std::uint64_t random_;
+    Jitter jitter_;
     std::optional<Time> wake_at_;
     bool is_settled_ = false;
     bool may_rest_ = true;
