@@ -65,6 +65,10 @@ void pin_to_core(std::size_t index) {
     if (!all_cores.empty()) allow({all_cores[index % all_cores.size()]});
 }
 
+void unpin() {
+    if (!all_cores.empty()) allow(all_cores);
+}
+
 double processor_seconds(Whose whose) {
     timespec spent{};
     const bool is_thread = whose == Whose::kThread;

@@ -12,6 +12,8 @@ namespace sluice::bench {
 // Keeps the calling thread on the index-th of the cores that the process was started with (modulo
 // their number), so that two measured threads never share one.
 void pin_to_core(std::size_t index);
+// Lets the calling thread run on all of them again.
+void unpin();
 
 // The processor time that the calling thread, or the whole process, has had.
 enum class Whose { kThread, kProcess };

@@ -22,7 +22,7 @@ namespace internal {
 using ReadClock = int (*)(clockid_t id, timespec* time);
 extern std::atomic<ReadClock> kernel_clock;  // relaxed: either of the two it holds will do
 
-inline UnixTime read_clock(clockid_t id) {
+[[gnu::always_inline]] inline UnixTime read_clock(clockid_t id) {
     timespec time;
     kernel_clock.load(std::memory_order_relaxed)(id, &time);
     const auto nanoseconds = static_cast<std::uint32_t>(time.tv_nsec);

@@ -12,15 +12,26 @@ std::uint64_t Bucket::word_for(const Entry& entry) {
     return tag_of(entry.hash()) | address;
 }
 
+std::uint64_t Bucket::word_in_chain(const Entry* entry) {
+    return reinterpret_cast<std::uintptr_t>(entry);
+}
+
+std::uint64_t Bucket::find_slot(std::uint64_t hash) const {
+    std::uint64_t least = kAddressMask;
+    for (const auto& slot : slots())
+        least = std::min(least, below_address(slot, hash));
+    return least;
+}
+
 Entry* Bucket::find_elsewhere(HashedRequest request) const {
     const LimitKey key(request);
     const std::uint64_t hash = key.hash();
-    for (const auto& slot : slots_) {
+    for (const auto& slot : slots()) {
         const std::uint64_t below = below_address(slot, hash);
         if (below < kAddressMask && address_in(below + 1)->has_key(key))
             return address_in(below + 1);
     }
-    Entry* entry = chain_.load(std::memory_order_seq_cst);
+    Entry* entry = address_in(chain().load(std::memory_order_seq_cst));
     while (entry != nullptr && (entry->hash() != key.hash() || !entry->has_key(key))) {
         entry = entry->next_in_bucket_.load(std::memory_order_seq_cst);
     }
@@ -29,8 +40,9 @@ Entry* Bucket::find_elsewhere(HashedRequest request) const {
 
 bool Bucket::insert_in_slot(const Entry& entry) {
     const std::size_t home = home_of(entry.hash());
-    for (std::size_t i = 0; i < kSlots; ++i) {
-        auto& slot = slots_[(home + i) % kSlots];
+    for (std::size_t i = 0; i < kPlaces; ++i) {
+        auto& slot = places_[(home + i) % kPlaces];
+        if (&slot == &chain()) continue;
         if (slot.load(std::memory_order_relaxed) != 0) continue;
         slot.store(word_for(entry), std::memory_order_seq_cst);
         return true;
@@ -39,32 +51,32 @@ bool Bucket::insert_in_slot(const Entry& entry) {
 }
 
 bool Bucket::has_in_slot(const Entry& entry) const {
-    return std::ranges::any_of(slots_, [word = word_for(entry)](const auto& slot) {
+    return std::ranges::any_of(slots(), [word = word_for(entry)](const auto& slot) {
         return slot.load(std::memory_order_relaxed) == word;
     });
 }
 
 void Bucket::insert(Entry& entry) {
     if (insert_in_slot(entry)) return;
-    entry.next_in_bucket_.store(chain_.load(std::memory_order_relaxed), std::memory_order_seq_cst);
-    chain_.store(&entry, std::memory_order_seq_cst);
+    entry.next_in_bucket_.store(address_in(chain().load(std::memory_order_relaxed)),
+                                std::memory_order_seq_cst);
+    chain().store(word_in_chain(&entry), std::memory_order_seq_cst);
 }
 
 // A removed entry keeps its own link: a lookup that stands on it finds its way out.
 void Bucket::remove(Entry& entry) {
-    for (auto& slot : slots_) {
+    for (auto& slot : slots()) {
         if (slot.load(std::memory_order_relaxed) != word_for(entry)) continue;
         slot.store(0, std::memory_order_seq_cst);
         return;
     }
-    std::atomic<Entry*>* link = &chain_;
-    while (Entry* const linked = link->load(std::memory_order_relaxed)) {
-        if (linked == &entry) {
-            link->store(entry.next_in_bucket_.load(std::memory_order_relaxed),
-                        std::memory_order_seq_cst);
-            return;
-        }
-        link = &linked->next_in_bucket_;
+    Entry* const next = entry.next_in_bucket_.load(std::memory_order_relaxed);
+    Entry* linked = address_in(chain().load(std::memory_order_relaxed));
+    if (linked == &entry) return chain().store(word_in_chain(next), std::memory_order_seq_cst);
+    while (linked != nullptr) {
+        Entry* const behind = linked->next_in_bucket_.load(std::memory_order_relaxed);
+        if (behind == &entry) return linked->next_in_bucket_.store(next, std::memory_order_seq_cst);
+        linked = behind;
     }
 }
 

@@ -7,6 +7,7 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <span>
 
 #include "counter/entry.h"
 
@@ -14,8 +15,9 @@ namespace sluice {
 
 // A bucket has seven slots and, for what doesn't fit, a chain of entries. A slot is an entry's
 // address with 16 bits of its hash above it, so that a lookup goes to hardly any entry but its own.
-// The hash also says in which slot an entry is at home; nearly all are there or in the one behind
-// it. A lookup compares these two at once, and the processor has nothing to guess.
+// The hash also says in which pair of slots an entry is at home; nearly all are there. A lookup
+// compares these two at once, and the processor has nothing to guess. The last pair is one slot and
+// the head of the chain, an address without a tag: to be taken for a slot is harmless.
 //
 // A bucket of zeros is an empty bucket: fresh memory from the system needs no constructor.
 //
@@ -28,19 +30,23 @@ namespace sluice {
 class alignas(64) Bucket {
   public:
     [[gnu::always_inline]] Entry* find(const LimitKey& key) const {
-        const std::size_t home = home_of(key.hash());
-        // The smaller one is an address if any of the two is.
-        const std::uint64_t below = std::min(below_address(slots_[home], key.hash()),
-                                             below_address(slots_[home + 1], key.hash()));
-        if (below < kAddressMask) [[likely]] {
-            Entry* const entry = address_in(below + 1);
-            // A decision needs two lines of the entry: fetched at once, they cost one miss.
-            __builtin_prefetch(entry);
-            __builtin_prefetch(entry->admitted_, 1);
-            if (entry->has_key(key)) [[likely]]
-                return entry;
-        }
+        Entry* const entry = guess(key.hash());
+        if (entry != nullptr && entry->has_key(key)) [[likely]]
+            return entry;
         return find_elsewhere(key.hashed_request());
+    }
+
+    // What find() most probably returns, and is on its way from memory then; or nullptr.
+    [[gnu::always_inline]] Entry* guess(std::uint64_t hash) const {
+        std::uint64_t below = candidate(hash);
+        if (below >= kAddressMask) [[unlikely]]
+            below = find_slot(hash);
+        if (below >= kAddressMask) return nullptr;
+        Entry* const entry = address_in(below + 1);
+        // A decision needs two lines of an entry: fetched at once, they cost one miss.
+        __builtin_prefetch(entry);
+        __builtin_prefetch(entry->admitted_, 1);
+        return entry;
     }
 
     void insert(Entry& entry);
@@ -51,11 +57,11 @@ class alignas(64) Bucket {
     // Calls visit(entry) for each entry; `visit` may remove it.
     template <class Visit>
     void for_each(Visit visit) {
-        for (const auto& slot : slots_) {
+        for (const auto& slot : slots()) {
             const std::uint64_t word = slot.load(std::memory_order_relaxed);
             if (word != 0) visit(*address_in(word));
         }
-        Entry* entry = chain_.load(std::memory_order_relaxed);
+        Entry* entry = address_in(chain().load(std::memory_order_relaxed));
         while (entry != nullptr) {
             Entry* const next = entry->next_in_bucket_.load(std::memory_order_relaxed);
             visit(*entry);
@@ -64,20 +70,19 @@ class alignas(64) Bucket {
     }
 
   private:
-    static constexpr std::size_t kSlots = 7;
+    static constexpr std::size_t kPlaces = 8;
     static constexpr int kAddressBits = 48;
     static constexpr std::uint64_t kAddressMask = (std::uint64_t{1} << kAddressBits) - 1;
 
-    // Shard, bucket, slot and tag are chosen by different bits of the hash. The last slot is
-    // nobody's home, only the one behind it.
-    static std::size_t home_of(std::uint64_t hash) {
-        return (hash >> 33U & 0x7FU) * (kSlots - 1) >> 7U;  // seven bits, spread evenly
-    }
-    static std::uint64_t tag_of(std::uint64_t hash) { return hash >> 40U << kAddressBits; }
+    // Shard (counter/table.h), bucket (counter/shard.h), pair and tag are chosen by different bits
+    // of the hash.
+    static std::size_t home_of(std::uint64_t hash) { return (hash >> 36U & 3U) * 2; }
+    static std::uint64_t tag_of(std::uint64_t hash) { return hash >> 43U << kAddressBits; }
     static Entry* address_in(std::uint64_t word) {
         return reinterpret_cast<Entry*>(word & kAddressMask);  // NOLINT(performance-no-int-to-ptr)
     }
     static std::uint64_t word_for(const Entry& entry);
+    static std::uint64_t word_in_chain(const Entry* entry);
 
     // If the slot leads to an entry whose hash has the tag of `hash`: its address, less one, which
     // is below kAddressMask. Else a number that is not: a free slot is 0, and no address is.
@@ -85,11 +90,28 @@ class alignas(64) Bucket {
         return (slot.load(std::memory_order_seq_cst) ^ tag_of(hash)) - 1;
     }
 
+    // The same of the two slots where it most probably is: the smaller one is an address if any of
+    // the two is.
+    [[gnu::always_inline]] std::uint64_t candidate(std::uint64_t hash) const {
+        const std::size_t home = home_of(hash);
+        return std::min(below_address(places_[home], hash), below_address(places_[home + 1], hash));
+    }
+
+    // The same of all slots, or of the last one.
+    std::uint64_t find_slot(std::uint64_t hash) const;
+
     // The rest of a lookup.
     Entry* find_elsewhere(HashedRequest request) const;
 
-    std::array<std::atomic<std::uint64_t>, kSlots> slots_;
-    std::atomic<Entry*> chain_;
+    using Place = std::atomic<std::uint64_t>;
+    std::span<Place, kPlaces - 1> slots() { return std::span(places_).first<kPlaces - 1>(); }
+    std::span<const Place, kPlaces - 1> slots() const {
+        return std::span(places_).first<kPlaces - 1>();
+    }
+    Place& chain() { return places_.back(); }
+    const Place& chain() const { return places_.back(); }
+
+    std::array<Place, kPlaces> places_;
 };
 
 static_assert(sizeof(Bucket) == 64);

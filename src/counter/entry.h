@@ -213,7 +213,7 @@ class alignas(64) Entry {
     // What the last request asked for, and when, to within kUseLag: for telling how old a count is,
     // for publishing and for choosing what to evict.
     static constexpr Duration kUseLag{16};
-    void note_use(Count limit, UnixTime now) {
+    [[gnu::always_inline]] void note_use(Count limit, UnixTime now) {
         // Relaxed: hints. Written only on change, so that a line that is only read stays shared.
         if (last_limit_.load(std::memory_order_relaxed) != limit) {
             last_limit_.store(limit, std::memory_order_relaxed);

@@ -27,10 +27,14 @@ void EntryPool::reclaim(Entry& entry) {
 EntryPool::Place* EntryPool::take() {
     if (free_ != nullptr) return std::exchange(free_, free_->next_free);
     if (used_ == kChunk) {
-        chunks_.push_back(std::make_unique_for_overwrite<Place[]>(kChunk));
+        newest_ = static_cast<Place*>(memory_->take_chunk());
+        if (newest_ == nullptr) {
+            own_chunks_.push_back(std::make_unique_for_overwrite<Place[]>(kChunk));
+            newest_ = own_chunks_.back().get();
+        }
         used_ = 0;
     }
-    return &chunks_.back()[used_++];
+    return &newest_[used_++];
 }
 
 }  // namespace sluice

@@ -11,16 +11,19 @@
 
 #include "counter/entry.h"
 #include "counter/epoch.h"
+#include "counter/memory_ahead.h"
 
 namespace sluice {
 
 // EntryPool makes entries and takes them back. What is taken back is used again once no reader can
-// see it; chunks are freed with the pool.
+// see it; chunks live as long as the pool.
 //
 // Thread-compatible: guarded by its shard's lock. Entries that were not given back are the owner's
 // to destroy, before the pool is.
 class EntryPool {
   public:
+    // Before the first entry is made; `memory` must outlive the pool.
+    void attach(MemoryAhead& memory) { memory_ = &memory; }
     ~EntryPool();
 
     template <class... Args>
@@ -40,13 +43,15 @@ class EntryPool {
         Entry* entry;
         std::uint64_t unlinked;  // the epoch in which it was
     };
-    static constexpr std::size_t kChunk = 256;    // entries: 64 KiB
+    static constexpr std::size_t kChunk = MemoryAhead::kChunkBytes / sizeof(Place);
     static constexpr std::size_t kPatience = 32;  // entries that wait before the epoch is pushed on
 
     Place* take();
     void reclaim(Entry& entry);
 
-    std::vector<std::unique_ptr<Place[]>> chunks_;
+    MemoryAhead* memory_ = nullptr;
+    std::vector<std::unique_ptr<Place[]>> own_chunks_;  // where none was ready
+    Place* newest_ = nullptr;
     std::size_t used_ = kChunk;  // of the newest chunk
     Place* free_ = nullptr;
     std::deque<Waiting> waiting_;

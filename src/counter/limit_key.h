@@ -91,7 +91,8 @@ struct HashedRequest {
 class LimitKey {
   public:
     explicit LimitKey(HashedRequest again) : LimitKey(again.request, again.hash) {}
-    LimitKey(const Request& request, const KeyHash& hash) : LimitKey(request, std::uint64_t{0}) {
+    [[gnu::always_inline]] LimitKey(const Request& request, const KeyHash& hash)
+        : LimitKey(request, std::uint64_t{0}) {
         const std::uint64_t salt = hash.salt_of(shape_.number());
         if (is_short_) [[likely]] {
             hash_ = hash(0, short_.workspace, salt) ^ hash(1, short_.name_space) ^
@@ -118,7 +119,7 @@ class LimitKey {
     void copy_long_texts(char* to) const;
 
   private:
-    LimitKey(const Request& request, std::uint64_t hash)
+    [[gnu::always_inline]] LimitKey(const Request& request, std::uint64_t hash)
         : request_(&request), shape_(request), is_short_(KeyShape::is_short(request)), hash_(hash) {
         if (is_short_) [[likely]] {
             short_ = {ShortText::of(request.workspace),

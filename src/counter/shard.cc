@@ -53,14 +53,18 @@ Usefulness usefulness(const Entry& entry, UnixTime now, Needed needed) {
 
 }  // namespace
 
-void Shard::attach(const Buckets& buckets, Tally& tally) {
+void Shard::attach(const Buckets& buckets, Tally& tally, MemoryAhead& memory) {
+    const MutexLock lock(mutex_);
     buckets_ = buckets;
     tally_ = &tally;
-    bucket_count_.store(1, std::memory_order_relaxed);
+    memory_ = &memory;
+    pool_.attach(memory);
+    first_ = reinterpret_cast<char*>(buckets.first);
+    end_.store(std::uint64_t{1} << offset_bits(), std::memory_order_relaxed);
 }
 
 Shard::~Shard() {
-    for (std::size_t i = 0; i < bucket_count_.load(std::memory_order_relaxed); ++i) {
+    for (std::size_t i = 0; i < bucket_count(); ++i) {
         bucket_at(i).for_each([](Entry& entry) { entry.~Entry(); });
     }
 }
@@ -97,7 +101,7 @@ std::size_t Shard::list_again(std::size_t from,
                               UnixTime now,
                               ChangedList& changed) {
     const MutexLock lock(mutex_);
-    const std::size_t end = std::min(from + buckets, bucket_count_.load(std::memory_order_relaxed));
+    const std::size_t end = std::min(from + buckets, bucket_count());
     for (std::size_t i = from; i < end; ++i) {
         bucket_at(i).for_each([&](Entry& entry) {
             if (is_dead(entry.high(), entry.duration(), now)) return;
@@ -222,7 +226,7 @@ void Shard::unlink(Entry& entry) {
 }
 
 Bucket& Shard::next_bucket() {
-    hand_ = hand_ + 1 < bucket_count_.load(std::memory_order_relaxed) ? hand_ + 1 : 0;
+    hand_ = hand_ + 1 < bucket_count() ? hand_ + 1 : 0;
     return bucket_at(hand_);
 }
 
@@ -230,17 +234,19 @@ Bucket& Shard::next_bucket() {
 // entry is found in a slot of the new bucket before it leaves the old one. Where the slots don't
 // suffice, a lookup may miss an entry on its way from chain to chain, and finds it under the lock.
 void Shard::split() {
-    const std::size_t count = bucket_count_.load(std::memory_order_relaxed);
+    const std::size_t count = bucket_count();
     if (size_ <= count * kAverage || count == buckets_.count) return;
     Bucket& from = bucket_at(count - std::bit_floor(count));
     Bucket& to = bucket_at(count);
-    const std::uint64_t mask = std::bit_ceil(count + 1) - 1;
-    const auto moves = [=](const Entry& entry) { return (entry.hash() & mask) == count; };
+    const std::uint64_t mask = (std::bit_ceil(count + 1) - 1) << offset_bits();
+    const std::uint64_t offset = count << offset_bits();
+    const auto moves = [=](const Entry& entry) { return (entry.hash() & mask) == offset; };
     from.for_each([&](Entry& entry) {
         if (moves(entry)) to.insert_in_slot(entry);
     });
-    bucket_mask_.store(mask, std::memory_order_seq_cst);
-    bucket_count_.store(count + 1, std::memory_order_seq_cst);
+    offset_mask_.store(mask, std::memory_order_seq_cst);
+    end_.store((count + 1) << offset_bits(), std::memory_order_seq_cst);
+    memory_->note_use((count + 1) << offset_bits());
     from.for_each([&](Entry& entry) {
         if (!moves(entry)) return;
         from.remove(entry);

@@ -33,17 +33,27 @@ using Needed = std::span<Entry* const>;
 class alignas(64) Shard {
   public:
     // Every (1 << stride_bits)th bucket from `first` on is the shard's, `count` of them: empty
-    // ones, zeroed memory. Both they and `tally` outlive the shard.
+    // ones, zeroed memory. They, `tally` and `memory` outlive the shard.
     struct Buckets {
         Bucket* first;
         int stride_bits;
         std::size_t count;
     };
-    void attach(const Buckets& buckets, Tally& tally);
+    void attach(const Buckets& buckets, Tally& tally, MemoryAhead& memory);
     ~Shard();
 
     [[gnu::always_inline]] Entry* find(const LimitKey& key) const {
         return bucket_of(key.hash()).find(key);
+    }
+
+    // Pairs with the stores in split(): the buckets of a count that is seen are filled. A lookup
+    // that sees the count of one split and the mask of another goes to a bucket that exists, and at
+    // the worst misses.
+    [[gnu::always_inline]] Bucket& bucket_of(std::uint64_t hash) const {
+        const std::uint64_t mask = offset_mask_.load(std::memory_order_seq_cst);
+        const std::uint64_t offset = hash & mask;
+        const bool exists = offset < end_.load(std::memory_order_seq_cst);
+        return bucket_at_offset(exists ? offset : offset & mask >> 1U);
     }
 
     // The entry for `key`, made if there is none, and counted in `made` then. An entry that `now`
@@ -65,17 +75,17 @@ class alignas(64) Shard {
     static constexpr std::size_t kAverage = 2;
 
   private:
-    // Pairs with the stores in split(): the buckets of a count that is seen are filled. A lookup
-    // that sees the count of one split and the mask of another goes to a bucket that exists, and at
-    // the worst misses.
-    [[gnu::always_inline]] Bucket& bucket_of(std::uint64_t hash) const {
-        const std::uint64_t mask = bucket_mask_.load(std::memory_order_seq_cst);
-        const std::uint64_t index = hash & mask;
-        const bool exists = index < bucket_count_.load(std::memory_order_seq_cst);
-        return bucket_at(index & (mask >> (exists ? 0U : 1U)));
+    static constexpr int kBucketBits = std::countr_zero(sizeof(Bucket));
+
+    // The bits of a hash that choose a bucket are those that, as a number of bytes, lead to it: a
+    // lookup shifts nothing. A mask's half then has a bit that no offset has.
+    int offset_bits() const { return kBucketBits + buckets_.stride_bits; }
+    Bucket& bucket_at_offset(std::uint64_t offset) const {
+        return *reinterpret_cast<Bucket*>(first_ + offset);
     }
-    Bucket& bucket_at(std::size_t index) const {
-        return buckets_.first[index << buckets_.stride_bits];
+    Bucket& bucket_at(std::size_t index) const { return bucket_at_offset(index << offset_bits()); }
+    std::size_t bucket_count() const {
+        return end_.load(std::memory_order_relaxed) >> offset_bits();
     }
 
     void make_room(UnixTime now, Needed needed) SLUICE_REQUIRES(mutex_);
@@ -93,9 +103,12 @@ class alignas(64) Shard {
     // Constant after attach().
     Buckets buckets_{};
     Tally* tally_ = nullptr;
-    // Grow only; written under the lock, read by lookups. The mask is bit_ceil(count) - 1.
-    std::atomic<std::size_t> bucket_count_{0};
-    std::atomic<std::uint64_t> bucket_mask_{0};
+    MemoryAhead* memory_ = nullptr;
+    char* first_ = nullptr;  // the first bucket
+    // Where the buckets in use end, and bit_ceil(their count) - 1, both as offsets. Grow only;
+    // written under the lock, read by lookups.
+    std::atomic<std::uint64_t> end_{0};
+    std::atomic<std::uint64_t> offset_mask_{0};
 
     alignas(64) Mutex mutex_;
     std::size_t size_ SLUICE_GUARDED_BY(mutex_) = 0;

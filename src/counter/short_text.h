@@ -20,7 +20,7 @@ struct ShortText {
     std::uint64_t last;
 
     // `text` is 1 to 16 bytes long.
-    static ShortText of(std::string_view text) {
+    [[gnu::always_inline]] static ShortText of(std::string_view text) {
         if (text.size() >= 8) return words_of<std::uint64_t>(text);
         if (text.size() >= 4) return words_of<std::uint32_t>(text);
         if (text.size() >= 2) return words_of<std::uint16_t>(text);

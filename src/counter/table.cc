@@ -1,30 +1,40 @@
 #include "counter/table.h"
 
 #include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <span>
 #include <string>
 
 #include <sys/mman.h>
 
 namespace sluice {
 
-// A stretch of addresses that reads as zeros and costs memory only where it was written to.
+// A stretch of addresses that reads as zeros and costs memory only where it was written to. It
+// begins on a large page.
 struct Table::Reservation {
     explicit Reservation(std::size_t size)
         : bytes(size),
-          start(mmap(nullptr,
-                     size,
-                     PROT_READ | PROT_WRITE,
-                     MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE,
-                     -1,
-                     0)) {}
+          mapped(mmap(nullptr,
+                      size + MemoryAhead::kBlockBytes,
+                      PROT_READ | PROT_WRITE,
+                      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE,
+                      -1,
+                      0)) {}
     ~Reservation() {
-        if (start != MAP_FAILED) munmap(start, bytes);
+        if (mapped != MAP_FAILED) munmap(mapped, bytes + MemoryAhead::kBlockBytes);
     }
     Reservation(const Reservation&) = delete;
     Reservation& operator=(const Reservation&) = delete;
 
+    std::span<std::byte> all() const {
+        const std::size_t before =
+            -reinterpret_cast<std::uintptr_t>(mapped) % MemoryAhead::kBlockBytes;
+        return {static_cast<std::byte*>(mapped) + before, bytes};
+    }
+
     const std::size_t bytes;
-    void* const start;
+    void* const mapped;
 };
 
 // A quarter more than an even spread needs: shards are never quite even.
@@ -36,7 +46,7 @@ Result<std::unique_ptr<Table>> Table::create(const Config& config) {
     const std::size_t bytes =
         shards_for(config.max_keys) * buckets_per_shard(config.max_keys) * sizeof(Bucket);
     auto buckets = std::make_unique<Reservation>(bytes);
-    if (buckets->start == MAP_FAILED) {
+    if (buckets->mapped == MAP_FAILED) {
         return Error{kOutOfMemory,
                      "max_keys is " + std::to_string(config.max_keys) + ": the system refused " +
                          std::to_string(bytes) + " bytes of address space for the table"};
@@ -49,12 +59,17 @@ Table::Table(const Config& config, std::unique_ptr<Reservation> buckets)
       shard_mask_(shards_for(config.max_keys) - 1),
       sharing_(config.sharing),
       tally_(config.max_keys),
-      buckets_(std::move(buckets)) {
+      buckets_(std::move(buckets)),
+      memory_(buckets_->all()) {
     const std::size_t each = buckets_per_shard(config.max_keys);
-    auto* start = static_cast<Bucket*>(buckets_->start);
+    auto* start = reinterpret_cast<Bucket*>(buckets_->all().data());
     const int stride_bits = std::popcount(shard_mask_);
-    for (std::size_t i = 0; i <= shard_mask_; ++i)
-        shards_[i].attach({.first = start + i, .stride_bits = stride_bits, .count = each}, tally_);
+    for (std::size_t i = 0; i <= shard_mask_; ++i) {
+        shards_[i].attach(
+            {.first = start + i, .stride_bits = stride_bits, .count = each}, tally_, memory_);
+    }
+    if (config.max_keys * sizeof(Entry) > MemoryAhead::kSmall * MemoryAhead::kChunkBytes)
+        memory_.start();
 }
 
 Table::~Table() {

@@ -16,6 +16,7 @@
 #include "counter/changed.h"
 #include "counter/entry.h"
 #include "counter/limit_key.h"
+#include "counter/memory_ahead.h"
 #include "counter/shard.h"
 #include "counter/tally.h"
 
@@ -39,7 +40,7 @@ class Table {
     Table& operator=(const Table&) = delete;
 
     // Borrows `request`.
-    LimitKey key(const Request& request) const { return {request, hash_}; }
+    [[gnu::always_inline]] LimitKey key(const Request& request) const { return {request, hash_}; }
 
     // The entry for `key`, made if need be, in which a request at `now` can be located. The entries
     // in `needed` make room for it last of all. `at` tells where it is located.
@@ -70,12 +71,21 @@ class Table {
     }
 
     // nullptr if the key is not held.
-    Entry* find(const LimitKey& key) { return shard_of(key).find(key); }
+    [[gnu::always_inline]] Entry* find(const LimitKey& key) { return shard_of(key).find(key); }
+
+    // Two steps of a lookup, for whoever has several to do: they don't wait for memory that the
+    // next one needs. The second returns the entry, unless it is of another key with much the same
+    // hash, or nullptr.
+    void fetch_bucket(std::uint64_t hash) { __builtin_prefetch(&shard_at(hash).bucket_of(hash)); }
+    Entry* guess(std::uint64_t hash) { return shard_at(hash).bucket_of(hash).guess(hash); }
 
     // Announces `cost`, which was admitted in `entry` and is held by no batch any more. If the
     // table removed the entry meanwhile, the cost is entered in its successor, for which the
     // request is needed once more. Alone, there is nobody to tell.
-    void settle(Entry& entry, Sequence sequence, Count cost, const Request& request) {
+    [[gnu::always_inline]] void settle(Entry& entry,
+                                       Sequence sequence,
+                                       Count cost,
+                                       const Request& request) {
         if (sharing_ == Sharing::kAlone || !entry.needs_mark()) return;
         if (changed_.mark(entry)) [[likely]]
             return;
@@ -129,6 +139,7 @@ class Table {
     Tally tally_;
     ChangedList changed_;
     std::unique_ptr<Reservation> buckets_;
+    MemoryAhead memory_;
     std::array<Shard, kMaxShards> shards_;
     // Constant once threads use the table.
     std::size_t watched_bytes_ = std::numeric_limits<std::size_t>::max();

@@ -80,8 +80,15 @@ class Batch {
     const UnixTime now_;
     const Freshness freshness_;
     Duration time_left_ = kMaxDuration;  // of the window that ends first
+    // Until a request makes an entry, which may take the place of one that was guessed.
+    bool are_guesses_good_ = true;
     // In the order of the requests, and filled up to their number.
-    std::array<Entry*, kMaxBatch> entries_;
+    union KeyPlace {
+        KeyPlace() {}  // NOLINT(modernize-use-equals-default): leaves the key for later
+        LimitKey key;
+    };
+    std::array<KeyPlace, kMaxBatch> keys_;
+    std::array<Entry*, kMaxBatch> entries_;  // guesses at first
     std::array<Item, kMaxBatch> items_;
     std::array<Turn, kMaxBatch> order_;  // in the order in which entries are taken
     std::size_t admitted_ = 0;           // so many of order_ passed, and hold their cost
@@ -91,6 +98,14 @@ class Batch {
 Batch::Batch(Table& table, std::span<const Request> requests, UnixTime now, Freshness freshness)
     : table_(table), requests_(requests), now_(now), freshness_(freshness) {
     SLUICE_CHECK(requests.size() <= kMaxBatch);
+    // Step by step for all requests, so that they wait for memory together.
+    for (std::size_t i = 0; i < requests.size(); ++i) {
+        const LimitKey& key = *new (&keys_[i].key) LimitKey(table.key(requests[i]));
+        order_[i] = {.hash = key.hash(), .index = i};
+        table.fetch_bucket(key.hash());
+    }
+    for (std::size_t i = 0; i < requests.size(); ++i)
+        entries_[i] = table.guess(order_[i].hash);
     for (std::size_t i = 0; i < requests.size(); ++i)
         find_entry(i);
     put_in_order();
@@ -99,14 +114,17 @@ Batch::Batch(Table& table, std::span<const Request> requests, UnixTime now, Fres
 
 void Batch::find_entry(std::size_t index) {
     const Request& request = requests_[index];
-    const LimitKey key = table_.key(request);
+    const LimitKey& key = keys_[index].key;
     Instant at;
-    Entry& entry = table_.entry_for(key, now_, at, {entries_.data(), index});
+    Entry* const guess = entries_[index];
+    const bool is_right = are_guesses_good_ && guess != nullptr && guess->has_key(key) &&
+                          guess->locate_in_newest(now_, at);
+    if (!is_right) are_guesses_good_ = false;
+    Entry& entry = is_right ? *guess : table_.entry_for(key, now_, at, {entries_.data(), index});
     entry.note_use(ask_of(request).limit, now_);
     entries_[index] = &entry;
     items_[index] = {.at = at, .ahead = 0, .passed = false, .remaining = 0};
     time_left_ = std::min(time_left_, entry.duration() - at.elapsed);
-    order_[index] = {.hash = key.hash(), .index = index};
 }
 
 // Few turns are placed by counting how many come before each: more comparisons than sorting, but

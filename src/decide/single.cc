@@ -17,7 +17,7 @@ Outcome decide_at(Table& table,
         admit(entry, {.at = at, .now = now, .ask = ask, .freshness = freshness});
     note_retries(table, admission);
     if (admission.outcome == Outcome::kDenied) {
-        report_denial(table, entry, request, admission.at, now, Duration::zero(), decision);
+        report_denial(table, request, {entry, admission.at, now, Duration::zero()}, decision);
         return Outcome::kDenied;
     }
     decision = {.passed = admission.outcome == Outcome::kPassed,
@@ -32,13 +32,8 @@ Outcome decide_at(Table& table,
     return admission.outcome;
 }
 
-bool report_denial(Table& table,
-                   Entry& entry,
-                   const Request& request,
-                   Instant at,
-                   UnixTime now,
-                   Duration lag,
-                   Decision& decision) {
+bool report_denial(Table& table, const Request& request, const Denial& denial, Decision& decision) {
+    const auto& [entry, at, now, lag] = denial;
     const std::optional<UnixTime> retry = retry_at(entry, at, ask_of(request));
     if (lag > Duration::zero() && retry && *retry <= now + lag) return false;
     note_denial(table, entry, now);

@@ -56,15 +56,17 @@ struct SystemTime {
 Outcome decide_at(
     Table& table, HashedRequest request, UnixTime now, Freshness freshness, Decision& decision);
 
-// Writes `decision`, a new one, for a denial at `at`. False if it could be a pass by a clock that
-// is ahead of `now` by `lag`; nothing was noted then.
-bool report_denial(Table& table,
-                   Entry& entry,
-                   const Request& request,
-                   Instant at,
-                   UnixTime now,
-                   Duration lag,
-                   Decision& decision);
+// A denial of a request at `now`, which was decided at `at`.
+struct Denial {
+    Entry& entry;
+    Instant at;
+    UnixTime now;
+    Duration lag;  // the request's own time may be ahead of `now` by so much
+};
+
+// Writes `decision`, a new one. False if it could be a pass by a clock that is ahead by `lag`;
+// nothing was noted then.
+bool report_denial(Table& table, const Request& request, const Denial& denial, Decision& decision);
 
 // The same as decide_at() by the time that it reads. A request that passes at a key which is held,
 // as nearly all do, takes one straight path here; what is neither that nor a plain denial begins
@@ -96,7 +98,7 @@ template <class Time>
             }
             return Outcome::kPassed;
         } else if (admission.outcome == Outcome::kDenied &&
-                   report_denial(table, *entry, request, at, now, Time::kLag, decision)) {
+                   report_denial(table, request, {*entry, at, now, Time::kLag}, decision)) {
             return Outcome::kDenied;
         }
     }

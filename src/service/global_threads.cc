@@ -10,10 +10,10 @@
 #include "base/clock.h"
 #include "base/mutex.h"
 #include "base/random.h"
+#include "base/turn_thread.h"
 #include "global/globe.h"
 #include "service/cleanup_global.h"
 #include "service/open_global.h"
-#include "service/turn_thread.h"
 
 namespace sluice {
 namespace {

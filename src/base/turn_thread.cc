@@ -1,4 +1,4 @@
-#include "service/turn_thread.h"
+#include "base/turn_thread.h"
 
 #include <utility>
 

@@ -1,6 +1,6 @@
 // A thread that does its work in turns, each of which says when the next one is due.
-#ifndef SLUICE_SERVICE_TURN_THREAD_H_
-#define SLUICE_SERVICE_TURN_THREAD_H_
+#ifndef SLUICE_BASE_TURN_THREAD_H_
+#define SLUICE_BASE_TURN_THREAD_H_
 
 #include <chrono>
 #include <condition_variable>
@@ -40,4 +40,4 @@ class TurnThread {
 
 }  // namespace sluice
 
-#endif  // SLUICE_SERVICE_TURN_THREAD_H_
+#endif  // SLUICE_BASE_TURN_THREAD_H_

@@ -1,0 +1,105 @@
+#include "counter/memory_ahead.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cstdint>
+#include <new>
+#include <system_error>
+
+#include <sys/mman.h>
+
+namespace sluice {
+namespace {
+
+// False if the system can't.
+bool fill_with_large_pages(std::byte* start, std::size_t bytes) {
+    madvise(start, bytes, MADV_HUGEPAGE);  // a system without them fills small ones
+    return madvise(start, bytes, MADV_POPULATE_WRITE) == 0;
+}
+
+// nullptr if the system can't.
+std::byte* make_block() {
+    constexpr std::size_t kBytes = MemoryAhead::kBlockBytes;
+    void* const found =
+        mmap(nullptr, 2 * kBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (found == MAP_FAILED) return nullptr;
+    // Half of it is a block that begins on a large page; the rest goes back.
+    auto* const start = static_cast<std::byte*>(found);
+    const std::size_t before = -reinterpret_cast<std::uintptr_t>(start) % kBytes;
+    std::byte* const block = start + before;
+    if (before > 0) munmap(start, before);
+    munmap(block + kBytes, kBytes - before);
+    if (fill_with_large_pages(block, kBytes)) return block;
+    munmap(block, kBytes);
+    return nullptr;
+}
+
+}  // namespace
+
+MemoryAhead::~MemoryAhead() {
+    thread_.stop();
+    for (std::byte* const block : blocks_)
+        munmap(block, kBlockBytes);
+}
+
+void MemoryAhead::start() {
+    try {
+        thread_.start([this] {
+            if (is_needed()) make_ready();
+            return TurnThread::Time::clock::now() + std::chrono::hours(1);
+        });
+    } catch (const std::system_error&) {  // no more threads: it goes without
+    }
+}
+
+void* MemoryAhead::take_chunk() {
+    const MutexLock lock(mutex_);
+    if (++chunks_asked_for_ == kSmall) thread_.wake();
+    if (left_ == 0) {
+        if (blocks_begun_ == blocks_.size()) return nullptr;
+        ++blocks_begun_;
+        left_ = kBlockBytes;
+        thread_.wake();
+    }
+    left_ -= kChunkBytes;
+    return blocks_[blocks_begun_ - 1] + left_;
+}
+
+bool MemoryAhead::is_needed() {
+    const MutexLock lock(mutex_);
+    return chunks_asked_for_ >= kSmall;
+}
+
+bool MemoryAhead::needs_block() {
+    const MutexLock lock(mutex_);
+    return !is_of_no_use_ && blocks_.size() < blocks_begun_ + kSpareBlocks;
+}
+
+void MemoryAhead::make_ready() {
+    make_ready_stretch();
+    while (needs_block()) {
+        std::byte* const block = make_block();
+        const MutexLock lock(mutex_);
+        try {
+            if (block != nullptr) blocks_.push_back(block);
+        } catch (const std::bad_alloc&) {
+            munmap(block, kBlockBytes);
+            is_of_no_use_ = true;
+        }
+        if (block == nullptr) is_of_no_use_ = true;
+    }
+}
+
+// Begins with the first large page that the table has not reached yet.
+void MemoryAhead::make_ready_stretch() {
+    const std::size_t used = stretch_used_.load(std::memory_order_relaxed);
+    const std::size_t reached = (used + kBlockBytes - 1) / kBlockBytes * kBlockBytes;
+    const std::size_t whole = stretch_.size() / kBlockBytes * kBlockBytes;
+    const std::size_t from = std::max(stretch_ready_, reached);
+    const std::size_t to = std::min(reached + kStretchAhead, whole);
+    if (from >= to) return;
+    fill_with_large_pages(stretch_.data() + from, to - from);
+    stretch_ready_ = to;
+}
+
+}  // namespace sluice

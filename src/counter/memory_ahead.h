@@ -1,0 +1,73 @@
+// Memory that a growing table will need soon, made ready before it does.
+#ifndef SLUICE_COUNTER_MEMORY_AHEAD_H_
+#define SLUICE_COUNTER_MEMORY_AHEAD_H_
+
+#include <atomic>
+#include <cstddef>
+#include <span>
+#include <vector>
+
+#include "base/mutex.h"
+#include "base/turn_thread.h"
+
+namespace sluice {
+
+// A large table is read at random, and on pages of 4 KiB a processor looks up an address in as much
+// memory as it then reads. Large pages spare that, but the system takes up to milliseconds to fill
+// one, which no decision should pay. So a thread has them filled: blocks for entries, and the
+// stretch of addresses that the buckets take up from front to back. It sleeps while the table is a
+// small one. Where it can't keep up, or the system has no large pages, the table takes what memory
+// there is.
+//
+// Thread-safe, but for start().
+class MemoryAhead {
+  public:
+    static constexpr std::size_t kBlockBytes = std::size_t{2} << 20U;  // a large page
+    static constexpr std::size_t kChunkBytes = std::size_t{64} << 10U;
+    static constexpr std::size_t kSmall = 64;  // chunks that a small table takes: 4 MiB
+
+    // `stretch` is memory of zeros, outlives this, and begins on a large page.
+    explicit MemoryAhead(std::span<std::byte> stretch) : stretch_(stretch) {}
+    ~MemoryAhead();
+    MemoryAhead(const MemoryAhead&) = delete;
+    MemoryAhead& operator=(const MemoryAhead&) = delete;
+
+    // Before chunks are taken; without it, none are ever ready. The thread may run where the one
+    // that calls may.
+    void start();
+
+    // kChunkBytes that live as long as this. nullptr if none are ready: the caller looks elsewhere.
+    void* take_chunk();
+
+    // So many bytes of the stretch are in use.
+    void note_use(std::size_t bytes) {
+        // Relaxed: a hint. One that is late, or overtaken, is made good by the next.
+        stretch_used_.store(bytes, std::memory_order_relaxed);
+    }
+
+  private:
+    static constexpr std::size_t kSpareBlocks = 2;
+    // By far more than is taken while as many blocks of entries are.
+    static constexpr std::size_t kStretchAhead = 2 * kBlockBytes;
+
+    bool is_needed();
+    bool needs_block();
+    void make_ready();
+    void make_ready_stretch();
+
+    const std::span<std::byte> stretch_;
+    std::atomic<std::size_t> stretch_used_{0};
+    std::size_t stretch_ready_ = 0;  // the thread's own
+
+    Mutex mutex_;
+    std::size_t chunks_asked_for_ SLUICE_GUARDED_BY(mutex_) = 0;
+    bool is_of_no_use_ SLUICE_GUARDED_BY(mutex_) = false;  // the system won't have it
+    std::vector<std::byte*> blocks_ SLUICE_GUARDED_BY(mutex_);
+    std::size_t blocks_begun_ SLUICE_GUARDED_BY(mutex_) = 0;  // so many are in use, but for
+    std::size_t left_ SLUICE_GUARDED_BY(mutex_) = 0;          // this rest of the last of these
+    TurnThread thread_;
+};
+
+}  // namespace sluice
+
+#endif  // SLUICE_COUNTER_MEMORY_AHEAD_H_

@@ -1,0 +1,170 @@
+#include "counter/memory_ahead.h"
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <cstring>
+#include <set>
+#include <thread>
+#include <vector>
+
+#include <gtest/gtest.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+namespace sluice {
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::steady_clock;
+
+constexpr std::size_t kBlock = MemoryAhead::kBlockBytes;
+constexpr std::size_t kChunk = MemoryAhead::kChunkBytes;
+
+// Addresses that cost no memory until something is written to them.
+class Stretch {
+  public:
+    explicit Stretch(std::size_t bytes)
+        : bytes_(bytes),
+          mapped_(mmap(nullptr,
+                       bytes + kBlock,
+                       PROT_READ | PROT_WRITE,
+                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE,
+                       -1,
+                       0)) {
+        EXPECT_NE(mapped_, MAP_FAILED);
+    }
+    ~Stretch() { munmap(mapped_, bytes_ + kBlock); }
+    Stretch(const Stretch&) = delete;
+    Stretch& operator=(const Stretch&) = delete;
+
+    std::span<std::byte> all() const {
+        const std::size_t before = -reinterpret_cast<std::uintptr_t>(mapped_) % kBlock;
+        return {static_cast<std::byte*>(mapped_) + before, bytes_};
+    }
+
+    bool is_filled(std::size_t from, std::size_t to) const {
+        const auto page = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
+        std::vector<unsigned char> pages((to - from) / page);
+        EXPECT_EQ(mincore(all().data() + from, to - from, pages.data()), 0);
+        return std::ranges::all_of(pages, [](unsigned char filled) { return (filled & 1U) != 0; });
+    }
+
+  private:
+    std::size_t bytes_;
+    void* mapped_;
+};
+
+template <class Condition>
+bool comes_true(Condition condition) {
+    const auto end = steady_clock::now() + milliseconds(20'000);
+    while (!condition()) {
+        if (steady_clock::now() > end) return false;
+        std::this_thread::sleep_for(milliseconds(1));
+    }
+    return true;
+}
+
+void outgrow_small(MemoryAhead& memory) {
+    for (std::size_t i = 0; i < MemoryAhead::kSmall; ++i)
+        ASSERT_EQ(memory.take_chunk(), nullptr);
+}
+
+void* wait_for_chunk(MemoryAhead& memory) {
+    void* chunk = nullptr;
+    EXPECT_TRUE(comes_true([&] { return (chunk = memory.take_chunk()) != nullptr; }));
+    return chunk;
+}
+
+TEST(MemoryAhead, SmallTablesGetNone) {
+    const Stretch stretch(4 * kBlock);
+    MemoryAhead memory(stretch.all());
+    memory.start();
+    for (std::size_t i = 1; i < MemoryAhead::kSmall; ++i)
+        ASSERT_EQ(memory.take_chunk(), nullptr);
+    std::this_thread::sleep_for(milliseconds(20));
+    EXPECT_EQ(memory.take_chunk(), nullptr);
+    EXPECT_FALSE(stretch.is_filled(0, kBlock));
+}
+
+TEST(MemoryAhead, WithoutItsThreadThereIsNone) {
+    const Stretch stretch(4 * kBlock);
+    MemoryAhead memory(stretch.all());
+    for (std::size_t i = 0; i < 2 * MemoryAhead::kSmall; ++i)
+        ASSERT_EQ(memory.take_chunk(), nullptr);
+}
+
+TEST(MemoryAhead, ChunksAreZerosAndEachIsGivenOnce) {
+    const Stretch stretch(4 * kBlock);
+    MemoryAhead memory(stretch.all());
+    memory.start();
+    outgrow_small(memory);
+    const std::vector<std::byte> zeros(kChunk);
+    std::set<void*> seen;
+    for (std::size_t i = 0; i < 5 * kBlock / kChunk; ++i) {
+        void* const chunk = wait_for_chunk(memory);
+        ASSERT_NE(chunk, nullptr);
+        ASSERT_TRUE(seen.insert(chunk).second);
+        ASSERT_EQ(std::memcmp(chunk, zeros.data(), kChunk), 0);
+        std::memset(chunk, 0xFF, kChunk);
+    }
+}
+
+// What was used before stays as it is; what comes next is filled before anyone asks for it.
+TEST(MemoryAhead, TheStretchIsFilledAheadOfItsUse) {
+    const Stretch stretch(16 * kBlock);
+    MemoryAhead memory(stretch.all());
+    memory.start();
+    std::ranges::fill(stretch.all().first(100), std::byte{7});
+    memory.note_use(100);
+    outgrow_small(memory);
+    EXPECT_TRUE(comes_true([&] { return stretch.is_filled(kBlock, 3 * kBlock); }));
+    EXPECT_FALSE(stretch.is_filled(3 * kBlock, 4 * kBlock));
+    EXPECT_EQ(stretch.all()[99], std::byte{7});
+
+    memory.note_use(5 * kBlock);
+    const auto filled = [&] {
+        memory.take_chunk();
+        return stretch.is_filled(5 * kBlock, 7 * kBlock);
+    };
+    EXPECT_TRUE(comes_true(filled));
+}
+
+TEST(MemoryAhead, StopsAtTheEndOfTheStretch) {
+    const Stretch stretch(kBlock + kBlock / 2);
+    MemoryAhead memory(stretch.all());
+    memory.start();
+    memory.note_use(stretch.all().size());
+    outgrow_small(memory);
+    EXPECT_NE(wait_for_chunk(memory), nullptr);
+}
+
+TEST(MemoryAhead, ManyThreadsTakeWhatIsTheirs) {
+    const Stretch stretch(4 * kBlock);
+    MemoryAhead memory(stretch.all());
+    memory.start();
+    outgrow_small(memory);
+    std::array<std::vector<void*>, 3> taken;
+    {
+        std::vector<std::jthread> threads;
+        for (auto& mine : taken) {
+            threads.emplace_back([&] {
+                for (int i = 0; i < 200; ++i) {
+                    if (void* const chunk = memory.take_chunk()) {
+                        std::memset(chunk, 1, kChunk);
+                        mine.push_back(chunk);
+                    }
+                    memory.note_use(static_cast<std::size_t>(i) * kChunk);
+                }
+            });
+        }
+    }
+    std::set<void*> seen;
+    for (const auto& mine : taken) {
+        for (void* const chunk : mine)
+            EXPECT_TRUE(seen.insert(chunk).second);
+    }
+}
+
+}  // namespace
+}  // namespace sluice
