@@ -167,7 +167,7 @@ void Node::serve(KeyIndex key, Count cost) {
                         .true_ms = world_.true_ms(),
                         .by = By::kHeld};
     Result<Decision> result = Decision{};
-    if (deciding_->decide_at(CallersTime{now}, request, result)) {
+    if (deciding_->decide_at<true>(CallersTime{now}, request, result)) {
         made.by = by_at_once(fallbacks);
         world_.note(
             result->passed ? Happening::kPassed : Happening::kDenied, place_.serial, key, cost);

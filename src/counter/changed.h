@@ -90,6 +90,15 @@ class ChangedList {
     bool is_resting() const { return is_resting_.load(std::memory_order_seq_cst); }
     void end_rest() { is_resting_.store(false, std::memory_order_seq_cst); }
 
+    // Something changed that need not be told soon. Relaxed, and written only where it is news: a
+    // hint for a consumer that rests.
+    void note_activity() {
+        if (!is_active_.load(std::memory_order_relaxed))
+            is_active_.store(true, std::memory_order_relaxed);
+    }
+    // Whether it was called since this was asked last.
+    bool was_active() { return is_active_.exchange(false, std::memory_order_relaxed); }
+
     // After an admission. False if the entry is retired, and will not tell of it.
     [[nodiscard]] bool mark(Entry& entry);
 
@@ -131,6 +140,8 @@ class ChangedList {
     std::atomic<bool> is_hurried_{false};
     std::atomic<bool> is_resting_{false};
     std::function<void()> wake_;
+    // On a line that hardly anybody writes to: every decision reads it.
+    alignas(64) std::atomic<bool> is_active_{false};
 };
 
 }  // namespace sluice

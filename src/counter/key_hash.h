@@ -25,7 +25,7 @@ class KeyHash {
   public:
     explicit KeyHash(std::uint64_t seed) {
         for (ShortText& secret : secrets_)
-            secret = {next(seed), next(seed)};
+            secret = ShortText{ShortText::Words{next(seed), next(seed)}};
         multiplier_ = next(seed) | 1U;
     }
 
@@ -34,13 +34,14 @@ class KeyHash {
                              const ShortText& text,
                              std::uint64_t salt = 0) const {
         const ShortText& secret = secrets_[part];
-        const Wide product = Wide{text.first ^ secret.first} * (text.last ^ secret.last ^ salt);
+        const Wide product =
+            Wide{text.first() ^ secret.first()} * (text.last() ^ secret.last() ^ salt);
         return static_cast<std::uint64_t>(product) ^ static_cast<std::uint64_t>(product >> 64U);
     }
     std::uint64_t operator()(std::size_t part,
                              std::string_view text,
                              std::uint64_t salt = 0) const {
-        return XXH3_64bits_withSeed(text.data(), text.size(), secrets_[part].first ^ salt);
+        return XXH3_64bits_withSeed(text.data(), text.size(), secrets_[part].first() ^ salt);
     }
 
     // What a shape adds to the hash of a text.

@@ -73,8 +73,10 @@ struct ShortTexts {
     ShortText identifier;
 
     std::uint64_t differing(const ShortTexts& other) const {
-        return workspace.differing(other.workspace) | name_space.differing(other.name_space) |
-               identifier.differing(other.identifier);
+        const ShortText::Words words = workspace.differing(other.workspace) |
+                                       name_space.differing(other.name_space) |
+                                       identifier.differing(other.identifier);
+        return words[0] | words[1];
     }
 };
 

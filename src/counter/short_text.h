@@ -16,8 +16,12 @@ inline constexpr std::size_t kShortBytes = 16;
 // half of it; they may overlap. Together with its size they are the whole text: two texts of the
 // same size are equal if their words are.
 struct ShortText {
-    std::uint64_t first;
-    std::uint64_t last;
+    // Two words that are compared as one.
+    using Words [[gnu::vector_size(2 * sizeof(std::uint64_t))]] = std::uint64_t;
+    Words words;
+
+    std::uint64_t first() const { return words[0]; }
+    std::uint64_t last() const { return words[1]; }
 
     // `text` is 1 to 16 bytes long.
     [[gnu::always_inline]] static ShortText of(std::string_view text) {
@@ -31,15 +35,15 @@ struct ShortText {
     std::string restore(std::size_t size) const {
         const std::size_t word = size >= 8 ? 8 : size >= 4 ? 4 : size >= 2 ? 2 : 1;
         std::string text(size, '\0');
-        std::memcpy(text.data(), &first, word);
-        std::memcpy(text.data() + size - word, &last, word);
+        const std::uint64_t head = first();
+        const std::uint64_t tail = last();
+        std::memcpy(text.data(), &head, word);
+        std::memcpy(text.data() + size - word, &tail, word);
         return text;
     }
 
     // All bits that differ, for comparing several texts in one go.
-    std::uint64_t differing(const ShortText& other) const {
-        return (first ^ other.first) | (last ^ other.last);
-    }
+    Words differing(const ShortText& other) const { return words ^ other.words; }
 
   private:
     template <class Word>
@@ -48,7 +52,7 @@ struct ShortText {
         Word last;
         std::memcpy(&first, text.data(), sizeof first);
         std::memcpy(&last, text.data() + text.size() - sizeof last, sizeof last);
-        return {first, last};
+        return {Words{first, last}};
     }
 };
 

@@ -73,20 +73,23 @@ class Table {
     // nullptr if the key is not held.
     [[gnu::always_inline]] Entry* find(const LimitKey& key) { return shard_of(key).find(key); }
 
-    // Two steps of a lookup, for whoever has several to do: they don't wait for memory that the
-    // next one needs. The second returns the entry, unless it is of another key with much the same
-    // hash, or nullptr.
-    void fetch_bucket(std::uint64_t hash) { __builtin_prefetch(&shard_at(hash).bucket_of(hash)); }
-    Entry* guess(std::uint64_t hash) { return shard_at(hash).bucket_of(hash).guess(hash); }
+    // The first step of a lookup, for whoever has several to do: it doesn't wait for the memory
+    // that Bucket::guess(), the next one, needs.
+    [[gnu::always_inline]] const Bucket& fetch_bucket(std::uint64_t hash) {
+        const Bucket& bucket = shard_at(hash).bucket_of(hash);
+        __builtin_prefetch(&bucket);
+        return bucket;
+    }
 
     // Announces `cost`, which was admitted in `entry` and is held by no batch any more. If the
     // table removed the entry meanwhile, the cost is entered in its successor, for which the
-    // request is needed once more. Alone, there is nobody to tell.
+    // request is needed once more. Not alone, where there is nobody to tell.
     [[gnu::always_inline]] void settle(Entry& entry,
                                        Sequence sequence,
                                        Count cost,
                                        const Request& request) {
-        if (sharing_ == Sharing::kAlone || !entry.needs_mark()) return;
+        if (!entry.needs_mark()) [[likely]]
+            return;
         if (changed_.mark(entry)) [[likely]]
             return;
         settle_in_successor(key(request).hashed_request(), sequence, cost);

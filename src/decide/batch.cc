@@ -99,13 +99,14 @@ Batch::Batch(Table& table, std::span<const Request> requests, UnixTime now, Fres
     : table_(table), requests_(requests), now_(now), freshness_(freshness) {
     SLUICE_CHECK(requests.size() <= kMaxBatch);
     // Step by step for all requests, so that they wait for memory together.
+    std::array<const Bucket*, kMaxBatch> buckets;
     for (std::size_t i = 0; i < requests.size(); ++i) {
         const LimitKey& key = *new (&keys_[i].key) LimitKey(table.key(requests[i]));
         order_[i] = {.hash = key.hash(), .index = i};
-        table.fetch_bucket(key.hash());
+        buckets[i] = &table.fetch_bucket(key.hash());
     }
     for (std::size_t i = 0; i < requests.size(); ++i)
-        entries_[i] = table.guess(order_[i].hash);
+        entries_[i] = buckets[i]->guess(order_[i].hash);
     for (std::size_t i = 0; i < requests.size(); ++i)
         find_entry(i);
     put_in_order();
@@ -204,7 +205,8 @@ void Batch::settle_all() {
         if (cost == 0) continue;
         entries_[i]->end_holding(cost);
         table_.settle(*entries_[i], items_[i].at.sequence, cost, requests_[i]);
-        hurry_unless_far(table_, items_[i].remaining, ask_of(requests_[i]).limit);
+        if (table_.sharing() == Sharing::kShared)
+            hurry_unless_far(table_, items_[i].remaining, ask_of(requests_[i]).limit);
     }
 }
 

@@ -26,8 +26,10 @@ Outcome decide_at(Table& table,
                 .reset_at = start_of(admission.at.sequence + 1, request.duration),
                 .retry_at = std::nullopt};
     if (decision.passed && ask.cost != 0) {
-        table.settle(entry, admission.at.sequence, ask.cost, request);
-        hurry_unless_far(table, admission.remaining, ask.limit);
+        if (table.sharing() != Sharing::kAlone)
+            table.settle(entry, admission.at.sequence, ask.cost, request);
+        if (table.sharing() == Sharing::kShared)
+            hurry_unless_far(table, admission.remaining, ask.limit);
     }
     return admission.outcome;
 }

@@ -29,9 +29,13 @@ inline void note_retries(Table& table, const Admission& admission) {
     Tally::add(table.tally().cas_retries, admission.retries);
 }
 
-// After a pass was settled: others should hear of it soon, unless its limit is far.
+// After a pass was settled in a region: others should hear of it soon, unless its limit is far.
 inline void hurry_unless_far(Table& table, Count remaining, Count limit) {
-    if (table.sharing() == Sharing::kShared && !is_far(remaining, limit)) table.changed().hurry();
+    if (is_far(remaining, limit)) [[likely]] {
+        table.changed().note_activity();
+    } else {
+        table.changed().hurry();
+    }
 }
 
 // Where a request's time comes from: its caller, or the system's clock. The coarse clock costs a
@@ -71,9 +75,13 @@ bool report_denial(Table& table, const Request& request, const Denial& denial, D
 // The same as decide_at() by the time that it reads. A request that passes at a key which is held,
 // as nearly all do, takes one straight path here; what is neither that nor a plain denial begins
 // anew in decide_at(). The clock is read while the entry's memory is on its way.
-template <class Time>
-[[gnu::always_inline]] inline Outcome decide(
-    Table& table, const Request& request, Time time, Freshness freshness, Decision& decision) {
+template <bool has_region, class Time>
+[[gnu::always_inline]] inline Outcome decide(Table& table,
+                                             const Request& request,
+                                             Time time,
+                                             Decision& decision) {
+    // Without others in the region, the counts held are all there are.
+    constexpr auto freshness = has_region ? Freshness::kAsHeld : Freshness::kJustRefreshed;
     const LimitKey key = table.key(request);
     const Ask ask = ask_of(request);
     const EpochPin pin;
@@ -93,8 +101,9 @@ template <class Time>
             decision.remaining = static_cast<std::int64_t>(admission.remaining);
             decision.reset_at = start_of(at.sequence + 1, request.duration);
             if (ask.cost != 0) {
-                table.settle(*entry, at.sequence, ask.cost, request);
-                hurry_unless_far(table, admission.remaining, ask.limit);
+                if (has_region || table.sharing() != Sharing::kAlone)
+                    table.settle(*entry, at.sequence, ask.cost, request);
+                if (has_region) hurry_unless_far(table, admission.remaining, ask.limit);
             }
             return Outcome::kPassed;
         } else if (admission.outcome == Outcome::kDenied &&

@@ -16,7 +16,8 @@ bool may_rely_after_all(
     const UnixTime began = start_of(at.sequence, duration);
     const bool was_good_then = refreshed < began && is_good_for(began - refreshed);
     const Duration age = now - (was_good_then ? began : refreshed);
-    return is_good_for(age) && (age <= kAnswerTime || !entry.is_untold());
+    return is_good_for(age) &&
+           (age <= kAnswerTime || !entry.is_untold() || is_far(remaining, ask.limit));
 }
 
 }  // namespace sluice

@@ -8,6 +8,7 @@
 
 #include "counter/entry.h"
 #include "window/count.h"
+#include "window/far.h"
 #include "window/sliding.h"
 
 namespace sluice {
@@ -35,7 +36,8 @@ constexpr bool is_young_enough(Duration age, Count remaining, Count limit, Durat
 }
 
 // A count that is older than this admits one request until the origin has answered to being told of
-// it. More than telling takes, so that a key in use never waits for that.
+// it, unless the limit is far. More than telling takes where it is not, so that a key in use never
+// waits for that.
 inline constexpr Duration kAnswerTime{2'500};
 
 // Whether a pass at `entry`, decided at `at`, may rely on what is held. At the beginning of a
@@ -46,7 +48,7 @@ bool may_rely_after_all(
 // The same. What is in use and not near its limit, as nearly all is, is told by few comparisons: a
 // quarter of the longest trust is enough where a quarter of the limit is left.
 [[gnu::always_inline]] inline bool may_rely(
-    const Entry& entry, Instant at, UnixTime now, const Ask& ask, Count remaining) {
+    const Entry& entry, Instant at, UnixTime now, Ask ask, Count remaining) {
     constexpr int kQuarter = 2;
     constexpr auto kYoung = static_cast<std::uint64_t>(kFreshness.count()) >> kQuarter;
     static_assert(kYoung <= static_cast<std::uint64_t>(kAnswerTime.count()));
@@ -56,12 +58,14 @@ bool may_rely_after_all(
     // Unsigned: large for a refresh that never was, or lies ahead.
     const std::uint64_t age = milliseconds(now) - milliseconds(entry.refreshed_at());
     const auto duration = static_cast<std::uint64_t>(entry.duration().count());
-    const bool is_young = age <= kYoung && age <= duration >> (2 * kQuarter);
+    // Of a limit that is far, a pass is never one of the last.
     const bool has_much_left =
-        remaining > ask.limit >> kQuarter && !is_one_of_the_last(remaining, ask.cost);
-    if (is_young && has_much_left) [[likely]]
+        is_far(remaining, ask.limit) ||
+        (remaining > ask.limit >> kQuarter && !is_one_of_the_last(remaining, ask.cost));
+    if (age <= kYoung && age <= duration >> (2 * kQuarter) && has_much_left) [[likely]]
         return true;
-    return may_rely_after_all(entry, at, now, ask, remaining);
+    // A copy, so that the original, which has no address, stays in registers.
+    return may_rely_after_all(entry, at, now, Ask{ask.cost, ask.limit}, remaining);
 }
 
 }  // namespace sluice

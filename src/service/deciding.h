@@ -40,16 +40,19 @@ class Deciding {
     // Before anything is decided; `link` must outlive it.
     void join(Link& link) { link_ = &link; }
 
-    // False if only a fresher count can tell, which is worth waiting for. Requests with short texts
-    // have code of their own, in which nothing else is on the way.
-    template <class Time>
+    bool has_region() const { return link_ != nullptr; }
+
+    // False if only a fresher count can tell, which is worth waiting for. There is code of its own
+    // for those with a region and without, and for requests with short texts, in which nothing else
+    // is on the way.
+    template <bool has_region, class Time>
     [[gnu::always_inline]] bool decide_at(Time time,
                                           const Request& request,
                                           Result<Decision>& result) try {
         if (KeyShape::is_short(request) && has_valid_numbers(request)) [[likely]] {
-            return decide_valid(time, request, result);
+            return decide_valid<has_region>(time, request, result);
         }
-        return decide_any_at(time, request, result);
+        return decide_any_at<has_region>(time, request, result);
     } catch (const std::bad_alloc&) {
         result = out_of_memory();
         return true;
@@ -96,33 +99,23 @@ class Deciding {
     }
 
   private:
-    template <class Time>
+    template <bool has_region, class Time>
     [[gnu::always_inline]] bool decide_valid(Time time,
                                              const Request& request,
                                              Result<Decision>& result) {
-        if (link_ != nullptr) return decide_shared(time, request, result);
-        decide(table_, request, time, Freshness::kJustRefreshed, *result);
-        return true;
-    }
-
-    // Flattened: what is called in it lies in it, however much else the same file holds.
-    template <class Time>
-    [[gnu::noinline, gnu::flatten]] bool decide_shared(Time time,
-                                                       const Request& request,
-                                                       Result<Decision>& result) {
-        const Outcome outcome = decide(table_, request, time, Freshness::kAsHeld, *result);
-        if (outcome != Outcome::kNeedsRefresh) [[likely]]
+        const Outcome outcome = decide<has_region>(table_, request, time, *result);
+        if (!has_region || outcome != Outcome::kNeedsRefresh) [[likely]]
             return true;
         if (!link_->is_away()) return false;
         decide_by_what_is_held(request, time.exact(), result);
         return true;
     }
 
-    template <class Time>
+    template <bool has_region, class Time>
     [[gnu::noinline]] bool decide_any_at(Time time,
                                          const Request& request,
                                          Result<Decision>& result) {
-        if (is_valid(request)) return decide_valid(time, request, result);
+        if (is_valid(request)) return decide_valid<has_region>(time, request, result);
         result = invalid_request(request);
         return true;
     }

@@ -91,13 +91,39 @@ class Limiter::Core {
         return std::nullopt;
     }
 
-    // See Deciding.
-    template <class Time>
-    [[gnu::always_inline]] bool decide_at(Time time,
-                                          const Request& request,
-                                          Result<Decision>& result) {
-        return deciding_.decide_at(time, request, result);
+    // The choice between the two instances of each is made before anything else, and costs a jump.
+    bool has_region() const { return deciding_.has_region(); }
+    template <bool has_region>
+    [[gnu::noinline, gnu::flatten]] Result<Decision> limit(const Request& request) {
+        Result<Decision> decision = Decision{};
+        if (!deciding_.decide_at<has_region>(SystemTime{}, request, decision)) [[unlikely]]
+            decide_and_wait(request, std::nullopt, decision);
+        return decision;
     }
+    template <bool has_region>
+    [[gnu::noinline, gnu::flatten]] Result<Decision> limit(const Request& request, UnixTime now) {
+        Result<Decision> decision = Decision{};
+        if (!is_valid_time(now)) [[unlikely]] {
+            decision = invalid_time(now);
+        } else if (!deciding_.decide_at<has_region>(CallersTime{now}, request, decision))
+            [[unlikely]] {
+            decide_and_wait(request, now, decision);
+        }
+        return decision;
+    }
+    template <bool has_region>
+    [[gnu::noinline, gnu::flatten]] std::optional<Result<Decision>> try_limit(
+        const Request& request, UnixTime now) {
+        std::optional<Result<Decision>> decision = Decision{};
+        if (!is_valid_time(now)) [[unlikely]] {
+            decision = invalid_time(now);
+        } else if (!deciding_.decide_at<has_region>(CallersTime{now}, request, *decision))
+            [[unlikely]] {
+            decision.reset();
+        }
+        return decision;
+    }
+
     bool decide_at(CallersClock clock,
                    std::span<const Request> requests,
                    std::vector<std::size_t>& stale,
@@ -246,23 +272,13 @@ Limiter::~Limiter() {
     if (core_ != nullptr) core_->close(kLastPatience);
 }
 
-// Flattened: what is called on the way lies in it, however much else this file holds.
-[[gnu::flatten]] Result<Decision> Limiter::limit(const Request& request, UnixTime now) {
-    Result<Decision> decision = Decision{};
-    if (!is_valid_time(now)) [[unlikely]] {
-        decision = invalid_time(now);
-    } else if (!core_->decide_at(CallersTime{now}, request, decision)) [[unlikely]] {
-        core_->decide_and_wait(request, now, decision);
-    }
-    return decision;
+Result<Decision> Limiter::limit(const Request& request, UnixTime now) {
+    return core_->has_region() ? core_->limit<true>(request, now)
+                               : core_->limit<false>(request, now);
 }
 
 Result<Decision> Limiter::limit(const Request& request) {
-    Result<Decision> decision = Decision{};
-    if (!core_->decide_at(SystemTime{}, request, decision)) [[unlikely]] {
-        core_->decide_and_wait(request, std::nullopt, decision);
-    }
-    return decision;
+    return core_->has_region() ? core_->limit<true>(request) : core_->limit<false>(request);
 }
 
 Result<BatchDecision> Limiter::limit_many(std::span<const Request> requests, UnixTime now) {
@@ -273,15 +289,9 @@ Result<BatchDecision> Limiter::limit_many(std::span<const Request> requests) {
     return core_->decide_batch_and_wait(requests, std::nullopt);
 }
 
-[[gnu::flatten]] std::optional<Result<Decision>> Limiter::try_limit(const Request& request,
-                                                                    UnixTime now) {
-    std::optional<Result<Decision>> decision = Decision{};
-    if (!is_valid_time(now)) [[unlikely]] {
-        decision = invalid_time(now);
-    } else if (!core_->decide_at(CallersTime{now}, request, *decision)) [[unlikely]] {
-        decision.reset();
-    }
-    return decision;
+std::optional<Result<Decision>> Limiter::try_limit(const Request& request, UnixTime now) {
+    return core_->has_region() ? core_->try_limit<true>(request, now)
+                               : core_->try_limit<false>(request, now);
 }
 
 void Limiter::limit_async(const Request& request, UnixTime now, Later later) {
