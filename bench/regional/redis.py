@@ -7,7 +7,7 @@ import subprocess
 import sys
 
 sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "http"))
-from servers import Server, free_port  # noqa: E402
+from servers import SERVER_CORE, Server, free_port  # noqa: E402
 from wrk import CLIENT_CORE  # noqa: E402
 
 # Random numbers from so many that hardly any comes twice.
@@ -59,6 +59,17 @@ class Redis(Server):
             yield
         finally:
             self.process.send_signal(signal.SIGCONT)
+
+    @contextlib.contextmanager
+    def on_clients_core(self):
+        self.move_to(CLIENT_CORE)
+        try:
+            yield
+        finally:
+            self.move_to(SERVER_CORE)
+
+    def move_to(self, cores):
+        subprocess.run(["taskset", "-apc", cores, str(self.process.pid)], check=True, stdout=subprocess.DEVNULL)
 
     def benchmark(self, words, requests, clients, pipeline):
         """Requests per second and p99 in microseconds of redis-benchmark with this command, on the clients' core."""

@@ -30,9 +30,13 @@ constexpr std::chrono::seconds kNearly{60};
 constexpr Region::Time::duration kLeastPause = milliseconds{2};
 constexpr Region::Time::duration kMostPause = milliseconds{5};
 
-// After a round in which all limits were far, there is time to let more come together, until
-// something else changes.
-constexpr milliseconds kRest{1'000};
+// After a round in which all limits were far, there is time to let more come together, until a
+// limit is not far any more, or nothing is spent for a moment. The longer the round took, the more
+// there is to gain; but all have to be told again while what they heard is fresh.
+constexpr milliseconds kLeastRest{1'000};
+constexpr milliseconds kMostBetweenRounds{4'700};
+constexpr int kRestPerRound = 20;
+constexpr milliseconds kMoment{250};
 
 // How often what can't be told is looked through for what need not be told any more.
 constexpr milliseconds kTidy{5'000};
@@ -244,9 +248,9 @@ bool Region::replay() {
     const Time now = config_.clock();
     if (now >= retry_at_) replay_.retry();
     const bool is_pausing = now < not_before_;
-    const bool is_resting = now < rest_until_ && may_rest_ && table_.changed().is_resting();
+    const bool is_resting = rests(now);
     if (is_pausing || is_resting) {
-        wake_at_ = is_resting ? rest_until_ : not_before_;
+        wake_at_ = is_resting ? std::min(rest_until_, quiet_from_) : not_before_;
         return false;
     }
     table_.changed().end_rest();
@@ -274,13 +278,28 @@ void Region::on_told(std::span<const CellAnswer> answers) {
     if (replay_.is_between_rounds() && !walk_) {
         if (replay_.urgency() < Telling::Urgency::kAtOnce)
             not_before_ = now + std::clamp(now - round_began_, kLeastPause, kMostPause);
-        if (replay_.urgency() == Telling::Urgency::kFar && table_.changed().rest())
-            rest_until_ = now + kRest;
+        if (replay_.urgency() == Telling::Urgency::kFar && table_.changed().rest()) begin_rest(now);
     }
     failures_ = missing == 0 ? 0 : failures_ + 1;
     if (missing == 0) return;
     retry_at_ = jittered(kFirstRetry * (1 << std::min(failures_ - 1, 6)));
     if (2 * missing > answers.size()) not_before_ = retry_at_;
+}
+
+void Region::begin_rest(Time now) {
+    const Time::duration round = now - round_began_;
+    const Time::duration rest =
+        std::min<Time::duration>(kRestPerRound * round, kMostBetweenRounds - round);
+    rest_until_ = now + std::max<Time::duration>(kLeastRest, rest);
+    quiet_from_ = now + kMoment;
+    table_.changed().was_active();
+}
+
+bool Region::rests(Time now) {
+    if (now >= rest_until_ || !may_rest_ || !table_.changed().is_resting()) return false;
+    if (now < quiet_from_) return true;
+    quiet_from_ = now + kMoment;
+    return table_.changed().was_active();
 }
 
 Region::Time Region::jittered(milliseconds delay) {

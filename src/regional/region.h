@@ -109,6 +109,8 @@ class Region {
     void probe();
     bool replay();
     void on_told(std::span<const CellAnswer> answers);
+    void begin_rest(Time now);
+    bool rests(Time now);
     UnixTime requests_time() const;
     void tell_all_again();
     Time jittered(std::chrono::milliseconds delay);
@@ -130,6 +132,7 @@ class Region {
     Time tidy_at_ = Time::min();
     Time round_began_ = Time::min();
     Time rest_until_ = Time::min();
+    Time quiet_from_ = Time::min();  // it need not rest longer if nothing is spent until then
     Jitter jitter_;
     std::optional<Time> wake_at_;
     bool is_settled_ = false;

@@ -15,18 +15,26 @@ constexpr Duration kYoung{50};
 // How long the others' counts of the previous cell are good for. What is spent in it at its very
 // end reaches the origin a little later, and what a node could not tell then, whenever it can.
 constexpr Duration kPreviousYoung{5'000};
+constexpr Duration kPreviousYoungIfFar{60'000};
 constexpr Duration kStragglers{1'000};
 
-bool knows_previous(const Entry& entry, Sequence newest, UnixTime now) {
+bool knows_previous(const Entry& entry, Sequence newest, UnixTime now, Duration young) {
     const UnixTime heard = entry.previous_heard_at();
     return heard >= start_of(newest, entry.duration()) + kStragglers && heard <= now &&
-           now - kPreviousYoung < heard;
+           now - young < heard;
 }
 
 // When the entry was used last, by the time of its requests. A request from far back is decided at
 // the oldest instant that is held.
 UnixTime last_use(const Entry& entry) {
     return std::max(entry.last_used(), start_of(entry.high() - 1, entry.duration()));
+}
+
+// What is heard is known as of now, but not of a window that has begun since the last use.
+UnixTime heard_as_of(const Entry& entry, const Components& components, UnixTime now) {
+    const Sequence newest = components.all()[2].sequence;
+    const UnixTime end = start_of(newest + 1, entry.duration());
+    return std::max(last_use(entry), std::min(now, end - Duration{1}));
 }
 
 Telling::Urgency urgency_of(const Entry& entry, UnixTime now) {
@@ -50,16 +58,17 @@ void merge(const CellTotals& totals, Sequence sequence, Incarnation incarnation,
 
 Telling::Telling(const Entry& entry, UnixTime now, std::vector<CellComponent>& batch)
     : components_(entry),
-      as_of_(last_use(entry)),
+      as_of_(heard_as_of(entry, components_, now)),
       incarnation_(entry.incarnation()),
-      urgency_(urgency_of(entry, as_of_)) {
+      urgency_(urgency_of(entry, last_use(entry))) {
     now = std::max(now, as_of_);
     const Entry::Key key = entry.key();
     const Sequence newest = components_.all()[2].sequence;
     // To be a refresh, it asks for the previous cell now and then, even where this node spent
     // nothing in it.
     is_refresh_ = entry.refreshed_at() != Entry::kAlways && components_.all()[2].count != 0;
-    asks_previous_ = is_refresh_ && !knows_previous(entry, newest, as_of_);
+    const Duration young = urgency_ == Urgency::kFar ? kPreviousYoungIfFar : kPreviousYoung;
+    asks_previous_ = is_refresh_ && !knows_previous(entry, newest, as_of_, young);
     for (const Components::Component& component : components_.all()) {
         if (is_dead(component.sequence, key.duration, now)) continue;
         const bool asks = asks_previous_ && component.sequence == newest - 1;

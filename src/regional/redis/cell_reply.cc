@@ -12,6 +12,8 @@ namespace {
 
 std::optional<Count> read_count(const RedisReply& reply) {
     if (reply.type == RedisReply::Type::kNil) return 0;
+    if (reply.type == RedisReply::Type::kInteger && reply.integer >= 0)
+        return std::min(static_cast<Count>(reply.integer), kMaxCount);
     if (reply.type != RedisReply::Type::kText) return std::nullopt;
     Count count = 0;
     const char* const end = reply.text.data() + reply.text.size();
@@ -30,6 +32,13 @@ CellAnswer read_totals(const RedisReply& reply) {
     const auto own = read_count(reply.elements[1]);
     if (!total || !own) return std::nullopt;
     return CellTotals{.total = *total, .own = *own};
+}
+
+CellAnswer read_raised(const RedisReply& reply, Count own) {
+    if (reply.type != RedisReply::Type::kInteger) return read_totals(reply);
+    const auto total = read_count(reply);
+    if (!total) return std::nullopt;
+    return CellTotals{.total = *total, .own = own};
 }
 
 std::optional<CellListing> read_fields(const RedisReply& reply) {

@@ -4,6 +4,7 @@
 #include <string_view>
 #include <utility>
 
+#include "regional/redis/cell_reply.h"
 #include "regional/redis/complaint.h"
 #include "regional/redis/raise_script.h"
 #include "regional/redis/redis_command.h"
@@ -124,7 +125,7 @@ void RedisHandshake::on_kept(const RedisReply& reply) {
 void RedisHandshake::on_written(const RedisReply& reply) {
     const bool is_full = reply.text.find("OOM ") != std::string::npos;
     if (reply.is_error() && !is_full) return refuse("it can't be used", reply);
-    if (!reply.is_error() && !reply.is_array(2)) return refuse_as_stranger();
+    if (!reply.is_error() && !read_raised(reply, 0)) return refuse_as_stranger();
     finish();
 }
 

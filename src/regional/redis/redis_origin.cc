@@ -35,6 +35,13 @@ struct Batch {
 };
 
 using TotalsBatch = Batch<CellAnswer>;
+struct RaiseBatch : TotalsBatch {
+    RaiseBatch(std::vector<CellComponent> all, Clock::time_point until, Origin::Answered done)
+        : TotalsBatch(all.size(), std::move(done)), components(std::move(all)), deadline(until) {}
+
+    const std::vector<CellComponent> components;
+    const Clock::time_point deadline;
+};
 using ListingBatch = Batch<std::optional<CellListing>>;
 
 // Shared, since replies may come when the origin is gone already.
@@ -48,7 +55,7 @@ class Desk : public std::enable_shared_from_this<Desk> {
     void start(OriginEvents events);
     void stop();
     void read(const std::vector<CellQuestion>& cells, Origin::Answered answered);
-    void raise(const std::vector<CellComponent>& components, Origin::Answered answered);
+    void raise(std::vector<CellComponent> components, Origin::Answered answered);
     void list(const std::vector<CellName>& cells, Origin::Listed listed);
     const std::string& node() const { return options_.node; }
 
@@ -58,13 +65,16 @@ class Desk : public std::enable_shared_from_this<Desk> {
     void open_route(Kind kind);
     void tell_back(bool remembers);
     void tell_away(const std::string& why);
-    void raise_one(const CellComponent& component,
-                   const std::shared_ptr<TotalsBatch>& batch,
-                   std::size_t index);
+    enum class Form { kByName, kInFull };
+    void send_raise(const std::shared_ptr<RaiseBatch>& batch, std::size_t index, Form form);
     void list_one(const std::string& key,
                   const std::shared_ptr<ListingBatch>& batch,
                   std::size_t index);
-    bool put_totals(TotalsBatch& batch, std::size_t index, const RedisReply* reply);
+    template <class Read>
+    bool put_totals(TotalsBatch& batch,
+                    std::size_t index,
+                    const RedisReply* reply,
+                    Read understand);
     void on_refused(const RedisReply& reply);
 
     boost::asio::io_context& loop_;
@@ -138,46 +148,41 @@ void Desk::read(const std::vector<CellQuestion>& cells, Origin::Answered answere
         route_->send(key,
                      redis_command({"HMGET", key, kTotalField, owner}),
                      [self = shared_from_this(), batch, i](const RedisReply* reply) {
-                         return self->put_totals(*batch, i, reply);
+                         return self->put_totals(*batch, i, reply, read_totals);
                      });
     }
 }
 
-void Desk::raise(const std::vector<CellComponent>& components, Origin::Answered answered) {
+void Desk::raise(std::vector<CellComponent> components, Origin::Answered answered) {
     if (components.empty() || !is_up_) return answered(std::vector<CellAnswer>(components.size()));
-    const auto batch = std::make_shared<TotalsBatch>(components.size(), std::move(answered));
-    for (std::size_t i = 0; i < components.size(); ++i)
-        raise_one(components[i], batch, i);
+    const auto batch = std::make_shared<RaiseBatch>(
+        std::move(components), Clock::now() + options_.timeout, std::move(answered));
+    for (std::size_t i = 0; i < batch->components.size(); ++i)
+        send_raise(batch, i, Form::kByName);
 }
 
 // A server that has lost the script is given it again with the first component that it refuses for
 // that.
-void Desk::raise_one(const CellComponent& component,
-                     const std::shared_ptr<TotalsBatch>& batch,
-                     std::size_t index) {
-    std::string key = cell_key(options_.region, component.cell);
-    std::string owner = owner_name(options_.node, component.incarnation);
-    std::string own = std::to_string(component.own);
-    std::string lifetime = std::to_string(component.lifetime.count());
+void Desk::send_raise(const std::shared_ptr<RaiseBatch>& batch, std::size_t index, Form form) {
+    const CellComponent& component = batch->components[index];
+    const std::string key = cell_key(options_.region, component.cell);
+    const std::string owner = owner_name(options_.node, component.incarnation);
+    const std::string own = std::to_string(component.own);
+    const std::string lifetime = std::to_string(component.lifetime.count());
     const Raise raise{.key = key, .owner = owner, .own = own, .lifetime = lifetime};
-    const auto deadline = Clock::now() + options_.timeout;
-    route_->send(key,
-                 raise_command(raise),
-                 [self = shared_from_this(), batch, index, deadline, key, owner, own, lifetime](
-                     const RedisReply* reply) {
-                     if (reply == nullptr || !reply->is_error("NOSCRIPT"))
-                         return self->put_totals(*batch, index, reply);
-                     if (self->is_stopped_) return true;
-                     const auto put = [self, batch, index](const RedisReply* second) {
-                         return self->put_totals(*batch, index, second);
-                     };
-                     self->route_->send(
-                         key,
-                         raise_in_full_command(
-                             {.key = key, .owner = owner, .own = own, .lifetime = lifetime}),
-                         until(self->loop_, deadline, put));
-                     return true;
-                 });
+    auto raised = [self = shared_from_this(), batch, index, form](const RedisReply* reply) {
+        if (form == Form::kByName && reply != nullptr && reply->is_error("NOSCRIPT")) {
+            if (!self->is_stopped_) self->send_raise(batch, index, Form::kInFull);
+            return true;
+        }
+        const Count told = batch->components[index].own;
+        return self->put_totals(*batch, index, reply, [told](const RedisReply& said) {
+            return read_raised(said, told);
+        });
+    };
+    if (form == Form::kByName) return route_->send(key, raise_command(raise), std::move(raised));
+    route_->send(
+        key, raise_in_full_command(raise), until(loop_, batch->deadline, std::move(raised)));
 }
 
 void Desk::list(const std::vector<CellName>& cells, Origin::Listed listed) {
@@ -215,12 +220,18 @@ void Desk::list_one(const std::string& key,
                  });
 }
 
-bool Desk::put_totals(TotalsBatch& batch, std::size_t index, const RedisReply* reply) {
+template <class Read>
+bool Desk::put_totals(TotalsBatch& batch,
+                      std::size_t index,
+                      const RedisReply* reply,
+                      Read understand) {
     if (is_stopped_) return true;
     if (reply != nullptr && reply->is_error()) on_refused(*reply);
     if (is_stopped_) return true;
-    const bool is_understood = reply == nullptr || reply->is_error() || reply->is_array(2);
-    batch.put(index, reply == nullptr ? std::nullopt : read_totals(*reply));
+    CellAnswer answer = reply == nullptr ? std::nullopt : understand(*reply);
+    const bool is_understood =
+        reply == nullptr || reply->is_error() || reply->is_array(2) || answer.has_value();
+    batch.put(index, std::move(answer));
     return is_understood;
 }
 
@@ -245,7 +256,7 @@ class RedisOrigin : public Origin {
     }
     void raise(std::vector<CellComponent> components, Answered answered) override {
         const auto desk = desk_;
-        desk->raise(components, std::move(answered));
+        desk->raise(std::move(components), std::move(answered));
     }
     void list(std::vector<CellName> cells, Listed listed) override {
         const auto desk = desk_;
