@@ -27,15 +27,14 @@ void HotTable::spend(std::uint32_t first, std::uint32_t count, Use use) {
     for (std::uint32_t key = first; key < first + count; ++key) {
         const std::string name = identifier(key);
         Decision decision{};
-        sluice::decide(*table_,
-                       {.name_space = "api",
-                        .identifier = name,
-                        .limit = use == Use::kHot ? 100 : 1'000'000,
-                        .duration = kWindow,
-                        .cost = use == Use::kHot && key % 2 == 0 ? 51 : 1},
-                       CallersTime{now},
-                       Freshness::kJustRefreshed,
-                       decision);
+        sluice::decide<false>(*table_,
+                              {.name_space = "api",
+                               .identifier = name,
+                               .limit = use == Use::kHot ? 100 : 1'000'000,
+                               .duration = kWindow,
+                               .cost = use == Use::kHot && key % 2 == 0 ? 51 : 1},
+                              CallersTime{now},
+                              decision);
     }
 }
 
@@ -47,15 +46,14 @@ void HotTable::decide(std::uint32_t key) {
         return names;
     }();
     Decision decision{};
-    sluice::decide(*table_,
-                   {.name_space = "api",
-                    .identifier = kNames[key % kNames.size()],
-                    .limit = 9'000'000'000'000,
-                    .duration = kWindow,
-                    .cost = 1},
-                   SystemTime{},
-                   Freshness::kJustRefreshed,
-                   decision);
+    sluice::decide<false>(*table_,
+                          {.name_space = "api",
+                           .identifier = kNames[key % kNames.size()],
+                           .limit = 9'000'000'000'000,
+                           .duration = kWindow,
+                           .cost = 1},
+                          SystemTime{},
+                          decision);
 }
 
 std::size_t HotTable::tick(GlobalStore& store) {

@@ -29,7 +29,9 @@ class RefreshTest : public testing::Test {
                 .cost = cost};
     }
     Outcome decide_one(const Request& request, Freshness freshness = Freshness::kAsHeld) {
-        return decide(*table_, request, CallersTime{kNow}, freshness, decision_);
+        if (freshness == Freshness::kAsHeld)
+            return decide<true>(*table_, request, CallersTime{kNow}, decision_);
+        return decide_by_what_is_held(*table_, request, kNow, decision_);
     }
     Entry& entry(std::string_view identifier) {
         const EpochPin pin;

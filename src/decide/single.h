@@ -60,6 +60,16 @@ struct SystemTime {
 Outcome decide_at(
     Table& table, HashedRequest request, UnixTime now, Freshness freshness, Decision& decision);
 
+// The same by what is held, however old that is. Pins by itself.
+inline Outcome decide_by_what_is_held(Table& table,
+                                      const Request& request,
+                                      UnixTime now,
+                                      Decision& decision) {
+    const EpochPin pin;
+    const HashedRequest hashed = table.key(request).hashed_request();
+    return decide_at(table, hashed, now, Freshness::kJustRefreshed, decision);
+}
+
 // A denial of a request at `now`, which was decided at `at`.
 struct Denial {
     Entry& entry;

@@ -70,9 +70,9 @@ TEST_F(TrustTest, WhoWasUpToDateWhenTheWindowBeganIsSo) {
 TEST_F(TrustTest, AnOldCountAdmitsOneRequestUntilThatIsHeardOf) {
     const auto table = *Table::create({.max_keys = 10, .sharing = Sharing::kShared, .seed = 1});
     Entry* entry = nullptr;
-    const auto relies_at = [&](Duration elapsed) {
+    const auto relies_at = [&](Duration elapsed, Count remaining = 900) {
         const UnixTime now = kBegan + elapsed;
-        return may_rely(*entry, instant_at(now, kMinute), now, {1, kLimit}, 900);
+        return may_rely(*entry, instant_at(now, kMinute), now, {1, kLimit}, remaining);
     };
     {
         const EpochPin pin;
@@ -84,6 +84,8 @@ TEST_F(TrustTest, AnOldCountAdmitsOneRequestUntilThatIsHeardOf) {
     EXPECT_TRUE(table->changed().mark(*entry));
     EXPECT_FALSE(relies_at(Duration{3'000}));
     EXPECT_TRUE(relies_at(Duration{2'500})) << "a key in use doesn't wait";
+    EXPECT_TRUE(relies_at(Duration{4'900}, 985)) << "nor one whose limit is far, told seldom";
+    EXPECT_FALSE(relies_at(Duration{5'001}, 985));
     entry->set_refreshed(kBegan + Duration{3'000});
     EXPECT_TRUE(relies_at(Duration{3'001}));
 }

@@ -115,6 +115,13 @@ class RegionTest : public testing::Test {
             run();
         }
     }
+    // The same while requests come whose limits are far.
+    void wait_busy(milliseconds time) {
+        for (const auto end = now_ + time; now_ < end;) {
+            table_->changed().note_activity();
+            wait(50ms);
+        }
+    }
     // Asks for a key, and tells what was heard: 1, 0, or -1 for nothing yet.
     std::shared_ptr<int> refresh(std::string_view identifier) {
         auto heard = std::make_shared<int>(-1);
@@ -208,13 +215,42 @@ TEST_F(RegionTest, RestsWhereAllLimitsAreFarUntilSomethingIsNot) {
     run();
     EXPECT_EQ(total("far"), 1U) << "after a time of quiet there is no reason to wait";
     spend("far", 1, 1'000'000);
-    wait(500ms);
+    wait_busy(900ms);
     EXPECT_EQ(total("far"), 1U);
-    wait(600ms);
+    wait_busy(200ms);
     EXPECT_EQ(total("far"), 2U);
     spend("far", 1, 1'000'000);
     table_->changed().hurry();
     wait(20ms);
+    EXPECT_EQ(total("far"), 3U);
+}
+
+TEST_F(RegionTest, ARestEndsSoonWhereNothingIsSpentAnyMore) {
+    spend("far", 1, 1'000'000);
+    run();
+    spend("far", 1, 1'000'000);
+    wait_busy(300ms);
+    EXPECT_EQ(total("far"), 1U);
+    wait(510ms);
+    EXPECT_EQ(total("far"), 2U);
+}
+
+// But what was heard has to stay fresh.
+TEST_F(RegionTest, ARestIsLongerTheLongerItTookToTell) {
+    milliseconds takes = 100ms;
+    origin_.on_raise = [&] { now_ += takes; };
+    spend("far", 1, 1'000'000);
+    run();
+    spend("far", 1, 1'000'000);
+    wait_busy(1'900ms);
+    EXPECT_EQ(total("far"), 1U);
+    takes = 1'000ms;
+    wait_busy(200ms);
+    EXPECT_EQ(total("far"), 2U);
+    spend("far", 1, 1'000'000);
+    wait_busy(3'500ms);
+    EXPECT_EQ(total("far"), 2U);
+    wait_busy(300ms);
     EXPECT_EQ(total("far"), 3U);
 }
 

@@ -27,8 +27,8 @@ class ReplayTest : public testing::Test {
         return entry;
     }
     // What is told next, less the questions after cells in which nothing was spent.
-    std::vector<CellComponent> next() {
-        std::vector<CellComponent> told = replay_.next(UnixTime{});
+    std::vector<CellComponent> next(UnixTime now = UnixTime{}) {
+        std::vector<CellComponent> told = replay_.next(now);
         if (!told.empty()) batch_ = told;
         std::erase_if(told, [](const CellComponent& component) { return component.own == 0; });
         return told;
@@ -161,6 +161,32 @@ TEST_F(ReplayTest, RefreshesWhatItTellsOf) {
     next();
     land();
     EXPECT_EQ(entry.refreshed_at(), then + Duration{5'000}) << "too little to note";
+}
+
+// Where the time is known though nobody asks. Nothing is heard of a window that began since.
+TEST_F(ReplayTest, RefreshesAsOfTheTellingWithinTheWindowOfTheLastUse) {
+    const UnixTime began = start_of(kNow, kMinute);
+    Entry& entry = spend("a", 1);
+    entry.note_use(1, began + Duration{20'000});
+    next(began + Duration{23'000});
+    land();
+    EXPECT_EQ(entry.refreshed_at(), began + Duration{23'000});
+    spend("a", 1).note_use(1, began + Duration{24'000});
+    next(began + kMinute + Duration{3'000});
+    land();
+    EXPECT_EQ(entry.refreshed_at(), began + kMinute - Duration{1});
+}
+
+TEST_F(ReplayTest, AsksForThePreviousCellSeldomWhereTheLimitIsFar) {
+    const UnixTime then = start_of(kNow, kMinute) + Duration{2'000};
+    spend("a", 1).note_use(1'000'000, then);
+    next();
+    EXPECT_EQ(batch_.size(), 2U);
+    land();
+    spend("a", 1).note_use(1'000'000, then + Duration{50'000});
+    next();
+    EXPECT_EQ(batch_.size(), 1U);
+    land();
 }
 
 TEST_F(ReplayTest, TellsAgainOnlyWhatWasNotAnswered) {

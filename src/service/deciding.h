@@ -87,9 +87,7 @@ class Deciding {
                                                   UnixTime now,
                                                   Result<Decision>& result) {
         link_->count_fallback(now);
-        const EpochPin pin;
-        const HashedRequest hashed = table_.key(request).hashed_request();
-        sluice::decide_at(table_, hashed, now, Freshness::kJustRefreshed, *result);
+        sluice::decide_by_what_is_held(table_, request, now, *result);
     }
     void decide_by_what_is_held(std::span<const Request> requests,
                                 CallersClock clock,

@@ -172,7 +172,7 @@ void Fleet::spend(Node& node) {
                           .duration = subject.duration,
                           .cost = static_cast<std::int64_t>(below(4))};
     Decision decision{};
-    decide(*node.table, request, CallersTime{time_}, Freshness::kJustRefreshed, decision);
+    decide_by_what_is_held(*node.table, request, time_, decision);
     ++decisions_;
     if (decision.passed) admitted(node, request);
     node.settle();

@@ -147,11 +147,7 @@ class Node {
     // Decides by what this node knows.
     bool spend(const std::string& identifier, std::int64_t cost, UnixTime now) {
         Decision decision{};
-        decide(*table_,
-               request(identifier, cost),
-               CallersTime{now},
-               Freshness::kJustRefreshed,
-               decision);
+        decide_by_what_is_held(*table_, request(identifier, cost), now, decision);
         return decision.passed;
     }
     void refresh(const std::string& identifier, UnixTime now) {

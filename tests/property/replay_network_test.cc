@@ -37,7 +37,7 @@ class Node {
                               .duration = kDuration,
                               .cost = cost};
         Decision decision{};
-        decide(*table_, request, CallersTime{now}, Freshness::kJustRefreshed, decision);
+        decide_by_what_is_held(*table_, request, now, decision);
         if (!decision.passed) return;
         admitted[{.workspace = "w",
                   .name_space = "n",

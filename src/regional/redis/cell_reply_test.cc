@@ -46,6 +46,20 @@ TEST(CellReply, OtherThingsAreNoCounts) {
     EXPECT_FALSE(read_totals(text("1")));
 }
 
+TEST(CellReply, ATotalAloneSaysThatTheComponentIsWhatWasTold) {
+    RedisReply number;
+    number.type = RedisReply::Type::kInteger;
+    number.integer = 12;
+    const auto answer = read_raised(number, 5);
+    ASSERT_TRUE(answer.has_value());
+    EXPECT_EQ(answer->total, 12U);
+    EXPECT_EQ(answer->own, 5U);
+    EXPECT_EQ(read_raised(array({number, text("7")}), 5)->own, 7U);
+    number.integer = -1;
+    EXPECT_FALSE(read_raised(number, 5));
+    EXPECT_FALSE(read_raised(text("12"), 5));
+}
+
 TEST(CellReply, FieldsAreComponentsInTheOrderOfTheirOwners) {
     const auto listing =
         read_fields(array({text("b"), text("2"), text("total"), text("5"), text("a"), text("3")}));
