@@ -2,38 +2,47 @@
 
 #include <utility>
 
+#include <unistd.h>
+
 namespace sluice {
 
 void TurnThread::start(Turn turn) {
-    thread_ = std::thread([this, turn = std::move(turn)] { run(turn); });
+    process_ = getpid();
+    thread_ = std::thread([state = state_.get(), turn = std::move(turn)] { state->run(turn); });
 }
 
-void TurnThread::run(const Turn& turn) {
-    std::unique_lock lock(mutex_);
-    while (!is_stopping_) {
-        is_awake_ = false;
+void TurnThread::State::run(const Turn& turn) {
+    std::unique_lock lock(mutex);
+    while (!is_stopping) {
+        is_awake = false;
         lock.unlock();
         const Time next = turn();
         lock.lock();
-        woken_.wait_until(lock, next, [this] { return is_awake_ || is_stopping_; });
+        woken.wait_until(lock, next, [this] { return is_awake || is_stopping; });
     }
 }
 
 void TurnThread::wake() {
     {
-        const std::lock_guard lock(mutex_);
-        is_awake_ = true;
+        const std::lock_guard lock(state_->mutex);
+        state_->is_awake = true;
     }
-    woken_.notify_one();
+    state_->woken.notify_one();
 }
 
 void TurnThread::stop() {
     if (!thread_.joinable()) return;
-    {
-        const std::lock_guard lock(mutex_);
-        is_stopping_ = true;
+    if (process_ != getpid()) {
+        // The thread that waits here is not in this process, and never leaves.
+        thread_.detach();
+        static_cast<void>(state_.release());
+        return;
     }
-    woken_.notify_one();
+    {
+        const std::lock_guard lock(state_->mutex);
+        state_->is_stopping = true;
+    }
+    state_->woken.notify_one();
     thread_.join();
 }
 

@@ -5,8 +5,11 @@
 #include <chrono>
 #include <condition_variable>
 #include <functional>
+#include <memory>
 #include <mutex>
 #include <thread>
+
+#include <sys/types.h>
 
 namespace sluice {
 
@@ -25,16 +28,22 @@ class TurnThread {
     void start(Turn turn);
     // Has a turn come at once, after the one underway.
     void wake();
-    // Waits for the turn underway, the last one. Harmless if it never started.
+    // Waits for the turn underway, the last one. Harmless if it never started, and in a child
+    // process, which has its parent's memory but not its thread.
     void stop();
 
   private:
-    void run(const Turn& turn);
+    struct State {
+        void run(const Turn& turn);
 
-    std::mutex mutex_;  // guards the next two
-    bool is_awake_ = false;
-    bool is_stopping_ = false;
-    std::condition_variable woken_;
+        std::mutex mutex;  // guards the next two
+        bool is_awake = false;
+        bool is_stopping = false;
+        std::condition_variable woken;
+    };
+
+    std::unique_ptr<State> state_ = std::make_unique<State>();
+    pid_t process_ = 0;  // that it was started in
     std::thread thread_;
 };
 

@@ -4,12 +4,14 @@
 #include <array>
 #include <chrono>
 #include <cstring>
+#include <memory>
 #include <set>
 #include <thread>
 #include <vector>
 
 #include <gtest/gtest.h>
 #include <sys/mman.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 namespace sluice {
@@ -83,8 +85,8 @@ TEST(MemoryAhead, SmallTablesGetNone) {
     for (std::size_t i = 1; i < MemoryAhead::kSmall; ++i)
         ASSERT_EQ(memory.take_chunk(), nullptr);
     std::this_thread::sleep_for(milliseconds(20));
-    EXPECT_EQ(memory.take_chunk(), nullptr);
     EXPECT_FALSE(stretch.is_filled(0, kBlock));
+    EXPECT_EQ(memory.take_chunk(), nullptr);
 }
 
 TEST(MemoryAhead, WithoutItsThreadThereIsNone) {
@@ -130,13 +132,15 @@ TEST(MemoryAhead, TheStretchIsFilledAheadOfItsUse) {
     EXPECT_TRUE(comes_true(filled));
 }
 
-TEST(MemoryAhead, StopsAtTheEndOfTheStretch) {
-    const Stretch stretch(kBlock + kBlock / 2);
+TEST(MemoryAhead, FillsWholeLargePagesOfTheStretchOnly) {
+    const Stretch stretch(2 * kBlock + kBlock / 2);
     MemoryAhead memory(stretch.all());
     memory.start();
-    memory.note_use(stretch.all().size());
+    memory.note_use(100);
     outgrow_small(memory);
     EXPECT_NE(wait_for_chunk(memory), nullptr);
+    EXPECT_TRUE(stretch.is_filled(kBlock, 2 * kBlock));
+    EXPECT_FALSE(stretch.is_filled(2 * kBlock, stretch.all().size()));
 }
 
 TEST(MemoryAhead, ManyThreadsTakeWhatIsTheirs) {
@@ -144,26 +148,45 @@ TEST(MemoryAhead, ManyThreadsTakeWhatIsTheirs) {
     MemoryAhead memory(stretch.all());
     memory.start();
     outgrow_small(memory);
+    constexpr std::size_t kEach = 50;
     std::array<std::vector<void*>, 3> taken;
     {
         std::vector<std::jthread> threads;
         for (auto& mine : taken) {
             threads.emplace_back([&] {
-                for (int i = 0; i < 200; ++i) {
-                    if (void* const chunk = memory.take_chunk()) {
-                        std::memset(chunk, 1, kChunk);
-                        mine.push_back(chunk);
-                    }
-                    memory.note_use(static_cast<std::size_t>(i) * kChunk);
+                for (std::size_t i = 0; i < kEach; ++i) {
+                    void* const chunk = wait_for_chunk(memory);
+                    if (chunk == nullptr) return;
+                    std::memset(chunk, 1, kChunk);
+                    mine.push_back(chunk);
+                    memory.note_use(i * kChunk);
                 }
             });
         }
     }
     std::set<void*> seen;
     for (const auto& mine : taken) {
+        EXPECT_EQ(mine.size(), kEach);
         for (void* const chunk : mine)
             EXPECT_TRUE(seen.insert(chunk).second);
     }
+}
+
+TEST(MemoryAhead, AChildProcessDoesNotWaitForItsParentsThread) {
+    const Stretch stretch(4 * kBlock);
+    auto memory = std::make_unique<MemoryAhead>(stretch.all());
+    memory->start();
+    std::this_thread::sleep_for(milliseconds(50));  // it waits by then
+    const pid_t child = fork();
+    ASSERT_NE(child, -1);
+    if (child == 0) {
+        alarm(10);
+        memory.reset();
+        _exit(0);
+    }
+    int status = -1;
+    ASSERT_EQ(waitpid(child, &status, 0), child);
+    EXPECT_EQ(status, 0);
 }
 
 }  // namespace

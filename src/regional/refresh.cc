@@ -88,7 +88,10 @@ void Refresh::merge_into_entry(const CellName& cell,
             flight.incarnation == entry.incarnation() && totals.own < settled.of(sequence);
     }
     // It is on its way already, or the origin has lost it. A retired entry is no longer ours.
-    if (has_forgotten) static_cast<void>(table_.changed().mark(entry));
+    if (has_forgotten) {
+        static_cast<void>(table_.changed().mark(entry));
+        table_.changed().hurry();
+    }
     entry.set_previous_heard(flight.now);
     entry.set_refreshed(region_ == Region::kExclusive ? Entry::kAlways : flight.now);
     if (counted_) counted_(entry);

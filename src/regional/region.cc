@@ -24,6 +24,9 @@ constexpr milliseconds kLastRetry{2'000};
 // Clocks of a well-kept fleet differ by less.
 constexpr std::chrono::seconds kNearly{60};
 
+// What lies between the clock's time and that of a request that has it from there.
+constexpr milliseconds kExactly{100};
+
 // Between two rounds of replay as long as the first one took, within these bounds: what changes
 // meanwhile is told together, which costs the origin and this node a fraction of telling it piece
 // by piece. Where a limit may be near, there is no pause.
@@ -35,6 +38,7 @@ constexpr Region::Time::duration kMostPause = milliseconds{5};
 // there is to gain; but all have to be told again while what they heard is fresh.
 constexpr milliseconds kLeastRest{1'000};
 constexpr milliseconds kMostBetweenRounds{4'700};
+constexpr int kRoundsPerWindow = 4;
 constexpr int kRestPerRound = 20;
 constexpr milliseconds kMoment{250};
 
@@ -248,7 +252,7 @@ bool Region::replay() {
     const Time now = config_.clock();
     if (now >= retry_at_) replay_.retry();
     const bool is_pausing = now < not_before_;
-    const bool is_resting = rests(now);
+    const bool is_resting = !is_pausing && rests(now);
     if (is_pausing || is_resting) {
         wake_at_ = is_resting ? std::min(rest_until_, quiet_from_) : not_before_;
         return false;
@@ -257,7 +261,7 @@ bool Region::replay() {
     if (replay_.is_between_rounds()) round_began_ = now;
     const UnixTime time = requests_time();
     if (walk_ && table_.list_again(*walk_, kBucketsPerStep, time)) walk_.reset();
-    std::vector<CellComponent> batch = replay_.next(time);
+    std::vector<CellComponent> batch = replay_.next(time, heard_time());
     if (!batch.empty()) {
         origin_->raise(std::move(batch),
                        [this](const std::vector<CellAnswer>& answers) { on_told(answers); });
@@ -288,8 +292,9 @@ void Region::on_told(std::span<const CellAnswer> answers) {
 
 void Region::begin_rest(Time now) {
     const Time::duration round = now - round_began_;
-    const Time::duration rest =
-        std::min<Time::duration>(kRestPerRound * round, kMostBetweenRounds - round);
+    const Time::duration apart =
+        std::min<Time::duration>(kMostBetweenRounds, replay_.shortest() / kRoundsPerWindow);
+    const Time::duration rest = std::min<Time::duration>(kRestPerRound * round, apart - round);
     rest_until_ = now + std::max<Time::duration>(kLeastRest, rest);
     quiet_from_ = now + kMoment;
     table_.changed().was_active();
@@ -313,9 +318,19 @@ UnixTime Region::requests_time() const {
     return is_wall_time_.load(std::memory_order_relaxed) ? config_.wall_clock() : UnixTime::min();
 }
 
+// By what time an answer is known that comes now. Only the requests tell, where any of them lately
+// had a time of its own.
+UnixTime Region::heard_time() const {
+    const Time odd_until{Time::duration{odd_until_.load(std::memory_order_relaxed)}};
+    return config_.clock() < odd_until ? UnixTime::min() : requests_time();
+}
+
 void Region::note_time(UnixTime now) {
-    is_wall_time_.store(std::chrono::abs(now - config_.wall_clock()) < kNearly,
-                        std::memory_order_relaxed);
+    const Duration apart = std::chrono::abs(now - config_.wall_clock());
+    is_wall_time_.store(apart < kNearly, std::memory_order_relaxed);
+    if (apart < kExactly) return;
+    const Time until = config_.clock() + kNearly;
+    odd_until_.store(until.time_since_epoch().count(), std::memory_order_relaxed);
 }
 
 void Region::refresh(std::span<const Request> requests, UnixTime now, Refresh::Heard heard) {
@@ -349,7 +364,8 @@ void Region::confirm(std::span<const Request> requests, std::function<void()> do
         const EpochPin pin;
         for (const Request& request : requests) {
             if (const Entry* entry = table_.find(table_.key(request)))
-                told.push_back({entry->key(), Telling(*entry, requests_time(), components)});
+                told.push_back(
+                    {entry->key(), Telling(*entry, requests_time(), UnixTime::min(), components)});
         }
     }
     if (components.empty()) return done();

@@ -112,6 +112,7 @@ class Region {
     void begin_rest(Time now);
     bool rests(Time now);
     UnixTime requests_time() const;
+    UnixTime heard_time() const;
     void tell_all_again();
     Time jittered(std::chrono::milliseconds delay);
 
@@ -140,6 +141,8 @@ class Region {
     // Written by the owner, read by any. Relaxed: each stands for itself.
     std::atomic<bool> is_away_{true};
     std::atomic<bool> is_wall_time_{false};  // requests come with about the wall clock's time
+    // Some request lately had a time of its own; by the steady clock.
+    std::atomic<Time::rep> odd_until_{Time::min().time_since_epoch().count()};
     Counter told_{0};
     Counter unanswered_{0};
     Counter outages_{0};

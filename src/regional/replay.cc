@@ -15,15 +15,16 @@ Replay::~Replay() {
             give_back(*entry);
 }
 
-std::vector<CellComponent> Replay::next(UnixTime now) {
+std::vector<CellComponent> Replay::next(UnixTime now, UnixTime heard) {
     std::vector<CellComponent> batch;
     if (is_underway()) return batch;
     if (waiting_.empty()) take();
     while (!waiting_.empty() && batch.size() + kRingSize <= kBatchCells) {
         Entry& entry = *waiting_.back();
         waiting_.pop_back();
-        const Told told{&entry, Telling(entry, now, batch)};
+        const Told told{&entry, Telling(entry, now, heard, batch)};
         urgency_ = std::max(urgency_, told.telling.urgency());
+        shortest_ = std::min(shortest_, told.telling.duration());
         if (told.telling.cells() != 0) {
             underway_.push_back(told);
         } else if (!table_.changed().release(entry, told.telling.components())) {
@@ -38,6 +39,7 @@ void Replay::take() {
     for (Entry* entry : waiting_)
         note_counted(*entry);
     urgency_ = Telling::Urgency::kFar;
+    shortest_ = kMaxDuration;
 }
 
 std::vector<Entry*> Replay::take_changed() {

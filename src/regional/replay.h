@@ -42,8 +42,9 @@ class Replay {
     Replay& operator=(const Replay&) = delete;
 
     // The components to raise next. Empty if a batch is underway, or if there is nothing to tell of
-    // what can still matter at `now`.
-    std::vector<CellComponent> next(UnixTime now);
+    // what can still matter at `now`. The answer is known as of `heard`, or of the last request for
+    // a key if that is later; it is no later than what any request would say now.
+    std::vector<CellComponent> next(UnixTime now, UnixTime heard = UnixTime::min());
 
     // How the batch fared, in its order.
     void answered(std::span<const CellAnswer> answers);
@@ -61,6 +62,8 @@ class Replay {
     // batch begins one, and how urgent the most urgent of the last one was.
     bool is_between_rounds() const { return underway_.empty() && waiting_.empty(); }
     Telling::Urgency urgency() const { return urgency_; }
+    // The shortest window of the last round.
+    Duration shortest() const { return shortest_; }
 
     // Nothing is underway, waits or was set aside. What changed since next() is not looked at.
     bool has_told_all() const { return is_between_rounds() && aside_.empty(); }
@@ -85,6 +88,7 @@ class Replay {
     std::vector<Told> underway_;
     std::vector<Entry*> aside_;  // not answered for
     Telling::Urgency urgency_ = Telling::Urgency::kFar;
+    Duration shortest_ = kMaxDuration;
 };
 
 }  // namespace sluice

@@ -27,8 +27,8 @@ class ReplayTest : public testing::Test {
         return entry;
     }
     // What is told next, less the questions after cells in which nothing was spent.
-    std::vector<CellComponent> next(UnixTime now = UnixTime{}) {
-        std::vector<CellComponent> told = replay_.next(now);
+    std::vector<CellComponent> next(UnixTime heard = UnixTime::min()) {
+        std::vector<CellComponent> told = replay_.next(UnixTime{}, heard);
         if (!told.empty()) batch_ = told;
         std::erase_if(told, [](const CellComponent& component) { return component.own == 0; });
         return told;
@@ -178,7 +178,7 @@ TEST_F(ReplayTest, RefreshesAsOfTheTellingWithinTheWindowOfTheLastUse) {
 }
 
 TEST_F(ReplayTest, AsksForThePreviousCellSeldomWhereTheLimitIsFar) {
-    const UnixTime then = start_of(kNow, kMinute) + Duration{2'000};
+    const UnixTime then = start_of(kNow, kMinute) + Duration{6'000};
     spend("a", 1).note_use(1'000'000, then);
     next();
     EXPECT_EQ(batch_.size(), 2U);

@@ -13,10 +13,11 @@ namespace {
 constexpr Duration kYoung{50};
 
 // How long the others' counts of the previous cell are good for. What is spent in it at its very
-// end reaches the origin a little later, and what a node could not tell then, whenever it can.
+// end reaches the origin a little later, where a limit is far after a rest, and what a node could
+// not tell then, whenever it can.
 constexpr Duration kPreviousYoung{5'000};
 constexpr Duration kPreviousYoungIfFar{60'000};
-constexpr Duration kStragglers{1'000};
+constexpr Duration kStragglers{5'000};
 
 bool knows_previous(const Entry& entry, Sequence newest, UnixTime now, Duration young) {
     const UnixTime heard = entry.previous_heard_at();
@@ -30,11 +31,11 @@ UnixTime last_use(const Entry& entry) {
     return std::max(entry.last_used(), start_of(entry.high() - 1, entry.duration()));
 }
 
-// What is heard is known as of now, but not of a window that has begun since the last use.
-UnixTime heard_as_of(const Entry& entry, const Components& components, UnixTime now) {
+// Nothing is heard of a window that has begun since the last use.
+UnixTime heard_as_of(const Entry& entry, const Components& components, UnixTime heard) {
     const Sequence newest = components.all()[2].sequence;
     const UnixTime end = start_of(newest + 1, entry.duration());
-    return std::max(last_use(entry), std::min(now, end - Duration{1}));
+    return std::max(last_use(entry), std::min(heard, end - Duration{1}));
 }
 
 Telling::Urgency urgency_of(const Entry& entry, UnixTime now) {
@@ -56,9 +57,13 @@ void merge(const CellTotals& totals, Sequence sequence, Incarnation incarnation,
     if (totals.total > own) entry.raise_others(sequence, totals.total - own);
 }
 
-Telling::Telling(const Entry& entry, UnixTime now, std::vector<CellComponent>& batch)
+Telling::Telling(const Entry& entry,
+                 UnixTime now,
+                 UnixTime heard,
+                 std::vector<CellComponent>& batch)
     : components_(entry),
-      as_of_(heard_as_of(entry, components_, now)),
+      as_of_(heard_as_of(entry, components_, heard)),
+      duration_(entry.duration()),
       incarnation_(entry.incarnation()),
       urgency_(urgency_of(entry, last_use(entry))) {
     now = std::max(now, as_of_);

@@ -25,8 +25,9 @@ namespace sluice {
 class Telling {
   public:
     // Appends the components to `batch`; none if nothing can matter. It is `now` or later: a later
-    // request for the entry says so.
-    Telling(const Entry& entry, UnixTime now, std::vector<CellComponent>& batch);
+    // request for the entry says so. The answer is known as of `heard`,
+    // or of the last request for it if that is later.
+    Telling(const Entry& entry, UnixTime now, UnixTime heard, std::vector<CellComponent>& batch);
 
     std::size_t cells() const { return cells_; }
     // How soon others should know: at once where half of the limit is spent, or where it is small
@@ -34,6 +35,7 @@ class Telling {
     // left.
     enum class Urgency : std::uint8_t { kFar, kSoon, kAtOnce };
     Urgency urgency() const { return urgency_; }
+    Duration duration() const { return duration_; }
     const Components& components() const { return components_; }
 
     // Merges the answers, as many as there are cells, into `entry`: the one that was told of, or
@@ -47,7 +49,8 @@ class Telling {
              std::vector<CellComponent>& batch);
 
     const Components components_;
-    const UnixTime as_of_;  // the time of the last request for it
+    const UnixTime as_of_;  // when what is heard is known of, by the time of the requests
+    const Duration duration_;
     const Incarnation incarnation_;
     const Urgency urgency_;
     bool is_refresh_ = false;  // whether its answer brings all that a decision needs

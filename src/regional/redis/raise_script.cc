@@ -10,14 +10,13 @@ namespace sluice {
 namespace {
 
 // One hash per cell: a field per owner, and their total. The key has its time to live from the
-// script that first writes it. Another owner's first write makes it longer where that one's clock
-// says so; an owner's later ones come with what is left of the same.
+// script that first writes it, and never a shorter one afterwards.
 //
 // Lua's numbers are doubles, exact up to the largest count, where the total stays. Redis writes
 // them with 17 digits when they are given to a command; Lua itself would make texts like 9.007e+15
 // of large ones. A component of 0 writes nothing and so creates nothing. The answer is the total,
 // and the component where that is not the one that was given: a list costs more than the rest of
-// the answer.
+// it.
 constexpr std::string_view kScript = R"(
 local held = redis.call('HMGET', KEYS[1], 'total', ARGV[1])
 local total = tonumber(held[1] or 0)
@@ -27,12 +26,12 @@ if own > before then
   total = total + (own - before)
   if total > 9007199254740991 then total = 9007199254740991 end
   redis.call('HSET', KEYS[1], ARGV[1], ARGV[2], 'total', total)
-  if before == 0 and redis.call('PTTL', KEYS[1]) < tonumber(ARGV[3]) then
-    redis.call('PEXPIRE', KEYS[1], ARGV[3])
-  end
-elseif before > own then
-  return {total, before}
 end
+local left = redis.call('PTTL', KEYS[1])
+if left ~= -2 and left < tonumber(ARGV[3]) then
+  redis.call('PEXPIRE', KEYS[1], ARGV[3])
+end
+if before > own then return {total, before} end
 return total
 )";
 
