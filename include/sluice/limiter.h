@@ -44,8 +44,8 @@ struct Options {
 
     // How many keys are held at the same time, 1 to 1,000,000,000. A key is one (workspace,
     // namespace, identifier, duration) and costs up to 320 bytes beside its own. At the cap, a new
-    // key displaces one that is idle or little used. Above 16,384, a thread of the limiter's own has
-    // the system make memory ready for more keys, on any core that the thread which makes the
+    // key displaces one that is idle or little used. Above 16,384, a thread of the limiter's own
+    // has the system make memory ready for more keys, on any core that the thread which makes the
     // limiter may use.
     std::size_t max_keys = 1'000'000;
 

@@ -6,6 +6,8 @@
 #include <new>
 #include <system_error>
 
+#include <pthread.h>
+#include <sched.h>
 #include <sys/mman.h>
 
 namespace sluice {
@@ -45,6 +47,9 @@ MemoryAhead::~MemoryAhead() {
 void MemoryAhead::start() {
     try {
         thread_.start([this] {
+            // A thread that decides and wakes this one goes on, even on the same core.
+            const sched_param none{};
+            pthread_setschedparam(pthread_self(), SCHED_BATCH, &none);
             if (is_needed()) make_ready();
             return TurnThread::Time::clock::now() + std::chrono::hours(1);
         });
