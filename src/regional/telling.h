@@ -25,8 +25,8 @@ namespace sluice {
 class Telling {
   public:
     // Appends the components to `batch`; none if nothing can matter. It is `now` or later: a later
-    // request for the entry says so. The answer is known as of `heard`,
-    // or of the last request for it if that is later.
+    // request for the entry says so. The answer is known as of `heard`, or of the last request for
+    // it if that is later.
     Telling(const Entry& entry, UnixTime now, UnixTime heard, std::vector<CellComponent>& batch);
 
     std::size_t cells() const { return cells_; }
