@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <chrono>
-#include <cstdint>
 #include <new>
 #include <system_error>
 
@@ -27,7 +26,7 @@ std::byte* make_block() {
     if (found == MAP_FAILED) return nullptr;
     // Half of it is a block that begins on a large page; the rest goes back.
     auto* const start = static_cast<std::byte*>(found);
-    const std::size_t before = -reinterpret_cast<std::uintptr_t>(start) % kBytes;
+    const std::size_t before = MemoryAhead::bytes_to_large_page(start);
     std::byte* const block = start + before;
     if (before > 0) munmap(start, before);
     munmap(block + kBytes, kBytes - before);

@@ -4,6 +4,7 @@
 
 #include <atomic>
 #include <cstddef>
+#include <cstdint>
 #include <span>
 #include <vector>
 
@@ -25,6 +26,11 @@ class MemoryAhead {
     static constexpr std::size_t kBlockBytes = std::size_t{2} << 20U;  // a large page
     static constexpr std::size_t kChunkBytes = std::size_t{64} << 10U;
     static constexpr std::size_t kSmall = 64;  // chunks that a small table takes: 4 MiB
+
+    // How many bytes lie between `address` and the next large page.
+    static std::size_t bytes_to_large_page(const void* address) {
+        return -reinterpret_cast<std::uintptr_t>(address) % kBlockBytes;
+    }
 
     // `stretch` is memory of zeros, outlives this, and begins on a large page.
     explicit MemoryAhead(std::span<std::byte> stretch) : stretch_(stretch) {}

@@ -41,7 +41,7 @@ class Stretch {
     Stretch& operator=(const Stretch&) = delete;
 
     std::span<std::byte> all() const {
-        const std::size_t before = -reinterpret_cast<std::uintptr_t>(mapped_) % kBlock;
+        const std::size_t before = MemoryAhead::bytes_to_large_page(mapped_);
         return {static_cast<std::byte*>(mapped_) + before, bytes_};
     }
 

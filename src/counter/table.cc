@@ -2,7 +2,6 @@
 
 #include <bit>
 #include <cstddef>
-#include <cstdint>
 #include <span>
 #include <string>
 
@@ -28,8 +27,7 @@ struct Table::Reservation {
     Reservation& operator=(const Reservation&) = delete;
 
     std::span<std::byte> all() const {
-        const std::size_t before =
-            -reinterpret_cast<std::uintptr_t>(mapped) % MemoryAhead::kBlockBytes;
+        const std::size_t before = MemoryAhead::bytes_to_large_page(mapped);
         return {static_cast<std::byte*>(mapped) + before, bytes};
     }
 
