@@ -11,8 +11,9 @@
 namespace sluice {
 
 // Thread-safe. Relaxed throughout: each number stands for itself, and none publishes other memory.
-// Where an order matters (forgotten_until of one key), the shard's lock gives it.
-class Tally {
+// Where an order matters (forgotten_until of one key), the shard's lock gives it. Apart from what
+// lies beside it: threads that count here would take that from the caches of those that only read.
+class alignas(64) Tally {
   public:
     explicit Tally(std::size_t max_keys) : max_keys_(max_keys) {}
 
