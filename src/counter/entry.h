@@ -201,6 +201,21 @@ class alignas(64) Entry {
         previous_heard_ms_.store(at.time_since_epoch().count(), std::memory_order_relaxed);
     }
 
+    // Whether the origin is known to hold `count` as this entry's component of a cell. Remembered
+    // of one cell at a time, the one before the newest. Written and read as those above, and
+    // forgotten (with 0, 0) by whoever finds that the origin has forgotten.
+    bool has_told(Sequence sequence, Count count) const {
+        return told_sequence_.load(std::memory_order_relaxed) ==
+                   static_cast<std::uint16_t>(sequence) &&
+               told_count_.load(std::memory_order_relaxed) == count;
+    }
+    void set_told(Sequence sequence, Count count) {
+        // One that is too large is told again each time.
+        const bool fits = count <= std::numeric_limits<std::uint32_t>::max();
+        told_sequence_.store(static_cast<std::uint16_t>(sequence), std::memory_order_relaxed);
+        told_count_.store(fits ? static_cast<std::uint32_t>(count) : 0, std::memory_order_relaxed);
+    }
+
     // Whether a denial lies less than a duration back. What is known of the others is never young
     // enough then.
     bool is_strict(UnixTime now) const { return now < strict_until(); }
@@ -287,6 +302,9 @@ class alignas(64) Entry {
     Entry* next_changed_ = nullptr;
     const std::uint64_t hash_;
     std::atomic<bool> is_offered_{false};  // see begin_offer()
+    // See has_told(). The number of the cell modulo 2^16: entries don't leap that far.
+    std::atomic<std::uint16_t> told_sequence_{0};
+    std::atomic<std::uint32_t> told_count_{0};
     // The next entry of an overfull bucket. Written under the shard's lock, read by lookups.
     std::atomic<Entry*> next_in_bucket_{nullptr};
 };

@@ -31,6 +31,9 @@ struct CellComponent {
     Count own;
     // How long the cell still matters, from now on; more than 0.
     Duration lifetime;
+    // Whether the lifetime that it got when it was first told is known to be good: an origin need
+    // not look at it again.
+    bool has_lifetime = false;
 };
 
 // What the origin holds of a cell. What is not held counts as 0.

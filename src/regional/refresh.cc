@@ -89,6 +89,7 @@ void Refresh::merge_into_entry(const CellName& cell,
     }
     // It is on its way already, or the origin has lost it. A retired entry is no longer ours.
     if (has_forgotten) {
+        entry.set_told(0, 0);
         static_cast<void>(table_.changed().mark(entry));
         table_.changed().hurry();
     }

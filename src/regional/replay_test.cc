@@ -189,6 +189,64 @@ TEST_F(ReplayTest, AsksForThePreviousCellSeldomWhereTheLimitIsFar) {
     land();
 }
 
+class ReplayOfTheCellBefore : public ReplayTest {
+  protected:
+    // At 6 seconds of the window, and landed.
+    void SetUp() override {
+        spend("a", 3, kNow - 1);
+        spend("a", 1).note_use(kFarLimit, kThen);
+        ASSERT_EQ(next().size(), 2U);
+        land();
+    }
+
+    static constexpr Count kFarLimit = 1'000'000;
+    static constexpr UnixTime kThen = start_of(kNow, kMinute) + Duration{6'000};
+};
+
+TEST_F(ReplayOfTheCellBefore, TellsItOnce) {
+    spend("a", 1).note_use(kFarLimit, kThen + Duration{4'000});
+    next();
+    ASSERT_EQ(batch_.size(), 1U);
+    EXPECT_EQ(batch_[0].cell.sequence, kNow);
+    EXPECT_TRUE(batch_[0].has_lifetime);
+}
+
+TEST_F(ReplayOfTheCellBefore, TellsItWhenItHasChanged) {
+    spend("a", 2, kNow - 1).note_use(kFarLimit, kThen + Duration{4'000});
+    next();
+    ASSERT_EQ(batch_.size(), 2U);
+    EXPECT_EQ(batch_[0].own, 5U);
+    land();
+    spend("a", 1).note_use(kFarLimit, kThen + Duration{8'000});
+    EXPECT_EQ(next().size(), 1U);
+}
+
+TEST_F(ReplayOfTheCellBefore, TellsItAgainWhenItsTellingFailed) {
+    spend("a", 2, kNow - 1).note_use(kFarLimit, kThen + Duration{4'000});
+    ASSERT_EQ(next().size(), 2U);
+    fail();
+    EXPECT_EQ(next().size(), 2U);
+}
+
+TEST_F(ReplayOfTheCellBefore, TellsItAgainToAnOriginThatHasForgotten) {
+    Table::Walk walk;
+    ASSERT_TRUE(table_->list_again(walk, 1'000, kThen));
+    next();
+    ASSERT_EQ(batch_.size(), 2U);
+    EXPECT_EQ(batch_[0].own, 3U);
+}
+
+TEST_F(ReplayOfTheCellBefore, TellsItAgainNowAndThen) {
+    spend("a", 1).note_use(kFarLimit, kThen + Duration{53'999});
+    ASSERT_EQ(next().size(), 1U);
+    land();
+    // Where it is not far, much sooner.
+    spend("a", 1).note_use(1, kThen + Duration{53'999});
+    next();
+    ASSERT_EQ(batch_.size(), 2U);
+    EXPECT_FALSE(batch_[1].has_lifetime);
+}
+
 TEST_F(ReplayTest, TellsAgainOnlyWhatWasNotAnswered) {
     spend("a", 3);
     spend("b", 4);

@@ -73,11 +73,14 @@ Telling::Telling(const Entry& entry,
     // nothing in it.
     is_refresh_ = entry.refreshed_at() != Entry::kAlways && components_.all()[2].count != 0;
     const Duration young = urgency_ == Urgency::kFar ? kPreviousYoungIfFar : kPreviousYoung;
-    asks_previous_ = is_refresh_ && !knows_previous(entry, newest, as_of_, young);
+    const bool knows = knows_previous(entry, newest, as_of_, young);
+    asks_previous_ = is_refresh_ && !knows;
+    is_routine_ = is_refresh_ && !asks_previous_ && urgency_ == Urgency::kFar;
     for (const Components::Component& component : components_.all()) {
         if (is_dead(component.sequence, key.duration, now)) continue;
         const bool asks = asks_previous_ && component.sequence == newest - 1;
-        if (component.count != 0 || asks) add(key, component, now, batch);
+        const bool is_told = knows && entry.has_told(component.sequence, component.count);
+        if (asks || (component.count != 0 && !is_told)) add(key, component, now, batch);
     }
 }
 
@@ -89,12 +92,15 @@ void Telling::add(const Entry::Key& key,
     batch.push_back({.cell = name_of(key, sequence),
                      .incarnation = incarnation_,
                      .own = count,
-                     .lifetime = start_of(sequence + 2, key.duration) - now});
+                     .lifetime = start_of(sequence + 2, key.duration) - now,
+                     .has_lifetime = is_routine_});
     sequences_[cells_++] = sequence;
 }
 
 bool Telling::hear(std::span<const CellAnswer> answers, Entry& entry) const {
     SLUICE_CHECK(answers.size() == cells_);
+    const bool is_same = incarnation_ == entry.incarnation();
+    const auto [previous, told] = components_.all()[1];
     bool all = true;
     for (std::size_t i = 0; i < cells_; ++i) {
         if (!answers[i]) {
@@ -102,8 +108,9 @@ bool Telling::hear(std::span<const CellAnswer> answers, Entry& entry) const {
             continue;
         }
         merge(*answers[i], sequences_[i], incarnation_, entry);
+        if (is_same && sequences_[i] == previous) entry.set_told(previous, told);
     }
-    if (!all || !is_refresh_ || incarnation_ != entry.incarnation()) return all;
+    if (!all || !is_refresh_ || !is_same) return all;
     const UnixTime refreshed = entry.refreshed_at();
     if (refreshed == Entry::kNever || as_of_ < refreshed || as_of_ - kYoung >= refreshed)
         entry.set_refreshed(as_of_);

@@ -17,9 +17,8 @@
 namespace sluice {
 
 // A Telling remembers what was told of an entry: the components of its cells that can still matter.
-// They are told again each time, whether they changed or
-// not: that costs one more command for a key that outlives a window, and the answer brings the
-// others' counts of all of them.
+// The newest is told each time, whether it changed or not, since the answer brings the others'
+// counts of it; the one before now and then, and when it has changed.
 //
 // Thread-compatible.
 class Telling {
@@ -55,6 +54,7 @@ class Telling {
     const Urgency urgency_;
     bool is_refresh_ = false;  // whether its answer brings all that a decision needs
     bool asks_previous_ = false;
+    bool is_routine_ = false;  // one of many between two that look at everything
     std::size_t cells_ = 0;
     std::array<Sequence, kRingSize> sequences_{};
 };

@@ -101,6 +101,20 @@ TEST_F(RedisOrigin, ALifetimeIsSetWithTheFirstWriteAndNeverShortened) {
     EXPECT_GT(lifetime(), 85'000);
 }
 
+TEST_F(RedisOrigin, ALifetimeThatIsThoughtGoodIsSetWhereItIsNot) {
+    client.raise({{cell, 0, 1, Duration(30'000), true}});
+    EXPECT_GT(lifetime(), 25'000) << "nobody wrote the key before";
+    client.raise({{cell, 1, 1, Duration(90'000), true}});
+    EXPECT_GT(lifetime(), 85'000) << "the owner is new to it";
+    server.command({"FLUSHALL"});
+    client.raise({{cell, 0, 2, Duration(60'000), true}});
+    EXPECT_GT(lifetime(), 55'000);
+    server.command({"CONFIG", "RESETSTAT"});
+    client.raise({{cell, 0, 3, Duration(60'000), true}});
+    EXPECT_EQ(server.command({"INFO", "commandstats"}).text.find("cmdstat_pttl"),
+              std::string::npos);
+}
+
 TEST_F(RedisOrigin, ExpiresWhatNobodyRaises) {
     client.raise({{cell, 0, 1, Duration(50)}});
     client.run_for(std::chrono::milliseconds(120));

@@ -13,6 +13,7 @@ struct Raise {
     std::string_view owner;
     std::string_view own;       // a count
     std::string_view lifetime;  // in milliseconds
+    bool has_lifetime = false;  // an owner that is there already need not look at it
 };
 
 // The field that holds the sum of all others.

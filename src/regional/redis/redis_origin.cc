@@ -169,7 +169,11 @@ void Desk::send_raise(const std::shared_ptr<RaiseBatch>& batch, std::size_t inde
     const std::string owner = owner_name(options_.node, component.incarnation);
     const std::string own = std::to_string(component.own);
     const std::string lifetime = std::to_string(component.lifetime.count());
-    const Raise raise{.key = key, .owner = owner, .own = own, .lifetime = lifetime};
+    const Raise raise{.key = key,
+                      .owner = owner,
+                      .own = own,
+                      .lifetime = lifetime,
+                      .has_lifetime = component.has_lifetime};
     auto raised = [self = shared_from_this(), batch, index, form](const RedisReply* reply) {
         if (form == Form::kByName && reply != nullptr && reply->is_error("NOSCRIPT")) {
             if (!self->is_stopped_) self->send_raise(batch, index, Form::kInFull);
