@@ -87,9 +87,9 @@ void Refresh::merge_into_entry(const CellName& cell,
         has_forgotten |=
             flight.incarnation == entry.incarnation() && totals.own < settled.of(sequence);
     }
-    // It is on its way already, or the origin has lost it. A retired entry is no longer ours.
-    if (has_forgotten) {
-        entry.set_told(0, 0);
+    // What is not on its way, the origin has lost. A retired entry is no longer ours.
+    if (has_forgotten) entry.set_told(0, 0);
+    if (has_forgotten && !entry.is_untold()) {
         static_cast<void>(table_.changed().mark(entry));
         table_.changed().hurry();
     }

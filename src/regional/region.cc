@@ -33,15 +33,6 @@ constexpr milliseconds kExactly{100};
 constexpr Region::Time::duration kLeastPause = milliseconds{2};
 constexpr Region::Time::duration kMostPause = milliseconds{5};
 
-// After a round in which all limits were far, there is time to let more come together, until a
-// limit is not far any more, or nothing is spent for a moment. The longer the round took, the more
-// there is to gain; but all have to be told again while what they heard is fresh.
-constexpr milliseconds kLeastRest{1'000};
-constexpr milliseconds kMostBetweenRounds{4'700};
-constexpr int kRoundsPerWindow = 4;
-constexpr int kRestPerRound = 20;
-constexpr milliseconds kMoment{250};
-
 // How often what can't be told is looked through for what need not be told any more.
 constexpr milliseconds kTidy{5'000};
 
@@ -161,7 +152,8 @@ OriginEvents Region::events() {
                     breaker_.reset();
                     refusal_.clear();
                     failures_ = 0;
-                    not_before_ = retry_at_ = rest_until_ = Time::min();
+                    not_before_ = retry_at_ = Time::min();
+                    rest_.end();
                     if (!remembers) tell_all_again();
                     judge();
                     config_.again();
@@ -184,7 +176,8 @@ OriginEvents Region::events() {
 
 void Region::tell_all_again() {
     walk_ = Table::Walk{};
-    rest_until_ = Time::min();
+    rest_.end();
+    only_hears_ = false;
     resubmissions_.fetch_add(1, std::memory_order_relaxed);
 }
 
@@ -254,14 +247,17 @@ bool Region::replay() {
     const bool is_pausing = now < not_before_;
     const bool is_resting = !is_pausing && rests(now);
     if (is_pausing || is_resting) {
-        wake_at_ = is_resting ? std::min(rest_until_, quiet_from_) : not_before_;
+        wake_at_ = is_resting ? rest_.wake_at() : not_before_;
         return false;
     }
     table_.changed().end_rest();
-    if (replay_.is_between_rounds()) round_began_ = now;
+    if (replay_.is_between_rounds()) {
+        round_began_ = now;
+        only_hears_ = may_rest_ && rest_.begin_hearing();
+    }
     const UnixTime time = requests_time();
     if (walk_ && table_.list_again(*walk_, kBucketsPerStep, time)) walk_.reset();
-    std::vector<CellComponent> batch = replay_.next(time, heard_time());
+    std::vector<CellComponent> batch = replay_.next(time, heard_time(), only_hears_);
     if (!batch.empty()) {
         origin_->raise(std::move(batch),
                        [this](const std::vector<CellAnswer>& answers) { on_told(answers); });
@@ -282,29 +278,13 @@ void Region::on_told(std::span<const CellAnswer> answers) {
     if (replay_.is_between_rounds() && !walk_) {
         if (replay_.urgency() < Telling::Urgency::kAtOnce)
             not_before_ = now + std::clamp(now - round_began_, kLeastPause, kMostPause);
-        if (replay_.urgency() == Telling::Urgency::kFar && table_.changed().rest()) begin_rest(now);
+        if (replay_.urgency() == Telling::Urgency::kFar && table_.changed().rest())
+            rest_.begin(now, now - round_began_, replay_.shortest(), table_.changed());
     }
     failures_ = missing == 0 ? 0 : failures_ + 1;
     if (missing == 0) return;
     retry_at_ = jittered(kFirstRetry * (1 << std::min(failures_ - 1, 6)));
     if (2 * missing > answers.size()) not_before_ = retry_at_;
-}
-
-void Region::begin_rest(Time now) {
-    const Time::duration round = now - round_began_;
-    const Time::duration apart =
-        std::min<Time::duration>(kMostBetweenRounds, replay_.shortest() / kRoundsPerWindow);
-    const Time::duration rest = std::min<Time::duration>(kRestPerRound * round, apart - round);
-    rest_until_ = now + std::max<Time::duration>(kLeastRest, rest);
-    quiet_from_ = now + kMoment;
-    table_.changed().was_active();
-}
-
-bool Region::rests(Time now) {
-    if (now >= rest_until_ || !may_rest_ || !table_.changed().is_resting()) return false;
-    if (now < quiet_from_) return true;
-    quiet_from_ = now + kMoment;
-    return table_.changed().was_active();
 }
 
 Region::Time Region::jittered(milliseconds delay) {
@@ -354,37 +334,41 @@ void Region::refresh(std::span<const Request> requests, UnixTime now, Refresh::H
 }
 
 void Region::confirm(std::span<const Request> requests, std::function<void()> done) {
-    struct Told {
-        Entry::Key key;
-        Telling telling;
-    };
-    std::vector<Told> told;
+    Confirmation confirmation{.told = {}, .resubmissions = counts().resubmissions};
     std::vector<CellComponent> components;
     {
         const EpochPin pin;
         for (const Request& request : requests) {
             if (const Entry* entry = table_.find(table_.key(request)))
-                told.push_back(
+                confirmation.told.push_back(
                     {entry->key(), Telling(*entry, requests_time(), UnixTime::min(), components)});
         }
     }
     if (components.empty()) return done();
     origin_->raise(std::move(components),
-                   [this, told = std::move(told), done = std::move(done)](
+                   [this, confirmation = std::move(confirmation), done = std::move(done)](
                        const std::vector<CellAnswer>& answers) {
-                       std::span<const CellAnswer> rest = answers;
-                       for (const auto& [key, telling] : told) {
-                           const EpochPin pin;
-                           const Request request{.workspace = key.workspace,
-                                                 .name_space = key.name_space,
-                                                 .identifier = key.identifier,
-                                                 .duration = key.duration};
-                           Entry* const entry = table_.find(table_.key(request));
-                           if (entry != nullptr) telling.hear(rest.first(telling.cells()), *entry);
-                           rest = rest.subspan(telling.cells());
-                       }
+                       hear(confirmation, answers);
                        done();
                    });
+}
+
+void Region::hear(const Confirmation& confirmation, std::span<const CellAnswer> answers) {
+    const bool has_forgotten = confirmation.resubmissions != counts().resubmissions;
+    for (const auto& [key, telling] : confirmation.told) {
+        const auto mine = answers.first(telling.cells());
+        answers = answers.subspan(mine.size());
+        const EpochPin pin;
+        const Request request{.workspace = key.workspace,
+                              .name_space = key.name_space,
+                              .identifier = key.identifier,
+                              .duration = key.duration};
+        Entry* const entry = table_.find(table_.key(request));
+        if (entry == nullptr) continue;
+        telling.hear(mine, *entry);
+        // Whether it landed before or after, nobody knows.
+        if (has_forgotten) entry->set_told(0, 0);
+    }
 }
 
 void Region::give_up() {

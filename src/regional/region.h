@@ -22,6 +22,7 @@
 #include "regional/origin.h"
 #include "regional/refresh.h"
 #include "regional/replay.h"
+#include "regional/rest.h"
 
 namespace sluice {
 
@@ -109,8 +110,17 @@ class Region {
     void probe();
     bool replay();
     void on_told(std::span<const CellAnswer> answers);
-    void begin_rest(Time now);
-    bool rests(Time now);
+    bool rests(Time now) { return may_rest_ && rest_.goes_on(now, table_.changed()); }
+    // What was told before a request passed that might make the difference elsewhere.
+    struct Confirmation {
+        struct Told {
+            Entry::Key key;
+            Telling telling;
+        };
+        std::vector<Told> told;
+        std::uint64_t resubmissions;  // until then
+    };
+    void hear(const Confirmation& confirmation, std::span<const CellAnswer> answers);
     UnixTime requests_time() const;
     UnixTime heard_time() const;
     void tell_all_again();
@@ -132,8 +142,8 @@ class Region {
     Time look_at_ = Time::min();       // at an origin that is away
     Time tidy_at_ = Time::min();
     Time round_began_ = Time::min();
-    Time rest_until_ = Time::min();
-    Time quiet_from_ = Time::min();  // it need not rest longer if nothing is spent until then
+    Rest rest_;
+    bool only_hears_ = false;  // in this round
     Jitter jitter_;
     std::optional<Time> wake_at_;
     bool is_settled_ = false;

@@ -97,8 +97,8 @@ class RegionTest : public testing::Test {
         const EpochPin pin;
         Instant at{};
         const Request one = request(identifier);
-        Entry& entry = table_->entry_for(table_->key(one), kNow, at);
-        entry.note_use(limit, kNow);
+        Entry& entry = table_->entry_for(table_->key(one), requests_time_, at);
+        entry.note_use(limit, requests_time_);
         entry.admitted(kSequence).add(kSequence, cost);
         table_->settle(entry, kSequence, cost, one);
     }
@@ -143,6 +143,7 @@ class RegionTest : public testing::Test {
     }
 
     Region::Time now_{1h};
+    UnixTime requests_time_ = kNow;
     std::shared_ptr<MemoryRegion> shared_ = MemoryRegion::create([this] { return now_; });
     std::unique_ptr<Origin> witness_ = shared_->join();
     std::unique_ptr<Table> table_ =
@@ -237,7 +238,7 @@ TEST_F(RegionTest, ARestEndsSoonWhereNothingIsSpentAnyMore) {
 
 // But what was heard has to stay fresh.
 TEST_F(RegionTest, ARestIsLongerTheLongerItTookToTell) {
-    milliseconds takes = 100ms;
+    milliseconds takes = 40ms;
     origin_.on_raise = [&] { now_ += takes; };
     spend("far", 1, 1'000'000);
     run();
@@ -252,6 +253,80 @@ TEST_F(RegionTest, ARestIsLongerTheLongerItTookToTell) {
     EXPECT_EQ(total("far"), 2U);
     wait_busy(300ms);
     EXPECT_EQ(total("far"), 3U);
+}
+
+// At a time when the cell before the newest is known, so that nothing but a far limit is to be
+// told.
+class HearingTest : public RegionTest {
+  protected:
+    void SetUp() override {
+        requests_time_ = kNow + 10s;
+        spend("far", 1, 1'000'000);
+        run();
+        ASSERT_EQ(total("far"), 1U);
+        spend("far", 1, 1'000'000);
+    }
+    void spend_elsewhere(Count count) {
+        witness_->raise({{.cell = {.workspace = "default",
+                                   .name_space = "n",
+                                   .identifier = "far",
+                                   .duration = kMinute,
+                                   .sequence = kSequence},
+                          .incarnation = 0,
+                          .own = count,
+                          .lifetime = kMinute}},
+                        [](const auto&) {});
+    }
+    Count others() {
+        const EpochPin pin;
+        return table_->find(table_->key(request("far")))->foreign(kSequence);
+    }
+};
+
+TEST_F(HearingTest, TwoOfThreeRoundsTellNothing) {
+    for (int times = 0; times < 3; ++times) {
+        const Count before = total("far");
+        spend_elsewhere(100 + static_cast<Count>(times));
+        const Count theirs = total("far") - before + others();
+        wait_busy(1'050ms);
+        EXPECT_EQ(others(), theirs) << "it is heard all the same";
+        EXPECT_EQ(total("far"), theirs + (times < 2 ? 1 : 2));
+    }
+}
+
+TEST_F(HearingTest, WhatWasNotToldIsToldWhenNothingIsSpentAnyMore) {
+    wait_busy(1'050ms);
+    ASSERT_EQ(total("far"), 1U);
+    wait(510ms);
+    EXPECT_EQ(total("far"), 2U);
+}
+
+TEST_F(HearingTest, WhatWasNotToldIsToldWhenALimitIsNotFarAnyMore) {
+    wait_busy(1'050ms);
+    ASSERT_EQ(total("far"), 1U);
+    spend("near", 1);
+    table_->changed().hurry();
+    wait(20ms);
+    EXPECT_EQ(total("far"), 2U);
+}
+
+TEST_F(HearingTest, WhatWasNotToldIsToldToAnOriginThatForgot) {
+    wait_busy(1'050ms);
+    ASSERT_EQ(total("far"), 1U);
+    shared_->forget();
+    origin_.events.forgot();
+    wait(20ms);
+    EXPECT_EQ(total("far"), 2U);
+}
+
+TEST_F(HearingTest, WhatWasNotToldIsToldBeforeTheEnd) {
+    wait_busy(1'050ms);
+    ASSERT_EQ(total("far"), 1U);
+    region_.stop_resting();
+    wants_turn_ = true;
+    wait(20ms);
+    EXPECT_EQ(total("far"), 2U);
+    EXPECT_TRUE(region_.is_settled());
 }
 
 TEST_F(RegionTest, AnOriginThatForgotDoesNotWaitForTheEndOfARest) {

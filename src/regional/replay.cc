@@ -15,14 +15,14 @@ Replay::~Replay() {
             give_back(*entry);
 }
 
-std::vector<CellComponent> Replay::next(UnixTime now, UnixTime heard) {
+std::vector<CellComponent> Replay::next(UnixTime now, UnixTime heard, bool may_only_hear) {
     std::vector<CellComponent> batch;
     if (is_underway()) return batch;
     if (waiting_.empty()) take();
     while (!waiting_.empty() && batch.size() + kRingSize <= kBatchCells) {
         Entry& entry = *waiting_.back();
         waiting_.pop_back();
-        const Told told{&entry, Telling(entry, now, heard, batch)};
+        const Told told{&entry, Telling(entry, now, heard, batch, may_only_hear)};
         urgency_ = std::max(urgency_, told.telling.urgency());
         shortest_ = std::min(shortest_, told.telling.duration());
         if (told.telling.cells() != 0) {
@@ -57,6 +57,8 @@ void Replay::answered(std::span<const CellAnswer> answers) {
         note_counted(*told.entry);
         if (!is_answered) {
             aside_.push_back(told.entry);
+        } else if (told.telling.only_hears()) {
+            give_back(*told.entry);
         } else if (!table_.changed().release(*told.entry, told.telling.components())) {
             table_.dispose(*told.entry);
         }

@@ -43,8 +43,11 @@ class Replay {
 
     // The components to raise next. Empty if a batch is underway, or if there is nothing to tell of
     // what can still matter at `now`. The answer is known as of `heard`, or of the last request for
-    // a key if that is later; it is no later than what any request would say now.
-    std::vector<CellComponent> next(UnixTime now, UnixTime heard = UnixTime::min());
+    // a key if that is later; it is no later than what any request would say now. See
+    // Telling for `may_only_hear`.
+    std::vector<CellComponent> next(UnixTime now,
+                                    UnixTime heard = UnixTime::min(),
+                                    bool may_only_hear = false);
 
     // How the batch fared, in its order.
     void answered(std::span<const CellAnswer> answers);

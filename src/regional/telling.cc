@@ -60,7 +60,8 @@ void merge(const CellTotals& totals, Sequence sequence, Incarnation incarnation,
 Telling::Telling(const Entry& entry,
                  UnixTime now,
                  UnixTime heard,
-                 std::vector<CellComponent>& batch)
+                 std::vector<CellComponent>& batch,
+                 bool may_only_hear)
     : components_(entry),
       as_of_(heard_as_of(entry, components_, heard)),
       duration_(entry.duration()),
@@ -74,13 +75,17 @@ Telling::Telling(const Entry& entry,
     is_refresh_ = entry.refreshed_at() != Entry::kAlways && components_.all()[2].count != 0;
     const Duration young = urgency_ == Urgency::kFar ? kPreviousYoungIfFar : kPreviousYoung;
     const bool knows = knows_previous(entry, newest, as_of_, young);
+    const auto is_told = [&](Components::Component component) {
+        return component.count == 0 ||
+               (knows && entry.has_told(component.sequence, component.count));
+    };
     asks_previous_ = is_refresh_ && !knows;
     is_routine_ = is_refresh_ && !asks_previous_ && urgency_ == Urgency::kFar;
+    only_hears_ = may_only_hear && is_routine_ && is_told(components_.all()[1]);
     for (const Components::Component& component : components_.all()) {
         if (is_dead(component.sequence, key.duration, now)) continue;
         const bool asks = asks_previous_ && component.sequence == newest - 1;
-        const bool is_told = knows && entry.has_told(component.sequence, component.count);
-        if (asks || (component.count != 0 && !is_told)) add(key, component, now, batch);
+        if (asks || !is_told(component)) add(key, component, now, batch);
     }
 }
 
@@ -91,7 +96,7 @@ void Telling::add(const Entry::Key& key,
     const auto [sequence, count] = component;
     batch.push_back({.cell = name_of(key, sequence),
                      .incarnation = incarnation_,
-                     .own = count,
+                     .own = only_hears_ ? 0 : count,
                      .lifetime = start_of(sequence + 2, key.duration) - now,
                      .has_lifetime = is_routine_});
     sequences_[cells_++] = sequence;

@@ -25,8 +25,13 @@ class Telling {
   public:
     // Appends the components to `batch`; none if nothing can matter. It is `now` or later: a later
     // request for the entry says so. The answer is known as of `heard`, or of the last request for
-    // it if that is later.
-    Telling(const Entry& entry, UnixTime now, UnixTime heard, std::vector<CellComponent>& batch);
+    // it if that is later. One that `may_only_hear` asks what the others have spent and tells
+    // nothing, where the limit is far and nothing else is due.
+    Telling(const Entry& entry,
+            UnixTime now,
+            UnixTime heard,
+            std::vector<CellComponent>& batch,
+            bool may_only_hear = false);
 
     std::size_t cells() const { return cells_; }
     // How soon others should know: at once where half of the limit is spent, or where it is small
@@ -36,6 +41,8 @@ class Telling {
     Urgency urgency() const { return urgency_; }
     Duration duration() const { return duration_; }
     const Components& components() const { return components_; }
+    // The components are still to be told.
+    bool only_hears() const { return only_hears_; }
 
     // Merges the answers, as many as there are cells, into `entry`: the one that was told of, or
     // another that has its key now. False if some cell was not answered for.
@@ -55,6 +62,7 @@ class Telling {
     bool is_refresh_ = false;  // whether its answer brings all that a decision needs
     bool asks_previous_ = false;
     bool is_routine_ = false;  // one of many between two that look at everything
+    bool only_hears_ = false;
     std::size_t cells_ = 0;
     std::array<Sequence, kRingSize> sequences_{};
 };

@@ -66,6 +66,10 @@ class Desk : public std::enable_shared_from_this<Desk> {
     void tell_back(bool remembers);
     void tell_away(const std::string& why);
     enum class Form { kByName, kInFull };
+    void ask(const CellName& cell,
+             Incarnation incarnation,
+             const std::shared_ptr<TotalsBatch>& batch,
+             std::size_t index);
     void send_raise(const std::shared_ptr<RaiseBatch>& batch, std::size_t index, Form form);
     void list_one(const std::string& key,
                   const std::shared_ptr<ListingBatch>& batch,
@@ -142,23 +146,35 @@ void Desk::tell_away(const std::string& why) {
 void Desk::read(const std::vector<CellQuestion>& cells, Origin::Answered answered) {
     if (cells.empty() || !is_up_) return answered(std::vector<CellAnswer>(cells.size()));
     const auto batch = std::make_shared<TotalsBatch>(cells.size(), std::move(answered));
-    for (std::size_t i = 0; i < cells.size(); ++i) {
-        const std::string key = cell_key(options_.region, cells[i].cell);
-        const std::string owner = owner_name(options_.node, cells[i].incarnation);
-        route_->send(key,
-                     redis_command({"HMGET", key, kTotalField, owner}),
-                     [self = shared_from_this(), batch, i](const RedisReply* reply) {
-                         return self->put_totals(*batch, i, reply, read_totals);
-                     });
-    }
+    for (std::size_t i = 0; i < cells.size(); ++i)
+        ask(cells[i].cell, cells[i].incarnation, batch, i);
+}
+
+void Desk::ask(const CellName& cell,
+               Incarnation incarnation,
+               const std::shared_ptr<TotalsBatch>& batch,
+               std::size_t index) {
+    const std::string key = cell_key(options_.region, cell);
+    const std::string owner = owner_name(options_.node, incarnation);
+    route_->send(key,
+                 redis_command({"HMGET", key, kTotalField, owner}),
+                 [self = shared_from_this(), batch, index](const RedisReply* reply) {
+                     return self->put_totals(*batch, index, reply, read_totals);
+                 });
 }
 
 void Desk::raise(std::vector<CellComponent> components, Origin::Answered answered) {
     if (components.empty() || !is_up_) return answered(std::vector<CellAnswer>(components.size()));
     const auto batch = std::make_shared<RaiseBatch>(
         std::move(components), Clock::now() + options_.timeout, std::move(answered));
-    for (std::size_t i = 0; i < batch->components.size(); ++i)
-        send_raise(batch, i, Form::kByName);
+    for (std::size_t i = 0; i < batch->components.size(); ++i) {
+        const CellComponent& component = batch->components[i];
+        if (component.own == 0) {
+            ask(component.cell, component.incarnation, batch, i);
+        } else {
+            send_raise(batch, i, Form::kByName);
+        }
+    }
 }
 
 // A server that has lost the script is given it again with the first component that it refuses for
