@@ -77,7 +77,9 @@ class Region::Guard : public Origin {
         const Time now = region_.config_.clock();
         if (!region_.is_back_ || !region_.breaker_.allow(now))
             return answered(std::vector<CellAnswer>(components.size()));
-        region_.told_.fetch_add(components.size(), std::memory_order_relaxed);
+        const auto is_told = [](const CellComponent& component) { return component.own != 0; };
+        const auto told = std::ranges::count_if(components, is_told);
+        region_.told_.fetch_add(static_cast<std::uint64_t>(told), std::memory_order_relaxed);
         origin_.raise(std::move(components), recorded(now, std::move(answered)));
     }
 

@@ -21,10 +21,13 @@ constexpr int kHearings = 2;  // between two rounds that tell
 void Rest::begin(Time now, Time::duration round, Duration window, ChangedList& changed) {
     const Time::duration apart =
         std::min<Time::duration>(kMostBetweenRounds, window / kRoundsPerWindow);
-    const Time::duration rest = std::min<Time::duration>(kPerRound * round, apart - round);
-    until_ = now + std::max<Time::duration>(kLeast, rest);
+    const Time::duration most = std::max<Time::duration>(kLeast, apart - round);
+    if (hearings_ == 0) telling_took_ = round;
+    const Time::duration rest = std::clamp<Time::duration>(kPerRound * telling_took_, kLeast, most);
+    until_ = now + rest;
     quiet_from_ = now + kMoment;
-    is_window_long_ = (kHearings + 1) * kMostBetweenRounds <= window / kRoundsPerWindow;
+    is_worth_hearing_ =
+        rest == most && (kHearings + 1) * kMostBetweenRounds <= window / kRoundsPerWindow;
     changed.was_active();
 }
 
@@ -36,7 +39,7 @@ bool Rest::goes_on(Time now, ChangedList& changed) {
         quiet_from_ = now + kMoment;
         if (changed.was_active()) return true;
     }
-    may_hear_ = is_undisturbed && now >= until_ && is_window_long_ && hearings_ < kHearings;
+    may_hear_ = is_undisturbed && now >= until_ && is_worth_hearing_ && hearings_ < kHearings;
     until_ = Time::min();
     return false;
 }

@@ -84,6 +84,18 @@ TEST(FullTable, KeepsAllKeysOfABatchThatFit) {
     }
 }
 
+// A new key may take the place of one that the batch has looked up and not come to yet. What it
+// spends there must not be spent in an entry that is gone.
+TEST(FullTable, CountsWhatABatchSpendsInAKeyThatItDisplaced) {
+    Limiter limiter = limiter_for(2);
+    ASSERT_TRUE(limiter.limit(request_for("close", 9, 10), at(kStart))->passed);
+    ASSERT_TRUE(limiter.limit(request_for("held", 1, 1'000), at(kStart))->passed);
+    const std::array batch{request_for("new", 1, 10), request_for("held", 10, 10)};
+    ASSERT_TRUE(limiter.limit_many(batch, at(kStart))->passed) << "it was not displaced";
+    EXPECT_EQ(limiter.limit(request_for("held", 0, 10), at(kStart))->remaining, 0);
+    EXPECT_EQ(limiter.limit(request_for("new", 0, 10), at(kStart))->remaining, 9);
+}
+
 // A thousand idle keys are swept away after their counts have ceased to matter. When the clock then
 // steps back to the time when they did matter, that time must not be decided on empty cells.
 TEST(ExpiredKeys, AreNotDecidedAgainWhereTheirCountsMattered) {
