@@ -201,9 +201,9 @@ class alignas(64) Entry {
         previous_heard_ms_.store(at.time_since_epoch().count(), std::memory_order_relaxed);
     }
 
-    // Whether the origin is known to hold `count` as this entry's component of a cell. Remembered
-    // of one cell at a time, the one before the newest. Written and read as those above, and
-    // forgotten (with 0, 0) by whoever finds that the origin has forgotten.
+    // Whether the origin is known to hold `count` as this entry's component of a cell. Noted of the
+    // cell before the newest, together with when it was heard of. Written and read as those above;
+    // 0, 0 where the origin may have forgotten.
     bool has_told(Sequence sequence, Count count) const {
         return told_sequence_.load(std::memory_order_relaxed) ==
                    static_cast<std::uint16_t>(sequence) &&
@@ -302,7 +302,8 @@ class alignas(64) Entry {
     Entry* next_changed_ = nullptr;
     const std::uint64_t hash_;
     std::atomic<bool> is_offered_{false};  // see begin_offer()
-    // See has_told(). The number of the cell modulo 2^16: entries don't leap that far.
+    // See has_told(). The number of the cell is one modulo 2^16, which is enough: whoever relies on
+    // it has heard of the cell before the newest since the newest began, and noted this then.
     std::atomic<std::uint16_t> told_sequence_{0};
     std::atomic<std::uint32_t> told_count_{0};
     // The next entry of an overfull bucket. Written under the shard's lock, read by lookups.

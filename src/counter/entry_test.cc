@@ -114,6 +114,18 @@ TEST_F(EntryTest, MergesWhatOthersSpentByMaximum) {
     EXPECT_EQ(entry_.admitted(100).of(100), 0U);
 }
 
+TEST_F(EntryTest, RemembersWhatWasToldOfOneCell) {
+    constexpr Count kLarge = Count{1} << 33U;
+    EXPECT_FALSE(entry_.has_told(99, 7));
+    entry_.set_told(99, 7);
+    EXPECT_TRUE(entry_.has_told(99, 7));
+    EXPECT_FALSE(entry_.has_told(99, 8));
+    EXPECT_FALSE(entry_.has_told(100, 7));
+    entry_.set_told(99, kLarge + 7);
+    EXPECT_FALSE(entry_.has_told(99, kLarge + 7)) << "it is told again";
+    EXPECT_FALSE(entry_.has_told(99, 7));
+}
+
 TEST_F(EntryTest, ComparesKeysWhole) {
     const std::string long_text(2'000, 'x');
     for (const std::string& text : {std::string("i"),

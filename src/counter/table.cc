@@ -75,11 +75,17 @@ Table::~Table() {
         dispose(*entry);
 }
 
+Entry* Table::find_after_wrong_guess(HashedRequest request) {
+    return find(LimitKey(request));
+}
+
 Entry& Table::ready_entry(HashedRequest request, UnixTime now, Needed needed) {
     const LimitKey key(request);
     Entry* const entry = find(key);
     if (entry != nullptr && !entry->outgrown(now)) return *entry;
     Entry& made = shard_of(key).find_or_make(key, now, sharing_, needed, tally_.created);
+    // What waits to be told is not evicted: it is told soon.
+    if (tally_.is_beyond_cap()) changed_.hurry();
     const KeyShape shape = key.shape();
     if (shape.text_bytes() > watched_bytes_) on_long_key_(made);
     return made;

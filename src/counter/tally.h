@@ -40,6 +40,10 @@ class alignas(64) Tally {
         const std::size_t leaving = leaving_.load(std::memory_order_relaxed);
         return leaving > 0 && held() < max_keys_ + leaving;
     }
+    // More than the cap are held, even when those have gone: nothing could be evicted.
+    bool is_beyond_cap() const {
+        return held() > max_keys_ + leaving_.load(std::memory_order_relaxed);
+    }
     std::size_t held() const { return held_.load(std::memory_order_relaxed); }
 
     // Counts that mattered until `until` have been dropped with their entry.

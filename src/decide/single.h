@@ -97,10 +97,12 @@ template <bool has_region, class Time>
     const LimitKey key = table.key(request);
     const Ask ask = ask_of(request);
     const EpochPin pin;
-    Entry* const entry = table.guess(key.hash());
+    Entry* entry = table.guess(key.hash());
     const UnixTime now = time.coarse();
+    if (entry == nullptr || !entry->has_key(key)) [[unlikely]]
+        entry = table.find_after_wrong_guess(key.hashed_request());
     Instant at;
-    if (entry != nullptr && entry->has_key(key) && entry->locate_in_newest(now, at) &&
+    if (entry != nullptr && entry->locate_in_newest(now, at) &&
         entry->duration() - at.elapsed > Time::kLag) [[likely]] {
         entry->note_use(ask.limit, now);
         Admission admission;

@@ -31,8 +31,7 @@ struct CellComponent {
     Count own;
     // How long the cell still matters, from now on; more than 0.
     Duration lifetime;
-    // Whether the lifetime that it got when it was first told is known to be good: an origin need
-    // not look at it again.
+    // An origin that holds this component already need not look at its lifetime.
     bool has_lifetime = false;
 };
 

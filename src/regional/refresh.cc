@@ -87,13 +87,14 @@ void Refresh::merge_into_entry(const CellName& cell,
         has_forgotten |=
             flight.incarnation == entry.incarnation() && totals.own < settled.of(sequence);
     }
-    // What is not on its way, the origin has lost. A retired entry is no longer ours.
-    if (has_forgotten) entry.set_told(0, 0);
-    if (has_forgotten && !entry.is_untold()) {
+    // It is on its way already, or the origin has lost it. A retired entry is no longer ours.
+    if (has_forgotten) {
+        const bool is_on_its_way = entry.is_untold();
         static_cast<void>(table_.changed().mark(entry));
-        table_.changed().hurry();
+        if (!is_on_its_way) table_.changed().hurry();
     }
     entry.set_previous_heard(flight.now);
+    entry.set_told(0, 0);  // the answer may be older than a loss
     entry.set_refreshed(region_ == Region::kExclusive ? Entry::kAlways : flight.now);
     if (counted_) counted_(entry);
 }

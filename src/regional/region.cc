@@ -137,6 +137,7 @@ Region::Region(Table& table, Origin& origin, Config config)
       origin_(std::make_unique<Guard>(origin, *this)),
       replay_(table, config_.counted),
       refresh_(table, *origin_, config_.kind, config_.counted),
+      rest_(config_.much),
       jitter_(config_.seed) {
     table_.changed().set_wake(config_.again);
 }
@@ -155,7 +156,7 @@ OriginEvents Region::events() {
                     refusal_.clear();
                     failures_ = 0;
                     not_before_ = retry_at_ = Time::min();
-                    rest_.end();
+                    end_rest();
                     if (!remembers) tell_all_again();
                     judge();
                     config_.again();
@@ -178,9 +179,14 @@ OriginEvents Region::events() {
 
 void Region::tell_all_again() {
     walk_ = Table::Walk{};
-    rest_.end();
-    only_hears_ = false;
+    end_rest();
     resubmissions_.fetch_add(1, std::memory_order_relaxed);
+}
+
+// What there is to tell is told without delay.
+void Region::end_rest() {
+    rest_.end();
+    aim_ = Telling::Aim::kTell;
 }
 
 // Whether it works, and whether that is news.
@@ -189,11 +195,13 @@ void Region::judge() {
     const bool away = !is_back_ || is_open;
     if (away == is_away()) return;
     is_away_.store(away, std::memory_order_relaxed);
+    end_rest();
     if (away) outages_.fetch_add(1, std::memory_order_relaxed);
     if (is_back_ && is_open)
         why_ = refusal_.empty() ? "too many calls go unanswered" : "it refuses calls; " + refusal_;
     config_.changed(away, away ? why_ : std::string());
     if (away) return;
+    round_began_ = config_.clock();  // a round that was interrupted goes on from here
     why_.clear();
     refusal_.clear();
 }
@@ -245,21 +253,27 @@ bool Region::replay() {
     is_settled_ = false;
     if (replay_.is_underway()) return false;
     const Time now = config_.clock();
-    if (now >= retry_at_) replay_.retry();
-    const bool is_pausing = now < not_before_;
-    const bool is_resting = !is_pausing && rests(now);
-    if (is_pausing || is_resting) {
-        wake_at_ = is_resting ? rest_.wake_at() : not_before_;
+    if (now >= retry_at_ && replay_.retry()) table_.changed().hurry();
+    if (now < not_before_) {
+        wake_at_ = not_before_;
+        return false;
+    }
+    if (rests(now)) {
+        wake_at_ = rest_.wake_at();
+        if (!replay_.has_told_all()) wake_at_ = std::min(*wake_at_, retry_at_);
         return false;
     }
     table_.changed().end_rest();
     if (replay_.is_between_rounds()) {
         round_began_ = now;
-        only_hears_ = may_rest_ && rest_.begin_hearing();
+        aim_ = rest_.next_aim();
     }
     const UnixTime time = requests_time();
-    if (walk_ && table_.list_again(*walk_, kBucketsPerStep, time)) walk_.reset();
-    std::vector<CellComponent> batch = replay_.next(time, heard_time(), only_hears_);
+    if (walk_ && table_.list_again(*walk_, kBucketsPerStep, time)) {
+        walk_.reset();
+        table_.changed().hurry();  // what it listed last
+    }
+    std::vector<CellComponent> batch = replay_.next(time, heard_time(), aim_);
     if (!batch.empty()) {
         origin_->raise(std::move(batch),
                        [this](const std::vector<CellAnswer>& answers) { on_told(answers); });
@@ -278,10 +292,10 @@ void Region::on_told(std::span<const CellAnswer> answers) {
     const Time now = config_.clock();
     not_before_ = Time::min();
     if (replay_.is_between_rounds() && !walk_) {
-        if (replay_.urgency() < Telling::Urgency::kAtOnce)
+        if (replay_.round().urgency < Telling::Urgency::kAtOnce)
             not_before_ = now + std::clamp(now - round_began_, kLeastPause, kMostPause);
-        if (replay_.urgency() == Telling::Urgency::kFar && table_.changed().rest())
-            rest_.begin(now, now - round_began_, replay_.shortest(), table_.changed());
+        if (replay_.round().urgency == Telling::Urgency::kFar && table_.changed().rest())
+            rest_.begin(now, now - round_began_, replay_.round(), table_.changed());
     }
     failures_ = missing == 0 ? 0 : failures_ + 1;
     if (missing == 0) return;

@@ -43,6 +43,8 @@ class Region {
         std::function<Time()> clock = std::chrono::steady_clock::now;
         std::function<UnixTime()> wall_clock = exact_wall_time;
         std::uint64_t seed = 0;  // of the jitter
+        // So many cells are much to tell in a round.
+        std::size_t much = Rest::kMuch;
         // Step soon, but not from within this call. May be called by any thread.
         std::function<void()> again;
         // The regional count of an entry may have grown. May be empty.
@@ -85,7 +87,10 @@ class Region {
     bool is_settled() const { return is_settled_; }
 
     // From now on nothing is told later than it can be.
-    void stop_resting() { may_rest_ = false; }
+    void stop_resting() {
+        may_rest_ = false;
+        end_rest();
+    }
 
     // Answers all that wait, now or later, with nothing.
     void give_up();
@@ -110,7 +115,8 @@ class Region {
     void probe();
     bool replay();
     void on_told(std::span<const CellAnswer> answers);
-    bool rests(Time now) { return may_rest_ && rest_.goes_on(now, table_.changed()); }
+    bool rests(Time now) { return rest_.goes_on(now, table_.changed()) && may_rest_; }
+    void end_rest();
     // What was told before a request passed that might make the difference elsewhere.
     struct Confirmation {
         struct Told {
@@ -118,7 +124,7 @@ class Region {
             Telling telling;
         };
         std::vector<Told> told;
-        std::uint64_t resubmissions;  // until then
+        std::uint64_t resubmissions;  // as many as there were when it was told
     };
     void hear(const Confirmation& confirmation, std::span<const CellAnswer> answers);
     UnixTime requests_time() const;
@@ -143,7 +149,7 @@ class Region {
     Time tidy_at_ = Time::min();
     Time round_began_ = Time::min();
     Rest rest_;
-    bool only_hears_ = false;  // in this round
+    Telling::Aim aim_ = Telling::Aim::kTell;  // of this round
     Jitter jitter_;
     std::optional<Time> wake_at_;
     bool is_settled_ = false;

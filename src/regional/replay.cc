@@ -15,22 +15,23 @@ Replay::~Replay() {
             give_back(*entry);
 }
 
-std::vector<CellComponent> Replay::next(UnixTime now, UnixTime heard, bool may_only_hear) {
+std::vector<CellComponent> Replay::next(UnixTime now, UnixTime heard, Telling::Aim aim) {
     std::vector<CellComponent> batch;
     if (is_underway()) return batch;
     if (waiting_.empty()) take();
     while (!waiting_.empty() && batch.size() + kRingSize <= kBatchCells) {
         Entry& entry = *waiting_.back();
         waiting_.pop_back();
-        const Told told{&entry, Telling(entry, now, heard, batch, may_only_hear)};
-        urgency_ = std::max(urgency_, told.telling.urgency());
-        shortest_ = std::min(shortest_, told.telling.duration());
+        const Told told{&entry, Telling(entry, now, heard, batch, aim)};
+        round_.urgency = std::max(round_.urgency, told.telling.urgency());
+        round_.shortest = std::min(round_.shortest, told.telling.duration());
         if (told.telling.cells() != 0) {
             underway_.push_back(told);
         } else if (!table_.changed().release(entry, told.telling.components())) {
             table_.dispose(entry);
         }
     }
+    round_.cells += batch.size();
     return batch;
 }
 
@@ -38,8 +39,7 @@ void Replay::take() {
     waiting_ = take_changed();
     for (Entry* entry : waiting_)
         note_counted(*entry);
-    urgency_ = Telling::Urgency::kFar;
-    shortest_ = kMaxDuration;
+    round_ = {};
 }
 
 std::vector<Entry*> Replay::take_changed() {
@@ -66,9 +66,11 @@ void Replay::answered(std::span<const CellAnswer> answers) {
     SLUICE_CHECK(answers.empty());
 }
 
-void Replay::retry() {
-    for (Entry* entry : std::exchange(aside_, {}))
+bool Replay::retry() {
+    const std::vector<Entry*> entries = std::exchange(aside_, {});
+    for (Entry* entry : entries)
         give_back(*entry);
+    return !entries.empty();
 }
 
 void Replay::tidy() {

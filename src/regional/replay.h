@@ -43,17 +43,16 @@ class Replay {
 
     // The components to raise next. Empty if a batch is underway, or if there is nothing to tell of
     // what can still matter at `now`. The answer is known as of `heard`, or of the last request for
-    // a key if that is later; it is no later than what any request would say now. See
-    // Telling for `may_only_hear`.
+    // a key if that is later; it is no later than what any request would say now.
     std::vector<CellComponent> next(UnixTime now,
                                     UnixTime heard = UnixTime::min(),
-                                    bool may_only_hear = false);
+                                    Telling::Aim aim = Telling::Aim::kTell);
 
     // How the batch fared, in its order.
     void answered(std::span<const CellAnswer> answers);
 
-    // Has what was set aside told again, in a later round.
-    void retry();
+    // Has what was set aside told again, in a later round. False if that is nothing.
+    bool retry();
 
     // For a time in which nothing is told: lets go of entries that need not be told of any more,
     // their cells being dead, and that only wait here; the others have counted all the same.
@@ -62,11 +61,14 @@ class Replay {
     // Whether a batch waits for its answers.
     bool is_underway() const { return !underway_.empty(); }
     // A round is what changed until it began, in as many batches as it takes. Whether the next
-    // batch begins one, and how urgent the most urgent of the last one was.
+    // batch begins one, and how the last one was.
     bool is_between_rounds() const { return underway_.empty() && waiting_.empty(); }
-    Telling::Urgency urgency() const { return urgency_; }
-    // The shortest window of the last round.
-    Duration shortest() const { return shortest_; }
+    struct Round {
+        Telling::Urgency urgency = Telling::Urgency::kFar;  // of the most urgent
+        Duration shortest = kMaxDuration;                   // of the windows
+        std::size_t cells = 0;
+    };
+    const Round& round() const { return round_; }
 
     // Nothing is underway, waits or was set aside. What changed since next() is not looked at.
     bool has_told_all() const { return is_between_rounds() && aside_.empty(); }
@@ -90,8 +92,7 @@ class Replay {
     std::vector<Entry*> waiting_;  // taken from the list, and in no batch yet
     std::vector<Told> underway_;
     std::vector<Entry*> aside_;  // not answered for
-    Telling::Urgency urgency_ = Telling::Urgency::kFar;
-    Duration shortest_ = kMaxDuration;
+    Round round_;
 };
 
 }  // namespace sluice

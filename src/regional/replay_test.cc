@@ -18,17 +18,17 @@ class ReplayTest : public testing::Test {
     // The entry of `identifier` after `cost` was spent in it.
     Entry& spend(std::string_view identifier, Count cost, Sequence sequence = kNow) {
         const Request request{
-            .workspace = "w", .name_space = "n", .identifier = identifier, .duration = kMinute};
+            .workspace = "w", .name_space = "n", .identifier = identifier, .duration = duration_};
         const EpochPin pin;
         Instant at{};
-        Entry& entry = table_->entry_for(table_->key(request), start_of(sequence, kMinute), at);
+        Entry& entry = table_->entry_for(table_->key(request), start_of(sequence, duration_), at);
         entry.admitted(sequence).add(sequence, cost);
         table_->settle(entry, sequence, cost, request);
         return entry;
     }
     // What is told next, less the questions after cells in which nothing was spent.
-    std::vector<CellComponent> next(UnixTime heard = UnixTime::min()) {
-        std::vector<CellComponent> told = replay_.next(UnixTime{}, heard);
+    std::vector<CellComponent> next(UnixTime heard = UnixTime::min(), UnixTime now = UnixTime{}) {
+        std::vector<CellComponent> told = replay_.next(now, heard, aim_);
         if (!told.empty()) batch_ = told;
         std::erase_if(told, [](const CellComponent& component) { return component.own == 0; });
         return told;
@@ -52,6 +52,8 @@ class ReplayTest : public testing::Test {
         *Table::create({.max_keys = 10'000, .sharing = Sharing::kShared, .seed = 1});
     Replay replay_{*table_};
     std::vector<CellComponent> batch_;
+    Duration duration_ = kMinute;
+    Telling::Aim aim_ = Telling::Aim::kTell;
 };
 
 TEST_F(ReplayTest, HasNothingToTellWhereNothingWasSpent) {
@@ -193,6 +195,7 @@ class ReplayOfTheCellBefore : public ReplayTest {
   protected:
     // At 6 seconds of the window, and landed.
     void SetUp() override {
+        duration_ = kHour;
         spend("a", 3, kNow - 1);
         spend("a", 1).note_use(kFarLimit, kThen);
         ASSERT_EQ(next().size(), 2U);
@@ -200,7 +203,8 @@ class ReplayOfTheCellBefore : public ReplayTest {
     }
 
     static constexpr Count kFarLimit = 1'000'000;
-    static constexpr UnixTime kThen = start_of(kNow, kMinute) + Duration{6'000};
+    static constexpr Duration kHour{3'600'000};
+    static constexpr UnixTime kThen = start_of(kNow, kHour) + Duration{6'000};
 };
 
 TEST_F(ReplayOfTheCellBefore, TellsItOnce) {
@@ -237,14 +241,47 @@ TEST_F(ReplayOfTheCellBefore, TellsItAgainToAnOriginThatHasForgotten) {
 }
 
 TEST_F(ReplayOfTheCellBefore, TellsItAgainNowAndThen) {
-    spend("a", 1).note_use(kFarLimit, kThen + Duration{53'999});
+    spend("a", 1).note_use(kFarLimit, kThen + Duration{59'999});
     ASSERT_EQ(next().size(), 1U);
     land();
-    // Where it is not far, much sooner.
-    spend("a", 1).note_use(1, kThen + Duration{53'999});
+    spend("a", 1).note_use(kFarLimit, kThen + Duration{60'020});
     next();
     ASSERT_EQ(batch_.size(), 2U);
     EXPECT_FALSE(batch_[1].has_lifetime);
+    land();
+    // Where it is not far, much sooner.
+    spend("a", 1).note_use(1, kThen + Duration{65'040});
+    EXPECT_EQ(next().size(), 2U);
+}
+
+TEST_F(ReplayOfTheCellBefore, NothingIsToldByOneThatOnlyHears) {
+    aim_ = Telling::Aim::kHear;
+    Entry& entry = spend("a", 1);
+    entry.note_use(kFarLimit, kThen + Duration{4'000});
+    EXPECT_TRUE(next().empty());
+    ASSERT_EQ(batch_.size(), 1U);
+    land(7);
+    EXPECT_EQ(entry.foreign(kNow), 7U);
+    EXPECT_TRUE(entry.is_untold());
+    aim_ = Telling::Aim::kTell;
+    ASSERT_EQ(next().size(), 1U);
+    EXPECT_EQ(batch_[0].own, 2U);
+    land();
+    EXPECT_FALSE(entry.is_untold());
+}
+
+TEST_F(ReplayOfTheCellBefore, AllIsToldOfAnEntryOfWhichMoreIsDue) {
+    aim_ = Telling::Aim::kHear;
+    spend("a", 1, kNow - 1).note_use(kFarLimit, kThen + Duration{4'000});
+    EXPECT_EQ(next().size(), 2U) << "the cell before has changed";
+    land();
+    spend("a", 1).note_use(100, kThen + Duration{4'000});
+    EXPECT_EQ(next().size(), 1U) << "the limit is not far";
+    land();
+    spend("a", 1).note_use(kFarLimit, kThen + Duration{4'000});
+    const auto told = next(UnixTime::min(), start_of(kNow + 1, kHour));
+    ASSERT_EQ(told.size(), 1U) << "the window is over";
+    EXPECT_EQ(told[0].cell.sequence, kNow);
 }
 
 TEST_F(ReplayTest, TellsAgainOnlyWhatWasNotAnswered) {

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <chrono>
-#include <utility>
 
 namespace sluice {
 namespace {
@@ -18,20 +17,25 @@ constexpr int kHearings = 2;  // between two rounds that tell
 
 }  // namespace
 
-void Rest::begin(Time now, Time::duration round, Duration window, ChangedList& changed) {
-    const Time::duration apart =
-        std::min<Time::duration>(kMostBetweenRounds, window / kRoundsPerWindow);
-    const Time::duration most = std::max<Time::duration>(kLeast, apart - round);
-    if (hearings_ == 0) telling_took_ = round;
-    const Time::duration rest = std::clamp<Time::duration>(kPerRound * telling_took_, kLeast, most);
-    until_ = now + rest;
+void Rest::begin(Time now, Time::duration took, const Replay::Round& round, ChangedList& changed) {
+    const Time::duration quarter = round.shortest / kRoundsPerWindow;
+    const Time::duration apart = std::min<Time::duration>(kMostBetweenRounds, quarter);
+    telling_took_ = hearings_ == 0 ? took : std::max(telling_took_, took);
+    const Time::duration rest = std::min(kPerRound * telling_took_, apart - took);
+    until_ = now + std::max<Time::duration>(kLeast, rest);
     quiet_from_ = now + kMoment;
-    is_worth_hearing_ =
-        rest == most && (kHearings + 1) * kMostBetweenRounds <= window / kRoundsPerWindow;
+    is_worth_hearing_ = round.cells >= much_ && (kHearings + 1) * kMostBetweenRounds <= quarter;
     changed.was_active();
 }
 
+void Rest::end() {
+    until_ = Time::min();
+    has_ended_in_time_ = false;
+    hearings_ = 0;
+}
+
 bool Rest::goes_on(Time now, ChangedList& changed) {
+    has_ended_in_time_ = false;
     if (until_ == Time::min()) return false;
     const bool is_undisturbed = changed.is_resting();
     if (is_undisturbed && now < until_) {
@@ -39,14 +43,15 @@ bool Rest::goes_on(Time now, ChangedList& changed) {
         quiet_from_ = now + kMoment;
         if (changed.was_active()) return true;
     }
-    may_hear_ = is_undisturbed && now >= until_ && is_worth_hearing_ && hearings_ < kHearings;
+    has_ended_in_time_ = is_undisturbed && now >= until_;
     until_ = Time::min();
     return false;
 }
 
-bool Rest::begin_hearing() {
-    hearings_ = may_hear_ ? hearings_ + 1 : 0;
-    return std::exchange(may_hear_, false);
+Telling::Aim Rest::next_aim() {
+    const bool hears = has_ended_in_time_ && is_worth_hearing_ && hearings_ < kHearings;
+    hearings_ = hears ? hearings_ + 1 : 0;
+    return hears ? Telling::Aim::kHear : Telling::Aim::kTell;
 }
 
 }  // namespace sluice

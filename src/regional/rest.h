@@ -2,12 +2,12 @@
 #ifndef SLUICE_REGIONAL_REST_H_
 #define SLUICE_REGIONAL_REST_H_
 
-#include <sluice/time.h>
-
 #include <algorithm>
+#include <cstddef>
 
 #include "breaker/breaker.h"
 #include "counter/changed.h"
+#include "regional/replay.h"
 
 namespace sluice {
 
@@ -22,21 +22,28 @@ class Rest {
   public:
     using Time = Breaker::Time;
 
-    // After `round`, the shortest window of which was `window`.
-    void begin(Time now, Time::duration round, Duration window, ChangedList& changed);
-    void end() { *this = {}; }
+    // From so many cells on, there is much to tell.
+    static constexpr std::size_t kMuch = 4'096;
+    explicit Rest(std::size_t much) : much_(much) {}
+
+    // After `round`, which took so long.
+    void begin(Time now, Time::duration took, const Replay::Round& round, ChangedList& changed);
+    // Ends it, if there is one; the next round tells.
+    void end();
 
     // Call it at wake_at(), and when a limit is not far any more.
     bool goes_on(Time now, ChangedList& changed);
-    // Whether the round that follows, which begins now, need only hear.
-    bool begin_hearing();
     Time wake_at() const { return std::min(until_, quiet_from_); }
 
+    // Before each round, right after goes_on().
+    Telling::Aim next_aim();
+
   private:
+    const std::size_t much_;
     Time until_ = Time::min();
     Time quiet_from_ = Time::min();  // it ends if nothing was spent until then
     bool is_worth_hearing_ = false;  // rather than telling, when it ends in time
-    bool may_hear_ = false;
+    bool has_ended_in_time_ = false;
     int hearings_ = 0;  // since all was told
     Time::duration telling_took_{};
 };

@@ -57,11 +57,8 @@ void merge(const CellTotals& totals, Sequence sequence, Incarnation incarnation,
     if (totals.total > own) entry.raise_others(sequence, totals.total - own);
 }
 
-Telling::Telling(const Entry& entry,
-                 UnixTime now,
-                 UnixTime heard,
-                 std::vector<CellComponent>& batch,
-                 bool may_only_hear)
+Telling::Telling(
+    const Entry& entry, UnixTime now, UnixTime heard, std::vector<CellComponent>& batch, Aim aim)
     : components_(entry),
       as_of_(heard_as_of(entry, components_, heard)),
       duration_(entry.duration()),
@@ -74,18 +71,20 @@ Telling::Telling(const Entry& entry,
     // nothing in it.
     is_refresh_ = entry.refreshed_at() != Entry::kAlways && components_.all()[2].count != 0;
     const Duration young = urgency_ == Urgency::kFar ? kPreviousYoungIfFar : kPreviousYoung;
+    const auto [previous, spent_in_previous] = components_.all()[1];
     const bool knows = knows_previous(entry, newest, as_of_, young);
-    const auto is_told = [&](Components::Component component) {
-        return component.count == 0 ||
-               (knows && entry.has_told(component.sequence, component.count));
-    };
+    const bool has_told =
+        spent_in_previous == 0 || (knows && entry.has_told(previous, spent_in_previous));
     asks_previous_ = is_refresh_ && !knows;
-    is_routine_ = is_refresh_ && !asks_previous_ && urgency_ == Urgency::kFar;
-    only_hears_ = may_only_hear && is_routine_ && is_told(components_.all()[1]);
+    is_routine_ = is_refresh_ && knows && has_told && urgency_ == Urgency::kFar;
+    // In the next window, the others ask for what was spent in this one soon and seldom.
+    const bool is_over = now >= start_of(newest + 1, key.duration);
+    only_hears_ = aim == Aim::kHear && is_routine_ && !is_over;
     for (const Components::Component& component : components_.all()) {
         if (is_dead(component.sequence, key.duration, now)) continue;
-        const bool asks = asks_previous_ && component.sequence == newest - 1;
-        if (asks || !is_told(component)) add(key, component, now, batch);
+        const bool is_due =
+            component.sequence == previous ? asks_previous_ || !has_told : component.count != 0;
+        if (is_due) add(key, component, now, batch);
     }
 }
 
@@ -105,7 +104,7 @@ void Telling::add(const Entry::Key& key,
 bool Telling::hear(std::span<const CellAnswer> answers, Entry& entry) const {
     SLUICE_CHECK(answers.size() == cells_);
     const bool is_same = incarnation_ == entry.incarnation();
-    const auto [previous, told] = components_.all()[1];
+    const Sequence previous = components_.all()[1].sequence;
     bool all = true;
     for (std::size_t i = 0; i < cells_; ++i) {
         if (!answers[i]) {
@@ -113,7 +112,7 @@ bool Telling::hear(std::span<const CellAnswer> answers, Entry& entry) const {
             continue;
         }
         merge(*answers[i], sequences_[i], incarnation_, entry);
-        if (is_same && sequences_[i] == previous) entry.set_told(previous, told);
+        if (is_same && sequences_[i] == previous) entry.set_told(previous, answers[i]->own);
     }
     if (!all || !is_refresh_ || !is_same) return all;
     const UnixTime refreshed = entry.refreshed_at();

@@ -18,20 +18,23 @@ namespace sluice {
 
 // A Telling remembers what was told of an entry: the components of its cells that can still matter.
 // The newest is told each time, whether it changed or not, since the answer brings the others'
-// counts of it; the one before now and then, and when it has changed.
+// counts of it, or is only asked for; the one before now and then, and when it has changed.
 //
 // Thread-compatible.
 class Telling {
   public:
+    // To hear what the others have spent, and tell nothing: where the limit is far, within the
+    // newest window, and nothing is due of the cell before. Where that is not so, all is told.
+    enum class Aim : std::uint8_t { kTell, kHear };
+
     // Appends the components to `batch`; none if nothing can matter. It is `now` or later: a later
     // request for the entry says so. The answer is known as of `heard`, or of the last request for
-    // it if that is later. One that `may_only_hear` asks what the others have spent and tells
-    // nothing, where the limit is far and nothing else is due.
+    // it if that is later.
     Telling(const Entry& entry,
             UnixTime now,
             UnixTime heard,
             std::vector<CellComponent>& batch,
-            bool may_only_hear = false);
+            Aim aim = Aim::kTell);
 
     std::size_t cells() const { return cells_; }
     // How soon others should know: at once where half of the limit is spent, or where it is small
@@ -61,7 +64,7 @@ class Telling {
     const Urgency urgency_;
     bool is_refresh_ = false;  // whether its answer brings all that a decision needs
     bool asks_previous_ = false;
-    bool is_routine_ = false;  // one of many between two that look at everything
+    bool is_routine_ = false;  // of a far limit, and nothing is due of the cell before
     bool only_hears_ = false;
     std::size_t cells_ = 0;
     std::array<Sequence, kRingSize> sequences_{};

@@ -26,7 +26,8 @@ static void PrintTo(const CellName& cell, std::ostream* out) {
 
 namespace {
 
-constexpr Duration kDuration{10'000};
+// Long enough for rounds that only hear.
+constexpr Duration kDuration{60'000};
 constexpr UnixTime kStart = start_of(1'000, kDuration);
 constexpr std::size_t kFewKeys = 5;
 
@@ -129,6 +130,7 @@ class Node {
                   origin_,
                   {.clock = [&now] { return now; },
                    .seed = random(),
+                   .much = 1,
                    .again = [this] { wants_turn_ = true; },
                    .changed = [](bool, const std::string&) {}}) {
         region_.start();
@@ -258,7 +260,8 @@ class World {
                 if (!network_.is_empty()) network_.move_one(random_, below(4) != 0);
                 return;
             case 12:
-                return pass(Duration{static_cast<std::int64_t>(below(400))});
+                return pass(
+                    Duration{static_cast<std::int64_t>(below(below(8) == 0 ? 20'000 : 400))});
             case 13:
                 return disturb(node);
             default:

@@ -16,7 +16,7 @@
 namespace sluice {
 namespace {
 
-constexpr Duration kDuration{10'000};
+constexpr Duration kDuration{60'000};
 constexpr UnixTime kStart = start_of(1'000, kDuration);
 
 // Each name in the tests' keys; requests borrow them.
@@ -33,7 +33,7 @@ class Node {
         const Request request{.workspace = "w",
                               .name_space = "n",
                               .identifier = identifier,
-                              .limit = 1'000,
+                              .limit = 100'000,
                               .duration = kDuration,
                               .cost = cost};
         Decision decision{};
@@ -116,13 +116,14 @@ class World {
             case 6:
                 return echo();
             default:
-                now_ += Duration{static_cast<std::int64_t>(below(2'000))};
+                now_ += Duration{static_cast<std::int64_t>(below(below(8) == 0 ? 30'000 : 2'000))};
         }
     }
 
     void send(Node& node) {
         node.replay().retry();
-        std::vector<CellComponent> batch = node.replay().next(now_);
+        const auto aim = below(2) == 0 ? Telling::Aim::kTell : Telling::Aim::kHear;
+        std::vector<CellComponent> batch = node.replay().next(now_, now_, aim);
         if (!batch.empty()) network_.push_back({&node, std::move(batch), true});
     }
 

@@ -64,6 +64,10 @@ TEST_F(RedisOrigin, AComponentOfZeroAsksOnly) {
     other.raise(cell, 4);
     expect_totals(client.raise(cell, 0), 4, 0);
     EXPECT_EQ(server.command({"HLEN", key_of(cell)}).number, 2);
+    server.command({"CONFIG", "RESETSTAT"});
+    expect_totals(client.raise({{cell, 0, 0, Duration(60'000), true}}).front(), 4, 0);
+    EXPECT_EQ(server.command({"INFO", "commandstats"}).text.find("cmdstat_eval"),
+              std::string::npos);
 }
 
 TEST_F(RedisOrigin, CountsAreExactUpToTheLargestAndStayThere) {
