@@ -228,15 +228,18 @@ class alignas(64) Entry {
     // What the last request asked for, and when, to within kUseLag: for telling how old a count is,
     // for publishing and for choosing what to evict.
     static constexpr Duration kUseLag{16};
-    [[gnu::always_inline]] void note_use(Count limit, UnixTime now) {
+    // Whether it is news that it was used.
+    [[gnu::always_inline]] bool note_use(Count limit, UnixTime now) {
         // Relaxed: hints. Written only on change, so that a line that is only read stays shared.
         if (last_limit_.load(std::memory_order_relaxed) != limit) {
             last_limit_.store(limit, std::memory_order_relaxed);
         }
         const std::int64_t now_ms = now.time_since_epoch().count();
         const std::int64_t since = now_ms - last_used_ms_.load(std::memory_order_relaxed);
-        if (since >= kUseLag.count() || since < 0)
-            last_used_ms_.store(now_ms, std::memory_order_relaxed);
+        if (since < kUseLag.count() && since >= 0) [[likely]]
+            return false;
+        last_used_ms_.store(now_ms, std::memory_order_relaxed);
+        return true;
     }
     Count last_limit() const { return last_limit_.load(std::memory_order_relaxed); }
     UnixTime last_used() const {

@@ -75,10 +75,6 @@ Table::~Table() {
         dispose(*entry);
 }
 
-Entry* Table::find_after_wrong_guess(HashedRequest request) {
-    return find(LimitKey(request));
-}
-
 Entry& Table::ready_entry(HashedRequest request, UnixTime now, Needed needed) {
     const LimitKey key(request);
     Entry* const entry = find(key);

@@ -73,12 +73,10 @@ class Table {
     // nullptr if the key is not held.
     [[gnu::always_inline]] Entry* find(const LimitKey& key) { return shard_of(key).find(key); }
 
-    // What find() most probably returns, without a look at it; or nullptr. Where that is not the
-    // one, the other function is the rest of it.
+    // What find() most probably returns, without a look at it; or nullptr.
     [[gnu::always_inline]] Entry* guess(std::uint64_t hash) {
         return shard_at(hash).bucket_of(hash).guess(hash);
     }
-    Entry* find_after_wrong_guess(HashedRequest request);
 
     // The first step of a lookup, for whoever has several to do: it doesn't wait for the memory
     // that Bucket::guess(), the next one, needs.

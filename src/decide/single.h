@@ -97,14 +97,13 @@ template <bool has_region, class Time>
     const LimitKey key = table.key(request);
     const Ask ask = ask_of(request);
     const EpochPin pin;
-    Entry* entry = table.guess(key.hash());
+    Entry* const entry = table.guess(key.hash());
     const UnixTime now = time.coarse();
-    if (entry == nullptr || !entry->has_key(key)) [[unlikely]]
-        entry = table.find_after_wrong_guess(key.hashed_request());
     Instant at;
-    if (entry != nullptr && entry->locate_in_newest(now, at) &&
+    if (entry != nullptr && entry->has_key(key) && entry->locate_in_newest(now, at) &&
         entry->duration() - at.elapsed > Time::kLag) [[likely]] {
-        entry->note_use(ask.limit, now);
+        // Now and then is enough.
+        if (entry->note_use(ask.limit, now) && has_region) table.changed().note_activity();
         Admission admission;
         const Attempt attempt{.at = at, .now = now, .ask = ask, .freshness = freshness};
         if (!try_admit(*entry, attempt, admission)) [[unlikely]] {
@@ -117,7 +116,7 @@ template <bool has_region, class Time>
             if (ask.cost != 0) {
                 if (has_region || table.sharing() != Sharing::kAlone)
                     table.settle(*entry, at.sequence, ask.cost, request);
-                if (has_region) hurry_unless_far(table, admission.remaining, ask.limit);
+                if (has_region && !is_far(admission.remaining, ask.limit)) table.changed().hurry();
             }
             return Outcome::kPassed;
         } else if (admission.outcome == Outcome::kDenied &&
