@@ -30,11 +30,12 @@ inline void note_retries(Table& table, const Admission& admission) {
 }
 
 // After a pass was settled in a region: others should hear of it soon, unless its limit is far.
-inline void hurry_unless_far(Table& table, Count remaining, Count limit) {
-    if (is_far(remaining, limit)) [[likely]] {
-        table.changed().note_activity();
-    } else {
+// Then it is enough to note the uses that are news.
+inline void hurry_unless_far(Table& table, Count remaining, Count limit, bool is_news = true) {
+    if (!is_far(remaining, limit)) {
         table.changed().hurry();
+    } else if (is_news) {
+        table.changed().note_activity();
     }
 }
 
@@ -102,8 +103,7 @@ template <bool has_region, class Time>
     Instant at;
     if (entry != nullptr && entry->has_key(key) && entry->locate_in_newest(now, at) &&
         entry->duration() - at.elapsed > Time::kLag) [[likely]] {
-        // Now and then is enough.
-        if (entry->note_use(ask.limit, now) && has_region) table.changed().note_activity();
+        const bool is_news = entry->note_use(ask.limit, now);
         Admission admission;
         const Attempt attempt{.at = at, .now = now, .ask = ask, .freshness = freshness};
         if (!try_admit(*entry, attempt, admission)) [[unlikely]] {
@@ -116,7 +116,7 @@ template <bool has_region, class Time>
             if (ask.cost != 0) {
                 if (has_region || table.sharing() != Sharing::kAlone)
                     table.settle(*entry, at.sequence, ask.cost, request);
-                if (has_region && !is_far(admission.remaining, ask.limit)) table.changed().hurry();
+                if (has_region) hurry_unless_far(table, admission.remaining, ask.limit, is_news);
             }
             return Outcome::kPassed;
         } else if (admission.outcome == Outcome::kDenied &&
