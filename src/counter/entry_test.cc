@@ -178,6 +178,25 @@ TEST(LimitKey, DoesNotLetTheIdentifierCancelTheDuration) {
     EXPECT_EQ(hashes.size(), 1'000U);
 }
 
+// Two texts of one repeated byte have the same words, whatever their sizes: the sizes alone tell
+// them apart, and no duration may make up for the difference.
+TEST(LimitKey, DoesNotLetTheDurationCancelTheSizeOfATextInTheHash) {
+    const auto key = [](std::string_view identifier, std::int64_t duration_ms) {
+        return key_of({.workspace = "w",
+                       .name_space = "n",
+                       .identifier = identifier,
+                       .duration = Duration{duration_ms}});
+    };
+    EXPECT_NE(key("aaaaaaaa", 0x18'0000).hash(), key("aaaaaaaaa", 0x19'0000).hash());
+    std::set<std::uint64_t> hashes;
+    const std::string text(kShortBytes, 'a');
+    for (std::size_t size = 8; size <= kShortBytes; ++size) {
+        for (int bit = 10; bit < 31; ++bit)
+            hashes.insert(key({text.data(), size}, std::int64_t{1} << bit).hash());
+    }
+    EXPECT_EQ(hashes.size(), 9U * 21U);
+}
+
 TEST(SharedEntry, KnowsNothingOfOthersUntilItWasRefreshed) {
     Entry entry{key_for("id"), at(100'000), at(0), Sharing::kShared};
     EXPECT_EQ(entry.refreshed_at(), Entry::kNever);

@@ -18,7 +18,8 @@ namespace sluice {
 // exclusive or: copying the parts together first would make the hash wait for the copy. A short
 // text costs one multiplication of its two words, each hidden by a secret; XXH3 hashes the longer
 // ones. What a key holds beside its texts, its shape, is multiplied by a secret before it is mixed
-// into a text: as it is, it could be cancelled by whoever chooses both.
+// into a text: as it is, it could be cancelled by whoever chooses both. The number of bytes of the
+// identifier salts the identifier, all the rest of the shape the workspace.
 //
 // Thread-compatible, and constant after construction.
 class KeyHash {
@@ -29,7 +30,8 @@ class KeyHash {
         multiplier_ = next(seed) | 1U;
     }
 
-    // A different function for each `part` from 0 to 2. `salt` is given with one of them.
+    // A different function for each `part` from 0 to 2. The words of a short text don't tell its
+    // size, which therefore is part of a salt; XXH3 hashes the size itself.
     std::uint64_t operator()(std::size_t part,
                              const ShortText& text,
                              std::uint64_t salt = 0) const {
@@ -44,7 +46,7 @@ class KeyHash {
         return XXH3_64bits_withSeed(text.data(), text.size(), secrets_[part].first() ^ salt);
     }
 
-    // What a shape adds to the hash of a text.
+    // What a shape, or a part of it, adds to the hash of a text.
     std::uint64_t salt_of(std::uint64_t shape) const { return shape * multiplier_; }
 
   private:

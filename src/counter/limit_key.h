@@ -23,13 +23,13 @@ inline constexpr std::size_t kMaxPartBytes = 2048;
 class KeyShape {
   public:
     explicit KeyShape(const Request& request)
-        : word_(static_cast<std::uint64_t>(request.duration.count()) << 32U |
-                request.workspace.size() << 16U | request.name_space.size()),
+        : word_(static_cast<std::uint64_t>(request.duration.count()) << (2 * kSizeBits) |
+                request.workspace.size() << kSizeBits | request.name_space.size()),
           identifier_bytes_(static_cast<std::uint16_t>(request.identifier.size())) {}
 
-    Duration duration() const { return Duration{word_ >> 32U}; }
-    std::size_t workspace_bytes() const { return word_ >> 16U & 0xFFFFU; }
-    std::size_t namespace_bytes() const { return word_ & 0xFFFFU; }
+    Duration duration() const { return Duration{word_ >> (2 * kSizeBits)}; }
+    std::size_t workspace_bytes() const { return word_ >> kSizeBits & kSizeMask; }
+    std::size_t namespace_bytes() const { return word_ & kSizeMask; }
     std::size_t identifier_bytes() const { return identifier_bytes_; }
     std::size_t text_bytes() const {
         return workspace_bytes() + namespace_bytes() + identifier_bytes();
@@ -44,8 +44,9 @@ class KeyShape {
             request.workspace.size(), request.name_space.size(), request.identifier.size());
     }
 
-    // A number that tells most shapes apart, for the hash; operator== tells all.
-    std::uint64_t number() const { return word_ ^ std::uint64_t{identifier_bytes_} << 48U; }
+    // All but the size of the identifier, as a number that is different for different shapes: for
+    // the hash, which takes that size by itself. The two don't fit into one word.
+    std::uint64_t number() const { return word_; }
 
     // All bits that differ.
     std::uint64_t differing(const KeyShape& other) const {
@@ -59,6 +60,10 @@ class KeyShape {
         // Joining the bits tells whether all numbers are below a power of two.
         return ((a - 1) | (b - 1) | (c - 1)) < kShortBytes;
     }
+
+    static constexpr unsigned kSizeBits = 12;
+    static constexpr std::uint64_t kSizeMask = (std::uint64_t{1} << kSizeBits) - 1;
+    static_assert(kMaxPartBytes <= kSizeMask);
 
     // Duration in ms, bytes of the workspace, bytes of the namespace: one word, so that comparing
     // is one step.
@@ -98,7 +103,7 @@ class LimitKey {
         const std::uint64_t salt = hash.salt_of(shape_.number());
         if (is_short_) [[likely]] {
             hash_ = hash(0, short_.workspace, salt) ^ hash(1, short_.name_space) ^
-                    hash(2, short_.identifier);
+                    hash(2, short_.identifier, hash.salt_of(shape_.identifier_bytes()));
         } else {
             hash_ = hash_of_long_texts(request, salt, hash);
         }

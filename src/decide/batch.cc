@@ -152,16 +152,19 @@ void Batch::put_in_order() {
 }
 
 // A later request for the same key sees the cost of the earlier one. It goes to the same entry even
-// if the table, at its cap, has replaced that entry in between.
+// if the table, at its cap, has replaced that entry in between. Different keys may share a hash:
+// the nearest earlier request for the key is anywhere among those of the hash.
 void Batch::join_duplicates() {
     for (std::size_t i = 1; i < requests_.size(); ++i) {
-        const std::size_t before = order_[i - 1].index;
         const std::size_t index = order_[i].index;
-        if (order_[i].hash != order_[i - 1].hash) continue;
-        if (!have_same_key(requests_[index], requests_[before])) continue;
-        entries_[index] = entries_[before];
-        items_[index].at = items_[before].at;
-        items_[index].ahead = items_[before].ahead + ask_of(requests_[before]).cost;
+        for (std::size_t j = i; j > 0 && order_[j - 1].hash == order_[i].hash; --j) {
+            const std::size_t before = order_[j - 1].index;
+            if (!have_same_key(requests_[index], requests_[before])) continue;
+            entries_[index] = entries_[before];
+            items_[index].at = items_[before].at;
+            items_[index].ahead = items_[before].ahead + ask_of(requests_[before]).cost;
+            break;
+        }
     }
 }
 
