@@ -72,11 +72,12 @@ Shard::~Shard() {
 Entry& Shard::find_or_make(
     const LimitKey& key, UnixTime now, Sharing sharing, Needed needed, Tally::Counter& made) {
     const MutexLock lock(mutex_);
-    if (Entry* const held = find(key)) {
+    // All counts of an entry that `now` has outgrown are dead. It is closed before another one takes
+    // its place, as a thread with an earlier time may have found it and not outgrown it. Ends: an
+    // entry that can't be closed has just been moved on by such a thread.
+    for (Entry* held = find(key); held != nullptr; held = find(key)) {
         if (!held->outgrown(now)) return *held;
-        // Its counts were dead long before any window that the new entry can be asked about.
-        Tally::add(tally_->expired);
-        remove(*held);
+        drop_if_dead(*held, now);
     }
     // An eviction of this key has been counted before its lock was released, so the number is new
     // to it.

@@ -113,6 +113,25 @@ TEST_F(TableTest, ReplacesAnEntryThatWasOutgrown) {
     EXPECT_EQ(table_->tally().held(), 1U);
 }
 
+// A thread that found the entry before it was replaced, and whose own time has not outgrown it, must
+// not spend where nobody looks any more.
+TEST_F(TableTest, ClosesAnEntryThatWasOutgrownBeforeItIsReplaced) {
+    for (const Sharing sharing : {Sharing::kAlone, Sharing::kShared}) {
+        open(100, sharing);
+        Entry& found = use("sleeper", 5, 10);
+        const UnixTime outgrown = kNow + 4'000 * kSecond;
+        const UnixTime before = outgrown - kSecond;
+        ASSERT_FALSE(found.outgrown(before));
+        const Entry& successor = use("sleeper", 0, 10, outgrown);
+        ASSERT_NE(&successor, &found);
+        EXPECT_EQ(found.locate(before).sequence, Entry::kClosed);
+        EXPECT_EQ(&use("sleeper", 10, 10, before), &successor);
+        EXPECT_EQ(successor.spent(instant_at(before, kSecond).sequence), 10U);
+        EXPECT_EQ(table_->tally().held(), 1U);
+        EXPECT_EQ(table_->tally().expired.load(), 1U);
+    }
+}
+
 TEST_F(TableTest, KeepsWhatWasNotToldEvenAtTheCap) {
     open(8, Sharing::kShared);
     for (int i = 0; i < 8; ++i) {
