@@ -183,7 +183,9 @@ void Audit::decided(const Decided& made, const Decision& decision) {
         grant(made, *seen);
     } else {
         check_denial(made, *seen, 0);
-        seen->slot->strict_until = std::max(seen->slot->strict_until, made.now + load_.duration);
+        if (made.cost <= load_.limit)
+            seen->slot->strict_until =
+                std::max(seen->slot->strict_until, made.now + load_.duration);
     }
     const Count own = seen->entry->admitted(sequence).of(sequence);
     if (const Cell& cell = cell_of(*seen->slot, sequence);
@@ -225,8 +227,9 @@ void Audit::decided(std::span<const Decided> made, const BatchDecision& batch) {
         if (passed && batch.passed) check_freshness(made[i], *seen->slot);
         if (!passed) {
             check_denial(made[i], *seen, ahead);
-            seen->slot->strict_until =
-                std::max(seen->slot->strict_until, made[i].now + load_.duration);
+            if (ahead + made[i].cost <= load_.limit)
+                seen->slot->strict_until =
+                    std::max(seen->slot->strict_until, made[i].now + load_.duration);
         }
     }
     if (all != batch.passed)

@@ -263,8 +263,8 @@ void Batch::report_denial(BatchDecision& batch) const {
         if (decision.passed) {
             decision.remaining += static_cast<std::int64_t>(together.cost);
         } else {
-            note_denial(table_, *entries_[i], now_);
             decision.retry_at = retry_at(*entries_[i], items_[i].at, together);
+            note_denial(table_, *entries_[i], now_, decision.retry_at);
         }
     }
 }

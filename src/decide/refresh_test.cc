@@ -76,6 +76,45 @@ TEST_F(RefreshTest, ADenialThatHeldCountsProveNeedsNoRefreshAndMakesTheKeyStrict
         << "what others spent is never settled as our own";
 }
 
+TEST_F(RefreshTest, ADenialThatNoCountCouldAvoidLeavesTheKeyAsItWas) {
+    entry("a").set_refreshed(kNow);
+    EXPECT_EQ(decide_one(request("a", 101, 100)), Outcome::kDenied) << "cost above limit";
+    EXPECT_EQ(decide_one(request("a", 1, 0)), Outcome::kDenied) << "limit 0";
+    EXPECT_EQ(decide_one(request("a", 0, 0)), Outcome::kDenied) << "limit 0, no cost";
+    EXPECT_FALSE(entry("a").is_strict(kNow));
+    EXPECT_EQ(table_->tally().strict_activations.load(), 0U);
+    EXPECT_EQ(decide_one(request("a", 1, 100)), Outcome::kPassed) << "it need not refresh";
+}
+
+TEST_F(RefreshTest, ABatchThatNoCountCouldPassLeavesItsKeysAsTheyWere) {
+    for (const char* identifier : {"a", "b", "c"})
+        entry(identifier).set_refreshed(kNow);
+    // Together, the two requests for "b" ask for more than its limit.
+    const std::array batch{
+        request("a", 101, 100), request("b", 60, 100), request("b", 60, 100), request("c", 1, 0)};
+    const auto decided = decide_batch(*table_, batch, kNow, Freshness::kAsHeld);
+    ASSERT_TRUE(decided.has_value());
+    EXPECT_FALSE(decided->decisions[0].passed);
+    EXPECT_TRUE(decided->decisions[1].passed);
+    EXPECT_FALSE(decided->decisions[2].passed);
+    EXPECT_FALSE(decided->decisions[3].passed);
+    EXPECT_EQ(table_->tally().strict_activations.load(), 0U);
+    for (const char* identifier : {"a", "b", "c"})
+        EXPECT_FALSE(entry(identifier).is_strict(kNow)) << identifier;
+}
+
+TEST_F(RefreshTest, ABatchThatCountsDenyMakesTheKeysThatDeniedItStrict) {
+    entry("a").raise_others(kSequence, 50);
+    const std::array batch{request("a", 50, 100), request("a", 50, 100), request("b", 1, 100)};
+    const auto decided = decide_batch(*table_, batch, kNow, Freshness::kAsHeld);
+    ASSERT_TRUE(decided.has_value());
+    EXPECT_TRUE(decided->decisions[0].passed);
+    EXPECT_FALSE(decided->decisions[1].passed);
+    EXPECT_TRUE(entry("a").is_strict(kNow));
+    EXPECT_FALSE(entry("b").is_strict(kNow));
+    EXPECT_EQ(table_->tally().strict_activations.load(), 1U);
+}
+
 TEST_F(RefreshTest, ThePreviousCellOfOthersWeighsIn) {
     entry("a").set_refreshed(kNow);
     entry("a").raise_others(kSequence - 1, 6);

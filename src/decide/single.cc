@@ -38,7 +38,7 @@ bool report_denial(Table& table, const Request& request, const Denial& denial, D
     const auto& [entry, at, now, lag] = denial;
     const std::optional<UnixTime> retry = retry_at(entry, at, ask_of(request));
     if (lag > Duration::zero() && retry && *retry <= now + lag) return false;
-    note_denial(table, entry, now);
+    note_denial(table, entry, now, retry);
     decision = {.passed = false,
                 .limit = request.limit,
                 .remaining = 0,

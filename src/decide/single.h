@@ -4,6 +4,8 @@
 
 #include <sluice/limiter.h>
 
+#include <optional>
+
 #include "base/clock.h"
 #include "counter/epoch.h"
 #include "counter/table.h"
@@ -16,9 +18,15 @@ inline Ask ask_of(const Request& request) {
     return {.cost = static_cast<Count>(request.cost), .limit = static_cast<Count>(request.limit)};
 }
 
-// What a table notes about a denial: in a region, its key is strict for one duration.
-inline void note_denial(Table& table, Entry& entry, UnixTime now) {
-    if (table.sharing() != Sharing::kShared || !entry.make_strict(now, now + entry.duration()))
+// Records a denial. In a region, it puts the key into strict mode for one duration, unless no count
+// could have avoided it: a request that never passes, whose retry_at() is none, says nothing about
+// the counts.
+inline void note_denial(Table& table,
+                        Entry& entry,
+                        UnixTime now,
+                        const std::optional<UnixTime>& retry_at) {
+    if (!retry_at || table.sharing() != Sharing::kShared ||
+        !entry.make_strict(now, now + entry.duration()))
         return;
     Tally::add(table.tally().strict_activations);
 }
