@@ -59,8 +59,7 @@ Audit::Sent& Audit::sent_of(Slot& slot, Sequence sequence) {
 // spent.
 Count Audit::look_at_cell(Seen& seen, Sequence sequence) {
     Cell& cell = cell_of(*seen.slot, sequence);
-    if (cell.sequence != sequence || truth_.is_past(seen.slot->key, sequence))
-        return seen.entry->spent(sequence);
+    if (cell.sequence != sequence) return seen.entry->spent(sequence);
     const Count own = seen.entry->admitted(sequence).of(sequence);
     const Count others = seen.entry->others(sequence);
     const Count global = seen.entry->global(sequence);
@@ -98,6 +97,8 @@ std::optional<Audit::Seen> Audit::look(const Decided& made, const Decision& deci
     }
     if (slot.incarnation != seen.entry->incarnation()) {
         slot.incarnation = seen.entry->incarnation();
+        for (const Cell& cell : slot.cells)
+            if (cell.told != 0) slot.displaced = std::max(slot.displaced, cell.sequence);
         slot.cells = {};
         slot.sent = {};
         slot.strict_until = UnixTime::min();
@@ -278,7 +279,7 @@ void Audit::heard(KeyIndex key, std::int64_t true_ms) {
 void Audit::publishing(const CellName& name, Count count) {
     const KeyIndex key = key_of(name.identifier);
     const Count region = truth_.of_region(key, name.sequence, config_.region);
-    if (count > region && truth_.knows(key, name.sequence))
+    if (count > region)
         fail("publishes " + number(count) + " for " + cell_text(key, name.sequence) +
              ", where its region spent " + number(region));
     Sent& cell = sent_of(slot_of(key), name.sequence);
@@ -318,10 +319,11 @@ void Audit::check_converged(KeyIndex key, Sequence sequence, const Expected& exp
     const Count foreign = truth_.total(key, sequence) - region;
     // What is too long for the store is heard of at the next spending, what was displaced at the
     // next full import.
-    bool may_lack =
-        !expected.is_shared_widely || entry->text_bytes() > kStoredNameBytes || has_displaced();
+    bool may_lack = !expected.is_shared_widely || expected.may_be_unpublished ||
+                    entry->text_bytes() > kStoredNameBytes || has_displaced();
     for (std::uint32_t other = 0; other < truth_.regions(); ++other)
-        may_lack |= truth_.lost(key, sequence, other) != Truth::Lost::kNothing;
+        may_lack |=
+            other != config_.region && truth_.lost(key, sequence, other) != Truth::Lost::kNothing;
     const Count global = entry->global(sequence);
     if (global > foreign || (global < foreign && !may_lack))
         fail("after all faults it takes " + number(global) + " to be spent by other regions at " +
@@ -330,6 +332,23 @@ void Audit::check_converged(KeyIndex key, Sequence sequence, const Expected& exp
 
 bool Audit::has_displaced() const {
     return table_.tally().evicted.load(std::memory_order_relaxed) != 0;
+}
+
+bool Audit::has_displaced(KeyIndex key, Sequence sequence) const {
+    if (key >= places_.size() || places_[key] == 0) return false;
+    const Slot& slot = slots_[places_[key] - 1];
+    if (sequence <= slot.displaced) return true;
+    const EpochPin pin;
+    const Entry* const entry = table_.find(table_.key(truth_.request(key, 0)));
+    return told(key, sequence) != 0 &&
+           (entry == nullptr || !entry->stays() || entry->incarnation() != slot.incarnation);
+}
+
+Count Audit::regional(KeyIndex key, Sequence sequence) const {
+    const EpochPin pin;
+    const Entry* const entry = table_.find(table_.key(truth_.request(key, 0)));
+    if (entry == nullptr || !entry->stays()) return 0;
+    return entry->admitted(sequence).of(sequence) + entry->others(sequence);
 }
 
 bool Audit::has_dropped() const {

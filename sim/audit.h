@@ -87,10 +87,18 @@ class Audit {
     struct Expected {
         UnixTime node_time;
         bool is_shared_widely;  // all regions should know
+        // Nodes of another region displaced the key, and its origin alone holds what they granted:
+        // nobody publishes that until the key is asked for again.
+        bool may_be_unpublished;
     };
     void check_converged(KeyIndex key, Sequence sequence, const Expected& expected);
     // Whether it had to displace keys that mattered, and whether untold.
     bool has_displaced() const;
+    // Whether it displaced an entry under which it had granted something of the cell, or is about
+    // to: an entry on its way out publishes nothing.
+    bool has_displaced(KeyIndex key, Sequence sequence) const;
+    // What it may publish of a cell.
+    Count regional(KeyIndex key, Sequence sequence) const;
     bool has_dropped() const;
     // Whether the node was asked for it, or heard of it.
     bool holds(KeyIndex key);
@@ -130,6 +138,7 @@ class Audit {
         UnixTime strict_until = UnixTime::min();
         std::int64_t heard_ms = -1;
         Sequence newest = -1;
+        Sequence displaced = -1;  // the newest cell in which an earlier entry granted something
         std::array<Sent, kTrueCells> sent;
     };
     // Where and on what a decision was made.

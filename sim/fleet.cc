@@ -403,9 +403,14 @@ void Fleet::check_convergence(Scope scope) {
     const std::vector<KeyIndex> keys = keys_to_check();
     // What the last questions bring to light may be published, too late to be heard of.
     published_.clear();
-    for (const KeyIndex key : keys)
-        for (const Sequence sequence : living())
+    displaced_.clear();
+    for (const KeyIndex key : keys) {
+        for (const Sequence sequence : living()) {
             if (world_.store.holds(key, sequence)) published_.emplace(key, sequence);
+            for (std::uint32_t region = 0; region < options_.regions; ++region)
+                if (is_displaced(key, sequence, region)) displaced_.emplace(key, sequence, region);
+        }
+    }
     std::vector<std::vector<KeyIndex>> held(seats_.size());
     for (std::size_t i = 0; i < seats_.size(); ++i) {
         for (const KeyIndex key : keys)
@@ -454,18 +459,34 @@ void Fleet::check_origin(std::uint32_t region, const std::vector<KeyIndex>& keys
     }
 }
 
+// Whether nodes of the region displaced the cell, and none of the others has heard of all of it.
+bool Fleet::is_displaced(KeyIndex key, Sequence sequence, std::uint32_t region) const {
+    const Count spent = world_.truth.of_region(key, sequence, region);
+    bool is_displaced = false;
+    for (const std::uint32_t index : region_seats_[region]) {
+        const Audit& audit = seats_[index]->audit();
+        if (audit.regional(key, sequence) >= spent) return false;
+        is_displaced |= audit.has_displaced(key, sequence);
+    }
+    return is_displaced;
+}
+
 void Fleet::check_view(Node& node, KeyIndex key, Scope scope) {
     for (const Sequence sequence : living()) {
         bool is_wanted = published_.contains({key, sequence});
-        for (std::uint32_t region = 0; region < options_.regions && !is_wanted; ++region) {
+        bool is_displaced = false;
+        for (std::uint32_t region = 0; region < options_.regions; ++region) {
             const Count spent = world_.truth.of_region(key, sequence, region);
-            is_wanted = spent != 0 && 2 * spent >= options_.load.limit &&
-                        world_.truth.lost(key, sequence, region) == Truth::Lost::kNothing;
+            is_wanted |= spent != 0 && 2 * spent >= options_.load.limit &&
+                         world_.truth.lost(key, sequence, region) == Truth::Lost::kNothing;
+            is_displaced |=
+                region != node.place().region && displaced_.contains({key, sequence, region});
         }
         node.audit().check_converged(key,
                                      sequence,
                                      {.node_time = node.wall() - kAnswers,
-                                      .is_shared_widely = is_wanted && scope == Scope::kWorld});
+                                      .is_shared_widely = is_wanted && scope == Scope::kWorld,
+                                      .may_be_unpublished = is_displaced});
         ++checked_views_;
     }
 }

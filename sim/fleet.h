@@ -9,6 +9,7 @@
 #include <memory>
 #include <optional>
 #include <set>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -85,6 +86,7 @@ class Fleet {
     std::vector<Sequence> living() const;
     void check_origin(std::uint32_t region, const std::vector<KeyIndex>& keys);
     void check_view(Node& node, KeyIndex key, Scope scope);
+    bool is_displaced(KeyIndex key, Sequence sequence, std::uint32_t region) const;
 
     World& world_;
     const Options& options_;
@@ -101,7 +103,10 @@ class Fleet {
     std::uint64_t unserved_ = 0;
     std::uint64_t checked_views_ = 0;
     bool is_over_ = false;
-    std::set<std::pair<KeyIndex, Sequence>> published_;  // before the last questions
+    // Before the last questions: cells of which something was published, and those whose count in
+    // a region no node of that region holds any more.
+    std::set<std::pair<KeyIndex, Sequence>> published_;
+    std::set<std::tuple<KeyIndex, Sequence, std::uint32_t>> displaced_;
 };
 
 }  // namespace sluice::sim

@@ -57,6 +57,7 @@ class Node {
     const Place& place() const { return place_; }
     FarOrigin& origin() { return *origin_; }
     Audit& audit() { return *audit_; }
+    const Audit& audit() const { return *audit_; }
     bool is_cut_from_store = false;
 
     // Has the counts of these keys read, whatever they are.

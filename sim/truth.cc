@@ -63,12 +63,26 @@ TrueCell* Truth::open(KeyIndex key, Sequence sequence) {
     if (cell.sequence == sequence) return &cell;
     if (cell.sequence > sequence) return nullptr;
     close(cell);
+    archive(key, cell);
     cell = {.sequence = sequence};
     for (std::uint32_t region = 0; region < regions_; ++region) {
         by_region_[place(key, sequence, region)] = 0;
         lost_[place(key, sequence, region)] = Lost::kNothing;
     }
     return &cell;
+}
+
+const Truth::PastCell* Truth::find_past(KeyIndex key, Sequence sequence) const {
+    const auto found = past_.find({key, sequence});
+    return found == past_.end() ? nullptr : &found->second;
+}
+
+void Truth::archive(KeyIndex key, const TrueCell& cell) {
+    if (cell.total == 0) return;
+    PastCell& past = past_[{key, cell.sequence}];
+    past.total = cell.total;
+    for (std::uint32_t region = 0; region < regions_; ++region)
+        past.by_region.push_back(of_region(key, cell.sequence, region));
 }
 
 void Truth::close(const TrueCell& cell) {
@@ -86,7 +100,13 @@ void Truth::admit(
     KeyIndex key, Sequence sequence, std::uint32_t region, Count cost, std::int64_t now_ms) {
     if (cost == 0) return;
     TrueCell* const cell = open(key, sequence);
-    if (cell == nullptr) return;
+    if (cell == nullptr) {
+        PastCell& past = past_[{key, sequence}];
+        past.by_region.resize(regions_);
+        past.total += cost;
+        past.by_region[region] += cost;
+        return;
+    }
     cell->total += cost;
     (region == keys_[key].home ? cell->at_home : by_region_[place(key, sequence, region)]) += cost;
     const std::int64_t duration_ms = load_.duration.count();
@@ -96,14 +116,16 @@ void Truth::admit(
 }
 
 Count Truth::total(KeyIndex key, Sequence sequence) const {
-    const TrueCell* const cell = find(key, sequence);
-    return cell == nullptr ? 0 : cell->total;
+    if (const TrueCell* const cell = find(key, sequence)) return cell->total;
+    const PastCell* const past = find_past(key, sequence);
+    return past == nullptr ? 0 : past->total;
 }
 
 Count Truth::of_region(KeyIndex key, Sequence sequence, std::uint32_t region) const {
-    const TrueCell* const cell = find(key, sequence);
-    if (cell == nullptr) return 0;
-    return region == keys_[key].home ? cell->at_home : by_region_[place(key, sequence, region)];
+    if (const TrueCell* const cell = find(key, sequence))
+        return region == keys_[key].home ? cell->at_home : by_region_[place(key, sequence, region)];
+    const PastCell* const past = find_past(key, sequence);
+    return past == nullptr ? 0 : past->by_region[region];
 }
 
 void Truth::lose(KeyIndex key, Sequence sequence, std::uint32_t region, Lost lost) {

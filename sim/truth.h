@@ -8,8 +8,10 @@
 #include <array>
 #include <cstdint>
 #include <limits>
+#include <map>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "sim/options.h"
@@ -108,13 +110,8 @@ class Truth {
     void admit(
         KeyIndex key, Sequence sequence, std::uint32_t region, Count cost, std::int64_t now_ms);
 
-    // Too old to be known, though it may have been.
-    bool is_past(KeyIndex key, Sequence sequence) const {
-        return keys_[key].cells[static_cast<std::size_t>(sequence) % kTrueCells].sequence >
-               sequence;
-    }
-    bool knows(KeyIndex key, Sequence sequence) const { return find(key, sequence) != nullptr; }
-    // 0 for a cell that is too old to be known.
+    // What was granted in a cell, however old it is: a request that a pause held up is decided in
+    // the window in which it was made, which the other nodes may have left long ago.
     Count total(KeyIndex key, Sequence sequence) const;
     Count of_region(KeyIndex key, Sequence sequence, std::uint32_t region) const;
 
@@ -134,8 +131,16 @@ class Truth {
     Sequence first_sequence = 0;  // which may have begun before the run, and is not counted
 
   private:
+    // What was granted in a cell whose place a later one took.
+    struct PastCell {
+        Count total = 0;
+        std::vector<Count> by_region;
+    };
+
     TrueCell* open(KeyIndex key, Sequence sequence);
     const TrueCell* find(KeyIndex key, Sequence sequence) const;
+    const PastCell* find_past(KeyIndex key, Sequence sequence) const;
+    void archive(KeyIndex key, const TrueCell& cell);
     void close(const TrueCell& cell);
     std::size_t place(KeyIndex key, Sequence sequence, std::uint32_t region) const {
         const std::size_t cell = key * kTrueCells + static_cast<std::size_t>(sequence) % kTrueCells;
@@ -147,6 +152,7 @@ class Truth {
     std::vector<TrueKey> keys_;
     std::vector<Count> by_region_;  // but for those at home
     std::vector<Lost> lost_;
+    std::map<std::pair<KeyIndex, Sequence>, PastCell> past_;
     Closeness contended_;
     Closeness fixed_;
     Permille worst_trailing_ = 0;

@@ -17,7 +17,7 @@ TEST(TrailingWindow, HoldsWhatIsYoungerThanItsDuration) {
     EXPECT_EQ(window.sum_at(1'150, 100), 0U);
 }
 
-TEST(Truth, KeepsRegionsApartAndForgetsOldCells) {
+TEST(Truth, KeepsRegionsApartAndCountsInOldCells) {
     const Load load;
     Truth truth(load, 2);
     const KeyIndex key = truth.add_key("k0", 0);
@@ -26,9 +26,15 @@ TEST(Truth, KeepsRegionsApartAndForgetsOldCells) {
     EXPECT_EQ(truth.total(key, 10), 7U);
     EXPECT_EQ(truth.of_region(key, 10, 1), 4U);
     truth.admit(key, 14, 1, 1, 0);
-    EXPECT_EQ(truth.total(key, 10), 0U);
-    EXPECT_TRUE(truth.is_past(key, 10));
+    truth.admit(key, 10, 0, 5, 0);
+    EXPECT_EQ(truth.total(key, 10), 12U) << "a cell whose place was taken";
+    EXPECT_EQ(truth.of_region(key, 10, 0), 8U);
     EXPECT_EQ(truth.of_region(key, 14, 0), 0U);
+    truth.admit(key, 9, 1, 2, 0);
+    truth.admit(key, 13, 1, 1, 0);
+    truth.admit(key, 9, 0, 3, 0);
+    EXPECT_EQ(truth.total(key, 9), 5U);
+    EXPECT_EQ(truth.total(key, 5), 0U);
 }
 
 TEST(Truth, KnowsAKeyByItsName) {
