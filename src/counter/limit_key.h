@@ -61,9 +61,11 @@ class KeyShape {
         return ((a - 1) | (b - 1) | (c - 1)) < kShortBytes;
     }
 
+    // Enough for kMaxPartBytes; leaves 40 bits for a duration in milliseconds.
     static constexpr unsigned kSizeBits = 12;
     static constexpr std::uint64_t kSizeMask = (std::uint64_t{1} << kSizeBits) - 1;
     static_assert(kMaxPartBytes <= kSizeMask);
+    static_assert(kMaxDuration.count() >> (64 - 2 * kSizeBits) == 0);
 
     // Duration in ms, bytes of the workspace, bytes of the namespace: one word, so that comparing
     // is one step.
