@@ -5,6 +5,8 @@ if(SLUICE_BUILD_TESTS)
 endif()
 
 set(SLUICE_TEST_LABELS "" CACHE STRING "Build and run only the tests with one of these labels. Empty: all tests")
+# Tests are compiled far more often than they run: where the optimiser would cost more than it saves, -O0.
+set(SLUICE_TEST_OPTIONS "" CACHE STRING "Compiler options for the sources of tests, after all others")
 
 # sluice_library(NAME window SOURCES sliding.cc HEADERS sliding.h DEPENDS base PACKAGES OpenSSL::SSL)
 #
@@ -57,6 +59,7 @@ function(sluice_test)
     add_executable(${arg_NAME} ${arg_SOURCES})
     target_include_directories(${arg_NAME} PRIVATE "${root}" "${PROJECT_SOURCE_DIR}/include")
     target_link_libraries(${arg_NAME} PRIVATE sluice_flags ${arg_LIBS} GTest::gtest_main)
+    target_compile_options(${arg_NAME} PRIVATE ${SLUICE_TEST_OPTIONS})
     _sluice_precompile(${arg_NAME})
 
     _sluice_is_selected(selected "${arg_LABELS}")
@@ -139,6 +142,7 @@ function(_sluice_precompile test)
         file(CONFIGURE OUTPUT "${PROJECT_BINARY_DIR}/sluice_test_headers.cc" CONTENT "int main() {}\n")
         add_executable(sluice_test_headers EXCLUDE_FROM_ALL "${PROJECT_BINARY_DIR}/sluice_test_headers.cc")
         target_link_libraries(sluice_test_headers PRIVATE sluice_flags GTest::gtest_main)
+        target_compile_options(sluice_test_headers PRIVATE ${SLUICE_TEST_OPTIONS})
         target_precompile_headers(sluice_test_headers PRIVATE <gtest/gtest.h> <chrono> <span> <thread>)
     endif()
     target_precompile_headers(${test} REUSE_FROM sluice_test_headers)
