@@ -62,6 +62,7 @@ Entry::Key Entry::key() const {
 }
 
 Instant Entry::clamped(UnixTime now, Sequence high) const {
+    if (high == kClosed) return {.sequence = kClosed, .elapsed = {}};
     const Instant asked = instant_at(now, duration());
     // Acquire: pairs with the release in advance(). An old flag beside a new `high` only errs
     // towards the newest.
@@ -74,9 +75,7 @@ Instant Entry::clamped(UnixTime now, Sequence high) const {
 Instant Entry::locate(UnixTime now) {
     const Sequence asked = instant_at(now, duration()).sequence;
     if (high() == kClosed || !advance(asked)) return {.sequence = kClosed, .elapsed = {}};
-    const Sequence high = this->high();
-    if (high == kClosed) return {.sequence = kClosed, .elapsed = {}};
-    return clamped(now, high);
+    return clamped(now, high());
 }
 
 Instant Entry::relocate(Instant at, UnixTime now) {
@@ -90,10 +89,8 @@ Instant Entry::relocate(Instant at, UnixTime now) {
             reached = std::max(reached, needed + laps * kRingSize - 1);
         }
     }
-    // In an entry that was closed meanwhile, all that is held is dead, and the decision is as good
-    // as any before it.
-    if (!advance(reached)) return clamped(now, reached);
-    return clamped(now, std::max(reached, high()));
+    if (!advance(reached)) return {.sequence = kClosed, .elapsed = {}};
+    return clamped(now, high());
 }
 
 // Opens the cells that `to` brings, then stores `high`. Ends: `high` only grows, so it is soon `to`

@@ -100,7 +100,8 @@ class alignas(64) Entry {
                static_cast<std::uint64_t>(duration().count());
     }
 
-    // locate() once more, after a cell that `at` needs was found in a later sequence.
+    // locate() once more, after a cell that `at` needs was found in a later sequence. The sequence
+    // is kClosed as above; a closed ring may lack any cell.
     Instant relocate(Instant at, UnixTime now);
 
     // Whether `now` lies so far ahead that the laps of the ring can't be told apart any more. All

@@ -72,9 +72,9 @@ Shard::~Shard() {
 Entry& Shard::find_or_make(
     const LimitKey& key, UnixTime now, Sharing sharing, Needed needed, Tally::Counter& made) {
     const MutexLock lock(mutex_);
-    // All counts of an entry that `now` has outgrown are dead. It is closed before another one takes
-    // its place, as a thread with an earlier time may have found it and not outgrown it. Ends: an
-    // entry that can't be closed has just been moved on by such a thread.
+    // All counts of an entry that `now` has outgrown are dead. It is closed before another one
+    // takes its place, as a thread with an earlier time may have found it and not outgrown it.
+    // Ends: an entry that can't be closed has just been moved on by such a thread.
     for (Entry* held = find(key); held != nullptr; held = find(key)) {
         if (!held->outgrown(now)) return *held;
         drop_if_dead(*held, now);

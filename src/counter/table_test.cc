@@ -113,8 +113,8 @@ TEST_F(TableTest, ReplacesAnEntryThatWasOutgrown) {
     EXPECT_EQ(table_->tally().held(), 1U);
 }
 
-// A thread that found the entry before it was replaced, and whose own time has not outgrown it, must
-// not spend where nobody looks any more.
+// A thread that found the entry before it was replaced, and whose own time has not outgrown it,
+// must not spend where nobody looks any more.
 TEST_F(TableTest, ClosesAnEntryThatWasOutgrownBeforeItIsReplaced) {
     for (const Sharing sharing : {Sharing::kAlone, Sharing::kShared}) {
         open(100, sharing);

@@ -11,13 +11,20 @@ bool is_held(const Entry& entry, Sequence sequence) {
 
 // Ends: a try fails only if another thread changed the current cell or moved the ring. Each of
 // these is a step of some request that got done, and a request takes two such steps per cell at
-// most (to add, to undo).
+// most (to add, to undo). A ring that was closed while it moved may lack every cell that is needed;
+// nobody moves it any more, so that ends it, too.
 Admission admit_after_race(Entry& entry, Attempt attempt) {
     Admission admission;
     for (std::uint64_t retries = 1;; ++retries) {
         const Sequence sequence = attempt.at.sequence;
         if (!is_held(entry, sequence) || !is_held(entry, sequence - 1)) {
             attempt.at = entry.relocate(attempt.at, attempt.now);
+            if (attempt.at.sequence == Entry::kClosed) {
+                return {.outcome = Outcome::kEntryClosed,
+                        .at = attempt.at,
+                        .remaining = 0,
+                        .retries = retries};
+            }
         }
         if (try_admit(entry, attempt, admission)) {
             admission.retries = retries;

@@ -25,6 +25,9 @@ enum class Outcome {
     kPassed,
     kDenied,
     kNeedsRefresh,  // it would pass, but only a fresher count can tell; nothing was entered
+    // The entry was closed and the cells are gone: the caller looks the key up again. Nothing was
+    // entered. Only from admit().
+    kEntryClosed,
 };
 
 // What came of a request in one entry.

@@ -41,6 +41,13 @@ bool have_same_key(const Request& a, const Request& b) {
            std::tie(b.workspace, b.name_space, b.identifier, b.duration);
 }
 
+// How far a batch got.
+enum class Progress {
+    kDecided,
+    kNeedsRefresh,  // only a fresher count can tell
+    kEntryClosed,   // nothing is held any more; a new batch looks all keys up again
+};
+
 class Batch {
   public:
     Batch(Table& table, std::span<const Request> requests, UnixTime now, Freshness freshness);
@@ -49,10 +56,9 @@ class Batch {
     bool ends_within(Duration time) const { return time_left_ <= time; }
 
     // Either, once; `batch` is a new one, with as many decisions as there are requests. The first
-    // passes all, or does nothing and returns false. The second returns false if only a fresher
-    // count can tell.
+    // passes all, or does nothing and returns false.
     bool pass(BatchDecision& batch);
-    bool decide(BatchDecision& batch, std::vector<std::size_t>& stale);
+    Progress decide(BatchDecision& batch, std::vector<std::size_t>& stale);
 
   private:
     // Admits one request after the other until one does not pass. True if all did.
@@ -61,9 +67,9 @@ class Batch {
 
     // After admit_all() was false.
     void undo_all();
-    // Weighs the rest as if the earlier costs of the batch had been spent. False if nothing was
-    // denied, and only a fresher count can tell: `stale` tells of which requests.
-    bool weigh_rest(std::vector<std::size_t>& stale);
+    // Weighs the rest as if the earlier costs of the batch had been spent. If nothing was denied,
+    // only a fresher count can tell: `stale` tells of which requests.
+    Progress weigh_rest(std::vector<std::size_t>& stale);
 
     void report(BatchDecision& batch) const;
     void report_denial(BatchDecision& batch) const;
@@ -222,7 +228,8 @@ void Batch::undo_all() {
     }
 }
 
-bool Batch::weigh_rest(std::vector<std::size_t>& stale) {
+Progress Batch::weigh_rest(std::vector<std::size_t>& stale) {
+    if (stopped_by_ == Outcome::kEntryClosed) return Progress::kEntryClosed;
     bool denied = stopped_by_ == Outcome::kDenied;
     for (const Turn& turn : order().subspan(admitted_ + (denied ? 1 : 0))) {
         Ask together = ask_of(requests_[turn.index]);
@@ -230,6 +237,7 @@ bool Batch::weigh_rest(std::vector<std::size_t>& stale) {
         // A count that is too old to admit on is good enough to tell how this request fared.
         const Outcome outcome =
             admit_one(turn.index, together, Freshness::kJustRefreshed, Purpose::kAsk);
+        if (outcome == Outcome::kEntryClosed) return Progress::kEntryClosed;
         if (outcome != Outcome::kPassed) {
             denied = true;
         } else if (const Item& item = items_[turn.index];
@@ -237,7 +245,7 @@ bool Batch::weigh_rest(std::vector<std::size_t>& stale) {
             stale.push_back(turn.index);
         }
     }
-    return denied;
+    return denied ? Progress::kDecided : Progress::kNeedsRefresh;
 }
 
 // Field by field, where it stays: a decision that is made elsewhere and copied costs more than the
@@ -280,11 +288,11 @@ bool Batch::pass(BatchDecision& batch) {
     return true;
 }
 
-bool Batch::decide(BatchDecision& batch, std::vector<std::size_t>& stale) {
-    if (pass(batch)) return true;
-    if (!weigh_rest(stale)) return false;
-    report_denial(batch);
-    return true;
+Progress Batch::decide(BatchDecision& batch, std::vector<std::size_t>& stale) {
+    if (pass(batch)) return Progress::kDecided;
+    const Progress progress = weigh_rest(stale);
+    if (progress == Progress::kDecided) report_denial(batch);
+    return progress;
 }
 
 }  // namespace
@@ -304,7 +312,12 @@ std::optional<BatchDecision> decide_batch(Table& table,
         callers_time = exact_wall_time();
     }
     std::vector<std::size_t> found;
-    if (Batch(table, requests, *callers_time, freshness).decide(decision, found)) return decision;
+    Progress progress;
+    do {  // ends: each repetition follows the removal of one of its entries by another thread
+        found.clear();
+        progress = Batch(table, requests, *callers_time, freshness).decide(decision, found);
+    } while (progress == Progress::kEntryClosed);
+    if (progress == Progress::kDecided) return decision;
     if (stale != nullptr) *stale = std::move(found);
     return std::nullopt;
 }

@@ -2,20 +2,43 @@
 
 namespace sluice {
 
+namespace {
+
+Located locate(Table& table, HashedRequest request, UnixTime now) {
+    Instant at;
+    Entry& entry = table.entry_for(LimitKey(request), now, at);
+    return {.entry = &entry, .at = at, .now = now};
+}
+
+}  // namespace
+
 Outcome decide_at(Table& table,
                   HashedRequest hashed_request,
                   UnixTime now,
                   Freshness freshness,
                   Decision& decision) {
-    const LimitKey key(hashed_request);
+    const Located located = locate(table, hashed_request, now);
+    return decide_located(table, hashed_request, located, freshness, decision);
+}
+
+Outcome decide_located(Table& table,
+                       HashedRequest hashed_request,
+                       Located located,
+                       Freshness freshness,
+                       Decision& decision) {
     const Request& request = hashed_request.request;
     const Ask ask = ask_of(request);
-    Instant at;
-    Entry& entry = table.entry_for(key, now, at);
-    entry.note_use(ask.limit, now);
-    const Admission admission =
-        admit(entry, {.at = at, .now = now, .ask = ask, .freshness = freshness});
-    note_retries(table, admission);
+    const UnixTime now = located.now;
+    Admission admission;
+    for (;;) {  // ends: each repetition follows the removal of the key's entry by another thread
+        located.entry->note_use(ask.limit, now);
+        admission = admit(*located.entry,
+                          {.at = located.at, .now = now, .ask = ask, .freshness = freshness});
+        note_retries(table, admission);
+        if (admission.outcome != Outcome::kEntryClosed) break;
+        located = locate(table, hashed_request, now);
+    }
+    Entry& entry = *located.entry;
     if (admission.outcome == Outcome::kDenied) {
         report_denial(table, request, {entry, admission.at, now, Duration::zero()}, decision);
         return Outcome::kDenied;

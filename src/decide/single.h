@@ -69,7 +69,19 @@ struct SystemTime {
 Outcome decide_at(
     Table& table, HashedRequest request, UnixTime now, Freshness freshness, Decision& decision);
 
-// The same by what is held, however old that is. Pins by itself.
+// Where a request at `now` was located.
+struct Located {
+    Entry* entry;
+    Instant at;
+    UnixTime now;
+};
+
+// The rest of decide_at(), from there on. If the entry was closed meanwhile, the key is looked up
+// again.
+Outcome decide_located(
+    Table& table, HashedRequest request, Located located, Freshness freshness, Decision& decision);
+
+// The same as decide_at() by what is held, however old that is. Pins by itself.
 inline Outcome decide_by_what_is_held(Table& table,
                                       const Request& request,
                                       UnixTime now,
