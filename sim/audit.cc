@@ -10,9 +10,6 @@
 namespace sluice::sim {
 namespace {
 
-// Keys whose names have fewer bytes are stored as they are.
-constexpr std::size_t kStoredNameBytes = 191;
-
 // The oldest count that may admit a request: one that was fresh at the beginning of a window serves
 // as long again.
 constexpr std::int64_t kOldest = 2 * kFreshness.count();
@@ -317,10 +314,8 @@ void Audit::check_converged(KeyIndex key, Sequence sequence, const Expected& exp
         fail("after all faults it takes " + number(regional) + " to be spent by its region at " +
              cell_text(key, sequence) + ", which spent " + number(region));
     const Count foreign = truth_.total(key, sequence) - region;
-    // What is too long for the store is heard of at the next spending, what was displaced at the
-    // next full import.
-    bool may_lack = !expected.is_shared_widely || expected.may_be_unpublished ||
-                    entry->text_bytes() > kStoredNameBytes || has_displaced();
+    // What was displaced is heard of at the next full import.
+    bool may_lack = !expected.is_shared_widely || expected.may_be_unpublished || has_displaced();
     for (std::uint32_t other = 0; other < truth_.regions(); ++other)
         may_lack |=
             other != config_.region && truth_.lost(key, sequence, other) != Truth::Lost::kNothing;

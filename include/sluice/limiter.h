@@ -148,6 +148,7 @@ struct GlobalStats {
     std::uint64_t cells_imported;    // merged, however often
     std::uint64_t cells_last_import;
     std::uint64_t import_failures;
+    std::uint64_t cells_dropped;  // imported cells of over-long names: too many waited for keys
     std::uint64_t rows_cleaned;
     std::uint64_t keys_created;  // for what other regions have spent; not among Stats::keys_created
     std::chrono::milliseconds publish_lag;  // since when something has waited that should be known

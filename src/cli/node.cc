@@ -132,6 +132,7 @@ metrics::GlobalReadings readings_of(const GlobalStats& stats) {
             .writes_given_up = stats.rows_given_up,
             .rows_applied = stats.cells_imported,
             .import_errors = stats.import_failures,
+            .import_cells_dropped = stats.cells_dropped,
             .rows_last_poll = stats.cells_last_import,
             .entries_created = stats.keys_created,
             .rows_cleaned = stats.rows_cleaned,

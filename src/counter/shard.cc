@@ -92,6 +92,15 @@ Entry& Shard::find_or_make(
     return entry;
 }
 
+std::vector<Entry*> Shard::entries_with_hash(std::uint64_t hash) {
+    std::vector<Entry*> found;
+    const MutexLock lock(mutex_);
+    bucket_of(hash).for_each([&](Entry& entry) {
+        if (entry.hash() == hash) found.push_back(&entry);
+    });
+    return found;
+}
+
 void Shard::dispose(Entry& entry) {
     const MutexLock lock(mutex_);
     pool_.give_back(entry);

@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <deque>
 #include <span>
+#include <vector>
 
 #include "base/mutex.h"
 #include "counter/bucket.h"
@@ -60,6 +61,9 @@ class alignas(64) Shard {
     // has outgrown is replaced. The entries in `needed` are evicted last of all.
     Entry& find_or_make(
         const LimitKey& key, UnixTime now, Sharing sharing, Needed needed, Tally::Counter& made);
+
+    // All entries whose keys have that hash.
+    std::vector<Entry*> entries_with_hash(std::uint64_t hash);
 
     // Disposes of an entry that the changed list returned as retired.
     void dispose(Entry& entry);

@@ -12,6 +12,7 @@
 #include <limits>
 #include <memory>
 #include <utility>
+#include <vector>
 
 #include "counter/changed.h"
 #include "counter/entry.h"
@@ -72,6 +73,11 @@ class Table {
 
     // nullptr if the key is not held.
     [[gnu::always_inline]] Entry* find(const LimitKey& key) { return shard_of(key).find(key); }
+
+    // All entries whose keys have that hash. Locks their shard, and so misses none.
+    std::vector<Entry*> entries_with_hash(std::uint64_t hash) {
+        return shard_at(hash).entries_with_hash(hash);
+    }
 
     // What find() most probably returns, without a look at it; or nullptr.
     [[gnu::always_inline]] Entry* guess(std::uint64_t hash) {

@@ -1,10 +1,23 @@
 #include "global/abridged_cells.h"
 
 #include <algorithm>
+#include <limits>
 
-#include "global/stored_name.h"
+#include "counter/epoch.h"
 
 namespace sluice {
+namespace {
+
+// Keys checked per insertion. More than one, so that the index can't outgrow the table.
+constexpr std::size_t kChecksPerInsertion = 2;
+// Keys checked per import.
+constexpr std::size_t kChecksPerImport = 10'000;
+
+StoredKeyId id_of(const Entry::Key& key) {
+    return stored_key_id(stored_name(name_of(key, 0)));
+}
+
+}  // namespace
 
 bool merge_imported(const ImportedCell& cell, Entry& entry) {
     const Sequence sequence = cell.cell.sequence;
@@ -16,36 +29,87 @@ bool merge_imported(const ImportedCell& cell, Entry& entry) {
     return entry.raise_global(sequence, cell.foreign);
 }
 
-void AbridgedCells::hold(const ImportedCell& cell) {
+bool AbridgedCells::add(Entry& entry) {
+    const Entry::Key key = entry.key();
+    if (!has_long_part(key)) return false;
+    const StoredKeyId id = id_of(key);
+    bool has_foreign = false;
     const MutexLock lock(mutex_);
-    const auto [it, is_new] = cells_.try_emplace(cell.cell, cell);
-    if (is_new) deaths_.emplace(start_of(cell.cell.sequence + 2, cell.cell.duration), it);
-    ImportedCell& held = it->second;
-    held.foreign = std::max(held.foreign, cell.foreign);
-    held.own = std::max(held.own, cell.own);
+    if (keys_.try_emplace(id, entry.hash()).second) forget_removed_keys(kChecksPerInsertion);
+    auto cell = cells_.lower_bound({id, std::numeric_limits<Sequence>::min()});
+    while (cell != cells_.end() && cell->first.first == id) {
+        const Waiting& waiting = cell->second;
+        const bool is_outgrown = entry.outgrown(waiting.now);
+        // Left for the entry that replaces this one.
+        if (!is_outgrown && entry.locate(waiting.now).sequence == Entry::kClosed) return false;
+        const ImportedCell imported{.cell = name_of(key, cell->first.second),
+                                    .foreign = waiting.foreign,
+                                    .own = waiting.own};
+        if (!is_outgrown && merge_imported(imported, entry)) has_foreign |= waiting.foreign != 0;
+        cell = erase(cell);
+    }
+    return has_foreign;
 }
 
-void AbridgedCells::apply(Entry& entry) const {
-    const Entry::Key key = entry.key();
-    if (!has_long_part(key)) return;
-    // The cells of a key differ in their sequence only.
-    CellName name = stored_name(name_of(key, 0));
-    const Sequence high = entry.high();
+std::optional<Entry::Key> AbridgedCells::find_or_hold(const ImportedCell& cell, UnixTime now) {
+    const StoredKeyId id = stored_key_id(cell.cell);
     const MutexLock lock(mutex_);
-    if (cells_.empty()) return;
-    for (Sequence sequence = high - 2; sequence <= high + 1; ++sequence) {
-        name.sequence = sequence;
-        if (const auto found = cells_.find(name); found != cells_.end())
-            merge_imported(found->second, entry);
+    if (const auto found = keys_.find(id); found != keys_.end()) {
+        for (const Entry* const entry : table_.entries_with_hash(found->second)) {
+            Entry::Key key = entry->key();
+            if (id_of(key) == id) return key;
+        }
     }
+    const auto [it, is_new] = cells_.try_emplace({id, cell.cell.sequence});
+    Waiting& waiting = it->second;
+    waiting.foreign = std::max(waiting.foreign, cell.foreign);
+    waiting.own = std::max(waiting.own, cell.own);
+    waiting.now = now;
+    if (is_new) {
+        waiting.dies = start_of(cell.cell.sequence + 2, cell.cell.duration);
+        deaths_.emplace(std::pair(waiting.dies, it->first), it);
+        drop_excess();
+    }
+    return std::nullopt;
 }
 
 void AbridgedCells::forget_dead(UnixTime now) {
+    const EpochPin pin;
     const MutexLock lock(mutex_);
-    const auto end = deaths_.upper_bound(now);
-    for (auto death = deaths_.begin(); death != end; ++death)
-        cells_.erase(death->second);
-    deaths_.erase(deaths_.begin(), end);
+    while (!deaths_.empty() && deaths_.begin()->first.first <= now)
+        erase(deaths_.begin()->second);
+    forget_removed_keys(kChecksPerImport);
+}
+
+void AbridgedCells::drop_excess() {
+    if (cells_.size() <= most_cells_) return;
+    erase(deaths_.begin()->second);
+    dropped_.fetch_add(1, std::memory_order_relaxed);
+}
+
+AbridgedCells::Cells::iterator AbridgedCells::erase(Cells::iterator cell) {
+    deaths_.erase({cell->second.dies, cell->first});
+    return cells_.erase(cell);
+}
+
+// Goes through the index in a circle. A key whose entry is created again is added again.
+void AbridgedCells::forget_removed_keys(std::size_t at_most) {
+    for (std::size_t left = std::min(at_most, keys_.size()); left > 0; --left) {
+        auto key = keys_.upper_bound(last_checked_);
+        if (key == keys_.end()) key = keys_.begin();
+        last_checked_ = key->first;
+        if (table_.entries_with_hash(key->second).empty()) keys_.erase(key);
+    }
+}
+
+std::size_t AbridgedCells::keys() const {
+    const MutexLock lock(mutex_);
+    return keys_.size();
+}
+
+std::size_t AbridgedCells::cells() const {
+    const MutexLock lock(mutex_);
+    return cells_.size();
 }
 
 }  // namespace sluice

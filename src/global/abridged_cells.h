@@ -1,14 +1,20 @@
-// What other regions have spent in cells whose names are too long for the store.
+// Imported counts of keys whose names are too long for the store.
 #ifndef SLUICE_GLOBAL_ABRIDGED_CELLS_H_
 #define SLUICE_GLOBAL_ABRIDGED_CELLS_H_
 
 #include <sluice/time.h>
 
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
 #include <map>
+#include <optional>
+#include <utility>
 
 #include "base/mutex.h"
-#include "counter/entry.h"
+#include "counter/table.h"
 #include "global/store.h"
+#include "global/stored_name.h"
 
 namespace sluice {
 
@@ -20,27 +26,62 @@ namespace sluice {
 // to have spent, they have.
 bool merge_imported(const ImportedCell& cell, Entry& entry);
 
-// From a stored name that was abridged nobody can tell the key. So what was imported under it waits
-// here, and is looked up from the entry's side: when the entry is made, and whenever it changes.
+// An abridged name contains a digest, so the key can't be derived from it. AbridgedCells therefore
+// keeps an index from stored names to the long keys in the table, by which the importer finds the
+// entry of an imported cell. Cells of keys that are not in the table wait here until the key's
+// first request creates its entry, or until they are dead.
 //
-// Thread-safe.
+// Memory is bounded: the index holds at most about twice as many keys as the table has long ones,
+// since each insertion also checks two older keys and removes those that the table has dropped. At
+// most `most_cells` cells wait; beyond that, those that die first are dropped.
+//
+// Thread-safe. It may lock a shard of the table, and is never called with one locked.
 class AbridgedCells {
   public:
-    // By max, like all that is imported.
-    void hold(const ImportedCell& cell);
+    // The table must outlive it.
+    AbridgedCells(Table& table, std::size_t most_cells) : table_(table), most_cells_(most_cells) {}
 
-    // Merges what is held of the cells of `entry` into it.
-    void apply(Entry& entry) const;
+    // Adds the entry's key to the index if it has a long part, and merges the cells that wait for
+    // it. Returns whether other regions have spent in any of these. The caller holds an EpochPin.
+    bool add(Entry& entry);
 
-    // Lets go of what can't matter any more.
+    // The key in the table that is stored under the abridged name of `cell`. If there is none, the
+    // cell waits for it, to be merged as it would be at `now`. The caller holds an EpochPin.
+    std::optional<Entry::Key> find_or_hold(const ImportedCell& cell, UnixTime now);
+
+    // Drops cells that are dead at `now`, and a number of keys that the table has dropped.
     void forget_dead(UnixTime now);
 
+    std::size_t keys() const;   // in the index
+    std::size_t cells() const;  // that wait
+    // Cells dropped before they were dead because too many waited. Any thread; relaxed: it stands
+    // for itself.
+    std::uint64_t dropped() const { return dropped_.load(std::memory_order_relaxed); }
+
   private:
+    struct Waiting {
+        Count foreign = 0;
+        Count own = 0;
+        UnixTime now;  // the time to merge it at
+        UnixTime dies;
+    };
+    using Cells = std::map<std::pair<StoredKeyId, Sequence>, Waiting>;
+
+    void forget_removed_keys(std::size_t at_most) SLUICE_REQUIRES(mutex_);
+    void drop_excess() SLUICE_REQUIRES(mutex_);
+    Cells::iterator erase(Cells::iterator cell) SLUICE_REQUIRES(mutex_);
+
+    Table& table_;
+    const std::size_t most_cells_;
+    std::atomic<std::uint64_t> dropped_{0};
+
     mutable Mutex mutex_;
-    using Cells = std::map<CellName, ImportedCell>;
-    Cells cells_ SLUICE_GUARDED_BY(mutex_);  // by stored name
-    // When they cease to matter: a request that makes an entry must not wait for a walk over all.
-    std::multimap<UnixTime, Cells::iterator> deaths_ SLUICE_GUARDED_BY(mutex_);
+    // The hash by which the table finds the key, by the name it is stored under.
+    std::map<StoredKeyId, std::uint64_t> keys_ SLUICE_GUARDED_BY(mutex_);
+    StoredKeyId last_checked_ SLUICE_GUARDED_BY(mutex_){};  // of keys_
+    Cells cells_ SLUICE_GUARDED_BY(mutex_);
+    std::map<std::pair<UnixTime, Cells::key_type>, Cells::iterator> deaths_
+        SLUICE_GUARDED_BY(mutex_);
 };
 
 }  // namespace sluice

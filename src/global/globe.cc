@@ -13,6 +13,7 @@ constexpr std::size_t kLeastLong = kStoredWorkspaceBytes;
 Globe::Globe(Table& table, const Config& config, Time now)
     : table_(table),
       offers_(config.policy),
+      abridged_(table, config.most_abridged_cells),
       importer_breaker_(config.reads_replica ? replica_breaker_ : breaker_),
       publisher_(table,
                  offers_,
@@ -25,11 +26,12 @@ Globe::Globe(Table& table, const Config& config, Time now)
                 importer_breaker_,
                 {.interval = config.interval, .seed = ~config.seed},
                 now) {
-    table_.watch_long_keys(kLeastLong, [this](Entry& entry) { abridged_.apply(entry); });
+    table_.watch_long_keys(kLeastLong, [this](Entry& entry) {
+        if (abridged_.add(entry)) offers_.offer(entry);
+    });
 }
 
 void Globe::offer(Entry& entry) {
-    if (entry.text_bytes() > kLeastLong) abridged_.apply(entry);
     offers_.offer(entry);
 }
 

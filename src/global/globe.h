@@ -3,6 +3,7 @@
 #define SLUICE_GLOBAL_GLOBE_H_
 
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
 
 #include "counter/table.h"
@@ -28,6 +29,7 @@ class Globe {
         PublishPolicy policy = publish_from_half;
         std::chrono::milliseconds interval = kGlobalInterval;
         bool reads_replica = false;
+        std::size_t most_abridged_cells = 500'000;  // that wait for their keys
         std::uint64_t seed = 0;
     };
 
@@ -48,6 +50,7 @@ class Globe {
     const Publisher& publisher() const { return publisher_; }
     Importer& importer() { return importer_; }
     const Importer& importer() const { return importer_; }
+    const AbridgedCells& abridged_cells() const { return abridged_; }
     StoreBreaker& breaker() { return breaker_; }
     const StoreBreaker& breaker() const { return breaker_; }
     // Of what the importer reads.

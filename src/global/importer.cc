@@ -20,6 +20,15 @@ bool is_possible(const CellName& cell) {
            cell.sequence <= static_cast<Sequence>(kMaxCount) / cell.duration.count();
 }
 
+// Borrows the parts of a key or of a cell's name.
+template <class Named>
+Request request_for(const Named& named) {
+    return {.workspace = named.workspace,
+            .name_space = named.name_space,
+            .identifier = named.identifier,
+            .duration = named.duration};
+}
+
 }  // namespace
 
 Importer::Importer(Table& table,
@@ -54,15 +63,19 @@ void Importer::merge(const ImportedCell& cell) {
     ++cells_of_pass_;
     if (!is_possible(cell.cell)) return;
     cells_.fetch_add(1, std::memory_order_relaxed);
-    // The key of an abridged name may be held or not; its entry finds what is imported.
-    if (is_abridged(cell.cell)) return abridged_.hold(cell);
     const UnixTime now = wall_.value_or(start_of(cell.cell.sequence, cell.cell.duration));
     const EpochPin pin;
-    Entry& entry = table_.entry_for_import({.workspace = cell.cell.workspace,
-                                            .name_space = cell.cell.name_space,
-                                            .identifier = cell.cell.identifier,
-                                            .duration = cell.cell.duration},
-                                           now);
+    if (!is_abridged(cell.cell)) {
+        merge_into(table_.entry_for_import(request_for(cell.cell), now), cell);
+    } else if (const auto key = abridged_.find_or_hold(cell, now)) {
+        Entry& entry = table_.entry_for_import(request_for(*key), now);
+        merge_into(entry, cell);
+        // The entry may be a new one, of a key that was dropped meanwhile.
+        abridged_.add(entry);
+    }
+}
+
+void Importer::merge_into(Entry& entry, const ImportedCell& cell) {
     // A cell that is not held is one of a region whose clock is wrong.
     if (!merge_imported(cell, entry)) return;
     // Now that others are known to spend, they should know what is spent here, however little.

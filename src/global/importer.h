@@ -74,6 +74,8 @@ class Importer {
     Counts counts() const;
 
   private:
+    void merge_into(Entry& entry, const ImportedCell& cell);
+
     using Counter = std::atomic<std::uint64_t>;
 
     Table& table_;

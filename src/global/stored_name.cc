@@ -1,6 +1,6 @@
 #include "global/stored_name.h"
 
-#include <array>
+#include <string>
 #include <string_view>
 
 #include <openssl/evp.h>
@@ -11,16 +11,21 @@
 namespace sluice {
 namespace {
 
+using Sha256 = std::array<unsigned char, 32>;
+
+Sha256 sha256(std::string_view text) {
+    Sha256 digest{};
+    SLUICE_CHECK(
+        EVP_Digest(text.data(), text.size(), digest.data(), nullptr, EVP_sha256(), nullptr) == 1);
+    return digest;
+}
+
 std::string sha256_digits(std::string_view text) {
     constexpr std::string_view kDigits = "0123456789abcdef";
-    std::array<unsigned char, EVP_MAX_MD_SIZE> digest{};
-    unsigned size = 0;
-    SLUICE_CHECK(
-        EVP_Digest(text.data(), text.size(), digest.data(), &size, EVP_sha256(), nullptr) == 1);
     std::string digits;
-    for (unsigned i = 0; i < size; ++i) {
-        digits += kDigits[digest[i] >> 4U];
-        digits += kDigits[digest[i] & 0xFU];
+    for (const unsigned char byte : sha256(text)) {
+        digits += kDigits[byte >> 4U];
+        digits += kDigits[byte & 0xFU];
     }
     return digits;
 }
@@ -51,6 +56,13 @@ bool is_abridged(const CellName& stored) {
     return stored.workspace.size() > kStoredWorkspaceBytes ||
            stored.name_space.size() > kStoredNamespaceBytes ||
            stored.identifier.size() > kStoredIdentifierBytes;
+}
+
+StoredKeyId stored_key_id(const CellName& stored) {
+    std::string text = std::to_string(stored.duration.count());
+    for (const std::string* part : {&stored.workspace, &stored.name_space, &stored.identifier})
+        text += ',' + std::to_string(part->size()) + ':' + *part;
+    return sha256(text);
 }
 
 }  // namespace sluice

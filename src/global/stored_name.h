@@ -2,6 +2,8 @@
 #ifndef SLUICE_GLOBAL_STORED_NAME_H_
 #define SLUICE_GLOBAL_STORED_NAME_H_
 
+#include <array>
+
 #include "counter/entry.h"
 #include "window/cell_name.h"
 
@@ -17,6 +19,10 @@ bool has_long_part(const Entry::Key& key);
 
 // Whether some part of a stored name stands for a longer one.
 bool is_abridged(const CellName& stored);
+
+// Identifies the key of a cell by its stored name: a SHA-256 of all parts but the sequence.
+using StoredKeyId = std::array<unsigned char, 32>;
+StoredKeyId stored_key_id(const CellName& stored);
 
 }  // namespace sluice
 

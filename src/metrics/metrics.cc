@@ -106,6 +106,7 @@ void Metrics::write_global(const GlobalReadings& readings, Text& text) {
     text.single(kGlobalWritesGivenUp, readings.writes_given_up);
     text.single(kGlobalRowsApplied, readings.rows_applied);
     text.single(kGlobalImportErrors, readings.import_errors);
+    text.single(kGlobalImportCellsDropped, readings.import_cells_dropped);
     text.single(kGlobalRowsLastPoll, readings.rows_last_poll);
     text.single(kGlobalEntriesCreated, readings.entries_created);
     text.single(kGlobalRowsCleaned, readings.rows_cleaned);

@@ -51,6 +51,7 @@ struct GlobalReadings {
     std::uint64_t writes_given_up = 0;
     std::uint64_t rows_applied = 0;
     std::uint64_t import_errors = 0;
+    std::uint64_t import_cells_dropped = 0;
     std::uint64_t rows_last_poll = 0;
     std::uint64_t entries_created = 0;
     std::uint64_t rows_cleaned = 0;

@@ -68,6 +68,8 @@ inline constexpr Name kGlobalRowsApplied{"sluice_global_import_rows_applied_tota
     "Cells imported from the global store and merged."};
 inline constexpr Name kGlobalImportErrors{"sluice_global_import_errors_total", Type::kCounter,
     "Imports from the global store that failed."};
+inline constexpr Name kGlobalImportCellsDropped{"sluice_global_import_cells_dropped_total", Type::kCounter,
+    "Imported cells of identifiers too long for the global store, dropped because too many waited for their keys."};
 inline constexpr Name kGlobalRowsLastPoll{"sluice_global_rows_last_poll", Type::kGauge,
     "Cells that the last successful import returned."};
 inline constexpr Name kGlobalEntriesCreated{"sluice_global_entries_created_total", Type::kCounter,
@@ -139,6 +141,7 @@ inline constexpr std::array kAllNames = {
     kGlobalWritesGivenUp,
     kGlobalRowsApplied,
     kGlobalImportErrors,
+    kGlobalImportCellsDropped,
     kGlobalRowsLastPoll,
     kGlobalEntriesCreated,
     kGlobalRowsCleaned,

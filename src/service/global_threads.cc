@@ -140,6 +140,7 @@ class GlobalThreads::Core {
                 .cells_imported = imported.cells,
                 .cells_last_import = imported.cells_last_time,
                 .import_failures = imported.failures,
+                .cells_dropped = globe_.abridged_cells().dropped(),
                 .rows_cleaned = rows_cleaned_.load(std::memory_order_relaxed),
                 .keys_created = table_.tally().imported.load(std::memory_order_relaxed),
                 .publish_lag = age(published.waiting_since, now).value_or(milliseconds{0}),

@@ -10,6 +10,7 @@
 #include "counter/epoch.h"
 #include "decide/batch.h"
 #include "decide/single.h"
+#include "global/stored_name.h"
 
 namespace sluice {
 namespace {
@@ -289,9 +290,12 @@ Count Fleet::sum_of_others(const Components& components,
 // Components grow only, each region's is its own, and holds nothing that was not admitted in it.
 void Fleet::check_rows() {
     std::vector<CellName> cells;
-    for (const auto& [cell, regions] : truth_)
-        if (cell.identifier.size() < 255) cells.push_back(cell);
-    const auto listed = witness_->list(cells);
+    std::vector<CellName> stored;
+    for (const auto& [cell, regions] : truth_) {
+        cells.push_back(cell);
+        stored.push_back(stored_name(cell));
+    }
+    const auto listed = witness_->list(stored);
     const auto* const listings = std::get_if<std::vector<GlobalListing>>(&listed);
     if (listings == nullptr) return;
     for (std::size_t i = 0; i < cells.size(); ++i) {
@@ -356,6 +360,8 @@ std::string Fleet::difference() const {
                                                     .name_space = cell.name_space,
                                                     .identifier = cell.identifier,
                                                     .duration = cell.duration}));
+            // Counts of a key that can't be named by its row wait for the key's first request.
+            if (entry == nullptr && stored_name(cell) != cell) continue;
             const Count knows = entry == nullptr ? 0 : entry->global(cell.sequence);
             const Count wanted = sum_of_others(truth_, cell, region);
             if (knows != wanted) {
