@@ -83,7 +83,8 @@ Entry& Shard::find_or_make(
     // to it.
     const auto incarnation =
         static_cast<std::uint32_t>(tally_->evicted.load(std::memory_order_relaxed));
-    Entry& entry = pool_.make(key, now, tally_->forgotten_until(), sharing, incarnation);
+    const UnixTime forgotten_until = forgotten_.until(key.duration(), now);
+    Entry& entry = pool_.make(key, now, forgotten_until, sharing, incarnation);
     make_room(now, needed);
     bucket_of(key.hash()).insert(entry);
     ++size_;
@@ -199,7 +200,7 @@ bool Shard::evict(UnixTime now, Needed needed) {
 bool Shard::drop_if_dead(Entry& entry, UnixTime now) {
     const auto dead_from = entry.close_if_dead(now);
     if (!dead_from) return false;
-    tally_->forget(*dead_from);
+    forgotten_.add(entry.duration(), *dead_from, now);
     Tally::add(tally_->expired);
     remove(entry);
     return true;

@@ -15,6 +15,7 @@
 #include "base/mutex.h"
 #include "counter/bucket.h"
 #include "counter/entry_pool.h"
+#include "counter/forgotten_counts.h"
 #include "counter/tally.h"
 
 namespace sluice {
@@ -125,6 +126,7 @@ class alignas(64) Shard {
         std::uint64_t since;
     };
     std::deque<Leaving> leaving_ SLUICE_GUARDED_BY(mutex_);
+    ForgottenCounts forgotten_ SLUICE_GUARDED_BY(mutex_);
     EntryPool pool_ SLUICE_GUARDED_BY(mutex_);
 };
 

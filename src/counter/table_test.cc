@@ -1,5 +1,6 @@
 #include "counter/table.h"
 
+#include <array>
 #include <memory>
 #include <optional>
 #include <set>
@@ -185,6 +186,101 @@ TEST_F(TableTest, SettlesInTheSuccessorOfAnEntryThatWasRemoved) {
     EXPECT_EQ(successor.admitted(sequence).of(sequence), 3U);
     EXPECT_EQ(Components(successor).of(sequence), 3U);
     EXPECT_TRUE(successor.is_untold());
+}
+
+constexpr std::array kDurations = {kSecond,
+                                   Duration{1'500},
+                                   60 * kSecond,
+                                   3'600 * kSecond,
+                                   86'400 * kSecond,
+                                   30 * 86'400 * kSecond};
+
+// A table of keys with windows of several durations, in which entries expire all the time.
+class JumpingClockTest : public TableTest {
+  protected:
+    static constexpr UnixTime kStart{Duration{1'700'000'000'000}};
+
+    static Request request(const std::string& identifier, Duration duration) {
+        return {
+            .workspace = "w", .name_space = "n", .identifier = identifier, .duration = duration};
+    }
+    Instant ask(const std::string& identifier, Duration duration, UnixTime now) {
+        const Request asked = request(identifier, duration);
+        Instant at{};
+        table_->entry_for(table_->key(asked), now, at);
+        return at;
+    }
+    bool is_held(const std::string& identifier, Duration duration) {
+        const Request asked = request(identifier, duration);
+        return table_->find(table_->key(asked)) != nullptr;
+    }
+    // Makes `count` keys of each duration.
+    void ask_new_keys(int count, UnixTime now) {
+        for (int i = 0; i < count; ++i) {
+            for (const Duration duration : kDurations)
+                ask("k" + std::to_string(next_++), duration, now);
+        }
+    }
+    // Whether the requests for a new key, 60 of them in 60 windows, are decided each in its own.
+    void expect_new_keys_keep_time(UnixTime from) {
+        for (const Duration duration : kDurations) {
+            const std::string identifier = "new" + std::to_string(next_++);
+            for (int i = 0; i < 60; ++i) {
+                const UnixTime now = from + i * duration;
+                ASSERT_EQ(ask(identifier, duration, now).sequence,
+                          instant_at(now, duration).sequence)
+                    << duration.count() << " ms, request " << i;
+            }
+        }
+    }
+
+    int next_ = 0;
+};
+
+TEST_F(JumpingClockTest, OneTimestampFarAheadDoesNotHoldBackNewKeys) {
+    for (const int far_keys : {1, 100, 2'000}) {
+        open(1'000'000);
+        ask_new_keys(300, kStart);
+        ASSERT_GE(table_->tally().held(), 1'024U);
+        const Duration ten_years{315'360'000'000};
+        for (const Duration ahead : {ten_years, 2 * ten_years})
+            ask_new_keys(far_keys, kStart + ahead);
+        ASSERT_GT(table_->tally().expired.load(), 0U);
+        expect_new_keys_keep_time(kStart);
+    }
+}
+
+TEST_F(JumpingClockTest, ATimestampFarAheadDoesNotUndoAStepBack) {
+    open(1'000'000);
+    ask_new_keys(300, kStart);
+    ask_new_keys(1'000, kStart + Duration{315'360'000'000});
+    ask_new_keys(300, kStart);
+    // Expires what came back, by the true time.
+    ask_new_keys(2'000, kStart + 4 * kSecond);
+    const Instant back = ask("back", kSecond, kStart + 3 * kSecond);
+    EXPECT_EQ(back.sequence, instant_at(kStart, kSecond).sequence + 3);
+}
+
+// No new entry decides in a window of which an entry of its key, that has expired, could have held
+// counts.
+TEST_F(JumpingClockTest, AStepBackOfLessThanTwoWindowsOpensNoBudgetAgain) {
+    for (const Duration duration : kDurations) {
+        open(1'000'000);
+        const std::array back = {
+            Duration{1}, duration / 2, duration, 2 * duration - Duration{1}, Duration{0}};
+        const auto victim = [](std::size_t i) { return "victim " + std::to_string(i); };
+        Sequence used = 0;
+        for (std::size_t i = 0; i < back.size(); ++i)
+            used = ask(victim(i), duration, kStart).sequence;
+        const UnixTime dead_from = start_of(used + 3, duration);
+        for (int i = 0; i < 5'000; ++i)
+            ask("other " + std::to_string(i), duration, dead_from);
+        for (std::size_t i = 0; i < back.size(); ++i) {
+            ASSERT_FALSE(is_held(victim(i), duration));
+            EXPECT_EQ(ask(victim(i), duration, dead_from - back[i]).sequence, used + 3)
+                << duration.count() << " ms, " << back[i].count() << " ms back";
+        }
+    }
 }
 
 TEST(Table, SaysHowMuchMemoryWasRefused) {

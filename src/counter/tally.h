@@ -2,8 +2,6 @@
 #ifndef SLUICE_COUNTER_TALLY_H_
 #define SLUICE_COUNTER_TALLY_H_
 
-#include <sluice/time.h>
-
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
@@ -11,8 +9,8 @@
 namespace sluice {
 
 // Thread-safe. Relaxed throughout: each number stands for itself, and none publishes other memory.
-// Where an order matters (forgotten_until of one key), the shard's lock gives it. Apart from what
-// lies beside it: threads that count here would take that from the caches of those that only read.
+// Apart from what lies beside it: threads that count here would take that from the caches of those
+// that only read.
 class alignas(64) Tally {
   public:
     explicit Tally(std::size_t max_keys) : max_keys_(max_keys) {}
@@ -46,20 +44,6 @@ class alignas(64) Tally {
     }
     std::size_t held() const { return held_.load(std::memory_order_relaxed); }
 
-    // Counts that mattered until `until` have been dropped with their entry.
-    void forget(UnixTime until) {
-        const std::int64_t until_ms = until.time_since_epoch().count();
-        std::int64_t seen = forgotten_until_ms_.load(std::memory_order_relaxed);
-        // Ends: each repetition follows a later time by another thread.
-        while (seen < until_ms && !forgotten_until_ms_.compare_exchange_weak(
-                                      seen, until_ms, std::memory_order_relaxed)) {
-        }
-    }
-    UnixTime forgotten_until() const {
-        return UnixTime{
-            std::chrono::milliseconds{forgotten_until_ms_.load(std::memory_order_relaxed)}};
-    }
-
     using Counter = std::atomic<std::uint64_t>;
     Counter created{0};   // by requests
     Counter imported{0};  // made for what other regions have spent
@@ -77,7 +61,6 @@ class alignas(64) Tally {
     const std::size_t max_keys_;
     std::atomic<std::size_t> held_{0};
     std::atomic<std::size_t> leaving_{0};
-    std::atomic<std::int64_t> forgotten_until_ms_{0};
 };
 
 }  // namespace sluice
