@@ -255,6 +255,7 @@ metrics::Readings Node::read() const {
                        .resubmissions = stats.origin.resubmissions};
     readings.global = readings_of(stats.global);
     readings.overrides_held = overrides_->size();
+    readings.log_lines_dropped = log_.dropped();
     readings.ready = readiness_.load(std::memory_order_relaxed) == http::Readiness::kReady;
     const auto add = [](std::uint64_t& sum, const http::WireCounter& counter) {
         sum += static_cast<std::uint64_t>(counter.get());

@@ -1,14 +1,13 @@
 #include "cli/node.h"
 
 #include <future>
-#include <sstream>
 #include <string>
 
 #include <gtest/gtest.h>
-#include <spdlog/sinks/ostream_sink.h>
 
 #include "cli/greeting.h"
 #include "cli/http_client.h"
+#include "log/captured_log.h"
 
 namespace sluice::cli {
 namespace {
@@ -42,8 +41,8 @@ class NodeTest : public testing::Test {
         drained.get_future().wait();
     }
 
-    bool has_logged(const std::string& text) const {
-        return logged_.str().find(text) != std::string::npos;
+    bool has_logged(const std::string& text) {
+        return captured_.text().find(text) != std::string::npos;
     }
 
     config::Loaded with_tokens(const std::vector<std::string>& secrets) const {
@@ -55,8 +54,8 @@ class NodeTest : public testing::Test {
         return loaded;
     }
 
-    std::ostringstream logged_;
-    Log log_{{}, std::make_shared<spdlog::sinks::ostream_sink_mt>(logged_)};
+    CapturedLog captured_;
+    Log& log_ = captured_.log;
     std::unique_ptr<Node> node_;
 };
 

@@ -451,7 +451,7 @@ ExitCode dispatch(const CLI::App& app, Arguments& arguments, const Surroundings&
         return name != "serve" || command.count(config::flag_of(flag.first)) == 0;
     };
     std::erase_if(sources.flags, is_absent);
-    if (name == "serve") return run_serve(sources, surroundings.out, surroundings.err);
+    if (name == "serve") return run_serve(sources, surroundings.err);
     if (name == "check-config")
         return run_check_config(sources, surroundings.out, surroundings.err);
     if (name == "token") return run_token(arguments.token, surroundings.out, surroundings.err);

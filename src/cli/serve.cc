@@ -8,11 +8,13 @@
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/post.hpp>
 #include <boost/asio/signal_set.hpp>
+#include <unistd.h>
 
 #include "cli/check_config.h"
 #include "cli/greeting.h"
 #include "cli/node.h"
 #include "cli/version.h"
+#include "log/line_writer.h"
 #include "log/log.h"
 #include "service/open_global.h"
 #include "service/open_origin.h"
@@ -60,6 +62,7 @@ class Control {
     void await_second_end() {
         end_.async_wait([this](error_code, int signal) {
             log_.warn("stopped", {{"signal", signal}, {"why", "a second signal"}});
+            log_.flush();
             std::_Exit(128 + signal);
         });
     }
@@ -95,9 +98,15 @@ void log_start(const config::Settings& settings, Log& log) {
     }
 }
 
+// Nothing that is printed while the server runs may stop it, so not through a stream, which waits
+// for a pipe that nobody reads.
+void print_greeting(const config::Settings& settings) {
+    LineWriter({.descriptor = STDOUT_FILENO}).append(greeting(settings));
+}
+
 }  // namespace
 
-ExitCode run_serve(const config::Sources& sources, std::ostream& out, std::ostream& err) {
+ExitCode run_serve(const config::Sources& sources, std::ostream& err) {
     const auto loaded = config::load_settings(sources);
     if (!loaded) {
         print_problems("serve", loaded.error(), err);
@@ -112,7 +121,7 @@ ExitCode run_serve(const config::Sources& sources, std::ostream& out, std::ostre
         return ExitCode::kError;
     }
     log_start((*node)->settings(), log);
-    out << greeting((*node)->settings()) << std::flush;
+    print_greeting((*node)->settings());
     control.run(**node);
     (*node)->close();
     node->reset();

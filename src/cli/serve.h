@@ -10,8 +10,9 @@
 namespace sluice::cli {
 
 // Runs until a signal ends it. kError, before anything listens: a setting is not allowed, or what
-// it names is of no use.
-ExitCode run_serve(const config::Sources& sources, std::ostream& out, std::ostream& err);
+// it names is of no use; `err` says why. The greeting goes to standard output, log lines to
+// standard error, and neither of them can block the server.
+ExitCode run_serve(const config::Sources& sources, std::ostream& err);
 
 }  // namespace sluice::cli
 

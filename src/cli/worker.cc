@@ -64,6 +64,7 @@ class Worker::Core {
             loop_.run();
         } catch (const std::exception& error) {
             log_.error("worker_fault", {{"why", error.what()}});
+            log_.flush();
             std::abort();
         }
     }

@@ -1,48 +1,55 @@
 #include "log/log.h"
 
 #include <algorithm>
-#include <utility>
+#include <cstdint>
 
-#include <spdlog/logger.h>
-#include <spdlog/pattern_formatter.h>
-#include <spdlog/sinks/stdout_sinks.h>
+#include "base/clock.h"
 
 namespace sluice {
 namespace {
 
-constexpr const char* kTextPattern = "%Y-%m-%dT%H:%M:%S.%eZ %v";
-constexpr const char* kJsonPattern = R"({"time":"%Y-%m-%dT%H:%M:%S.%eZ",%v})";
+using config::LogFormat;
+using config::LogLevel;
 
-spdlog::level::level_enum level_of(config::LogLevel level) {
+std::string_view name_of(LogLevel level) {
     switch (level) {
-        case config::LogLevel::kTrace:
-            return spdlog::level::trace;
-        case config::LogLevel::kDebug:
-            return spdlog::level::debug;
-        case config::LogLevel::kInfo:
-            return spdlog::level::info;
-        case config::LogLevel::kWarn:
-            return spdlog::level::warn;
-        case config::LogLevel::kError:
-            return spdlog::level::err;
-        case config::LogLevel::kOff:
-            return spdlog::level::off;
-    }
-    return spdlog::level::info;
-}
-
-// As the setting spells them, which spdlog doesn't.
-std::string_view name_of(spdlog::level::level_enum level) {
-    switch (level) {
-        case spdlog::level::debug:
+        case LogLevel::kDebug:
             return "debug";
-        case spdlog::level::warn:
+        case LogLevel::kWarn:
             return "warn";
-        case spdlog::level::err:
+        case LogLevel::kError:
             return "error";
         default:
             return "info";
     }
+}
+
+// Appends `number` with at least `width` digits.
+void append_padded(std::string& out, std::int64_t number, std::size_t width) {
+    const std::string digits = std::to_string(number);
+    out.append(width - std::min(width, digits.size()), '0');
+    out += digits;
+}
+
+// "2026-01-31T12:00:00.000Z". gmtime_r() would take a lock that all threads share.
+void append_time(std::string& out, UnixTime now) {
+    const auto day = std::chrono::floor<std::chrono::days>(now);
+    const std::chrono::year_month_day date(day);
+    const std::chrono::hh_mm_ss time(now - day);
+    append_padded(out, static_cast<int>(date.year()), 4);
+    out += '-';
+    append_padded(out, static_cast<unsigned>(date.month()), 2);
+    out += '-';
+    append_padded(out, static_cast<unsigned>(date.day()), 2);
+    out += 'T';
+    append_padded(out, time.hours().count(), 2);
+    out += ':';
+    append_padded(out, time.minutes().count(), 2);
+    out += ':';
+    append_padded(out, time.seconds().count(), 2);
+    out += '.';
+    append_padded(out, time.subseconds().count(), 3);
+    out += 'Z';
 }
 
 // In quotes, with everything escaped that JSON wants escaped; UTF-8 stays as it is.
@@ -73,8 +80,11 @@ bool is_plain(std::string_view text) {
     return !text.empty() && std::none_of(text.begin(), text.end(), needs_quotes);
 }
 
-std::string text_line(std::string_view level, std::string_view event, LogFields fields) {
-    std::string line(level);
+std::string text_line(LogLevel level, std::string_view event, LogFields fields) {
+    std::string line;
+    append_time(line, exact_wall_time());
+    line += ' ';
+    line += name_of(level);
     line += ' ';
     line += event;
     for (const LogField& field : fields) {
@@ -87,12 +97,15 @@ std::string text_line(std::string_view level, std::string_view event, LogFields 
             append_quoted(line, field.value());
         }
     }
+    line += '\n';
     return line;
 }
 
-std::string json_line(std::string_view level, std::string_view event, LogFields fields) {
-    std::string line = "\"level\":";
-    append_quoted(line, level);
+std::string json_line(LogLevel level, std::string_view event, LogFields fields) {
+    std::string line = "{\"time\":\"";
+    append_time(line, exact_wall_time());
+    line += "\",\"level\":";
+    append_quoted(line, name_of(level));
     line += ",\"event\":";
     append_quoted(line, event);
     for (const LogField& field : fields) {
@@ -105,7 +118,13 @@ std::string json_line(std::string_view level, std::string_view event, LogFields 
             line += field.value();
         }
     }
+    line += "}\n";
     return line;
+}
+
+std::string line_of(LogFormat format, LogLevel level, std::string_view event, LogFields fields) {
+    return format == LogFormat::kJson ? json_line(level, event, fields)
+                                      : text_line(level, event, fields);
 }
 
 }  // namespace
@@ -115,45 +134,31 @@ LogField::LogField(std::string_view name, std::string_view text)
 LogField::LogField(std::string_view name, bool value)
     : name_(name), value_(value ? "true" : "false"), is_text_(false) {}
 
-Log::Log(const config::LogSettings& settings)
-    : Log(settings, std::make_shared<spdlog::sinks::stderr_sink_mt>()) {}
-
-Log::Log(const config::LogSettings& settings, std::shared_ptr<spdlog::sinks::sink> sink)
+Log::Log(const config::LogSettings& settings, int descriptor)
     : format_(settings.format),
-      logger_(std::make_unique<spdlog::logger>("sluice", std::move(sink))) {
-    const bool is_json = format_ == config::LogFormat::kJson;
-    logger_->set_formatter(std::make_unique<spdlog::pattern_formatter>(
-        is_json ? kJsonPattern : kTextPattern, spdlog::pattern_time_type::utc));
-    logger_->flush_on(spdlog::level::trace);
-    set_level(settings.level);
-}
-
-Log::~Log() = default;
+      level_(settings.level),
+      writer_({.descriptor = descriptor,
+               // The thread that calls it may outlive the log.
+               .describe_dropped = [format = settings.format](std::uint64_t lines) {
+                   return line_of(format, LogLevel::kWarn, "log_lines_dropped", {{"lines", lines}});
+               }}) {}
 
 void Log::debug(std::string_view event, LogFields fields) {
-    write(spdlog::level::debug, event, fields);
+    write(LogLevel::kDebug, event, fields);
 }
 void Log::info(std::string_view event, LogFields fields) {
-    write(spdlog::level::info, event, fields);
+    write(LogLevel::kInfo, event, fields);
 }
 void Log::warn(std::string_view event, LogFields fields) {
-    write(spdlog::level::warn, event, fields);
+    write(LogLevel::kWarn, event, fields);
 }
 void Log::error(std::string_view event, LogFields fields) {
-    write(spdlog::level::err, event, fields);
+    write(LogLevel::kError, event, fields);
 }
 
-void Log::set_level(config::LogLevel level) {
-    logger_->set_level(level_of(level));
-}
-
-void Log::write(int level, std::string_view event, LogFields fields) {
-    const auto severity = static_cast<spdlog::level::level_enum>(level);
-    if (!logger_->should_log(severity)) return;
-    const bool is_json = format_ == config::LogFormat::kJson;
-    logger_->log(severity,
-                 spdlog::string_view_t(is_json ? json_line(name_of(severity), event, fields)
-                                               : text_line(name_of(severity), event, fields)));
+void Log::write(LogLevel level, std::string_view event, LogFields fields) {
+    if (level < level_.load(std::memory_order_relaxed)) return;
+    writer_.append(line_of(format_, level, event, fields));
 }
 
 }  // namespace sluice

@@ -2,21 +2,18 @@
 #ifndef SLUICE_LOG_LOG_H_
 #define SLUICE_LOG_LOG_H_
 
+#include <atomic>
+#include <chrono>
 #include <concepts>
 #include <cstdint>
 #include <initializer_list>
-#include <memory>
 #include <string>
 #include <string_view>
 
-#include "config/settings.h"
+#include <unistd.h>
 
-namespace spdlog::sinks {
-class sink;
-}
-namespace spdlog {
-class logger;
-}
+#include "config/settings.h"
+#include "log/line_writer.h"
 
 namespace sluice {
 
@@ -44,7 +41,8 @@ class LogField {
 using LogFields = std::initializer_list<LogField>;
 
 // Log writes whole lines; two threads never mix theirs. A value can't break out of its line or its
-// quotes, whatever bytes it holds. Thread-safe.
+// quotes, whatever bytes it holds. No caller waits for the descriptor: lines that it does not take
+// in time are dropped and counted, and one `log_lines_dropped` line tells how many. Thread-safe.
 //
 //     log.info("started", {{"address", "127.0.0.1:8080"}, {"threads", 4}});
 //
@@ -52,22 +50,31 @@ using LogFields = std::initializer_list<LogField>;
 //     {"time":"2026-01-31T12:00:00.000Z","level":"info","event":"started","address":"127.0.0.1:8080","threads":4}
 class Log {
   public:
-    explicit Log(const config::LogSettings& settings);
-    Log(const config::LogSettings& settings, std::shared_ptr<spdlog::sinks::sink> sink);
-    ~Log();
+    explicit Log(const config::LogSettings& settings, int descriptor = STDERR_FILENO);
 
     void debug(std::string_view event, LogFields fields = {});
     void info(std::string_view event, LogFields fields = {});
     void warn(std::string_view event, LogFields fields = {});
     void error(std::string_view event, LogFields fields = {});
 
-    void set_level(config::LogLevel level);
+    void set_level(config::LogLevel level) { level_.store(level, std::memory_order_relaxed); }
+
+    // Waits for the lines logged so far to be written, for a process that is about to end without
+    // destructors. Returns false after `timeout`.
+    bool flush(std::chrono::milliseconds timeout = std::chrono::milliseconds{500}) {
+        return writer_.flush(timeout);
+    }
+
+    // Lines dropped so far.
+    std::uint64_t dropped() const { return writer_.dropped(); }
 
   private:
-    void write(int level, std::string_view event, LogFields fields);
+    void write(config::LogLevel level, std::string_view event, LogFields fields);
 
     const config::LogFormat format_;
-    std::unique_ptr<spdlog::logger> logger_;
+    // Set by a reload, read by every thread that logs. Relaxed: a line more or less is no matter.
+    std::atomic<config::LogLevel> level_;
+    LineWriter writer_;
 };
 
 }  // namespace sluice

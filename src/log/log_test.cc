@@ -1,10 +1,10 @@
 #include "log/log.h"
 
-#include <sstream>
 #include <string>
 
 #include <gtest/gtest.h>
-#include <spdlog/sinks/ostream_sink.h>
+
+#include "log/captured_log.h"
 
 namespace sluice {
 namespace {
@@ -12,29 +12,13 @@ namespace {
 using config::LogFormat;
 using config::LogLevel;
 
-// A log that writes into a string.
-class Written {
-  public:
-    explicit Written(LogFormat format, LogLevel level = LogLevel::kInfo)
-        : log({.level = level, .format = format},
-              std::make_shared<spdlog::sinks::ostream_sink_mt>(stream_)) {}
-
-    std::string text() const { return stream_.str(); }
-
-  private:
-    std::ostringstream stream_;
-
-  public:
-    Log log;
-};
-
 // Without the time, which stands first.
 std::string after_time(const std::string& line) {
     return line.substr(line.find(' ') + 1);
 }
 
 TEST(Log, TextLineIsTheEventAndItsFields) {
-    Written out(LogFormat::kText);
+    CapturedLog out;
     out.log.info("started", {{"address", "127.0.0.1:1"}, {"threads", 4}, {"tls", false}});
     EXPECT_EQ(after_time(out.text()), "info started address=127.0.0.1:1 threads=4 tls=false\n");
     EXPECT_EQ(out.text().find('T'), 10U);
@@ -42,13 +26,13 @@ TEST(Log, TextLineIsTheEventAndItsFields) {
 }
 
 TEST(Log, TextValueThatIsMoreThanOneWordIsQuoted) {
-    Written out(LogFormat::kText);
+    CapturedLog out;
     out.log.warn("refused", {{"why", "a \"b\""}, {"empty", ""}});
     EXPECT_EQ(after_time(out.text()), "warn refused why=\"a \\\"b\\\"\" empty=\"\"\n");
 }
 
 TEST(Log, JsonLineIsOneObject) {
-    Written out(LogFormat::kJson);
+    CapturedLog out({.format = LogFormat::kJson});
     out.log.error("stopped", {{"code", -1}, {"why", "x\"y"}, {"clean", true}});
     const std::string text = out.text();
     EXPECT_TRUE(text.starts_with("{\"time\":\"")) << text;
@@ -60,7 +44,7 @@ TEST(Log, JsonLineIsOneObject) {
 
 TEST(Log, ValueCannotForgeALine) {
     for (const LogFormat format : {LogFormat::kText, LogFormat::kJson}) {
-        Written out(format);
+        CapturedLog out({.format = format});
         out.log.info("event", {{"value", "a\nb\x01%v"}});
         EXPECT_EQ(out.text().find('\n'), out.text().size() - 1);
         EXPECT_NE(out.text().find("\"a\\u000ab\\u0001%v\""), std::string::npos) << out.text();
@@ -68,7 +52,7 @@ TEST(Log, ValueCannotForgeALine) {
 }
 
 TEST(Log, LevelDecidesWhatIsWritten) {
-    Written out(LogFormat::kText, LogLevel::kWarn);
+    CapturedLog out({.level = LogLevel::kWarn});
     out.log.info("quiet");
     EXPECT_EQ(out.text(), "");
     out.log.set_level(LogLevel::kDebug);

@@ -168,6 +168,7 @@ void Metrics::write_process(const Readings& readings, Text& text) const {
     for (std::size_t i = 0; i < kCountOf<Success>; ++i) {
         text.sample({{"result", kSuccessTexts[i]}}, reloads_[i].load(std::memory_order_relaxed));
     }
+    text.single(kLogLinesDropped, readings.log_lines_dropped);
     text.single(kNodeReady, readings.ready ? 1 : 0);
     text.single(kThreads, threads_.size());
     text.begin(kUptime);

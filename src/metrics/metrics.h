@@ -73,6 +73,7 @@ struct Readings {
     GlobalReadings global = {};
     std::uint64_t overrides_held = 0;
     ConnectionReadings connections;
+    std::uint64_t log_lines_dropped = 0;
     bool ready = false;
 };
 

@@ -179,6 +179,7 @@ TEST(Metrics, WhatOthersHoldIsReadAtEachScrape) {
                         .cas_retries = 9,
                         .overrides_held = 4,
                         .connections = {.open = 5, .timeouts = 6},
+                        .log_lines_dropped = 17,
                         .ready = true};
     };
     const Metrics metrics(std::move(with_readings));
@@ -190,6 +191,7 @@ TEST(Metrics, WhatOthersHoldIsReadAtEachScrape) {
     EXPECT_EQ(found.at("sluice_overrides_held"), 4);
     EXPECT_EQ(found.at("sluice_http_connections_open"), 5);
     EXPECT_EQ(found.at("sluice_http_timeouts_total"), 6);
+    EXPECT_EQ(found.at("sluice_log_lines_dropped_total"), 17);
     EXPECT_EQ(found.at("sluice_ready"), 1);
 }
 

@@ -107,6 +107,8 @@ inline constexpr Name kHandshakeFailures{"sluice_http_tls_handshake_failures_tot
 
 inline constexpr Name kReloads{"sluice_reloads_total", Type::kCounter,
     "Reloads of the configuration, by whether the new one was taken."};
+inline constexpr Name kLogLinesDropped{"sluice_log_lines_dropped_total", Type::kCounter,
+    "Log lines dropped because standard error did not take them in time."};
 inline constexpr Name kNodeReady{"sluice_ready", Type::kGauge,
     "1 while the node takes requests, 0 while it starts or drains."};
 inline constexpr Name kThreads{"sluice_threads", Type::kGauge,
@@ -159,6 +161,7 @@ inline constexpr std::array kAllNames = {
     kTimeouts,
     kHandshakeFailures,
     kReloads,
+    kLogLinesDropped,
     kNodeReady,
     kThreads,
     kUptime,

@@ -37,9 +37,11 @@ std::vector<char*> pointers_to(std::vector<std::string>& texts) {
     return pointers;
 }
 
-void redirect(int stream, const std::string& path) {
-    const int file = ::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
-    ::dup2(file, stream);
+// To `descriptor`, or to a new file at `path` if there is none.
+void redirect(int stream, int descriptor, const std::string& path) {
+    if (descriptor < 0)
+        descriptor = ::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+    ::dup2(descriptor, stream);
 }
 
 // The state letter of a thread as /proc/PID/task/TID/stat tells it, behind the name in parentheses.
@@ -59,7 +61,8 @@ bool stands_still(pid_t pid) {
 }  // namespace
 
 Program::Program(const std::vector<std::string>& arguments,
-                 const std::vector<std::string>& environment) {
+                 const std::vector<std::string>& environment,
+                 Streams streams) {
     std::vector<std::string> words = {path_of_program()};
     words.insert(words.end(), arguments.begin(), arguments.end());
     std::vector<std::string> variables = cleaned_environment(environment);
@@ -71,8 +74,8 @@ Program::Program(const std::vector<std::string>& arguments,
     pid_ = ::fork();
     if (pid_ < 0) throw std::runtime_error("fork failed");
     if (pid_ == 0) {
-        redirect(STDOUT_FILENO, out);
-        redirect(STDERR_FILENO, err);
+        redirect(STDOUT_FILENO, streams.out, out);
+        redirect(STDERR_FILENO, streams.err, err);
         ::execve(argv[0], argv.data(), envp.data());
         ::_exit(127);
     }

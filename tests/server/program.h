@@ -24,12 +24,19 @@ struct Ending {
     std::string err;  // what it wrote to standard error
 };
 
+// Where the program's streams go; -1 stands for a file that output() reads.
+struct Streams {
+    int out = -1;
+    int err = -1;
+};
+
 // One run of the program; SIGKILL ends it with this object at the latest. None of the SLUICE_
 // variables of this process reach it. Owned by one thread.
 class Program {
   public:
     explicit Program(const std::vector<std::string>& arguments,
-                     const std::vector<std::string>& environment = {});
+                     const std::vector<std::string>& environment = {},
+                     Streams streams = {});
     ~Program();
     Program(const Program&) = delete;
     Program& operator=(const Program&) = delete;

@@ -28,7 +28,7 @@ bool Server::start() {
         arguments.push_back(scratch_.write("sluice.toml", options_.config));
     }
     arguments.insert(arguments.end(), options_.flags.begin(), options_.flags.end());
-    program_ = std::make_unique<Program>(arguments, options_.environment);
+    program_ = std::make_unique<Program>(arguments, options_.environment, options_.streams);
     return becomes_ready();
 }
 

@@ -19,6 +19,7 @@ struct ServerOptions {
     std::string config = {};   // the text of its file, which is passed where this isn't empty
     std::string trusted = {};  // the certificate that it serves with, if it speaks TLS
     std::vector<std::string> environment = {};
+    Streams streams = {};
 };
 
 // Owned by one thread, save that any thread may connect.

@@ -1,0 +1,187 @@
+#include "log/line_writer.h"
+
+#include <array>
+#include <cstdlib>
+#include <future>
+#include <string>
+#include <vector>
+
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+namespace sluice {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr std::chrono::seconds kPatience{30};
+
+// A pipe that holds one page, or as little as the system allows.
+class Pipe {
+  public:
+    Pipe() {
+        if (::pipe2(ends_.data(), O_CLOEXEC) != 0) std::abort();
+        ::fcntl(ends_[1], F_SETPIPE_SZ, 4096);
+    }
+    ~Pipe() {
+        close_reader();
+        ::close(ends_[1]);
+    }
+    Pipe(const Pipe&) = delete;
+    Pipe& operator=(const Pipe&) = delete;
+
+    int writer() const { return ends_[1]; }
+
+    // Writes until no more fits.
+    void fill() const {
+        ::fcntl(writer(), F_SETFL, O_NONBLOCK);
+        const std::string bytes(4096, '.');
+        while (::write(writer(), bytes.data(), bytes.size()) > 0) {
+        }
+        ::fcntl(writer(), F_SETFL, 0);
+    }
+
+    // Reads until `end` has come; all of it.
+    std::string read_until(const std::string& end) const {
+        std::string text;
+        std::array<char, 4096> piece;
+        while (text.find(end) == std::string::npos) {
+            const ssize_t size = ::read(ends_[0], piece.data(), piece.size());
+            if (size <= 0) break;
+            text.append(piece.data(), static_cast<std::size_t>(size));
+        }
+        return text;
+    }
+
+    void close_reader() {
+        if (ends_[0] >= 0) ::close(ends_[0]);
+        ends_[0] = -1;
+    }
+
+  private:
+    std::array<int, 2> ends_{-1, -1};
+};
+
+std::string notice(std::uint64_t lines) {
+    return "dropped " + std::to_string(lines) + "\n";
+}
+
+TEST(LineWriter, WritesLinesInOrder) {
+    const Pipe pipe;
+    LineWriter writer({.descriptor = pipe.writer()});
+    std::string expected;
+    for (int i = 0; i < 100; ++i) {
+        const std::string line = std::to_string(i) + "\n";
+        writer.append(line);
+        expected += line;
+    }
+    EXPECT_EQ(pipe.read_until("99\n"), expected);
+    EXPECT_TRUE(writer.flush(kPatience));
+    EXPECT_EQ(writer.dropped(), 0U);
+}
+
+TEST(LineWriter, DropsAndCountsWhatABlockedPipeDoesNotTake) {
+    const Pipe pipe;
+    pipe.fill();
+    const std::string line(99, 'x');
+    LineWriter writer({.descriptor = pipe.writer(), .capacity = 1000, .close_timeout = 0ms});
+    for (int i = 0; i < 1000; ++i)
+        writer.append(line + "\n");
+    // Ten wait in the queue and up to ten more in the hands of the thread.
+    EXPECT_GE(writer.dropped(), 980U);
+    EXPECT_LE(writer.dropped(), 990U);
+    EXPECT_FALSE(writer.flush(1ms));
+}
+
+TEST(LineWriter, ReportsDroppedLinesInTheirPlace) {
+    const Pipe pipe;
+    pipe.fill();
+    LineWriter writer({.descriptor = pipe.writer(), .capacity = 100, .describe_dropped = notice});
+    writer.append("first\n");
+    for (int i = 0; i < 1000; ++i)
+        writer.append("middle\n");
+    const std::uint64_t dropped = writer.dropped();
+    ASSERT_GT(dropped, 0U);
+    const std::string before = pipe.read_until(notice(dropped));
+    const std::size_t first = before.find("first\n");
+    ASSERT_NE(first, std::string::npos);
+    EXPECT_TRUE(before.ends_with("middle\n" + notice(dropped))) << before.substr(first);
+    writer.append("last\n");
+    EXPECT_EQ(pipe.read_until("last\n"), "last\n");
+    EXPECT_EQ(writer.dropped(), dropped) << "the line that reports them is not among them";
+}
+
+TEST(LineWriter, EndsInTimeWhileThePipeIsBlocked) {
+    const Pipe pipe;
+    pipe.fill();
+    const auto began = std::chrono::steady_clock::now();
+    {
+        LineWriter writer({.descriptor = pipe.writer(), .close_timeout = 10ms});
+        writer.append("unread\n");
+    }
+    EXPECT_LT(std::chrono::steady_clock::now() - began, kPatience);
+}
+
+TEST(LineWriter, WritesWhatIsQueuedBeforeItEnds) {
+    const Pipe pipe;
+    pipe.fill();
+    auto reader = std::async(std::launch::async, [&] {
+        std::this_thread::sleep_for(20ms);
+        return pipe.read_until("last\n");
+    });
+    {
+        LineWriter writer({.descriptor = pipe.writer(), .close_timeout = kPatience});
+        writer.append("last\n");
+    }
+    EXPECT_TRUE(reader.get().ends_with("last\n"));
+}
+
+TEST(LineWriter, CountsWhatTheDescriptorRefuses) {
+    Pipe pipe;
+    pipe.close_reader();
+    LineWriter writer({.descriptor = pipe.writer(), .describe_dropped = notice});
+    writer.append("one\n");
+    EXPECT_TRUE(writer.flush(kPatience));
+    writer.append("two\n");
+    EXPECT_TRUE(writer.flush(kPatience));
+    EXPECT_EQ(writer.dropped(), 2U);
+
+    LineWriter without({.descriptor = -1});
+    without.append("one\n");
+    EXPECT_TRUE(without.flush(kPatience));
+    EXPECT_EQ(without.dropped(), 1U);
+}
+
+TEST(LineWriter, WritesALineThatIsLongerThanOneWrite) {
+    const Pipe pipe;
+    LineWriter writer({.descriptor = pipe.writer()});
+    const std::string line = std::string(100'000, 'x') + "\n";
+    writer.append(line);
+    EXPECT_EQ(pipe.read_until("\n"), line);
+}
+
+TEST(LineWriter, LinesOfSeveralThreadsStayWhole) {
+    const Pipe pipe;
+    LineWriter writer({.descriptor = pipe.writer()});
+    std::vector<std::thread> threads;
+    for (const char letter : {'a', 'b', 'c', 'd'}) {
+        threads.emplace_back([&writer, letter] {
+            for (int i = 0; i < 500; ++i)
+                writer.append(std::string(50, letter) + "\n");
+        });
+    }
+    auto reader = std::async(std::launch::async, [&] { return pipe.read_until("end\n"); });
+    for (std::thread& thread : threads)
+        thread.join();
+    writer.append("end\n");
+    const std::string text = reader.get();
+    ASSERT_EQ(text.size(), 4U * 500U * 51U + 4U);
+    for (std::size_t at = 0; at + 4 < text.size(); at += 51) {
+        EXPECT_EQ(text.substr(at, 51), std::string(50, text[at]) + "\n");
+        if (testing::Test::HasFailure()) break;
+    }
+}
+
+}  // namespace
+}  // namespace sluice
