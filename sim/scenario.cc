@@ -122,7 +122,7 @@ constexpr std::array kSettings = {
                 return set_number(v, o.load.limit, Count{1}, Count{1'000'000'000'000});
             }},
     Setting{"duration",
-            "1s to 30d",
+            "1s to 366d",
             [](const std::string& v, Options& o) {
                 return set_time(v, o.load.duration) && o.load.duration >= kMinDuration &&
                        o.load.duration <= kMaxDuration;

@@ -102,7 +102,7 @@ struct Request {
     std::string_view name_space;
     std::string_view identifier;
     std::int64_t limit = 0;                // 0 to 2^53 - 1; 0 always denies
-    std::chrono::milliseconds duration{};  // 1 second to 30 days
+    std::chrono::milliseconds duration{};  // 1 second to 366 days
     std::int64_t cost = 1;                 // 0 to 2^53 - 1; 0 asks without spending
 };
 

@@ -28,7 +28,7 @@ struct OverrideKey {
 // What an override grants. A limit of 0 is a ban.
 struct Grant {
     std::int64_t limit;                  // 0 to 2^53 - 1
-    std::chrono::milliseconds duration;  // 1 second to 30 days
+    std::chrono::milliseconds duration;  // 1 second to 366 days
     friend bool operator==(const Grant&, const Grant&) = default;
 };
 

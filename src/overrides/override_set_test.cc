@@ -130,8 +130,9 @@ TEST(OverrideSet, AFieldOutOfRangeIsRefused) {
     EXPECT_EQ(code(key_of("i"), {.limit = -1, .duration = 1s}), kInvalidRequest);
     EXPECT_EQ(code(key_of("i"), {.limit = std::int64_t{1} << 53, .duration = 1s}), kInvalidRequest);
     EXPECT_EQ(code(key_of("i"), {.limit = 1, .duration = 999ms}), kInvalidRequest);
-    EXPECT_EQ(code(key_of("i"), {.limit = 1, .duration = 721h}), kInvalidRequest);
+    EXPECT_EQ(code(key_of("i"), {.limit = 1, .duration = 8784h + 1ms}), kInvalidRequest);
     EXPECT_EQ(set->size(), 0U);
+    EXPECT_TRUE(set->set(key_of("i"), {.limit = 1, .duration = 8784h}));
 }
 
 std::set<std::string> identifiers_of(const Page& page) {

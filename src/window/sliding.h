@@ -27,8 +27,7 @@ using Sequence = std::int64_t;  // floor(now / duration)
 using Duration = std::chrono::milliseconds;
 
 inline constexpr Duration kMinDuration{1'000};
-inline constexpr Duration kMaxDuration{2'592'000'000};  // 30 days
-static_assert(kMaxDuration.count() < (std::int64_t{1} << 32), "a weight is a 32-bit number");
+inline constexpr Duration kMaxDuration{31'622'400'000};  // 366 days
 
 // A point of time as a window sees it: which cell, and how far into it.
 struct Instant {
@@ -69,6 +68,10 @@ struct Verdict {
     Count remaining;  // the largest cost that would pass afterwards; 0 on a denial
 };
 
+// The product of a count of this many bits and a duration, and a duration more, fit into 64 bits.
+inline constexpr int kNarrowBits = 29;
+static_assert(kMaxDuration.count() < (std::int64_t{1} << (64 - kNarrowBits)));
+
 // previous * weight / whole, rounded up, for any `previous` that is a sum of counts.
 Count weighted_large(Count previous, std::uint64_t weight, std::uint64_t whole);
 
@@ -77,7 +80,7 @@ inline Count weighted(Count previous, Duration elapsed, Duration duration) {
     const auto whole = static_cast<std::uint64_t>(duration.count());
     const auto weight = static_cast<std::uint64_t>((duration - elapsed).count());
     if (previous == 0) return 0;
-    if (previous >> 32 == 0) return (previous * weight + whole - 1) / whole;  // all below 2^64
+    if (previous >> kNarrowBits == 0) return (previous * weight + whole - 1) / whole;
     return weighted_large(previous, weight, whole);
 }
 

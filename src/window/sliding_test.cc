@@ -79,7 +79,7 @@ TEST(Sliding, AgreesWithTheUnroundedComparison) {
     Random random;
     for (int i = 0; i < 200'000; ++i) {
         const Duration duration{
-            1'000 + static_cast<std::int64_t>(random.below(i % 2 == 0 ? 100 : 2'591'999'001))};
+            1'000 + static_cast<std::int64_t>(random.below(i % 2 == 0 ? 100 : 31'622'399'001))};
         const Duration elapsed{
             static_cast<std::int64_t>(random.below(static_cast<std::uint64_t>(duration.count())))};
         const Spent spent{.current = random.count(3 * kMaxCount),
@@ -93,6 +93,27 @@ TEST(Sliding, AgreesWithTheUnroundedComparison) {
             passes_naively(spent, elapsed, duration, {.cost = largest, .limit = ask.limit}));
         ASSERT_FALSE(
             passes_naively(spent, elapsed, duration, {.cost = largest + 1, .limit = ask.limit}));
+    }
+}
+
+// Where the product of a count and a duration leaves 32, and 64, bits.
+TEST(Sliding, WeighsTheLongestWindowsExactly) {
+    const Duration year = kMaxDuration;
+    for (const int bits : {28, 29, 30, 32, 33, 52}) {
+        for (const Count previous : {(Count{1} << bits) - 1, Count{1} << bits}) {
+            for (const Duration elapsed :
+                 {Duration{0}, Duration{1}, year / 3, year - Duration{1}}) {
+                const Spent spent{.current = 0, .previous = previous};
+                const Ask ask{.cost = 1, .limit = kMaxCount};
+                const Verdict verdict = weigh(spent, elapsed, year, ask);
+                ASSERT_TRUE(verdict.passed) << previous;
+                const Count largest = ask.cost + verdict.remaining;
+                EXPECT_TRUE(
+                    passes_naively(spent, elapsed, year, {.cost = largest, .limit = ask.limit}));
+                EXPECT_FALSE(passes_naively(
+                    spent, elapsed, year, {.cost = largest + 1, .limit = ask.limit}));
+            }
+        }
     }
 }
 

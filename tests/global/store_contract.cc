@@ -171,9 +171,14 @@ TEST_P(StoreContract, TheLongestNamesFit) {
 
 TEST_P(StoreContract, AnotherDurationOrSequenceIsAnotherCell) {
     const auto eu = kit_->open("eu");
-    publish(*eu, {{cell_of("x", 10, 1s), 1}, {cell_of("x", 10), 2}, {cell_of("x", 11), 3}});
+    publish(*eu,
+            {{cell_of("x", 10, 1s), 1},
+             {cell_of("x", 10), 2},
+             {cell_of("x", 11), 3},
+             {cell_of("x", 10, kMaxDuration), 4}});
     const Imported imported = import_all(*eu);
-    EXPECT_EQ(imported.cells.size(), 3U);
+    EXPECT_EQ(imported.cells.size(), 4U);
+    EXPECT_EQ(imported.of(cell_of("x", 10, kMaxDuration)).own, 4U);
     EXPECT_EQ(imported.of(cell_of("x", 10, 1s)).own, 1U);
     EXPECT_EQ(imported.of(cell_of("x", 10)).own, 2U);
     EXPECT_EQ(imported.of(cell_of("x", 11)).own, 3U);

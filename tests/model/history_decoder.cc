@@ -15,7 +15,7 @@ constexpr std::size_t kMaxBatch = 100;
 constexpr std::size_t kMaxRandomRecords = 80;
 
 constexpr std::array<std::int64_t, 8> kDurations{
-    1'000, 1'001, 60'000, 1'500, 2'592'000'000, 86'400'000, 7'777, 3'600'000};
+    1'000, 1'001, 60'000, 1'500, 31'622'400'000, 86'400'000, 7'777, 3'600'000};
 
 constexpr std::array<std::int64_t, 16> kLimits{10,
                                                1,

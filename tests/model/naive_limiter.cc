@@ -30,7 +30,7 @@ std::optional<std::string> fault_of(const Request& request) {
     if (!is_part(request.name_space)) return "name_space";
     if (!is_part(request.identifier)) return "identifier";
     if (!is_number(request.limit)) return "limit";
-    if (request.duration.count() < 1'000 || request.duration.count() > 2'592'000'000) {
+    if (request.duration.count() < 1'000 || request.duration.count() > 31'622'400'000) {
         return "duration";
     }
     if (!is_number(request.cost)) return "cost";

@@ -59,7 +59,7 @@ Override sample(std::string identifier) {
             .name_space = "n",
             .identifier = std::move(identifier),
             .id = "rlor_" + std::to_string(++number),
-            .grant = {.limit = (std::int64_t{1} << 53) - 1, .duration = 720h},
+            .grant = {.limit = (std::int64_t{1} << 53) - 1, .duration = 8784h},
             .order = 1};
 }
 

@@ -53,14 +53,14 @@ RC_GTEST_PROP(History, IsAnsweredLikeTheNaiveModelWhateverIsDrawn, ()) {
 
 // The largest numbers that are allowed, where a sum or a product in 64 bits would wrap around.
 TEST(History, IsAnsweredExactlyWhereNumbersAreLargest) {
-    constexpr std::int64_t kMonth = 2'592'000'000;
-    constexpr std::int64_t kBoundary = 500 * kMonth;
+    constexpr std::int64_t kYear = 31'622'400'000;
+    constexpr std::int64_t kBoundary = 50 * kYear;
     const auto single = [](std::int64_t now, std::int64_t limit, std::int64_t cost) {
         return Call{.now = now,
                     .kind = CallKind::kSingle,
-                    .asks = {{.limit = limit, .duration = kMonth, .cost = cost}}};
+                    .asks = {{.limit = limit, .duration = kYear, .cost = cost}}};
     };
-    const Ask most{.limit = kMaxNumber, .duration = kMonth, .cost = kMaxNumber};
+    const Ask most{.limit = kMaxNumber, .duration = kYear, .cost = kMaxNumber};
     const History history{
         single(kBoundary - 1, kMaxNumber, kMaxNumber - 1),
         single(kBoundary - 1, kMaxNumber, 2),
@@ -68,11 +68,11 @@ TEST(History, IsAnsweredExactlyWhereNumbersAreLargest) {
         single(kBoundary - 1, kMaxNumber, 1),
         single(kBoundary, kMaxNumber, 1),
         single(kBoundary + 1, kMaxNumber, kMaxNumber),
-        single(kBoundary + 1, kMaxNumber, kMaxNumber / kMonth),
+        single(kBoundary + 1, kMaxNumber, kMaxNumber / kYear),
         single(kBoundary + 1, kMaxNumber, 1),
-        single(kBoundary + kMonth / 3, kMaxNumber - 1, kMaxNumber / 3),
-        {.now = kBoundary + kMonth, .kind = CallKind::kBatch, .asks = std::vector(100, most)},
-        single(kBoundary + kMonth - 1, 1, 0),
+        single(kBoundary + kYear / 3, kMaxNumber - 1, kMaxNumber / 3),
+        {.now = kBoundary + kYear, .kind = CallKind::kBatch, .asks = std::vector(100, most)},
+        single(kBoundary + kYear - 1, 1, 0),
         single(kMaxNumber, kMaxNumber, kMaxNumber),
         single(kMaxNumber, kMaxNumber, kMaxNumber),
         single(0, kMaxNumber, 1)};

@@ -100,6 +100,9 @@ TEST_F(RedisOrigin, ALifetimeIsSetWithTheFirstWriteAndNeverShortened) {
     client.raise({{cell, 0, 2, Duration(90'000)}});
     EXPECT_GT(lifetime(), 85'000);
     EXPECT_LE(lifetime(), 90'000);
+    client.raise({{cell, 0, 2, 2 * kMaxDuration}});
+    EXPECT_GT(lifetime(), (2 * kMaxDuration).count() - 5'000);
+    EXPECT_LE(lifetime(), (2 * kMaxDuration).count());
     server.command({"PERSIST", key_of(cell)});
     client.raise({{cell, 0, 2, Duration(90'000)}});
     EXPECT_GT(lifetime(), 85'000);

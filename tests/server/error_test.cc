@@ -37,7 +37,7 @@ TEST_F(Errors, AFieldOfTheWrongTypeOrRangeIsNamed) {
         {"limit",
          {"", "-1", "1.5", "\"1\"", "null", "9007199254740992", "1e-1", "1e400", "[1]", "true"}},
         {"duration",
-         {"", "999", "2592000001", "0", "-1000", "1000.5", "\"1000\"", "18446744073709551616"}},
+         {"", "999", "31622400001", "0", "-1000", "1000.5", "\"1000\"", "18446744073709551616"}},
         {"cost", {"-1", "0.5", "\"1\"", "null", "9007199254740992", "99999999999999999999"}},
     };
     for (const auto& [name, values] : wrong) {
@@ -52,7 +52,7 @@ TEST_F(Errors, AFieldAtTheEdgeOfItsRangeIsTaken) {
     const std::vector<std::pair<std::string, std::vector<std::string>>> right = {
         {"identifier", {"\"x\"", '"' + std::string(512, 'x') + '"'}},
         {"limit", {"0", "9007199254740991", "1.0", "1e3"}},
-        {"duration", {"1000", "2592000000"}},
+        {"duration", {"1000", "31622400000"}},
         {"cost", {"0", "9007199254740991"}},
     };
     for (const auto& [name, values] : right)

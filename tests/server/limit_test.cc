@@ -75,7 +75,7 @@ TEST_F(Limit, CostZeroAsksWithoutSpending) {
 TEST_F(Limit, TakesTheLargestNumbers) {
     const Answer answer = at(
         0,
-        R"({"namespace":"max","identifier":"a","limit":9007199254740991,"duration":2592000000,"cost":9007199254740991})");
+        R"({"namespace":"max","identifier":"a","limit":9007199254740991,"duration":31622400000,"cost":9007199254740991})");
     const auto data = expect_data(answer);
     EXPECT_TRUE(data.at("success").as_bool());
     EXPECT_EQ(data.at("limit").as_int64(), 9007199254740991);

@@ -90,12 +90,12 @@ TEST_F(BodyReaderTest, TellsEveryProblemInTheOrderOfTheBody) {
         (Lines{"body.namespace is empty; allowed: a string of 1 to 512 characters",
                "body.identifier is a number; allowed: a string of 1 to 512 characters",
                "body.limit is -1; allowed: a whole number from 0 to 9007199254740991",
-               "body.duration is 999; allowed: a whole number from 1000 to 2592000000",
+               "body.duration is 999; allowed: a whole number from 1000 to 31622400000",
                "body.cost is 1.5; allowed: a whole number from 0 to 9007199254740991",
                "body.costs is unknown; allowed: namespace, cost, duration, identifier, limit"}));
     EXPECT_EQ(read("{}"),
               (Lines{"body.namespace is missing; allowed: a string of 1 to 512 characters",
-                     "body.duration is missing; allowed: a whole number from 1000 to 2592000000",
+                     "body.duration is missing; allowed: a whole number from 1000 to 31622400000",
                      "body.identifier is missing; allowed: a string of 1 to 512 characters",
                      "body.limit is missing; allowed: a whole number from 0 to 9007199254740991"}));
 }
@@ -141,14 +141,14 @@ TEST_F(BodyReaderTest, NumbersAreJudgedByTheirValue) {
 
 TEST_F(BodyReaderTest, RangesIncludeTheirEnds) {
     for (const auto& [name, token] : {std::pair{"duration", "1000"},
-                                      {"duration", "2592000000"},
+                                      {"duration", "31622400000"},
                                       {"cost", "0"},
                                       {"cost", "9007199254740991"},
                                       {"limit", "0"}}) {
         EXPECT_EQ(read(with(name, token)), Lines{}) << name << token;
     }
     for (const auto& [name, token] : {std::pair{"duration", "999"},
-                                      {"duration", "2592000001"},
+                                      {"duration", "31622400001"},
                                       {"duration", "0"},
                                       {"cost", "-1"},
                                       {"cost", "9007199254740992"}}) {

@@ -75,11 +75,11 @@ TEST_F(DecisionRoutes, ADenialIs429ForThoseWhoPreferIt) {
 
 TEST_F(DecisionRoutes, TheLargestNumbersAreExact) {
     const Answer answer = limit(
-        R"({"namespace":"n","identifier":"i","limit":9007199254740991,"duration":2592000000,"cost":1})");
+        R"({"namespace":"n","identifier":"i","limit":9007199254740991,"duration":31622400000,"cost":1})");
     EXPECT_NE(answer.body.find(R"("limit":9007199254740991,"remaining":9007199254740990,)"),
               std::string::npos)
         << answer.body;
-    EXPECT_EQ(answer.field("RateLimit-Policy"), "\"default\";q=999999999999999;w=2592000");
+    EXPECT_EQ(answer.field("RateLimit-Policy"), "\"default\";q=999999999999999;w=31622400");
 }
 
 TEST_F(DecisionRoutes, WithoutAHeaderTheClockOfTheSystemDecides) {

@@ -44,7 +44,7 @@ inline constexpr FieldRule kIdentifier{.name = "identifier", .text = &Fields::id
 inline constexpr FieldRule kLimit{
     .name = "limit", .number = &Fields::limit, .min = 0, .max = kMaxNumber};
 inline constexpr FieldRule kDuration{
-    .name = "duration", .number = &Fields::duration, .min = 1000, .max = 2'592'000'000};
+    .name = "duration", .number = &Fields::duration, .min = 1000, .max = 31'622'400'000};
 inline constexpr FieldRule kCost{.name = "cost",
                                  .number = &Fields::cost,
                                  .min = 0,
