@@ -216,6 +216,7 @@ std::optional<Error> Node::start_workers() {
         const http::ApiContext context{.limiter = limiter_,
                                        .overrides = *overrides_,
                                        .override_changes = *override_changes_,
+                                       .namespaces = namespaces_,
                                        .tokens = tokens_,
                                        .metrics = metrics_,
                                        .thread_metrics = metrics_.thread(i),

@@ -13,9 +13,11 @@
 #include <optional>
 #include <vector>
 
+#include "base/random.h"
 #include "config/load.h"
 #include "config/settings.h"
 #include "http/api/api_context.h"
+#include "http/api/known_namespaces.h"
 #include "http/api/token_set.h"
 #include "http/wire/tls.h"
 #include "log/log.h"
@@ -71,6 +73,7 @@ class Node {
     Limiter limiter_;
     std::unique_ptr<overrides::OverrideSet> overrides_;
     std::unique_ptr<overrides::OverrideChanges> override_changes_;
+    http::KnownNamespaces namespaces_{system_random()};
     http::CurrentTokens tokens_;
     std::shared_ptr<http::TlsSlot> tls_;  // null: plain HTTP
     // See ApiContext.

@@ -226,6 +226,10 @@ std::optional<Override> OverrideSet::get(const OverrideKey& key) const {
     return *held;
 }
 
+bool OverrideSet::has(const NamespaceKey& key) const {
+    return current()->rules(key) != nullptr;
+}
+
 Result<Page> OverrideSet::list(const NamespaceKey& key, const PageRequest& request) const {
     const auto order = order_of(request.cursor);
     if (!order) return invalid("cursor is none that an earlier page carried");

@@ -87,6 +87,9 @@ class OverrideSet {
     // overrides are set and removed between two pages.
     Result<Page> list(const NamespaceKey& key, const PageRequest& request) const;
 
+    // Whether there is any override in the namespace.
+    bool has(const NamespaceKey& key) const;
+
     std::size_t size() const { return size_.load(std::memory_order_relaxed); }
 
   private:

@@ -146,8 +146,14 @@ test('listOverrides leads through all pages, each override once', async () => {
   assert.equal(second.next(), null);
   const full = await api().listOverrides({ namespace: listed, limit: 25 });
   assert.equal(full.next(), null, 'a page that is exactly full is the last');
-  const empty = await api().listOverrides({ namespace: 'api-unknown' });
+  const fresh = await api().listOverrides({ namespace: listed, cursor: '' });
+  assert.equal(fresh.result.data[0].identifier, 'o0', 'an empty cursor asks for the first page');
+  await api().limit(about('x', { namespace: 'api-used' }));
+  const empty = await api().listOverrides({ namespace: 'api-used' });
   assert.deepEqual(empty.result.data, []);
+  const missing = await rejection(api().listOverrides({ namespace: 'api-unknown' }));
+  assert.ok(missing instanceof errors.NotFoundErrorResponse);
+  assert.equal(missing.error.type, 'https://unkey.com/docs/errors/unkey/data/ratelimit_namespace_not_found');
   assert.ok(await rejection(api().listOverrides({ namespace: listed, limit: 101 })) instanceof errors.BadRequestErrorResponse);
 });
 
@@ -156,6 +162,7 @@ test('a bad request is answered with every problem in it', async () => {
   const refused = await rejection(api().limit(bad));
   assert.ok(refused instanceof errors.BadRequestErrorResponse);
   assert.equal(refused.error.status, 400);
+  assert.equal(refused.error.type, 'https://unkey.com/docs/errors/unkey/application/invalid_input');
   assert.deepEqual(refused.error.errors.map(problem => problem.location).sort(),
     ['body.cost', 'body.duration', 'body.identifier', 'body.limit', 'body.namespace']);
 });
@@ -179,6 +186,7 @@ test('a token opens what its permissions say', async () => {
   const unknown = await rejection(as('wrong').limit(about('x')));
   assert.ok(unknown instanceof errors.UnauthorizedErrorResponse);
   assert.match(unknown.headers.get('www-authenticate'), /^Bearer/);
+  assert.equal(unknown.error.type, 'https://unkey.com/docs/errors/unkey/authentication/key_not_found');
   const forbidden = await rejection(as(LIMITER).setOverride(override));
   assert.ok(forbidden instanceof errors.ForbiddenErrorResponse);
   assert.equal(forbidden.error.status, 403);

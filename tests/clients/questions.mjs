@@ -1,7 +1,7 @@
 // What the tests of all clients ask about.
 import { createHash } from 'node:crypto';
 
-// The longest duration that is allowed: as good as no window ends while a test runs.
+// So long that as good as no window ends while a test runs.
 export const THIRTY_DAYS = 2592000000;
 
 export const MANAGER = 'a-token-with-every-permission';

@@ -52,6 +52,15 @@ class Overrides : public testing::Test {
     static inline std::unique_ptr<Server> server_;
 };
 
+// The longest duration that is allowed, beyond 32 bits of milliseconds.
+TEST_F(Overrides, MayLastAYear) {
+    expect_data(server_->ask(
+        kSet, R"({"namespace":"year","identifier":"a","limit":9,"duration":31622400000})"));
+    const auto data = decide("year", "a");
+    EXPECT_EQ(data.at("limit").as_int64(), 9);
+    EXPECT_EQ(data.at("reset").as_int64() % 31'622'400'000, 0);
+}
+
 TEST_F(Overrides, ApplyFromTheNextRequestOn) {
     EXPECT_EQ(decide("next", "a").at("limit").as_int64(), 3);
     const std::string id = set("next", "a", 100);
@@ -154,16 +163,23 @@ TEST_F(Overrides, AreListedPageByPageEachOnce) {
     EXPECT_EQ(seen, expected);
 }
 
-TEST_F(Overrides, AreListedFiftyAtATimeUnlessToldOtherwise) {
-    for (int i = 0; i < 51; ++i)
-        set("fifty", "i" + std::to_string(i), 1);
-    const Answer answer = server_->ask(kList, R"({"namespace":"fifty"})");
-    EXPECT_EQ(expect_data(answer, "pagination").as_array().size(), 50U);
+TEST_F(Overrides, AreListedTenAtATimeUnlessToldOtherwise) {
+    for (int i = 0; i < 11; ++i)
+        set("ten", "i" + std::to_string(i), 1);
+    const Answer answer = server_->ask(kList, R"({"namespace":"ten","cursor":""})");
+    EXPECT_EQ(expect_data(answer, "pagination").as_array().size(), 10U);
     EXPECT_TRUE(answer.json().at("pagination").at("hasMore").as_bool());
 }
 
-TEST_F(Overrides, OfAnUnknownNamespaceAreNone) {
-    const Answer answer = server_->ask(kList, R"({"namespace":"unknown"})");
+TEST_F(Overrides, OfAnUnknownNamespaceAreNotFound) {
+    const auto error = expect_error(server_->ask(kList, R"({"namespace":"unknown"})"), 404);
+    EXPECT_EQ(error.at("type").as_string(),
+              "https://unkey.com/docs/errors/unkey/data/ratelimit_namespace_not_found");
+}
+
+TEST_F(Overrides, OfANamespaceThatIsOnlyUsedAreNone) {
+    decide("used", "a");
+    const Answer answer = server_->ask(kList, R"({"namespace":"used"})");
     EXPECT_EQ(expect_data(answer, "pagination"), json("[]"));
     EXPECT_EQ(answer.json().at("pagination"), json(R"({"hasMore":false})"));
 }

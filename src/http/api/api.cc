@@ -24,6 +24,7 @@ struct Route {
     metrics::Route metric;
     void (*answer)(Call&);
     Permission permission{};
+    ErrorFormat error_format = ErrorFormat::kV2;
 
     bool takes_body() const { return permission.granted != nullptr; }
     std::string_view methods() const { return takes_body() ? "POST" : "GET, HEAD"; }
@@ -53,7 +54,9 @@ constexpr std::array kRoutes{
           Metric::kDeleteOverride,
           answer_delete_override,
           kMayDelete},
+    Route{"/v1/ratelimits.limit", Metric::kLimit, answer_v1_limit, kMayLimit, ErrorFormat::kV1},
     Route{"/healthz", Metric::kHealth, answer_health},
+    Route{"/v2/liveness", Metric::kHealth, answer_liveness},
     Route{"/readyz", Metric::kReady, answer_ready},
     Route{"/metrics", Metric::kMetrics, answer_metrics},
 };
@@ -73,12 +76,16 @@ void answer_unauthorised(Call& call) {
         return answer_error(call,
                             401,
                             "A bearer token is required.",
-                            {{"WWW-Authenticate", R"(Bearer realm="sluice")"}});
+                            {{"WWW-Authenticate", R"(Bearer realm="sluice")"}},
+                            error_type::kTokenMissing);
     }
+    const auto token = bearer_token(call.request.header("authorization"));
+    const bool is_malformed = !token || token->empty();
     answer_error(call,
                  401,
                  "The bearer token is not valid.",
-                 {{"WWW-Authenticate", R"(Bearer realm="sluice", error="invalid_token")"}});
+                 {{"WWW-Authenticate", R"(Bearer realm="sluice", error="invalid_token")"}},
+                 is_malformed ? error_type::kTokenMalformed : error_type::kTokenUnknown);
 }
 
 void answer_forbidden(Call& call, const Route& route) {
@@ -112,6 +119,7 @@ Progress Api::handle(const RequestView& request, Reply& reply, Completion comple
               .overrides = overrides_,
               .caller = nullptr,
               .request_id = ids_.next(),
+              .error_format = route == nullptr ? ErrorFormat::kV2 : route->error_format,
               .completion = completion};
     try {
         serve(call, route);

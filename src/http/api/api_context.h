@@ -7,6 +7,7 @@
 #include <atomic>
 #include <functional>
 
+#include "http/api/known_namespaces.h"
 #include "http/api/token_set.h"
 #include "metrics/metrics.h"
 #include "overrides/override_changes.h"
@@ -28,6 +29,7 @@ struct ApiContext {
     Limiter& limiter;
     const overrides::OverrideSet& overrides;
     overrides::OverrideChanges& override_changes;  // of these
+    KnownNamespaces& namespaces;
     const CurrentTokens& tokens;
     const metrics::Metrics& metrics;
     metrics::ThreadMetrics& thread_metrics;

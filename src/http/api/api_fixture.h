@@ -57,7 +57,7 @@ struct ErrorShape {
 inline std::string body_of(const ErrorShape& error) {
     return R"({"meta":{"requestId":"ID"},"error":{"title":")" + error.title + R"(","detail":")" +
            error.detail + R"(","status":)" + std::to_string(error.status) +
-           R"(,"type":"urn:sluice:error:)" + error.type + R"("}})";
+           R"(,"type":"https://unkey.com/docs/errors/)" + error.type + R"("}})";
 }
 
 // A store whose writes can be made to fail.
@@ -150,6 +150,7 @@ class ApiFixture : public testing::Test {
     std::unique_ptr<overrides::OverrideSet> overrides_ =
         *overrides::OverrideSet::open(std::make_unique<FickleStore>(store_fails_));
     overrides::OverrideChanges override_changes_{*overrides_, {}};
+    KnownNamespaces namespaces_{1};
     CurrentTokens tokens_;
     metrics::Metrics metrics_{{.version = "0", .region = "test", .threads = 1, .read = [] {
                                    return metrics::Readings{};
@@ -158,6 +159,7 @@ class ApiFixture : public testing::Test {
     Api api_{{.limiter = limiter_,
               .overrides = *overrides_,
               .override_changes = override_changes_,
+              .namespaces = namespaces_,
               .tokens = tokens_,
               .metrics = metrics_,
               .thread_metrics = metrics_.thread(0),

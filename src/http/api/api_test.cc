@@ -22,7 +22,10 @@ TEST_F(ApiTest, AnUnknownRouteIsNotFound) {
         const Answer answer = send({.path = path, .body = std::string(kGood)});
         EXPECT_EQ(answer.status, 404) << path;
         EXPECT_EQ(answer.fields, "Content-Type: application/json\r\n");
-        EXPECT_EQ(answer.body, body_of({404, "Not Found", "There is no such route.", "not-found"}));
+        EXPECT_EQ(
+            answer.body,
+            body_of(
+                {404, "Not Found", "There is no such route.", "unkey/application/invalid_input"}));
     }
 }
 
@@ -42,10 +45,10 @@ TEST_F(ApiTest, AnotherMethodIsRefusedWithTheOneToUse) {
                       body_of({405,
                                "Method Not Allowed",
                                "This route takes POST only.",
-                               "method-not-allowed"}));
+                               "unkey/application/invalid_input"}));
         }
     }
-    for (const std::string_view path : {"/healthz", "/readyz", "/metrics"}) {
+    for (const std::string_view path : {"/healthz", "/v2/liveness", "/readyz", "/metrics"}) {
         const Answer answer = send({.path = path});
         EXPECT_EQ(answer.status, 405) << path;
         EXPECT_EQ(answer.field("Allow"), "GET, HEAD");
@@ -53,7 +56,7 @@ TEST_F(ApiTest, AnotherMethodIsRefusedWithTheOneToUse) {
                   body_of({405,
                            "Method Not Allowed",
                            "This route takes GET, HEAD only.",
-                           "method-not-allowed"}));
+                           "unkey/application/invalid_input"}));
     }
 }
 
@@ -68,7 +71,7 @@ TEST_F(ApiTest, AnotherContentTypeIsRefused) {
                   body_of({415,
                            "Unsupported Media Type",
                            "The content type must be application/json.",
-                           "unsupported-media-type"}));
+                           "unkey/application/invalid_input"}));
     }
     EXPECT_EQ(send({.body = std::string(kGood), .json = false}).status, 415);
     EXPECT_EQ(send({.body = std::string(kGood),
@@ -86,7 +89,7 @@ TEST_F(ApiTest, ABadRequestListsEveryProblem) {
         answer.body,
         R"({"meta":{"requestId":"ID"},"error":{"title":"Bad Request",)"
         R"("detail":"The request is not valid; errors lists each problem.","status":400,)"
-        R"("type":"urn:sluice:error:bad-request","errors":[)"
+        R"("type":"https://unkey.com/docs/errors/unkey/application/invalid_input","errors":[)"
         R"({"location":"body.namespace","message":"is empty; allowed: a string of 1 to 512 characters"},)"
         R"({"location":"body.limit","message":"is 1.5; allowed: a whole number from 0 to 9007199254740991"},)"
         R"({"location":"body.duration","message":"is a string; allowed: a whole number from 1000 to 31622400000"},)"
@@ -101,7 +104,7 @@ TEST_F(ApiTest, WhatIsNotJsonIsToldWithTheBytesPosition) {
         answer.body,
         R"({"meta":{"requestId":"ID"},"error":{"title":"Bad Request",)"
         R"("detail":"The request is not valid; errors lists each problem.","status":400,)"
-        R"("type":"urn:sluice:error:bad-request","errors":[)"
+        R"("type":"https://unkey.com/docs/errors/unkey/application/invalid_input","errors":[)"
         R"({"location":"body","message":"is not JSON at byte 17; expected: a name in quotes"}]}})");
 }
 
@@ -147,12 +150,22 @@ TEST_F(ApiTest, HealthIsLiveWhateverTheServerDoes) {
     }
 }
 
+TEST_F(ApiTest, LivenessAnswersLikeUnkey) {
+    const Answer answer = send({.method = "GET", .path = "/v2/liveness", .json = false});
+    EXPECT_EQ(answer.status, 200);
+    EXPECT_EQ(answer.body, R"({"meta":{"requestId":"ID"},"data":{"message":"we're cooking"}})");
+    EXPECT_EQ(send({.path = "/v2/liveness"}).status, 405);
+}
+
 TEST_F(ApiTest, ReadinessIs503WhileStartingAndDraining) {
     const auto ready = [this] { return send({.method = "GET", .path = "/readyz", .json = false}); };
     readiness_ = Readiness::kStarting;
     EXPECT_EQ(ready().status, 503);
     EXPECT_EQ(ready().body,
-              body_of({503, "Service Unavailable", "The server is starting.", "unavailable"}));
+              body_of({503,
+                       "Service Unavailable",
+                       "The server is starting.",
+                       "unkey/application/service_unavailable"}));
     readiness_ = Readiness::kReady;
     EXPECT_EQ(ready().status, 200);
     EXPECT_EQ(ready().body,
@@ -161,7 +174,10 @@ TEST_F(ApiTest, ReadinessIs503WhileStartingAndDraining) {
     readiness_ = Readiness::kDraining;
     EXPECT_EQ(ready().status, 503);
     EXPECT_EQ(ready().body,
-              body_of({503, "Service Unavailable", "The server is draining.", "unavailable"}));
+              body_of({503,
+                       "Service Unavailable",
+                       "The server is draining.",
+                       "unkey/application/service_unavailable"}));
     EXPECT_EQ(limit(std::string(kGood)).status, 200) << "what still arrives is answered";
 }
 
@@ -179,16 +195,18 @@ TEST_F(ApiTest, ErrorsOfTheConnectionHaveTheSameShape) {
     const Answer answer = answer_of(reply);
     EXPECT_EQ(answer.status, 413);
     EXPECT_EQ(answer.fields, "Content-Type: application/json\r\n");
-    EXPECT_EQ(
-        answer.body,
-        body_of({413, "Content Too Large", R"(The body is too \"large\".)", "content-too-large"}));
+    EXPECT_EQ(answer.body,
+              body_of({413,
+                       "Content Too Large",
+                       R"(The body is too \"large\".)",
+                       "user/bad_request/request_body_too_large"}));
     api_.protocol_error(413, "x", "application/problem+json", reply);
     EXPECT_EQ(answer_of(reply).fields, "Content-Type: application/problem+json\r\n");
     api_.protocol_error(400, "Bare LF.", "", reply);
     EXPECT_EQ(
         answer_of(reply).body,
         R"({"meta":{"requestId":"ID"},"error":{"title":"Bad Request","detail":"Bare LF.","status":400,)"
-        R"("type":"urn:sluice:error:bad-request","errors":[{"location":"request","message":"Bare LF."}]}})");
+        R"("type":"https://unkey.com/docs/errors/unkey/application/invalid_input","errors":[{"location":"request","message":"Bare LF."}]}})");
     for (const int status : {400, 408, 413, 417, 431, 500, 501, 503, 505, 418}) {
         api_.protocol_error(status, "x", "", reply);
         EXPECT_EQ(reply.status(), status);

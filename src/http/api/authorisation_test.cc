@@ -49,26 +49,31 @@ TEST_F(Authorisation, WithoutATokenIsToldHowToAuthenticate) {
     const Answer answer = send({.body = std::string(kDecision)});
     EXPECT_EQ(answer.status, 401);
     EXPECT_EQ(answer.field("WWW-Authenticate"), R"(Bearer realm="sluice")");
-    EXPECT_EQ(answer.body,
-              body_of({401, "Unauthorized", "A bearer token is required.", "unauthorized"}));
+    EXPECT_EQ(
+        answer.body,
+        body_of(
+            {401, "Unauthorized", "A bearer token is required.", "unkey/authentication/missing"}));
 }
 
 TEST_F(Authorisation, AWrongTokenIsRefused) {
-    for (const std::string value : {"Bearer wrong",
-                                    "Bearer",
-                                    "Bearer ",
-                                    "Basic limit",
-                                    "limit",
-                                    "Bearer limit limit",
-                                    "Bearer LIMIT",
-                                    ""}) {
+    const std::string unknown = "unkey/authentication/key_not_found";
+    const std::string malformed = "unkey/authentication/malformed";
+    for (const auto& [value, type] :
+         std::vector<std::pair<std::string, std::string>>{{"Bearer wrong", unknown},
+                                                          {"Bearer", malformed},
+                                                          {"Bearer ", malformed},
+                                                          {"Basic limit", malformed},
+                                                          {"limit", malformed},
+                                                          {"Bearer limit limit", unknown},
+                                                          {"Bearer LIMIT", unknown},
+                                                          {"", malformed}}) {
         const Answer answer =
             send({.body = std::string(kDecision), .headers = {{"Authorization", value}}});
         EXPECT_EQ(answer.status, 401) << value;
         EXPECT_EQ(answer.field("WWW-Authenticate"),
                   R"(Bearer realm="sluice", error="invalid_token")");
         EXPECT_EQ(answer.body,
-                  body_of({401, "Unauthorized", "The bearer token is not valid.", "unauthorized"}));
+                  body_of({401, "Unauthorized", "The bearer token is not valid.", type}));
     }
 }
 
@@ -97,7 +102,7 @@ TEST_F(Authorisation, EachRouteNeedsItsPermission) {
                       body_of({403,
                                "Forbidden",
                                "The token lacks the permission " + row.permission + ".",
-                               "forbidden"}));
+                               "unkey/authorization/insufficient_permissions"}));
             EXPECT_EQ(answer.field("WWW-Authenticate"), "none");
         }
     }
@@ -108,8 +113,10 @@ TEST_F(Authorisation, ATokenCoversItsNamespacesOnly) {
         return R"({"namespace":")" + name_space + "\"" + rest + "}";
     };
     const std::string decision = R"(,"identifier":"i","limit":1,"duration":1000)";
-    const std::string forbidden =
-        body_of({403, "Forbidden", "The token does not cover this namespace.", "forbidden"});
+    const std::string forbidden = body_of({403,
+                                           "Forbidden",
+                                           "The token does not cover this namespace.",
+                                           "unkey/authorization/insufficient_permissions"});
     for (const auto& [operation, rest] : {std::pair<std::string, std::string>{"limit", decision},
                                           {"setOverride", decision},
                                           {"getOverride", R"(,"identifier":"i")"},

@@ -37,7 +37,8 @@ std::string echo(std::string_view text) {
 
 std::string allowed(const FieldRule& rule) {
     if (rule.text != nullptr) {
-        return "a string of 1 to " + std::to_string(kMaxCharacters) + " characters";
+        return "a string of " + std::to_string(rule.min) + " to " + std::to_string(kMaxCharacters) +
+               " characters";
     }
     return "a whole number from " + std::to_string(rule.min) + " to " + std::to_string(rule.max);
 }
@@ -123,6 +124,9 @@ class ObjectReader {
         return true;
     }
 
+    // Whether the object has a value that was not looked at.
+    bool has_skipped() const { return skipped_; }
+
   private:
     void read_field(ondemand::field& field) {
         std::string_view name;
@@ -137,8 +141,10 @@ class ObjectReader {
             problems_.add(location(name), "is given twice");
         } else if (rule->text != nullptr) {
             read_text(*rule, field.value());
-        } else {
+        } else if (rule->number != nullptr) {
             read_number(*rule, field.value());
+        } else {
+            skipped_ = true;
         }
     }
 
@@ -184,7 +190,7 @@ class ObjectReader {
             return;
         }
         const auto length = static_cast<std::size_t>(std::ranges::count_if(text, begins_character));
-        if (length >= 1 && length <= kMaxCharacters) return;
+        if (length >= static_cast<std::size_t>(rule.min) && length <= kMaxCharacters) return;
         const std::string what =
             text.empty() ? "empty" : std::to_string(length) + " characters long";
         problems_.add(location(rule.name), "is " + what + "; allowed: " + allowed(rule));
@@ -233,6 +239,7 @@ class ObjectReader {
     Problems& problems_;
     unsigned seen_ = 0;
     std::size_t next_ = 0;
+    bool skipped_ = false;
 };
 
 std::string describe(const JsonFault& fault, std::string_view body) {
@@ -298,16 +305,22 @@ bool read_items(ondemand::document& document,
     return true;
 }
 
-// The parser is lazy: what it skipped it has not checked. So a body with any problem is first
-// scanned in full, and its problems count only if it is JSON.
-void settle(bool read_to_end, std::string_view body, Problems& problems) {
-    if (read_to_end && problems.empty()) [[likely]] {
+// How far the parser has looked at a body.
+struct Coverage {
+    bool to_end;
+    bool has_skipped = false;  // values within it
+};
+
+// The parser is lazy: what it skipped it has not checked. So a body with an ignored value or with
+// any problem is scanned in full, and its problems count only if it is JSON.
+void settle(const Coverage& read, std::string_view body, Problems& problems) {
+    if (read.to_end && !read.has_skipped && problems.empty()) [[likely]] {
         return;
     }
     if (const auto fault = find_json_fault(body)) {
         problems.clear();
         problems.add("body", describe(*fault, body));
-    } else if (problems.empty()) {
+    } else if (!read.to_end && problems.empty()) {
         problems.add("body", "can't be read");
     }
 }
@@ -322,11 +335,9 @@ void BodyReader::read_object(std::string_view body,
                              Fields& fields,
                              Problems& problems) {
     auto document = core_->open(body);
-    const bool read_to_end =
-        document &&
-        ObjectReader({.item = kNotAnItem, .schema = schema}, fields, problems).read(*document) &&
-        is_at_end(*document);
-    settle(read_to_end, body, problems);
+    ObjectReader object({.item = kNotAnItem, .schema = schema}, fields, problems);
+    const bool read_to_end = document && object.read(*document) && is_at_end(*document);
+    settle({.to_end = read_to_end, .has_skipped = object.has_skipped()}, body, problems);
 }
 
 void BodyReader::read_array(std::string_view body,
@@ -337,7 +348,7 @@ void BodyReader::read_array(std::string_view body,
     auto document = core_->open(body);
     const bool read_to_end =
         document && read_items(*document, schema, items, problems) && is_at_end(*document);
-    settle(read_to_end, body, problems);
+    settle({.to_end = read_to_end}, body, problems);
 }
 
 }  // namespace sluice::http

@@ -9,6 +9,7 @@
 
 #include "http/api/api_context.h"
 #include "http/api/body_reader.h"
+#include "http/api/error_answer.h"
 #include "http/api/fields.h"
 #include "http/api/json_writer.h"
 #include "http/api/problems.h"
@@ -35,6 +36,7 @@ struct Call {
     const overrides::Reader& overrides;
     const Caller* caller;  // who asks; null only on routes that need no token
     std::string_view request_id;
+    ErrorFormat error_format;
     Completion& completion;
     bool is_late = false;  // a LateCall has taken over
 };

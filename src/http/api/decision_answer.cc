@@ -6,6 +6,7 @@
 namespace sluice::http {
 
 Question question_of(const Call& call, const Fields& fields) {
+    call.context.namespaces.add({call.caller->workspace, fields.name_space});
     Question question{.request = {.workspace = call.caller->workspace,
                                   .name_space = fields.name_space,
                                   .identifier = fields.identifier,

@@ -17,6 +17,7 @@ struct Question {
     const overrides::Override* applied;
 };
 
+// The namespace is known from here on.
 Question question_of(const Call& call, const Fields& fields);
 
 // The status that a decision is answered with: 429 for a denial where the client prefers that, else

@@ -73,6 +73,69 @@ TEST_F(DecisionRoutes, ADenialIs429ForThoseWhoPreferIt) {
     EXPECT_EQ(denied.body, limit(std::string(kAlice)).body) << "the same body with either status";
 }
 
+class V1Limit : public ApiFixture {
+  protected:
+    Answer ask(std::string body) { return post("/v1/ratelimits.limit", std::move(body)); }
+    // `fields` come behind those that are needed.
+    static std::string with(const std::string& fields) {
+        return R"({"identifier":"i","limit":3,"duration":60000)" + fields + "}";
+    }
+    static std::string error(const std::string& code, const std::string& message) {
+        return R"({"error":{"code":")" + code +
+               R"(","docs":"https://unkey.dev/docs/api-reference/errors/code/)" + code +
+               R"(","message":")" + message + R"(","requestId":"ID"}})";
+    }
+};
+
+TEST_F(V1Limit, AnswersWithoutAnEnvelope) {
+    const std::string reset = std::to_string(kNow + 60'000);
+    const Answer passed = ask(with(""));
+    EXPECT_EQ(passed.status, 200);
+    EXPECT_EQ(passed.body, R"({"success":true,"limit":3,"remaining":2,"reset":)" + reset + "}");
+    EXPECT_EQ(passed.field("RateLimit"), "\"default\";r=2;t=60");
+    const Answer denied = ask(with(R"(,"cost":3)"));
+    EXPECT_EQ(denied.status, 200);
+    EXPECT_EQ(denied.body, R"({"success":false,"limit":3,"remaining":0,"reset":)" + reset + "}");
+}
+
+TEST_F(V1Limit, CountsInTheDefaultNamespaceUnlessOneIsNamed) {
+    ask(with(""));
+    const Answer same = ask(with(R"(,"namespace":"default")"));
+    EXPECT_NE(same.body.find(R"("remaining":1,)"), std::string::npos) << same.body;
+    const Answer other = ask(with(R"(,"namespace":"other")"));
+    EXPECT_NE(other.body.find(R"("remaining":2,)"), std::string::npos) << other.body;
+    const Answer v2 =
+        limit(R"({"namespace":"default","identifier":"i","limit":3,"duration":60000})");
+    EXPECT_NE(v2.body.find(R"("remaining":0,)"), std::string::npos) << v2.body;
+}
+
+TEST_F(V1Limit, IgnoresWhatItHasNoUseFor) {
+    const std::string extra =
+        R"(,"async":true,"meta":{"a":[1,{"b":null}],"c":"}"},"resources":[{"type":"t","id":"1"}])";
+    EXPECT_EQ(ask(with(extra)).status, 200);
+    EXPECT_EQ(ask(with(R"(,"async":false,"meta":{},"resources":[])")).status, 200);
+    EXPECT_EQ(limit(R"({"namespace":"n","identifier":"i","limit":1,"duration":1000,"async":true})")
+                  .status,
+              400)
+        << "v2 does not have it";
+}
+
+TEST_F(V1Limit, ReportsErrorsInItsOwnFormat) {
+    const Answer wrong = ask(R"({"identifier":"i","limit":-1,"duration":1})");
+    EXPECT_EQ(wrong.status, 400);
+    EXPECT_EQ(wrong.body,
+              error("BAD_REQUEST",
+                    "body.limit is -1; allowed: a whole number from 0 to 9007199254740991"
+                    " (and 1 more)"));
+    EXPECT_EQ(ask(with(R"(,"colour":1)")).status, 400);
+    const Answer broken = ask(with(R"(,"meta":{"a":tru})"));
+    EXPECT_EQ(broken.status, 400) << "what is ignored must be JSON, too";
+    EXPECT_NE(broken.body.find("is not JSON at byte"), std::string::npos) << broken.body;
+    const Answer method = send({.method = "GET", .path = "/v1/ratelimits.limit"});
+    EXPECT_EQ(method.status, 405);
+    EXPECT_EQ(method.body, error("METHOD_NOT_ALLOWED", "This route takes POST only."));
+}
+
 TEST_F(DecisionRoutes, TheLargestNumbersAreExact) {
     const Answer answer = limit(
         R"({"namespace":"n","identifier":"i","limit":9007199254740991,"duration":31622400000,"cost":1})");
@@ -93,6 +156,7 @@ TEST_F(DecisionRoutes, TheTestTimeIsIgnoredUnlessTheServerWasToldToHeedIt) {
     Api api({.limiter = limiter_,
              .overrides = *overrides_,
              .override_changes = override_changes_,
+             .namespaces = namespaces_,
              .tokens = tokens_,
              .metrics = metrics_,
              .thread_metrics = metrics_.thread(0),

@@ -18,16 +18,17 @@ struct Fields {
     std::int64_t limit = 0;
     std::int64_t duration = 0;  // milliseconds
     std::int64_t cost = 1;
-    std::int64_t page_size = 50;  // called "limit" in a request for a page
+    std::int64_t page_size = 10;  // called "limit" in a request for a page
 };
 
 enum class Presence { kRequired, kOptional };
 
-// One field of a request: a text of 1 to 512 characters, or a whole number within a range.
+// One field of a request: a text of `min` to 512 characters, or a whole number from `min` to `max`.
+// One that is neither may hold any JSON and is ignored.
 struct FieldRule {
     std::string_view name;
     std::string_view Fields::*text = nullptr;
-    std::int64_t Fields::*number = nullptr;  // where `text` is null
+    std::int64_t Fields::*number = nullptr;
     std::int64_t min = 0;
     std::int64_t max = 0;
     Presence presence = Presence::kRequired;
@@ -39,8 +40,8 @@ inline constexpr std::size_t kMaxCharacters = 512;
 inline constexpr std::int64_t kMaxNumber = (std::int64_t{1} << 53) - 1;
 inline constexpr std::size_t kMaxItems = 100;
 
-inline constexpr FieldRule kNamespace{.name = "namespace", .text = &Fields::name_space};
-inline constexpr FieldRule kIdentifier{.name = "identifier", .text = &Fields::identifier};
+inline constexpr FieldRule kNamespace{.name = "namespace", .text = &Fields::name_space, .min = 1};
+inline constexpr FieldRule kIdentifier{.name = "identifier", .text = &Fields::identifier, .min = 1};
 inline constexpr FieldRule kLimit{
     .name = "limit", .number = &Fields::limit, .min = 0, .max = kMaxNumber};
 inline constexpr FieldRule kDuration{
@@ -50,6 +51,7 @@ inline constexpr FieldRule kCost{.name = "cost",
                                  .min = 0,
                                  .max = kMaxNumber,
                                  .presence = Presence::kOptional};
+// An empty one asks for the first page.
 inline constexpr FieldRule kCursor{
     .name = "cursor", .text = &Fields::cursor, .presence = Presence::kOptional};
 inline constexpr FieldRule kPageSize{.name = "limit",
@@ -58,9 +60,18 @@ inline constexpr FieldRule kPageSize{.name = "limit",
                                      .max = 100,
                                      .presence = Presence::kOptional};
 
+// What the v1 API has and this server does without.
+inline constexpr FieldRule kOptionalNamespace{
+    .name = "namespace", .text = &Fields::name_space, .min = 1, .presence = Presence::kOptional};
+inline constexpr FieldRule kAsync{.name = "async", .presence = Presence::kOptional};
+inline constexpr FieldRule kMeta{.name = "meta", .presence = Presence::kOptional};
+inline constexpr FieldRule kResources{.name = "resources", .presence = Presence::kOptional};
+
 // In the order in which the published clients send them: the reader looks first where it found the
 // last one.
 inline constexpr std::array kDecisionSchema{kNamespace, kCost, kDuration, kIdentifier, kLimit};
+inline constexpr std::array kV1DecisionSchema{
+    kOptionalNamespace, kIdentifier, kLimit, kDuration, kCost, kMeta, kResources, kAsync};
 inline constexpr std::array kGrantSchema{kNamespace, kDuration, kIdentifier, kLimit};
 inline constexpr std::array kNameSchema{kNamespace, kIdentifier};
 inline constexpr std::array kKeySchema{kNamespace, kIdentifier, kDuration};

@@ -21,6 +21,7 @@ LateCall::LateCall(Call& call, metrics::Route route)
       overrides_(call.overrides),
       route_(route),
       request_id_(call.request_id),
+      error_format_(call.error_format),
       reply_(call.reply),
       completion_(std::move(call.completion)) {
     request_.copy_headers(call.request, kHeaders, header_texts_);
@@ -43,6 +44,7 @@ void LateCall::finish(const std::function<void(Call&)>& write) {
               .overrides = overrides_,
               .caller = nullptr,
               .request_id = request_id_,
+              .error_format = error_format_,
               .completion = completion_};
     try {
         write(call);

@@ -35,6 +35,7 @@ class LateCall {
     const metrics::Route route_;
     const Clock::time_point began_ = Clock::now();
     const std::string request_id_;
+    const ErrorFormat error_format_;
     std::string header_texts_;
     RequestView request_;
     Reply& reply_;

@@ -12,8 +12,12 @@ namespace {
 using overrides::Override;
 using overrides::OverrideKey;
 
-constexpr std::string_view kNoSuchOverride = "This override does not exist.";
 constexpr HeaderField kRetrySoon{"Retry-After", "1"};
+
+void answer_no_override(Call& call) {
+    answer_error(
+        call, 404, "This override does not exist.", std::nullopt, error_type::kOverrideNotFound);
+}
 
 OverrideKey key_of(const Call& call, const Fields& fields) {
     return {call.caller->workspace, fields.name_space, fields.identifier};
@@ -50,6 +54,10 @@ void answer_problem(Call& call, std::string_view location, const Error& error) {
     answer_problems(call);
 }
 
+bool is_known(const Call& call, const overrides::NamespaceKey& key) {
+    return call.context.namespaces.contains(key) || call.context.overrides.has(key);
+}
+
 void write_override(JsonWriter& json, const Override& entry) {
     json.raw(R"({"overrideId":)").text(entry.id);
     json.raw(R"(,"identifier":)").text(entry.identifier);
@@ -77,7 +85,7 @@ void answer_set(Call& call, const Result<std::string>& id) {
 
 void answer_removed(Call& call, const Result<bool>& removed) {
     if (!removed) return answer_failed_write(call, removed.error());
-    if (!*removed) return answer_error(call, 404, kNoSuchOverride);
+    if (!*removed) return answer_no_override(call);
     count_write(call, metrics::Success::kOk);
     begin_answer(call, 200);
     open_data(call).raw("{}}");
@@ -99,6 +107,7 @@ void answer_set_override(Call& call) {
     Fields fields;
     if (!read_request(call, kGrantSchema, fields)) return;
     const OverrideKey key = key_of(call, fields);
+    call.context.namespaces.add(key.namespace_key());
     const overrides::Grant grant{.limit = fields.limit,
                                  .duration = std::chrono::milliseconds{fields.duration}};
     const auto late = LateCall::take(call, metrics::Route::kSetOverride);
@@ -110,7 +119,7 @@ void answer_get_override(Call& call) {
     Fields fields;
     if (!read_request(call, kNameSchema, fields)) return;
     const auto entry = call.context.overrides.get(key_of(call, fields));
-    if (!entry) return answer_error(call, 404, kNoSuchOverride);
+    if (!entry) return answer_no_override(call);
     begin_answer(call, 200);
     JsonWriter json = open_data(call);
     write_override(json, *entry);
@@ -120,10 +129,17 @@ void answer_get_override(Call& call) {
 void answer_list_overrides(Call& call) {
     Fields fields;
     if (!read_request(call, kPageSchema, fields)) return;
+    const overrides::NamespaceKey key{call.caller->workspace, fields.name_space};
     const auto page = call.context.overrides.list(
-        {call.caller->workspace, fields.name_space},
-        {.cursor = fields.cursor, .limit = static_cast<std::size_t>(fields.page_size)});
+        key, {.cursor = fields.cursor, .limit = static_cast<std::size_t>(fields.page_size)});
     if (!page) return answer_problem(call, "body.cursor", page.error());
+    if (!is_known(call, key)) {
+        return answer_error(call,
+                            404,
+                            "This namespace does not exist.",
+                            std::nullopt,
+                            error_type::kNamespaceNotFound);
+    }
     begin_answer(call, 200);
     JsonWriter json = open_data(call);
     std::string_view separator = "[";

@@ -43,8 +43,10 @@ TEST_F(OverrideRoutes, SettingAgainKeepsTheId) {
 
 TEST_F(OverrideRoutes, WhatIsNotSetIsNotFound) {
     set("vip_*");
-    const std::string body =
-        body_of({404, "Not Found", "This override does not exist.", "not-found"});
+    const std::string body = body_of({404,
+                                      "Not Found",
+                                      "This override does not exist.",
+                                      "unkey/data/ratelimit_override_not_found"});
     for (const std::string operation : {"getOverride", "deleteOverride"}) {
         const Answer answer = call(operation, name("vip_1"));
         EXPECT_EQ(answer.status, 404) << operation;
@@ -65,11 +67,33 @@ TEST_F(OverrideRoutes, DeletedAndSetAgainWorks) {
     EXPECT_NE(limit(request).body.find("\"limit\":60"), std::string::npos);
 }
 
-TEST_F(OverrideRoutes, AnEmptyListHasNoCursor) {
+TEST_F(OverrideRoutes, ANamespaceThatNoRequestHasNamedIsNotFound) {
     const Answer answer = call("listOverrides", R"({"namespace":"n"})");
-    EXPECT_EQ(answer.status, 200);
+    EXPECT_EQ(answer.status, 404);
     EXPECT_EQ(answer.body,
-              R"({"meta":{"requestId":"ID"},"data":[],"pagination":{"hasMore":false}})");
+              body_of({404,
+                       "Not Found",
+                       "This namespace does not exist.",
+                       "unkey/data/ratelimit_namespace_not_found"}));
+}
+
+TEST_F(OverrideRoutes, ANamespaceInUseWithoutOverridesHasAnEmptyList) {
+    const std::string empty =
+        R"({"meta":{"requestId":"ID"},"data":[],"pagination":{"hasMore":false}})";
+    limit(R"({"namespace":"single","identifier":"i","limit":1,"duration":1000})");
+    EXPECT_EQ(call("listOverrides", R"({"namespace":"single"})").body, empty);
+    call("multiLimit", R"([{"namespace":"batch","identifier":"i","limit":1,"duration":1000}])");
+    EXPECT_EQ(call("listOverrides", R"({"namespace":"batch"})").body, empty);
+    set("a");
+    call("deleteOverride", name("a"));
+    EXPECT_EQ(call("listOverrides", R"({"namespace":"n"})").body, empty);
+    EXPECT_EQ(call("listOverrides", R"({"namespace":"other"})").status, 404);
+}
+
+TEST_F(OverrideRoutes, ANamespaceWithOverridesIsKnownThoughNoRequestNamedIt) {
+    overrides_->set({"default", "stored", "i"}, {.limit = 1, .duration = std::chrono::seconds{1}})
+        .value();
+    EXPECT_EQ(call("listOverrides", R"({"namespace":"stored"})").status, 200);
 }
 
 TEST_F(OverrideRoutes, PagesFollowTheirCursors) {
@@ -91,13 +115,13 @@ TEST_F(OverrideRoutes, PagesFollowTheirCursors) {
     EXPECT_TRUE(exact.body.ends_with(R"(],"pagination":{"hasMore":false}})")) << exact.body;
 }
 
-TEST_F(OverrideRoutes, APageHoldsFiftyUnlessAskedOtherwise) {
-    for (int i = 0; i < 51; ++i) {
+TEST_F(OverrideRoutes, APageHoldsTenUnlessAskedOtherwise) {
+    for (int i = 0; i < 11; ++i) {
         set("i" + std::to_string(i));
     }
     const Answer page = call("listOverrides", R"({"namespace":"n"})");
-    EXPECT_NE(page.body.find("\"i49\""), std::string::npos);
-    EXPECT_EQ(page.body.find("\"i50\""), std::string::npos);
+    EXPECT_NE(page.body.find("\"i9\""), std::string::npos);
+    EXPECT_EQ(page.body.find("\"i10\""), std::string::npos);
     EXPECT_NE(page.body.find("\"hasMore\":true"), std::string::npos);
     for (const auto& [size, status] :
          {std::pair{"1", 200}, {"100", 200}, {"0", 400}, {"101", 400}, {"-1", 400}}) {
@@ -114,8 +138,14 @@ TEST_F(OverrideRoutes, ACursorThatNoPageCarriedIsAProblem) {
     EXPECT_NE(answer.body.find(R"("errors":[{"location":"body.cursor","message":")"),
               std::string::npos)
         << answer.body;
-    EXPECT_EQ(call("listOverrides", R"({"namespace":"n","cursor":""})").status, 400);
     EXPECT_EQ(call("listOverrides", R"({"namespace":"n","cursor":null})").status, 400);
+}
+
+TEST_F(OverrideRoutes, AnEmptyCursorAsksForTheFirstPage) {
+    const std::string id = set("a");
+    EXPECT_EQ(call("listOverrides", R"({"namespace":"n","cursor":""})").body,
+              R"({"meta":{"requestId":"ID"},"data":[)" + entry(id, "a") +
+                  R"(],"pagination":{"hasMore":false}})");
 }
 
 TEST_F(OverrideRoutes, EachTakesItsOwnFieldsOnly) {
@@ -158,8 +188,10 @@ TEST_F(OverrideRoutes, AnyTextIsAnIdentifier) {
 TEST_F(OverrideRoutes, AStoreThatFailsIsAnErrorThatTellsNoPath) {
     set("a");
     store_fails_ = Error{kStoreFailed, "/secret/path is full"};
-    const std::string body =
-        body_of({500, "Internal Server Error", "The override could not be stored.", "internal"});
+    const std::string body = body_of({500,
+                                      "Internal Server Error",
+                                      "The override could not be stored.",
+                                      "unkey/application/unexpected_error"});
     const Answer set_answer =
         call("setOverride", R"({"namespace":"n","identifier":"b","limit":1,"duration":1000})");
     EXPECT_EQ(set_answer.status, 500);
@@ -179,7 +211,7 @@ TEST_F(OverrideRoutes, AStoreThatIsAwayIsWorthAnotherTry) {
     const std::string body = body_of({503,
                                       "Service Unavailable",
                                       "The store of overrides does not answer. Try again later.",
-                                      "unavailable"});
+                                      "unkey/application/service_unavailable"});
     for (const Answer& answer :
          {call("setOverride", R"({"namespace":"n","identifier":"b","limit":1,"duration":1000})"),
           call("deleteOverride", name("a"))}) {

@@ -9,6 +9,12 @@ void answer_health(Call& call) {
     open_data(call).raw(R"({"status":"live"}})");
 }
 
+// The same, in the words of Unkey's API.
+void answer_liveness(Call& call) {
+    begin_answer(call, 200);
+    open_data(call).raw(R"({"message":"we're cooking"}})");
+}
+
 // Whether a balancer should send requests here. A node whose shared stores are away is still ready,
 // since it decides from what it holds: `degraded` names what is away.
 void answer_ready(Call& call) {

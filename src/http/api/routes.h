@@ -8,6 +8,7 @@
 namespace sluice::http {
 
 void answer_limit(Call& call);
+void answer_v1_limit(Call& call);
 void answer_multi_limit(Call& call);
 void answer_inspect(Call& call);
 
@@ -17,6 +18,7 @@ void answer_list_overrides(Call& call);
 void answer_delete_override(Call& call);
 
 void answer_health(Call& call);
+void answer_liveness(Call& call);
 void answer_ready(Call& call);
 void answer_metrics(Call& call);
 

@@ -13,6 +13,7 @@ from served import FULL, LIMITER, TOKENS, Served
 
 LIMIT = "/v2/ratelimit.limit"
 MULTI = "/v2/ratelimit.multiLimit"
+LIMIT_V1 = "/v1/ratelimits.limit"
 INSPECT = "/v2/ratelimit.inspect"
 SET = "/v2/ratelimit.setOverride"
 GET = "/v2/ratelimit.getOverride"
@@ -45,6 +46,12 @@ OPEN = [
     (MULTI, [QUESTION] * 101, {}, 400),
     (MULTI, [{**QUESTION, "duration": 1}], PROBLEM, 400),
     (MULTI, [QUESTION], {"Content-Type": "text/plain"}, 415),
+    (LIMIT_V1, {**QUESTION, "async": True, "meta": {"a": 1}, "resources": []}, {}, 200),
+    (LIMIT_V1, {"identifier": "i", "limit": 1, "duration": 1000}, {}, 200),
+    (LIMIT_V1, DENIED, PREFER, 429),
+    (LIMIT_V1, {**QUESTION, "limit": -1}, {}, 400),
+    (LIMIT_V1, {**QUESTION, "limit": -1}, PROBLEM, 400),
+    (LIMIT_V1, QUESTION, {"Content-Type": "text/plain"}, 415),
     (INSPECT, KEY, {}, 200),
     (INSPECT, {**KEY, "identifier": "never seen"}, {}, 200),
     (INSPECT, {**KEY, "limit": 1}, {}, 400),
@@ -62,7 +69,8 @@ OPEN = [
     (GET, NAME, {"Content-Type": "text/plain"}, 415),
     (LIST, {"namespace": "n", "limit": 1}, {}, 200),
     (LIST, {"namespace": "n"}, {}, 200),
-    (LIST, {"namespace": "empty"}, {}, 200),
+    (LIST, {"namespace": "n", "cursor": ""}, {}, 200),
+    (LIST, {"namespace": "unknown"}, {}, 404),
     (LIST, {"namespace": "n", "limit": 101}, {}, 400),
     (LIST, {"namespace": "n"}, {"Content-Type": "text/plain"}, 415),
     (DELETE, NAME, {}, 200),
@@ -71,13 +79,14 @@ OPEN = [
     (DELETE, {}, {}, 400),
     (DELETE, NAME, {"Content-Type": "text/plain"}, 415),
     ("/healthz", None, {}, 200),
+    ("/v2/liveness", None, {}, 200),
     ("/readyz", None, {}, 200),
     ("/metrics", None, {}, 200),
 ]
 
 # The same, of a server with tokens.
 GUARDED = (
-    [(path, body, {}, 401) for path, body in [(LIMIT, QUESTION), (MULTI, [QUESTION]), (INSPECT, KEY), (SET, GRANT)]]
+    [(path, body, {}, 401) for path, body in [(LIMIT, QUESTION), (LIMIT_V1, QUESTION), (MULTI, [QUESTION]), (INSPECT, KEY), (SET, GRANT)]]
     + [(path, NAME, {"Authorization": "Bearer wrong"}, 401) for path in (GET, DELETE)]
     + [(LIST, {"namespace": "n"}, {"Authorization": "Bearer wrong"}, 401)]
     + [(path, NAME, {"Authorization": f"Bearer {LIMITER}"}, 403) for path in (SET, GET, LIST, DELETE)]
@@ -85,9 +94,9 @@ GUARDED = (
 )
 
 # These need a failing disk or a broken connection, and other tests bring them about.
-NOT_ASKED = {"403 limit", "403 multiLimit", "403 inspect"} | {
+NOT_ASKED = {"403 limit", "403 limitV1", "403 multiLimit", "403 inspect"} | {
     f"{status} {operation}"
-    for operation in ("limit", "multiLimit", "inspect", "setOverride", "getOverride", "listOverrides", "deleteOverride", "readiness")
+    for operation in ("limit", "limitV1", "multiLimit", "inspect", "setOverride", "getOverride", "listOverrides", "deleteOverride", "readiness")
     for status in ("408", "413", "431", "500", "503")
 }
 

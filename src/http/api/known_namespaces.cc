@@ -1,0 +1,43 @@
+#include "http/api/known_namespaces.h"
+
+#include <algorithm>
+
+#include "overrides/text_hash.h"
+
+namespace sluice::http {
+
+// A seed for each part, so that equal texts in both don't cancel out. 0 stands for an empty slot.
+std::uint64_t KnownNamespaces::hash_of(const overrides::NamespaceKey& key) const {
+    const std::uint64_t hash =
+        overrides::TextHash{seed_}(key.workspace) ^ overrides::TextHash{seed_ + 1}(key.name_space);
+    return std::max<std::uint64_t>(hash, 1);
+}
+
+// Ends: half of the slots stay empty. After a lost race the same slot is read again; it is not
+// empty any more.
+void KnownNamespaces::add(const overrides::NamespaceKey& key) {
+    const std::uint64_t hash = hash_of(key);
+    for (std::size_t at = hash % kSlots;; at = (at + 1) % kSlots) {
+        std::uint64_t held = slots_[at].load(std::memory_order_relaxed);
+        if (held == hash) return;
+        if (held != 0) continue;
+        if (size_.load(std::memory_order_relaxed) >= kMaxNames) return;
+        if (slots_[at].compare_exchange_strong(held, hash, std::memory_order_relaxed)) {
+            size_.fetch_add(1, std::memory_order_relaxed);
+            return;
+        }
+        if (held == hash) return;
+    }
+}
+
+bool KnownNamespaces::contains(const overrides::NamespaceKey& key) const {
+    if (size_.load(std::memory_order_relaxed) >= kMaxNames) return true;
+    const std::uint64_t hash = hash_of(key);
+    for (std::size_t at = hash % kSlots;; at = (at + 1) % kSlots) {
+        const std::uint64_t held = slots_[at].load(std::memory_order_relaxed);
+        if (held == hash) return true;
+        if (held == 0) return false;
+    }
+}
+
+}  // namespace sluice::http
