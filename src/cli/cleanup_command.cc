@@ -7,7 +7,6 @@
 #include <ostream>
 #include <utility>
 
-#include "base/clock.h"
 #include "service/cleanup_global.h"
 #include "service/open_global.h"
 
@@ -81,8 +80,7 @@ ExitCode run_cleanup(const CleanupCommand& command, std::ostream& out, std::ostr
         progress.tell(deleted);
         return !signals.wait(command.pause);
     };
-    const auto outcome =
-        cleanup_global(**store, {.now = exact_wall_time(), .batch = command.batch, .pause = pause});
+    const auto outcome = cleanup_global(**store, {.batch = command.batch, .pause = pause});
     if (!outcome) return fail(outcome.error(), err);
     out << shown_global(command.global) << ": deleted " << outcome->deleted << " expired rows"
         << (outcome->complete ? "" : "; interrupted, more may be left") << "\n";

@@ -40,8 +40,9 @@ class FickleStore final : public GlobalStore {
         if (auto failure = next_failure()) return *failure;
         return store_->import(query, visit);
     }
-    StoreResult<std::size_t> delete_expired(UnixTime before, std::size_t at_most) override {
-        return store_->delete_expired(before, at_most);
+    StoreResult<std::size_t> delete_expired(std::chrono::milliseconds min_age,
+                                            std::size_t at_most) override {
+        return store_->delete_expired(min_age, at_most);
     }
     StoreResult<bool> claim(const std::string& work,
                             const std::string& holder,

@@ -45,8 +45,10 @@ class MemoryWorld::Connection final : public GlobalStore {
         return end;
     }
 
-    StoreResult<std::size_t> delete_expired(UnixTime before, std::size_t at_most) override {
+    StoreResult<std::size_t> delete_expired(std::chrono::milliseconds min_age,
+                                            std::size_t at_most) override {
         if (is_over()) return gone();
+        const UnixTime before = world_->clock_() - min_age;
         const MutexLock lock(world_->mutex_);
         std::size_t deleted = 0;
         for (auto it = world_->cells_.begin(); it != world_->cells_.end();) {

@@ -96,9 +96,11 @@ class GlobalStore {
     using Visit = std::function<void(const ImportedCell&)>;
     virtual StoreResult<ImportEnd> import(const ImportQuery& query, const Visit& visit) = 0;
 
-    // Deletes components of cells that mattered until before `before`, at most so many in one
-    // statement. Returns how many those were.
-    virtual StoreResult<std::size_t> delete_expired(UnixTime before, std::size_t at_most) = 0;
+    // Deletes at most `at_most` components, in one statement, of cells that expired more than
+    // `min_age` ago by the store's clock; the caller's clock plays no part. Returns how many it
+    // deleted.
+    virtual StoreResult<std::size_t> delete_expired(std::chrono::milliseconds min_age,
+                                                    std::size_t at_most) = 0;
 
     // Makes `holder` the only one who does `work` for a time, by the store's clock. False if
     // another one is.

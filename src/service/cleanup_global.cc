@@ -18,10 +18,9 @@ Error failed(const StoreFailure& failure, std::uint64_t deleted) {
 
 // The batch that finds less than it may delete was the last one.
 Result<CleanupOutcome> cleanup_global(GlobalStore& store, const Cleanup& cleanup) {
-    const UnixTime before = cleanup.now - kCleanupMargin;
     std::uint64_t deleted = 0;
     for (int tries = 1;; ++tries) {
-        const auto batch = store.delete_expired(before, cleanup.batch);
+        const auto batch = store.delete_expired(kCleanupMargin, cleanup.batch);
         const auto* const failure = std::get_if<StoreFailure>(&batch);
         const bool is_busy = failure != nullptr && failure->kind == StoreFailure::Kind::kBusy;
         if (failure != nullptr && (!is_busy || tries == kTries)) return failed(*failure, deleted);

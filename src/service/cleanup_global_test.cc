@@ -35,7 +35,7 @@ class CleanupTest : public testing::Test {
     }
 
     Result<CleanupOutcome> clean(std::size_t batch) {
-        return cleanup_global(*store_, {.now = kNow, .batch = batch, .pause = [this](auto deleted) {
+        return cleanup_global(*store_, {.batch = batch, .pause = [this](auto deleted) {
                                             pauses_.push_back(deleted);
                                             return pauses_.size() < most_pauses_;
                                         }});
@@ -82,7 +82,7 @@ class ScriptedStore final : public GlobalStore {
   public:
     explicit ScriptedStore(std::deque<StoreResult<std::size_t>> answers)
         : answers_(std::move(answers)) {}
-    StoreResult<std::size_t> delete_expired(UnixTime, std::size_t) override {
+    StoreResult<std::size_t> delete_expired(std::chrono::milliseconds, std::size_t) override {
         auto answer = answers_.front();
         answers_.pop_front();
         return answer;
@@ -108,7 +108,7 @@ const StoreFailure kLost{StoreFailure::Kind::kLost, "db: gone"};
 
 Result<CleanupOutcome> clean(std::deque<StoreResult<std::size_t>> answers) {
     ScriptedStore store(std::move(answers));
-    return cleanup_global(store, {.now = kNow, .batch = 10, .pause = [](auto) { return true; }});
+    return cleanup_global(store, {.batch = 10, .pause = [](auto) { return true; }});
 }
 
 TEST(Cleanup, AsksABusyStoreAgain) {

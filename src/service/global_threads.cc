@@ -219,7 +219,7 @@ class GlobalThreads::Core {
         auto claimed = writing_->claim("cleanup", name_, kCleanupLease);
         if (auto* const failure = std::get_if<StoreFailure>(&claimed)) return std::move(*failure);
         if (!std::get<bool>(claimed)) return std::size_t{0};
-        return writing_->delete_expired(exact_wall_time() - kCleanupMargin, kCleanupRows);
+        return writing_->delete_expired(kCleanupMargin, kCleanupRows);
     }
 
     // A turn of the reader. The first one finds out whether the store can be used at all.

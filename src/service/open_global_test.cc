@@ -78,7 +78,7 @@ TEST(OpenGlobal, ShowsNoPassword) {
 TEST(OpenGlobal, ADatabaseThatIsAwayIsToldByItsCalls) {
     const auto store =
         open_global({.url = "mysql://root:hush@127.0.0.1:1/limits", .region = "r"}).value();
-    const auto deleted = store->delete_expired(UnixTime{1ms}, 1);
+    const auto deleted = store->delete_expired(1ms, 1);
     const auto* const failure = std::get_if<StoreFailure>(&deleted);
     ASSERT_NE(failure, nullptr);
     EXPECT_EQ(failure->kind, StoreFailure::Kind::kLost);

@@ -68,8 +68,10 @@ Imported import_changed(GlobalStore& store, UnixTime since, UnixTime living_at) 
     return import(store, {.living_at = living_at, .changed_since = since});
 }
 
-std::size_t delete_expired(GlobalStore& store, UnixTime before, std::size_t at_most) {
-    return expect_done(store.delete_expired(before, at_most));
+std::size_t delete_expired(GlobalStore& store,
+                           std::chrono::milliseconds min_age,
+                           std::size_t at_most) {
+    return expect_done(store.delete_expired(min_age, at_most));
 }
 
 bool claim(GlobalStore& store,

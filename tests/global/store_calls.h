@@ -42,7 +42,9 @@ void publish(GlobalStore& store, const CellName& cell, Count count);
 void publish(GlobalStore& store, const std::string& identifier, Count count);
 Imported import_all(GlobalStore& store, UnixTime living_at = UnixTime{});
 Imported import_changed(GlobalStore& store, UnixTime since, UnixTime living_at = UnixTime{});
-std::size_t delete_expired(GlobalStore& store, UnixTime before, std::size_t at_most);
+std::size_t delete_expired(GlobalStore& store,
+                           std::chrono::milliseconds min_age,
+                           std::size_t at_most);
 bool claim(GlobalStore& store,
            const std::string& work,
            const std::string& holder,

@@ -102,6 +102,22 @@ TEST_F(GlobalCommand, CleanupDeletesWhatHasExpiredAndNothingElse) {
     EXPECT_EQ(rows(), 200) << "a minute's grace for clocks that are behind";
 }
 
+TEST_F(GlobalCommand, CleanupOnAMachineWhoseClockIsAYearAheadDeletesNothingThatMatters) {
+    ASSERT_EQ(sluice({"migrate"}).exit_code, 0);
+    add_rows(10, -3'600);
+    add_rows(100, -30);
+    add_rows(100, 3'600);
+    auto ahead = environment();
+    ahead.push_back(std::string("LD_PRELOAD=") + SHIFTED_CLOCK_LIBRARY);
+    ahead.push_back("SHIFTED_CLOCK_SECONDS=31536000");
+    // A library that is loaded before AddressSanitizer's.
+    ahead.push_back("ASAN_OPTIONS=verify_asan_link_order=0");
+    const Ending ending = server_test::run({"cleanup"}, ahead);
+    EXPECT_EQ(ending.exit_code, 0) << ending.err;
+    EXPECT_EQ(ending.out, shown() + ": deleted 10 expired rows\n");
+    EXPECT_EQ(rows(), 200);
+}
+
 TEST_F(GlobalCommand, CleanupEndsAtASignalAndTheNextOneGoesOn) {
     ASSERT_EQ(sluice({"migrate"}).exit_code, 0);
     add_rows(30, -3'600);

@@ -93,9 +93,10 @@ std::string import_statement(std::string_view region, const ImportQuery& query) 
            ") GROUP BY " + cell;
 }
 
-std::string delete_statement(UnixTime before, std::size_t at_most) {
-    return "DELETE FROM ratelimit_window_counts WHERE expires_at < " + number(before) +
-           " ORDER BY expires_at LIMIT " + std::to_string(at_most);
+std::string delete_statement(std::chrono::milliseconds min_age, std::size_t at_most) {
+    return "DELETE FROM ratelimit_window_counts WHERE expires_at < " + std::string(kSqlNow) +
+           " - " + std::to_string(min_age.count()) + " ORDER BY expires_at LIMIT " +
+           std::to_string(at_most);
 }
 
 std::string list_statement(const CellName& cell) {

@@ -25,7 +25,8 @@ std::string publish_statement(std::string_view region, std::span<const RegionCou
 // the cell changed last, and the server's time.
 std::string import_statement(std::string_view region, const ImportQuery& query);
 
-std::string delete_statement(UnixTime before, std::size_t at_most);
+// Deletes rows that expired more than `min_age` ago, by the server's clock.
+std::string delete_statement(std::chrono::milliseconds min_age, std::size_t at_most);
 
 // Columns: region, count, age in milliseconds.
 std::string list_statement(const CellName& cell);

@@ -30,9 +30,10 @@ TEST(CountStatements, PublishIsOneStatementWithNamesAsBytes) {
               "updated_at), count = GREATEST(count, VALUES(count))");
 }
 
-TEST(CountStatements, ADeleteIsBounded) {
-    EXPECT_EQ(delete_statement(UnixTime{5s}, 100),
-              "DELETE FROM ratelimit_window_counts WHERE expires_at < 5000 ORDER BY expires_at "
+TEST(CountStatements, ADeleteIsBoundedAndUsesTheClockOfTheServer) {
+    EXPECT_EQ(delete_statement(5s, 100),
+              "DELETE FROM ratelimit_window_counts WHERE expires_at < "
+              "CAST(UNIX_TIMESTAMP(NOW(3)) * 1000 AS UNSIGNED) - 5000 ORDER BY expires_at "
               "LIMIT 100");
 }
 

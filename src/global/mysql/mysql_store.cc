@@ -94,8 +94,9 @@ StoreResult<ImportEnd> MysqlStore::import(const ImportQuery& query, const Visit&
     return end;
 }
 
-StoreResult<std::size_t> MysqlStore::delete_expired(UnixTime before, std::size_t at_most) {
-    return run(delete_statement(before, at_most));
+StoreResult<std::size_t> MysqlStore::delete_expired(std::chrono::milliseconds min_age,
+                                                    std::size_t at_most) {
+    return run(delete_statement(min_age, at_most));
 }
 
 StoreResult<bool> MysqlStore::claim(const std::string& work,

@@ -170,8 +170,10 @@ StoreResult<ImportEnd> SqliteGlobalStore::import(const ImportQuery& query, const
     return end;
 }
 
-StoreResult<std::size_t> SqliteGlobalStore::delete_expired(UnixTime before, std::size_t at_most) {
+StoreResult<std::size_t> SqliteGlobalStore::delete_expired(std::chrono::milliseconds min_age,
+                                                           std::size_t at_most) {
     if (auto failure = make_ready()) return *std::move(failure);
+    const UnixTime before = options_.now() - min_age;
     const auto bind = [&](Statement& statement) {
         statement.bind(1, number(before)).bind(2, static_cast<std::int64_t>(at_most));
     };

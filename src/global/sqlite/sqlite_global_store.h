@@ -36,7 +36,8 @@ class SqliteGlobalStore final : public GlobalStore {
 
     std::optional<StoreFailure> publish(std::span<const RegionCount> rows) override;
     StoreResult<ImportEnd> import(const ImportQuery& query, const Visit& visit) override;
-    StoreResult<std::size_t> delete_expired(UnixTime before, std::size_t at_most) override;
+    StoreResult<std::size_t> delete_expired(std::chrono::milliseconds min_age,
+                                            std::size_t at_most) override;
     StoreResult<bool> claim(const std::string& work,
                             const std::string& holder,
                             std::chrono::milliseconds time) override;
