@@ -151,6 +151,8 @@ struct GlobalStats {
     std::uint64_t cells_dropped;  // imported cells of over-long names: too many waited for keys
     std::uint64_t rows_cleaned;
     std::uint64_t keys_created;  // for what other regions have spent; not among Stats::keys_created
+    // Not created at max_keys, where every key is one that requests use here.
+    std::uint64_t keys_skipped;
     std::chrono::milliseconds publish_lag;  // since when something has waited that should be known
     // Since all was published that had to be, and since an import succeeded; none if neither has.
     std::optional<std::chrono::milliseconds> since_publish;

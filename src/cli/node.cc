@@ -135,6 +135,7 @@ metrics::GlobalReadings readings_of(const GlobalStats& stats) {
             .import_cells_dropped = stats.cells_dropped,
             .rows_last_poll = stats.cells_last_import,
             .entries_created = stats.keys_created,
+            .entries_skipped = stats.keys_skipped,
             .rows_cleaned = stats.rows_cleaned,
             .publish_lag = seconds_of(stats.publish_lag),
             .since_publish = seconds_of(stats.since_publish),

@@ -18,14 +18,24 @@ constexpr std::size_t kSweepFrom = 1'024;
 constexpr std::size_t kSample = 8;
 constexpr std::size_t kLargeSample = 128;
 
+// Where some entries were made for imports: so many, as long as no such entry was among them.
+constexpr std::size_t kSampleForImported = 32;
+
 constexpr int kEvictionsPerInsertion = 8;
+
+// Whether a request asked for it here. What only other regions have spent in may go at any time:
+// the next import brings it back.
+bool was_requested(const Entry& entry) {
+    return entry.last_limit() != 0;
+}
 
 // What forgetting an entry would cost its limit. Entries that have used less than half of it are
 // compared by the part that they have used; the others by what they have spent, so that many small
 // limits, each used up by one request, don't displace a large one. Between equals, the one that was
-// used last stays.
+// used last stays. Those that no request asked for go first.
 struct Usefulness {
     bool needed;
+    bool requested;
     bool close_to_limit;
     Count amount;
     UnixTime last_used;
@@ -42,10 +52,12 @@ Usefulness usefulness(const Entry& entry, UnixTime now, Needed needed) {
     const Count spent = std::min(
         kMaxCount,
         entry.spent(at.sequence) + weighted(entry.spent(at.sequence - 1), at.elapsed, duration));
+    const bool requested = was_requested(entry);
     const Count limit = std::max<Count>(entry.last_limit(), 1);
-    const bool close = spent >= limit - limit / 2;
+    const bool close = requested && spent >= limit - limit / 2;
     constexpr Count kFine = 1'024;  // 2^53 * 2^10 still is a 64-bit number
     return {.needed = std::ranges::find(needed, &entry) != needed.end(),
+            .requested = requested,
             .close_to_limit = close,
             .amount = close ? spent : spent * kFine / limit,
             .last_used = entry.last_used()};
@@ -69,28 +81,53 @@ Shard::~Shard() {
     }
 }
 
-Entry& Shard::find_or_make(
-    const LimitKey& key, UnixTime now, Sharing sharing, Needed needed, Tally::Counter& made) {
+Entry& Shard::find_or_make(const LimitKey& key, UnixTime now, Sharing sharing, Needed needed) {
     const MutexLock lock(mutex_);
+    if (Entry* const held = find_held(key, now)) return *held;
+    Entry& entry = make(key, now, sharing);
+    make_room(now, needed);
+    insert(entry);
+    Tally::add(tally_->created);
+    return entry;
+}
+
+Entry* Shard::find_or_import(const LimitKey& key, UnixTime now, Sharing sharing) {
+    const MutexLock lock(mutex_);
+    if (Entry* const held = find_held(key, now)) return held;
+    if (!make_room_for_import(now)) {
+        Tally::add(tally_->imports_skipped);
+        return nullptr;
+    }
+    Entry& entry = make(key, now, sharing);
+    insert(entry);
+    Tally::add(tally_->imported);
+    return &entry;
+}
+
+Entry* Shard::find_held(const LimitKey& key, UnixTime now) {
     // All counts of an entry that `now` has outgrown are dead. It is closed before another one
     // takes its place, as a thread with an earlier time may have found it and not outgrown it.
     // Ends: an entry that can't be closed has just been moved on by such a thread.
     for (Entry* held = find(key); held != nullptr; held = find(key)) {
-        if (!held->outgrown(now)) return *held;
+        if (!held->outgrown(now)) return held;
         drop_if_dead(*held, now);
     }
+    return nullptr;
+}
+
+Entry& Shard::make(const LimitKey& key, UnixTime now, Sharing sharing) {
     // An eviction of this key has been counted before its lock was released, so the number is new
     // to it.
     const auto incarnation =
         static_cast<std::uint32_t>(tally_->evicted.load(std::memory_order_relaxed));
     const UnixTime forgotten_until = forgotten_.until(key.duration(), now);
-    Entry& entry = pool_.make(key, now, forgotten_until, sharing, incarnation);
-    make_room(now, needed);
-    bucket_of(key.hash()).insert(entry);
+    return pool_.make(key, now, forgotten_until, sharing, incarnation);
+}
+
+void Shard::insert(Entry& entry) {
+    bucket_of(entry.hash()).insert(entry);
     ++size_;
-    Tally::add(made);
     split();
-    return entry;
 }
 
 std::vector<Entry*> Shard::entries_with_hash(std::uint64_t hash) {
@@ -125,18 +162,33 @@ std::size_t Shard::list_again(std::size_t from,
 }
 
 void Shard::make_room(UnixTime now, Needed needed) {
-    if (tally_->held() >= kSweepFrom) sweep(now);
-    finish_leaving();
+    clean(now);
     // A few at the most: after a time in which nothing could be evicted, many insertions share the
     // backlog.
     for (int evictions = 0; !tally_->try_hold_key(); ++evictions) {
         const bool may_evict = evictions < kEvictionsPerInsertion && !tally_->has_room_to_come();
-        if (may_evict && evict(now, needed)) continue;
+        if (may_evict && evict(now, needed, Evicts::kAny)) continue;
         // The key takes the place of one that is leaving. Or all that was looked at is waiting to
         // be replayed, and is not dropped unheard.
         tally_->hold_key_beyond_cap();
         return;
     }
+}
+
+// Takes a free place, or that of an entry that no request asked for. False if there is neither:
+// what requests rely on here does not go for what others spend elsewhere.
+bool Shard::make_room_for_import(UnixTime now) {
+    clean(now);
+    if (tally_->try_hold_key()) return true;
+    if (!tally_->has_room_to_come() && !evict(now, {}, Evicts::kUnrequested)) return false;
+    if (tally_->try_hold_key()) return true;
+    tally_->hold_key_beyond_cap();  // it takes the place of one that is leaving
+    return true;
+}
+
+void Shard::clean(UnixTime now) {
+    if (tally_->held() >= kSweepFrom) sweep(now);
+    finish_leaving();
 }
 
 // Removes up to two entries whose grace period is over, which keeps up with those that come.
@@ -169,17 +221,24 @@ void Shard::sweep(UnixTime now) {
     });
 }
 
-bool Shard::evict(UnixTime now, Needed needed) {
+bool Shard::evict(UnixTime now, Needed needed, Evicts evicts) {
     Entry* victim = nullptr;
     Usefulness least{};
     std::size_t seen = 0;
+    const bool takes_any = evicts == Evicts::kAny;
     // An origin that is away for long must not cost all memory there is.
-    const bool takes_untold = tally_->is_far_beyond_cap();
-    for (std::size_t buckets = 0; buckets < kLargeSample && seen < kLargeSample; ++buckets) {
-        if (seen >= kSample && victim != nullptr && least.is_little()) break;
+    const bool takes_untold = takes_any && tally_->is_far_beyond_cap();
+    const std::size_t enough = tally_->has_imported() ? kSampleForImported : kSample;
+    const std::size_t most = takes_any ? kLargeSample : kSample;
+    for (std::size_t buckets = 0; buckets < most && seen < most; ++buckets) {
+        if (seen >= kSample && victim != nullptr && !least.requested) break;
+        if (seen >= enough && victim != nullptr && least.is_little()) break;
         next_bucket().for_each([&](Entry& entry) {
             ++seen;
             if ((entry.is_untold() && !takes_untold) || entry.is_leaving()) return;
+            if (!takes_any && was_requested(entry) &&
+                !is_dead(entry.high() + 1, entry.duration(), now))
+                return;
             const Usefulness use = usefulness(entry, now, needed);
             if (victim != nullptr && least <= use) return;
             victim = &entry;

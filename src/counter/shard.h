@@ -58,10 +58,13 @@ class alignas(64) Shard {
         return bucket_at_offset(exists ? offset : offset & mask >> 1U);
     }
 
-    // The entry for `key`, made if there is none, and counted in `made` then. An entry that `now`
-    // has outgrown is replaced. The entries in `needed` are evicted last of all.
-    Entry& find_or_make(
-        const LimitKey& key, UnixTime now, Sharing sharing, Needed needed, Tally::Counter& made);
+    // The entry for `key`, made if there is none. An entry that `now` has outgrown is replaced. The
+    // entries in `needed` are evicted last of all.
+    Entry& find_or_make(const LimitKey& key, UnixTime now, Sharing sharing, Needed needed);
+
+    // The same for what other regions have spent. nullptr if the table is at its cap, and one would
+    // have to go that a request asked for.
+    Entry* find_or_import(const LimitKey& key, UnixTime now, Sharing sharing);
 
     // All entries whose keys have that hash.
     std::vector<Entry*> entries_with_hash(std::uint64_t hash);
@@ -93,9 +96,17 @@ class alignas(64) Shard {
         return end_.load(std::memory_order_relaxed) >> offset_bits();
     }
 
+    // What an eviction may choose from.
+    enum class Evicts { kAny, kUnrequested };
+
+    Entry* find_held(const LimitKey& key, UnixTime now) SLUICE_REQUIRES(mutex_);
+    Entry& make(const LimitKey& key, UnixTime now, Sharing sharing) SLUICE_REQUIRES(mutex_);
+    void insert(Entry& entry) SLUICE_REQUIRES(mutex_);
     void make_room(UnixTime now, Needed needed) SLUICE_REQUIRES(mutex_);
+    bool make_room_for_import(UnixTime now) SLUICE_REQUIRES(mutex_);
+    void clean(UnixTime now) SLUICE_REQUIRES(mutex_);
     void sweep(UnixTime now) SLUICE_REQUIRES(mutex_);
-    bool evict(UnixTime now, Needed needed) SLUICE_REQUIRES(mutex_);
+    bool evict(UnixTime now, Needed needed, Evicts evicts) SLUICE_REQUIRES(mutex_);
     bool drop_if_dead(Entry& entry, UnixTime now) SLUICE_REQUIRES(mutex_);
     bool drop(Entry& entry) SLUICE_REQUIRES(mutex_);
     void finish_leaving() SLUICE_REQUIRES(mutex_);

@@ -79,7 +79,7 @@ Entry& Table::ready_entry(HashedRequest request, UnixTime now, Needed needed) {
     const LimitKey key(request);
     Entry* const entry = find(key);
     if (entry != nullptr && !entry->outgrown(now)) return *entry;
-    Entry& made = shard_of(key).find_or_make(key, now, sharing_, needed, tally_.created);
+    Entry& made = shard_of(key).find_or_make(key, now, sharing_, needed);
     // What waits to be told is not evicted: it is told soon.
     if (tally_.is_beyond_cap()) changed_.hurry();
     const KeyShape shape = key.shape();
@@ -87,13 +87,13 @@ Entry& Table::ready_entry(HashedRequest request, UnixTime now, Needed needed) {
     return made;
 }
 
-Entry& Table::entry_for_import(const Request& request, UnixTime now) {
+Entry* Table::entry_for_import(const Request& request, UnixTime now) {
     const LimitKey key = this->key(request);
     for (;;) {  // ends: as in entry_for()
         Entry* entry = find(key);
         if (entry == nullptr || entry->outgrown(now))
-            entry = &shard_of(key).find_or_make(key, now, sharing_, {}, tally_.imported);
-        if (entry->locate(now).sequence != Entry::kClosed) return *entry;
+            entry = shard_of(key).find_or_import(key, now, sharing_);
+        if (entry == nullptr || entry->locate(now).sequence != Entry::kClosed) return entry;
     }
 }
 

@@ -61,8 +61,10 @@ class Table {
     }
 
     // The entry for the key of `request`, made if need be, to take what other regions have spent at
-    // about `now`.
-    Entry& entry_for_import(const Request& request, UnixTime now);
+    // about `now`. nullptr if the table is at its cap, and all that it looked at was asked for by
+    // requests here: those entries don't make room for what nobody has asked for. If a request does
+    // later, the next full import brings the counts.
+    Entry* entry_for_import(const Request& request, UnixTime now);
 
     // Calls `made` with each entry that a request made whose texts have more bytes than this,
     // together, perhaps more than once. Before other threads use the table.

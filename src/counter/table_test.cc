@@ -188,6 +188,85 @@ TEST_F(TableTest, SettlesInTheSuccessorOfAnEntryThatWasRemoved) {
     EXPECT_TRUE(successor.is_untold());
 }
 
+// Other regions' keys at the cap of this one.
+class ImportTest : public TableTest, public testing::WithParamInterface<Sharing> {
+  protected:
+    static constexpr int kWorking = 600;
+
+    void fill_with_working_keys(int from = 0) {
+        for (int i = from; i < kWorking; ++i)
+            use(working(i), 1, 1'000);
+    }
+    static std::string working(int i) { return "working " + std::to_string(i); }
+    // What an attacker has used up in another region.
+    Entry* import(const std::string& identifier) {
+        const Request request{
+            .workspace = "w", .name_space = "n", .identifier = identifier, .duration = kSecond};
+        Entry* const entry = table_->entry_for_import(request, kNow);
+        if (entry != nullptr) entry->raise_global(entry->high(), 1'000);
+        pin_.emplace();  // lets those on their way out go
+        return entry;
+    }
+    void import_flood(int count) {
+        for (int i = 0; i < count; ++i)
+            import("attacker " + std::to_string(i));
+    }
+    int working_keys_held() {
+        int held = 0;
+        for (int i = 0; i < kWorking; ++i)
+            held += table_->find(key(working(i))) != nullptr ? 1 : 0;
+        return held;
+    }
+};
+
+TEST_P(ImportTest, KeysThatWereUsedHereStayWhateverIsImported) {
+    open(1'000, GetParam());
+    fill_with_working_keys();
+    import_flood(20'000);
+    EXPECT_EQ(working_keys_held(), kWorking);
+    EXPECT_LE(table_->tally().held(), 1'000U + 100U) << "those on their way out aside";
+}
+
+TEST_P(ImportTest, AFullTableOfUsedKeysSkipsImports) {
+    open(kWorking, GetParam());
+    fill_with_working_keys();
+    EXPECT_EQ(import("attacker"), nullptr);
+    EXPECT_EQ(table_->tally().imports_skipped.load(), 1U);
+    EXPECT_EQ(table_->tally().evicted.load(), 0U);
+    EXPECT_NE(import(working(1)), nullptr) << "a key that is held takes what is imported";
+}
+
+TEST_P(ImportTest, NewKeysTakeThePlacesOfImportedOnes) {
+    open(1'000, GetParam());
+    fill_with_working_keys();
+    import_flood(400);
+    for (int i = 0; i < 200; ++i) {
+        use("new " + std::to_string(i), 1, 1'000);
+        pin_.emplace();
+    }
+    EXPECT_EQ(working_keys_held(), kWorking);
+}
+
+// What was imported before a request came for it is a key like any other from then on.
+TEST_P(ImportTest, AnImportedKeyThatIsUsedHereStays) {
+    open(1'000, GetParam());
+    fill_with_working_keys(1);
+    import(working(0));
+    use(working(0), 0, 2'000);
+    import_flood(20'000);
+    EXPECT_EQ(working_keys_held(), kWorking);
+}
+
+TEST_P(ImportTest, ImportsTakeThePlacesOfDeadKeys) {
+    open(kWorking, GetParam());
+    for (int i = 0; i < kWorking; ++i)
+        use(working(i), 1, 1'000, kNow - 10 * kSecond);
+    EXPECT_NE(import("elsewhere"), nullptr);
+    EXPECT_EQ(table_->tally().imports_skipped.load(), 0U);
+}
+
+INSTANTIATE_TEST_SUITE_P(Tracked, ImportTest, testing::Values(Sharing::kSole, Sharing::kShared));
+
 constexpr std::array kDurations = {kSecond,
                                    Duration{1'500},
                                    60 * kSecond,

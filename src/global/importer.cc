@@ -66,12 +66,14 @@ void Importer::merge(const ImportedCell& cell) {
     const UnixTime now = wall_.value_or(start_of(cell.cell.sequence, cell.cell.duration));
     const EpochPin pin;
     if (!is_abridged(cell.cell)) {
-        merge_into(table_.entry_for_import(request_for(cell.cell), now), cell);
+        Entry* const entry = table_.entry_for_import(request_for(cell.cell), now);
+        if (entry != nullptr) merge_into(*entry, cell);
     } else if (const auto key = abridged_.find_or_hold(cell, now)) {
-        Entry& entry = table_.entry_for_import(request_for(*key), now);
-        merge_into(entry, cell);
+        Entry* const entry = table_.entry_for_import(request_for(*key), now);
+        if (entry == nullptr) return;
+        merge_into(*entry, cell);
         // The entry may be a new one, of a key that was dropped meanwhile.
-        abridged_.add(entry);
+        abridged_.add(*entry);
     }
 }
 

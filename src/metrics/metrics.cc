@@ -109,6 +109,7 @@ void Metrics::write_global(const GlobalReadings& readings, Text& text) {
     text.single(kGlobalImportCellsDropped, readings.import_cells_dropped);
     text.single(kGlobalRowsLastPoll, readings.rows_last_poll);
     text.single(kGlobalEntriesCreated, readings.entries_created);
+    text.single(kGlobalEntriesSkipped, readings.entries_skipped);
     text.single(kGlobalRowsCleaned, readings.rows_cleaned);
     for (const auto& [name, seconds] : {std::pair{&kGlobalPublishLag, readings.publish_lag},
                                         std::pair{&kGlobalSincePublish, readings.since_publish},

@@ -74,6 +74,8 @@ inline constexpr Name kGlobalRowsLastPoll{"sluice_global_rows_last_poll", Type::
     "Cells that the last successful import returned."};
 inline constexpr Name kGlobalEntriesCreated{"sluice_global_entries_created_total", Type::kCounter,
     "Keys made for what other regions have spent, which no request had asked for here."};
+inline constexpr Name kGlobalEntriesSkipped{"sluice_global_entries_skipped_total", Type::kCounter,
+    "Keys of other regions not created, because max_keys keys that requests use here are held."};
 inline constexpr Name kGlobalRowsCleaned{"sluice_global_rows_cleaned_total", Type::kCounter,
     "Expired rows deleted from the global store by this node."};
 inline constexpr Name kGlobalPublishLag{"sluice_global_publish_lag_seconds", Type::kGauge,
@@ -146,6 +148,7 @@ inline constexpr std::array kAllNames = {
     kGlobalImportCellsDropped,
     kGlobalRowsLastPoll,
     kGlobalEntriesCreated,
+    kGlobalEntriesSkipped,
     kGlobalRowsCleaned,
     kGlobalPublishLag,
     kGlobalSincePublish,

@@ -143,6 +143,7 @@ class GlobalThreads::Core {
                 .cells_dropped = globe_.abridged_cells().dropped(),
                 .rows_cleaned = rows_cleaned_.load(std::memory_order_relaxed),
                 .keys_created = table_.tally().imported.load(std::memory_order_relaxed),
+                .keys_skipped = table_.tally().imports_skipped.load(std::memory_order_relaxed),
                 .publish_lag = age(published.waiting_since, now).value_or(milliseconds{0}),
                 .since_publish = age(published.last_success, now),
                 .since_import = age(imported.last_success, now)};
