@@ -14,6 +14,10 @@ namespace {
 // as long again.
 constexpr std::int64_t kOldest = 2 * kFreshness.count();
 
+// What the store has acknowledged is published again on one tick in twelve at most, or after the
+// connection was lost. Twelve ticks take at least 118 seconds; calls may overtake each other.
+constexpr std::int64_t kLeastBetweenRepeats = 100'000;
+
 std::string number(std::uint64_t value) {
     return std::to_string(value);
 }
@@ -273,7 +277,7 @@ void Audit::heard(KeyIndex key, std::int64_t true_ms) {
     slot_of(key).heard_ms = true_ms;
 }
 
-void Audit::publishing(const CellName& name, Count count) {
+void Audit::publishing(const CellName& name, Count count, std::int64_t true_ms) {
     const KeyIndex key = key_of(name.identifier);
     const Count region = truth_.of_region(key, name.sequence, config_.region);
     if (count > region)
@@ -284,15 +288,28 @@ void Audit::publishing(const CellName& name, Count count) {
     if (count < cell.row && load_.churn == 0 && slot_of(key).incarnation == 0)
         fail("publishes " + number(count) + " for " + cell_text(key, name.sequence) + " after " +
              number(cell.row));
-    if (count <= cell.acked && count != 0 && !config_.has_steps)
+    const bool is_repeated_early =
+        cell.repeated_ms >= 0 && true_ms < cell.repeated_ms + kLeastBetweenRepeats;
+    if (count <= cell.acked && count != 0 && is_repeated_early && !config_.has_steps)
         fail("publishes " + number(count) + " for " + cell_text(key, name.sequence) +
-             " though the store has said that it holds " + number(cell.acked));
+             " again and again though the store has said that it holds " + number(cell.acked));
     cell.row = std::max(cell.row, count);
 }
 
-void Audit::published(const CellName& name, Count count) {
+void Audit::published(const CellName& name, Count count, std::int64_t true_ms) {
     Sent& cell = sent_of(slot_of(key_of(name.identifier)), name.sequence);
-    if (cell.sequence == name.sequence) cell.acked = std::max(cell.acked, count);
+    if (cell.sequence != name.sequence) return;
+    if (count <= cell.acked) cell.repeated_ms = true_ms;
+    cell.acked = std::max(cell.acked, count);
+}
+
+void Audit::lost_store() {
+    for (Slot& slot : slots_) {
+        for (Sent& sent : slot.sent) {
+            sent.acked = 0;
+            sent.repeated_ms = -1;
+        }
+    }
 }
 
 bool Audit::holds(KeyIndex key) {

@@ -80,8 +80,10 @@ class Audit {
     void heard(KeyIndex key, std::int64_t true_ms);
 
     // A row of the region, sent to the store, and one of which the store has said that it has it.
-    void publishing(const CellName& cell, Count count);
-    void published(const CellName& cell, Count count);
+    void publishing(const CellName& cell, Count count, std::int64_t true_ms);
+    void published(const CellName& cell, Count count, std::int64_t true_ms);
+    // A connection to the store was lost: all that was acknowledged may be published again.
+    void lost_store();
 
     // At the end: what the node holds of a cell is the truth.
     struct Expected {
@@ -127,9 +129,10 @@ class Audit {
     // Apart from what each decision needs.
     struct Sent {
         Sequence sequence = -1;
-        Count component = 0;  // to the origin, at most
-        Count row = 0;        // to the store, at most
-        Count acked = 0;      // by the store
+        Count component = 0;            // to the origin, at most
+        Count row = 0;                  // to the store, at most
+        Count acked = 0;                // by the store
+        std::int64_t repeated_ms = -1;  // when the store last acknowledged the same once more
     };
     struct alignas(64) Slot {
         std::array<Cell, kTrueCells> cells;

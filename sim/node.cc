@@ -284,12 +284,12 @@ void Node::publish_when_due() {
 
 void Node::publish() {
     if (is_publishing_) return;
-    const std::span<const RegionCount> rows = globe_->publisher().next(world_.steady(), wall());
-    if (rows.empty()) return publish_when_due();
+    const auto rows = globe_->publisher().next(world_.steady(), wall());
+    if (!rows) return publish_when_due();
     is_publishing_ = true;
-    for (const RegionCount& row : rows)
-        audit_->publishing(row.cell, row.count);
-    const auto sent = std::make_shared<std::vector<RegionCount>>(rows.begin(), rows.end());
+    for (const RegionCount& row : *rows)
+        audit_->publishing(row.cell, row.count, world_.true_ms());
+    const auto sent = std::make_shared<std::vector<RegionCount>>(rows->begin(), rows->end());
     const auto answered = [this, sent](std::optional<StoreFailure> failure) {
         pulse_.run(world_.scheduler, [this, sent, failure] {
             is_publishing_ = false;
@@ -298,8 +298,13 @@ void Node::publish() {
                         sent->size());
             if (!failure)
                 for (const RegionCount& row : *sent)
-                    audit_->published(row.cell, row.count);
-            globe_->publisher().answered(failure, world_.steady());
+                    audit_->published(row.cell, row.count, world_.true_ms());
+            globe_->publisher().answered(failure, store_connection_, world_.steady());
+            // The next call is made on a new connection.
+            if (failure && failure->kind == StoreFailure::Kind::kLost) {
+                ++store_connection_;
+                audit_->lost_store();
+            }
             publish_when_due();
         });
     };

@@ -122,6 +122,7 @@ class Node {
     Moment alarm_ = Moment::max();  // the earliest that is set
     std::uint64_t waiting_ = 0;     // questions
     bool is_publishing_ = false;
+    std::uint64_t store_connection_ = 1;
     Moment publish_alarm_ = Moment::max();
     Moment import_alarm_ = Moment::max();
     bool is_closing_ = false;

@@ -62,11 +62,11 @@ std::size_t HotTable::tick(GlobalStore& store) {
     std::size_t sent = 0;
     for (;;) {
         const auto rows = publisher.next(std::chrono::steady_clock::now(), exact_wall_time());
-        if (rows.empty()) return sent;
-        sent += rows.size();
-        const auto failure = store.publish(rows);
+        if (!rows) return sent;
+        sent += rows->size();
+        const auto failure = store.publish(*rows);
         if (failure) throw std::runtime_error(failure->why);
-        publisher.answered(failure, std::chrono::steady_clock::now());
+        publisher.answered(failure, store.connections(), std::chrono::steady_clock::now());
     }
 }
 

@@ -145,6 +145,8 @@ struct GlobalStats {
     std::uint64_t publishes;         // calls that carried these
     std::uint64_t publish_failures;  // calls that failed
     std::uint64_t rows_given_up;     // that ceased to matter unpublished, or were too many
+    std::uint64_t republishes;       // how often all rows were published again, after a reconnect
+    std::uint64_t rows_forgotten;    // published, and too many to be published again
     std::uint64_t cells_imported;    // merged, however often
     std::uint64_t cells_last_import;
     std::uint64_t import_failures;

@@ -130,6 +130,8 @@ metrics::GlobalReadings readings_of(const GlobalStats& stats) {
             .writes = stats.rows_published,
             .write_errors = stats.publish_failures,
             .writes_given_up = stats.rows_given_up,
+            .republishes = stats.republishes,
+            .rows_forgotten = stats.rows_forgotten,
             .rows_applied = stats.cells_imported,
             .import_errors = stats.import_failures,
             .import_cells_dropped = stats.cells_dropped,

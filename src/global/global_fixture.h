@@ -29,11 +29,20 @@ class FickleStore final : public GlobalStore {
     std::deque<StoreFailure::Kind> failures;          // of the next calls, one each
     std::vector<std::vector<RegionCount>> published;  // what succeeded
     std::vector<ImportQuery> imports;
+    std::size_t round_trips = 0;              // publishes without rows that succeeded
+    std::optional<std::uint64_t> connection;  // shown instead of the store's own
 
     std::optional<StoreFailure> publish(std::span<const RegionCount> rows) override {
         if (auto failure = next_failure()) return failure;
-        published.emplace_back(rows.begin(), rows.end());
+        if (rows.empty()) {
+            ++round_trips;
+        } else {
+            published.emplace_back(rows.begin(), rows.end());
+        }
         return store_->publish(rows);
+    }
+    std::uint64_t connections() const override {
+        return connection.value_or(store_->connections());
     }
     StoreResult<ImportEnd> import(const ImportQuery& query, const Visit& visit) override {
         imports.push_back(query);
@@ -123,15 +132,22 @@ class GlobalNode {
     // Publishes what is due, and tries again what fails, until the tick is over.
     void publish() {
         globe.offer_changes();
+        globe.publisher().hurry(clock_.now);
+        tick();
+    }
+
+    // The same at the time of the next regular tick.
+    void tick() {
+        globe.offer_changes();
         Publisher& publisher = globe.publisher();
-        publisher.hurry(clock_.now);
         do {
             clock_.advance(std::max(
                 std::chrono::ceil<std::chrono::milliseconds>(publisher.wake_at() - clock_.now),
                 std::chrono::milliseconds{0}));
             const auto rows = publisher.next(clock_.now, clock_.wall);
-            if (rows.empty()) return;
-            publisher.answered(store.publish(rows), clock_.now);
+            if (!rows) return;
+            const auto failure = store.publish(*rows);
+            publisher.answered(failure, store.connections(), clock_.now);
         } while (publisher.wake_at() < clock_.now + std::chrono::seconds{4});
     }
 

@@ -23,6 +23,11 @@ class MemoryWorld::Connection final : public GlobalStore {
         return std::nullopt;
     }
 
+    std::uint64_t connections() const override {
+        const MutexLock lock(world_->mutex_);
+        return world_->connections_;
+    }
+
     StoreResult<ImportEnd> import(const ImportQuery& query, const Visit& visit) override {
         if (is_over()) return gone();
         ImportEnd end;
@@ -131,6 +136,7 @@ MemoryWorld::Cells MemoryWorld::held() const {
 void MemoryWorld::restore(Cells cells) {
     const MutexLock lock(mutex_);
     cells_ = std::move(cells);
+    ++connections_;
 }
 
 }  // namespace sluice

@@ -4,6 +4,7 @@
 
 #include <sluice/time.h>
 
+#include <cstdint>
 #include <functional>
 #include <map>
 #include <memory>
@@ -34,7 +35,8 @@ class MemoryWorld : public std::enable_shared_from_this<MemoryWorld> {
     using Cells = std::map<CellName, Components>;
     // A copy of all that is held.
     Cells held() const;
-    // Goes back to what was held, as a server that fails over to a stale replica does.
+    // Goes back to what was held, as a server that fails over to a stale replica does. All
+    // connections are made anew.
     void restore(Cells cells);
 
   private:
@@ -44,6 +46,7 @@ class MemoryWorld : public std::enable_shared_from_this<MemoryWorld> {
     const std::function<UnixTime()> clock_;
     mutable Mutex mutex_;
     Cells cells_ SLUICE_GUARDED_BY(mutex_);
+    std::uint64_t connections_ SLUICE_GUARDED_BY(mutex_) = 1;  // of each region
     struct Lease {
         std::string holder;
         UnixTime until;

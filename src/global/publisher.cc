@@ -39,17 +39,18 @@ Publisher::Publisher(
       wake_at_(schedule_.next()),
       jitter_(config.seed) {}
 
-std::span<const RegionCount> Publisher::next(Time now, std::optional<UnixTime> wall) {
-    if (is_underway_ || now < wake_at_) return {};
+std::optional<std::span<const RegionCount>> Publisher::next(Time now,
+                                                            std::optional<UnixTime> wall) {
+    if (is_underway_ || now < wake_at_) return std::nullopt;
     if (!tick_began_) begin_tick(now, wall);
-    if (chunk_.empty()) fill_chunk();
-    if (chunk_.empty()) {
+    if (chunk_.empty()) fill_chunk(wall);
+    if (chunk_.empty() && !needs_round_trip_) {
         end_tick(now);
-        return {};
+        return std::nullopt;
     }
     if (!breaker_.allow(now)) {
         await_breaker(now);
-        return {};
+        return std::nullopt;
     }
     is_underway_ = true;
     call_began_ = now;
@@ -57,7 +58,7 @@ std::span<const RegionCount> Publisher::next(Time now, std::optional<UnixTime> w
 }
 
 void Publisher::begin_tick(Time now, std::optional<UnixTime> wall) {
-    is_hurried_ = false;
+    const bool is_regular = !std::exchange(is_hurried_, false);
     tick_began_ = now;
     std::vector<Offer> offers = offers_.take();
     UnixTime time = wall.value_or(UnixTime::min());
@@ -69,6 +70,28 @@ void Publisher::begin_tick(Time now, std::optional<UnixTime> wall) {
     for (const Offer& offer : offers)
         collect(offer, wall);
     make_room();
+    if (is_regular) ticks_ = (ticks_ + 1) % kRepublishEvery;
+    if (is_regular && ticks_ == 0) {
+        republish(now, std::nullopt);
+    } else {
+        sort_waiting(now);
+    }
+    needs_round_trip_ = is_regular && waiting_.empty() && !cells_.empty();
+}
+
+bool Publisher::republish(Time now, std::optional<std::uint64_t> current_connection) {
+    bool has_any = false;
+    for (auto it = cells_.begin(); it != cells_.end(); ++it) {
+        Cell& cell = it->second;
+        if (cell.last_pushed == 0 || cell.connection == current_connection) continue;
+        has_any = true;
+        if (!std::exchange(cell.is_waiting, true)) waiting_.push_back(it);
+    }
+    sort_waiting(now);
+    return has_any;
+}
+
+void Publisher::sort_waiting(Time now) {
     const auto is_later = [](Cells::iterator a, Cells::iterator b) { return a->first > b->first; };
     std::ranges::sort(waiting_, is_later);
     if (!waiting_.empty() && waiting_since_.load(std::memory_order_relaxed) == Time::max())
@@ -77,10 +100,7 @@ void Publisher::begin_tick(Time now, std::optional<UnixTime> wall) {
 
 // What is forgotten too early is published once more, which harms nobody.
 void Publisher::forget_dead(UnixTime now) {
-    const auto is_dying = [&](Cells::iterator cell) {
-        return is_dead(cell->first.sequence, cell->first.duration, now);
-    };
-    given_up_.fetch_add(std::erase_if(waiting_, is_dying), std::memory_order_relaxed);
+    std::erase_if(waiting_, [&](Cells::iterator cell) { return give_up_if_dead(cell, now); });
     const auto end = deaths_.upper_bound(now);
     for (auto death = deaths_.begin(); death != end; ++death)
         cells_.erase(death->second);
@@ -93,10 +113,12 @@ void Publisher::make_room() {
     if (cells_.size() <= most_cells_) return;
     const std::size_t excess = cells_.size() - most_cells_;
     auto death = deaths_.begin();
-    for (std::size_t i = 0; i < excess; ++i, ++death)
-        death->second->second.is_waiting = false;
+    for (std::size_t i = 0; i < excess; ++i, ++death) {
+        Cell& cell = death->second->second;
+        cell.is_waiting = false;
+        if (cell.wanted > cell.last_pushed) given_up_.fetch_add(1, std::memory_order_relaxed);
+    }
     std::erase_if(waiting_, [](Cells::iterator cell) { return !cell->second.is_waiting; });
-    given_up_.fetch_add(excess, std::memory_order_relaxed);
     forget_published();
 }
 
@@ -106,6 +128,8 @@ void Publisher::forget_published() {
         if (death->second->second.is_waiting) {
             ++death;
         } else {
+            if (death->second->second.last_pushed != 0)
+                forgotten_.fetch_add(1, std::memory_order_relaxed);
             cells_.erase(death->second);
             death = deaths_.erase(death);
         }
@@ -155,12 +179,29 @@ void Publisher::want(CellName cell, const RegionalCounts& counts, const Regional
     if (!std::exchange(it->second.is_waiting, true)) waiting_.push_back(it);
 }
 
-void Publisher::fill_chunk() {
-    const std::size_t rows = std::min(waiting_.size(), kChunkRows);
-    chunk_.reserve(rows);
-    const auto first = waiting_.rbegin();
-    for (auto it = first; it != first + static_cast<std::ptrdiff_t>(rows); ++it)
-        chunk_.push_back({.cell = (*it)->first, .count = (*it)->second.wanted});
+bool Publisher::give_up_if_dead(Cells::iterator waiting, UnixTime now) {
+    auto& [name, cell] = *waiting;
+    if (!is_dead(name.sequence, name.duration, now)) return false;
+    if (cell.wanted > cell.last_pushed) given_up_.fetch_add(1, std::memory_order_relaxed);
+    cell.is_waiting = false;
+    return true;
+}
+
+// Cells may have died since the tick began.
+void Publisher::fill_chunk(std::optional<UnixTime> wall) {
+    const UnixTime now = wall.value_or(UnixTime::min());
+    while (chunk_.empty() && !waiting_.empty()) {
+        const std::size_t rows = std::min(waiting_.size(), kChunkRows);
+        const auto first = waiting_.end() - static_cast<std::ptrdiff_t>(rows);
+        const auto is_given_up = [&](Cells::iterator cell) { return give_up_if_dead(cell, now); };
+        const auto last = std::remove_if(first, waiting_.end(), is_given_up);
+        chunk_.reserve(rows);
+        for (auto it = last; it != first; --it) {
+            const auto& [name, cell] = **std::prev(it);
+            chunk_.push_back({.cell = name, .count = cell.wanted});
+        }
+        waiting_.erase(last, waiting_.end());
+    }
 }
 
 // It lets a probe through after a while, which may still be within the time of the tick.
@@ -169,30 +210,44 @@ void Publisher::await_breaker(Time now) {
     if (wake_at_ >= *tick_began_ + interval_) end_tick(now);
 }
 
-void Publisher::answered(const std::optional<StoreFailure>& failure, Time now) {
+void Publisher::answered(const std::optional<StoreFailure>& failure,
+                         std::uint64_t connection,
+                         Time now) {
     is_underway_ = false;
     breaker_.ended(
         StoreUse::kPublish, {.began = call_began_, .ended = now}, failure ? &*failure : nullptr);
+    const bool has_reconnected = std::exchange(connection_, connection) != connection;
     if (failure) {
         failed_.fetch_add(1, std::memory_order_relaxed);
         ++failures_;
-        wake_at_ = retry_time(now);
-        const bool may_pass = failure->kind != StoreFailure::Kind::kRefused;
-        if (!may_pass || wake_at_ >= *tick_began_ + interval_) end_tick(now);
-        return;
+    } else {
+        failures_ = 0;
+        acknowledge_chunk();
     }
-    failures_ = 0;
+    if (has_reconnected && republish(now, connection)) {
+        chunk_.clear();
+        republishes_.fetch_add(1, std::memory_order_relaxed);
+    }
+    wake_at_ = failure ? retry_time(now) : now;
+    const bool is_over = failure ? failure->kind == StoreFailure::Kind::kRefused ||
+                                       wake_at_ >= *tick_began_ + interval_
+                                 : waiting_.empty();
+    if (is_over) end_tick(now);
+}
+
+void Publisher::acknowledge_chunk() {
+    needs_round_trip_ = false;
+    if (chunk_.empty()) return;
     rows_.fetch_add(chunk_.size(), std::memory_order_relaxed);
     chunks_.fetch_add(1, std::memory_order_relaxed);
     for (const RegionCount& row : chunk_) {
         Cell& cell = waiting_.back()->second;
         cell.last_pushed = std::max(cell.last_pushed, row.count);
+        cell.connection = connection_;
         cell.is_waiting = false;
         waiting_.pop_back();
     }
     chunk_.clear();
-    wake_at_ = now;
-    if (waiting_.empty()) end_tick(now);
 }
 
 // What still waits is part of the next tick.
@@ -231,6 +286,8 @@ Publisher::Counts Publisher::counts() const {
             .chunks = read(chunks_),
             .failures = read(failed_),
             .given_up = read(given_up_),
+            .republishes = read(republishes_),
+            .forgotten = read(forgotten_),
             .last_success = success == Time::min() ? std::nullopt : std::optional(success),
             .waiting_since = waiting == Time::max() ? std::nullopt : std::optional(waiting)};
 }

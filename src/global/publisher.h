@@ -33,10 +33,18 @@ inline constexpr std::chrono::milliseconds kGlobalInterval{10'000};
 // after the store has answered. A chunk that fails for a passing reason is tried again within the
 // time of the tick; what is left then is part of the next one.
 //
+// A store that fails over to a replica may lose rows that it has acknowledged, and a key that is
+// denied does not grow, so nothing else would bring its row back. So everything that was published
+// and still matters is published again when a call was made on a new connection, and on one tick in
+// kRepublishEvery. A tick with nothing to publish makes a call without rows, so that a lost
+// connection is noticed within the tick.
+//
 // A stepped object: it has no thread, no socket and no clock.
 //
-//     auto rows = publisher.next(now, wall);
-//     if (!rows.empty()) publisher.answered(store.publish(rows), then);
+//     if (auto rows = publisher.next(now, wall)) {
+//         auto failure = store.publish(*rows);
+//         publisher.answered(failure, store.connections(), then);
+//     }
 //
 // Thread-compatible, but for counts(), which any thread may call.
 class Publisher {
@@ -48,8 +56,8 @@ class Publisher {
         std::chrono::milliseconds interval = kGlobalInterval;
         std::uint64_t seed = 0;  // of phase and jitter
         // Of how many cells it keeps what was pushed, or is to be. Beyond that those go first that
-        // were published, which costs at most that they are published again; then those that cease
-        // to matter first.
+        // were published, which are then not published again if the store loses them; then those
+        // that cease to matter first.
         std::size_t most_cells = 500'000;
     };
 
@@ -61,13 +69,16 @@ class Publisher {
     // A chunk has no more rows than this.
     static constexpr std::size_t kChunkRows = 1'000;
 
-    // The rows to publish next, valid until they are answered for; empty if it is not time, or if
-    // there is nothing to publish of what can still matter at `wall`: the wall clock's time, or
-    // nothing where requests come with another one.
-    std::span<const RegionCount> next(Time now, std::optional<UnixTime> wall);
+    static constexpr int kRepublishEvery = 12;
 
-    // How the chunk fared.
-    void answered(const std::optional<StoreFailure>& failure, Time now);
+    // The rows to publish next, valid until they are answered for; without rows, a call that only
+    // finds out whether the connection is still there. None if it is not time. Rows can still
+    // matter at `wall`: the wall clock's time, or nothing where requests come with another one.
+    std::optional<std::span<const RegionCount>> next(Time now, std::optional<UnixTime> wall);
+
+    // How the call ended. `connection` is the number of connections that the store had made by
+    // then.
+    void answered(const std::optional<StoreFailure>& failure, std::uint64_t connection, Time now);
 
     // When to ask for rows again.
     Time wake_at() const { return wake_at_; }
@@ -84,6 +95,9 @@ class Publisher {
         std::uint64_t failures;  // calls that did not
         // Rows that were never published: their cells ceased to matter, or they were too many.
         std::uint64_t given_up;
+        std::uint64_t republishes;  // how often all rows were published again, after a reconnect
+        // Published rows of cells that still mattered, forgotten because they were too many.
+        std::uint64_t forgotten;
         // When a tick last ended with all published that it had to; none if none has.
         std::optional<Time> last_success;
         // Since when something has been waiting for a tick that succeeds; none if nothing has.
@@ -97,8 +111,9 @@ class Publisher {
     // A cell that was published, or is to be.
     struct Cell {
         Count last_pushed = 0;
-        Count wanted = 0;  // what it should be
-        bool is_waiting = false;
+        Count wanted = 0;              // what it should be
+        std::uint64_t connection = 0;  // that last_pushed was acknowledged on
+        bool is_waiting = false;       // to be published, perhaps again
     };
     // By stored name, and so in the order of the store's unique key.
     using Cells = std::map<CellName, Cell>;
@@ -109,7 +124,13 @@ class Publisher {
     void make_room();
     void forget_published();
     void want(CellName cell, const RegionalCounts& counts, const RegionalCounts::Cell& use);
-    void fill_chunk();
+    // Has everything wait that was acknowledged on another connection than the current one;
+    // without one, everything. Returns whether there was any.
+    bool republish(Time now, std::optional<std::uint64_t> current_connection);
+    void sort_waiting(Time now);
+    bool give_up_if_dead(Cells::iterator waiting, UnixTime now);
+    void fill_chunk(std::optional<UnixTime> wall);
+    void acknowledge_chunk();
     void await_breaker(Time now);
     void end_tick(Time now);
     Time retry_time(Time now);
@@ -123,12 +144,15 @@ class Publisher {
     Schedule schedule_;
     bool is_hurried_ = false;
     Time wake_at_;
+    int ticks_ = 0;                 // regular ones since the last that published everything
+    std::uint64_t connection_ = 0;  // of the last call
 
     Cells cells_;
     std::multimap<UnixTime, Cells::iterator> deaths_;
     // Those that wait, the last in the store's order first.
     std::vector<Cells::iterator> waiting_;
     std::vector<RegionCount> chunk_;  // underway, or to be tried again: the first of these
+    bool needs_round_trip_ = false;   // of this tick, which has no rows
     bool is_underway_ = false;
     std::optional<Time> tick_began_;
     Time call_began_;
@@ -140,6 +164,8 @@ class Publisher {
     Counter chunks_{0};
     Counter failed_{0};
     Counter given_up_{0};
+    Counter republishes_{0};
+    Counter forgotten_{0};
     std::atomic<Time> last_success_{Time::min()};
     std::atomic<Time> waiting_since_{Time::max()};
 };

@@ -133,9 +133,10 @@ TEST_F(PublisherTest, WhatWasPushedIsNotedChunkByChunk) {
     Publisher& publisher = node_.globe.publisher();
     node_.globe.offer_changes();
     publisher.hurry(clock_.now);
-    publisher.answered(node_.store.publish(publisher.next(clock_.now, clock_.wall)), clock_.now);
-    ASSERT_FALSE(publisher.next(clock_.now, clock_.wall).empty());
-    publisher.answered(StoreFailure{Kind::kRefused, "told to"}, clock_.now);
+    publisher.answered(
+        node_.store.publish(*publisher.next(clock_.now, clock_.wall)), 1, clock_.now);
+    ASSERT_FALSE(publisher.next(clock_.now, clock_.wall)->empty());
+    publisher.answered(StoreFailure{Kind::kRefused, "told to"}, 1, clock_.now);
     EXPECT_EQ(world_->held().size(), 1'000U);
     node_.publish();
     EXPECT_EQ(world_->held().size(), 2'500U);
@@ -148,10 +149,10 @@ TEST_F(PublisherTest, WhatChangesWhileAChunkIsUnderwayIsPublishedByTheNextTick) 
     Publisher& publisher = node_.globe.publisher();
     publisher.hurry(clock_.now);
     const auto rows = publisher.next(clock_.now, clock_.wall);
-    ASSERT_EQ(rows.size(), 1U);
+    ASSERT_EQ(rows->size(), 1U);
     node_.spend("k", 2);
     node_.globe.offer_changes();
-    publisher.answered(node_.store.publish(rows), clock_.now);
+    publisher.answered(node_.store.publish(*rows), 1, clock_.now);
     EXPECT_EQ(row("k", "a"), 6U);
     node_.publish();
     EXPECT_EQ(row("k", "a"), 8U);
@@ -186,7 +187,7 @@ TEST_F(PublisherTest, AStoreThatComesBackWithinTheTickIsToldInIt) {
         clock_.advance(std::chrono::ceil<milliseconds>(std::max(publisher.wake_at(), clock_.now) -
                                                        clock_.now));
         const auto rows = publisher.next(clock_.now, clock_.wall);
-        if (!rows.empty()) publisher.answered(node_.store.publish(rows), clock_.now);
+        if (rows) publisher.answered(node_.store.publish(*rows), 1, clock_.now);
     }
     EXPECT_EQ(row("k", "a"), 6U);
     EXPECT_LT(clock_.now - began, kGlobalInterval);
@@ -266,13 +267,13 @@ TEST_F(PublisherTest, TheLastTickAlsoCarriesWhatWasOfferedWhileAChunkWaitsToBeTr
     node_.globe.offer_changes();
     Publisher& publisher = node_.globe.publisher();
     publisher.hurry(clock_.now);
-    ASSERT_EQ(publisher.next(clock_.now, clock_.wall).size(), 1U);
-    publisher.answered(StoreFailure{Kind::kLost, "told to"}, clock_.now);
+    ASSERT_EQ(publisher.next(clock_.now, clock_.wall)->size(), 1U);
+    publisher.answered(StoreFailure{Kind::kLost, "told to"}, 1, clock_.now);
     node_.spend("l", 6);
     node_.globe.offer_changes();
     publisher.hurry(clock_.now);
     EXPECT_FALSE(publisher.is_idle());
-    EXPECT_EQ(publisher.next(clock_.now, clock_.wall).size(), 2U);
+    EXPECT_EQ(publisher.next(clock_.now, clock_.wall)->size(), 2U);
 }
 
 // As on a server that is read-only: what fails is told once, not again after every import.
@@ -321,12 +322,14 @@ class CrowdedPublisherTest : public PublisherTest {
     std::vector<std::string> next() {
         publisher_.hurry(clock_.now);
         std::vector<std::string> names;
-        for (const RegionCount& row : publisher_.next(clock_.now, clock_.wall))
-            names.push_back(row.cell.identifier);
+        if (const auto rows = publisher_.next(clock_.now, clock_.wall)) {
+            for (const RegionCount& row : *rows)
+                names.push_back(row.cell.identifier);
+        }
         return names;
     }
     void answer(const std::optional<StoreFailure>& failure) {
-        publisher_.answered(failure, clock_.now);
+        publisher_.answered(failure, 1, clock_.now);
     }
 
     Offers offers_{publish_from_half};
@@ -344,6 +347,7 @@ TEST_F(CrowdedPublisherTest, WhatWasPublishedMakesRoomForWhatWasNot) {
     EXPECT_EQ(next(), (std::vector<std::string>{"c", "d"}));
     answer(std::nullopt);
     EXPECT_EQ(publisher_.counts().given_up, 0U);
+    EXPECT_EQ(publisher_.counts().forgotten, 2U);
 }
 
 TEST_F(CrowdedPublisherTest, WhatCeasesToMatterFirstIsGivenUpAndCounted) {

@@ -6,6 +6,7 @@
 
 #include <chrono>
 #include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <optional>
 #include <span>
@@ -89,8 +90,13 @@ class GlobalStore {
     virtual ~GlobalStore() = default;
 
     // Lifts this region's components where they are lower. The rows are sorted by cell, and no cell
-    // comes twice. One statement: all of it is done, or nothing.
+    // comes twice. One statement: all of it is done, or nothing. Without rows it only makes a round
+    // trip, so that a lost connection is noticed.
     virtual std::optional<StoreFailure> publish(std::span<const RegionCount> rows) = 0;
+
+    // How many connections have been made so far. When it has changed after a call, the server may
+    // be another one, which may lack what was acknowledged before.
+    virtual std::uint64_t connections() const = 0;
 
     // Visits each cell once, in any order. After a failure some may have been visited.
     using Visit = std::function<void(const ImportedCell&)>;

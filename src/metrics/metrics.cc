@@ -104,6 +104,8 @@ void Metrics::write_global(const GlobalReadings& readings, Text& text) {
     text.single(kGlobalWrites, readings.writes);
     text.single(kGlobalWriteErrors, readings.write_errors);
     text.single(kGlobalWritesGivenUp, readings.writes_given_up);
+    text.single(kGlobalRepublishes, readings.republishes);
+    text.single(kGlobalRowsForgotten, readings.rows_forgotten);
     text.single(kGlobalRowsApplied, readings.rows_applied);
     text.single(kGlobalImportErrors, readings.import_errors);
     text.single(kGlobalImportCellsDropped, readings.import_cells_dropped);

@@ -49,6 +49,8 @@ struct GlobalReadings {
     std::uint64_t writes = 0;
     std::uint64_t write_errors = 0;
     std::uint64_t writes_given_up = 0;
+    std::uint64_t republishes = 0;
+    std::uint64_t rows_forgotten = 0;
     std::uint64_t rows_applied = 0;
     std::uint64_t import_errors = 0;
     std::uint64_t import_cells_dropped = 0;

@@ -64,6 +64,10 @@ inline constexpr Name kGlobalWriteErrors{"sluice_global_write_errors_total", Typ
     "Statements to publish rows that failed; their rows stay to be published."};
 inline constexpr Name kGlobalWritesGivenUp{"sluice_global_writes_given_up_total", Type::kCounter,
     "Rows never published: they ceased to matter before the global store took them, or were too many."};
+inline constexpr Name kGlobalRepublishes{"sluice_global_republishes_total", Type::kCounter,
+    "How often all rows were published again because a new connection to the global store was made."};
+inline constexpr Name kGlobalRowsForgotten{"sluice_global_rows_forgotten_total", Type::kCounter,
+    "Published rows that are not published again if the global store loses them: too many were remembered."};
 inline constexpr Name kGlobalRowsApplied{"sluice_global_import_rows_applied_total", Type::kCounter,
     "Cells imported from the global store and merged."};
 inline constexpr Name kGlobalImportErrors{"sluice_global_import_errors_total", Type::kCounter,
@@ -143,6 +147,8 @@ inline constexpr std::array kAllNames = {
     kGlobalWrites,
     kGlobalWriteErrors,
     kGlobalWritesGivenUp,
+    kGlobalRepublishes,
+    kGlobalRowsForgotten,
     kGlobalRowsApplied,
     kGlobalImportErrors,
     kGlobalImportCellsDropped,

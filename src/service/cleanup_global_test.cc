@@ -88,6 +88,7 @@ class ScriptedStore final : public GlobalStore {
         return answer;
     }
     std::optional<StoreFailure> publish(std::span<const RegionCount>) override { return {}; }
+    std::uint64_t connections() const override { return 1; }
     StoreResult<ImportEnd> import(const ImportQuery&, const Visit&) override { return ImportEnd{}; }
     StoreResult<bool> claim(const std::string&,
                             const std::string&,

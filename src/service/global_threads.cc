@@ -137,6 +137,8 @@ class GlobalThreads::Core {
                 .publishes = published.chunks,
                 .publish_failures = published.failures,
                 .rows_given_up = published.given_up,
+                .republishes = published.republishes,
+                .rows_forgotten = published.forgotten,
                 .cells_imported = imported.cells,
                 .cells_last_import = imported.cells_last_time,
                 .import_failures = imported.failures,
@@ -174,8 +176,9 @@ class GlobalThreads::Core {
         const std::shared_ptr<std::promise<void>> published = asked_to_end();
         for (;;) {  // ends: a tick has an end
             const auto rows = publisher.next(steady_clock::now(), wall());
-            if (rows.empty()) break;
-            publisher.answered(writing_->publish(rows), steady_clock::now());
+            if (!rows) break;
+            const auto failure = writing_->publish(*rows);
+            publisher.answered(failure, writing_->connections(), steady_clock::now());
             note_trouble();
         }
         if (published != nullptr && publisher.is_idle()) end_published();

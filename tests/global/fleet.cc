@@ -208,8 +208,9 @@ void Fleet::admitted(Node& node, const Request& request) {
 void Fleet::publish(Node& node) {
     Publisher& publisher = node.globe.publisher();
     const auto rows = publisher.next(now_, time_);
-    if (rows.empty()) return;
-    publisher.answered(send(node, rows), now_);
+    if (!rows) return;
+    const auto failure = send(node, *rows);
+    publisher.answered(failure, node.store->connections(), now_);
     check_rows();
 }
 

@@ -124,6 +124,22 @@ TEST(UnusableGlobal, AServerThatOnlyReads) {
     expect_well(server);
 }
 
+// The new primary lacks the last rows, and their keys are at their limits: nothing of them grows.
+TEST(GlobalOutage, RowsThatAFailoverLosesAreRestored) {
+    MariadbServer mariadb;
+    const std::string database = mariadb.make_store().database;
+    const Server server(in_region("a", mariadb.url_text(database)));
+    const std::map<std::string, std::int64_t> wanted = {{"a", 10}};
+    EXPECT_TRUE(passes(server, ask_for("alice", 10)));
+    EXPECT_TRUE(eventually([&] { return rows_of(mariadb, database, "alice") == wanted; }));
+    mariadb.run("DELETE FROM " + database + ".ratelimit_window_counts");
+    mariadb.kill();
+    mariadb.start();
+    EXPECT_TRUE(eventually([&] { return rows_of(mariadb, database, "alice") == wanted; }));
+    EXPECT_FALSE(passes(server, ask_for("alice", 1)));
+    EXPECT_TRUE(eventually([&] { return metric(server, "sluice_global_republishes_total") > 0; }));
+}
+
 // Two regions under load while the store crashes, stands still, and returns.
 TEST(GlobalOutage, NobodyWaitsAndInTheEndAllIsExact) {
     MariadbServer mariadb;

@@ -112,6 +112,23 @@ TEST(MysqlOutage, AConnectionThatWasEndedThereIsMadeAgain) {
     EXPECT_EQ(import_all(store).of("x").own, 2U);
 }
 
+TEST(MysqlOutage, ACallWithoutRowsNoticesALostConnection) {
+    MariadbServer server;
+    MysqlStore store(patient(server.make_store()));
+    EXPECT_EQ(store.connections(), 0U);
+    publish(store, "x", 1);
+    EXPECT_FALSE(store.publish({}));
+    EXPECT_EQ(store.connections(), 1U);
+    server.kill();
+    server.start();
+    const auto failure = store.publish({});
+    ASSERT_TRUE(failure);
+    EXPECT_EQ(failure->kind, Kind::kLost);
+    EXPECT_EQ(store.connections(), 1U);
+    EXPECT_FALSE(store.publish({}));
+    EXPECT_EQ(store.connections(), 2U);
+}
+
 TEST(MysqlOutage, AServerThatForgotEverythingRefusesUntilItWasMigrated) {
     MariadbServer server;
     const MysqlUrl url = server.make_store();

@@ -50,11 +50,13 @@ MysqlStore::MysqlStore(MysqlStoreOptions options)
 std::optional<StoreFailure> MysqlStore::make_ready() {
     if (connection_.is_connected()) return std::nullopt;
     if (auto failure = connection_.connect()) return converted(*std::move(failure));
-    auto failure = check_mysql_schema(connection_);
-    if (!failure) return std::nullopt;
-    // The next call looks again.
-    connection_.disconnect();
-    return converted(*std::move(failure));
+    if (auto failure = check_mysql_schema(connection_)) {
+        // The next call looks again.
+        connection_.disconnect();
+        return converted(*std::move(failure));
+    }
+    ++connections_;
+    return std::nullopt;
 }
 
 StoreResult<std::uint64_t> MysqlStore::run(const std::string& statement) {
@@ -73,7 +75,7 @@ std::optional<StoreFailure> MysqlStore::query(const std::string& statement,
 }
 
 std::optional<StoreFailure> MysqlStore::publish(std::span<const RegionCount> rows) {
-    if (rows.empty()) return std::nullopt;
+    if (rows.empty()) return query("DO 0", [](const MysqlRow&) {});
     for (const std::string& statement :
          {remember_now_statement(), publish_statement(region_, rows)}) {
         auto changed = run(statement);

@@ -2,6 +2,7 @@
 #ifndef SLUICE_GLOBAL_MYSQL_MYSQL_STORE_H_
 #define SLUICE_GLOBAL_MYSQL_MYSQL_STORE_H_
 
+#include <cstdint>
 #include <optional>
 #include <string>
 
@@ -23,6 +24,7 @@ class MysqlStore final : public GlobalStore {
     explicit MysqlStore(MysqlStoreOptions options);
 
     std::optional<StoreFailure> publish(std::span<const RegionCount> rows) override;
+    std::uint64_t connections() const override { return connections_; }
     StoreResult<ImportEnd> import(const ImportQuery& query, const Visit& visit) override;
     StoreResult<std::size_t> delete_expired(std::chrono::milliseconds min_age,
                                             std::size_t at_most) override;
@@ -41,6 +43,7 @@ class MysqlStore final : public GlobalStore {
 
     const std::string region_;
     MysqlConnection connection_;
+    std::uint64_t connections_ = 0;
 };
 
 }  // namespace sluice

@@ -82,6 +82,7 @@ std::optional<StoreFailure> SqliteGlobalStore::make_ready() {
         is_broken_ = true;
         return refused;
     }
+    ++connections_;
     const MutexLock lock(mutex_);
     underway_ = &*database_;
     return std::nullopt;
@@ -128,8 +129,8 @@ std::optional<StoreFailure> SqliteGlobalStore::run(std::string_view sql, Bind bi
 }
 
 std::optional<StoreFailure> SqliteGlobalStore::publish(std::span<const RegionCount> rows) {
-    if (rows.empty()) return std::nullopt;
     if (auto failure = make_ready()) return failure;
+    if (rows.empty()) return std::nullopt;
     return lift_all(rows);
 }
 

@@ -35,6 +35,7 @@ class SqliteGlobalStore final : public GlobalStore {
     ~SqliteGlobalStore() override;
 
     std::optional<StoreFailure> publish(std::span<const RegionCount> rows) override;
+    std::uint64_t connections() const override { return connections_; }
     StoreResult<ImportEnd> import(const ImportQuery& query, const Visit& visit) override;
     StoreResult<std::size_t> delete_expired(std::chrono::milliseconds min_age,
                                             std::size_t at_most) override;
@@ -63,6 +64,7 @@ class SqliteGlobalStore final : public GlobalStore {
     const SqliteGlobalOptions options_;
     std::optional<sqlite::Database> database_;
     bool is_broken_ = false;  // the next call opens it anew
+    std::uint64_t connections_ = 0;
 
     Mutex mutex_;
     sqlite::Database* underway_ SLUICE_GUARDED_BY(mutex_) = nullptr;  // database_, while it is open

@@ -1,0 +1,121 @@
+// What a store loses after it has acknowledged it is published again.
+#include <gtest/gtest.h>
+
+#include "global/global_fixture.h"
+
+namespace sluice {
+namespace {
+
+using Kind = StoreFailure::Kind;
+using std::chrono::seconds;
+
+class RepublishTest : public testing::Test {
+  protected:
+    Count row(const std::string& identifier) {
+        for (const auto& [name, components] : world_->held()) {
+            if (name.identifier != identifier) continue;
+            const auto found = components.find("a");
+            return found == components.end() ? 0 : found->second.count;
+        }
+        return 0;
+    }
+    std::uint64_t republishes() { return node_.globe.publisher().counts().republishes; }
+
+    GlobalNode::Clock clock_;
+    std::shared_ptr<MemoryWorld> world_ = MemoryWorld::create([this] { return clock_.wall; });
+    GlobalNode node_{clock_, world_, "a"};
+};
+
+// Its keys are at their limits: they are denied, and don't grow any more.
+TEST_F(RepublishTest, RowsLostInAFailoverAreBackAfterTheNextTick) {
+    node_.spend("early", 10);
+    node_.tick();
+    const MemoryWorld::Cells replica = world_->held();
+    for (int i = 0; i < 1'500; ++i)
+        node_.spend("k" + std::to_string(i), 10);
+    node_.tick();
+    ASSERT_EQ(row("k7"), 10U);
+    world_->restore(replica);
+    ASSERT_EQ(row("k7"), 0U);
+    node_.tick();
+    EXPECT_EQ(world_->held().size(), 1'501U);
+    EXPECT_EQ(row("k7"), 10U);
+    EXPECT_EQ(republishes(), 1U);
+}
+
+TEST_F(RepublishTest, ALostConnectionIsNoticedByATickWithoutRows) {
+    node_.spend("k", 10);
+    node_.tick();
+    world_->restore({});
+    node_.store.connection = 1;
+    node_.store.failures = {Kind::kLost};
+    node_.tick();
+    EXPECT_TRUE(node_.store.failures.empty());
+    node_.store.connection.reset();
+    node_.tick();
+    EXPECT_EQ(row("k"), 10U);
+}
+
+TEST_F(RepublishTest, NothingIsPublishedAgainWhileTheConnectionStays) {
+    node_.spend("k", 10);
+    for (int i = 0; i < Publisher::kRepublishEvery - 1; ++i)
+        node_.tick();
+    EXPECT_EQ(node_.store.rows(), 1U);
+    EXPECT_EQ(node_.store.round_trips, Publisher::kRepublishEvery - 2U);
+    EXPECT_EQ(republishes(), 0U);
+}
+
+// As behind a proxy, which keeps its connections to its clients.
+TEST_F(RepublishTest, RowsLostWithoutANewConnectionAreBackAfterTheTwelfthTick) {
+    node_.spend("k", 10);
+    node_.tick();
+    world_->restore({});
+    node_.store.connection = 1;
+    int ticks = 0;
+    for (; row("k") == 0 && ticks < 50; ++ticks)
+        node_.tick();
+    EXPECT_EQ(row("k"), 10U);
+    EXPECT_LE(ticks, Publisher::kRepublishEvery);
+    // From then on, every twelfth tick.
+    node_.store.published.clear();
+    for (int i = 0; i < 3 * Publisher::kRepublishEvery; ++i)
+        node_.tick();
+    EXPECT_EQ(node_.store.rows(), 3U);
+}
+
+TEST_F(RepublishTest, DeadRowsAreNotPublishedAgain) {
+    node_.spend("old", 10);
+    node_.tick();
+    clock_.advance(node_.duration);
+    node_.spend("new", 10);
+    node_.tick();
+    clock_.advance(node_.duration);
+    world_->restore({});
+    node_.tick();
+    EXPECT_EQ(row("old"), 0U);
+    EXPECT_EQ(row("new"), 10U);
+    EXPECT_EQ(node_.globe.publisher().counts().given_up, 0U);
+}
+
+TEST_F(RepublishTest, ARowThatIsUnchangedInTheStoreKeepsItsTime) {
+    node_.spend("k", 10);
+    node_.tick();
+    const UnixTime then = world_->held().begin()->second.at("a").updated_at;
+    for (int i = 0; i < Publisher::kRepublishEvery; ++i)
+        node_.tick();
+    EXPECT_EQ(node_.store.rows(), 2U);
+    EXPECT_EQ(world_->held().begin()->second.at("a").updated_at, then);
+}
+
+TEST_F(RepublishTest, TheFailedCallsOfAnOutageAreFollowedByOneRepublish) {
+    node_.spend("k", 10);
+    node_.tick();
+    world_->restore({});
+    node_.store.failures = {Kind::kLost, Kind::kLost, Kind::kBusy};
+    node_.tick();
+    EXPECT_EQ(row("k"), 10U);
+    EXPECT_EQ(republishes(), 1U);
+}
+
+}  // namespace
+}  // namespace sluice
