@@ -99,9 +99,12 @@ def start_sluice(program, folder, flags=()):
     config = os.path.join(folder, "sluice.toml")
     with open(config, "w", encoding="utf-8") as file:
         file.write('[http]\nidle_timeout = "10m"\n')
-    port = free_port()
-    command = [program, "serve", "--config", config, "--threads", "1", "--listen", f"127.0.0.1:{port}", *flags]
-    return Server("sluice", command, port, os.path.join(folder, "sluice.log"))
+    port, admin_port = free_port(), free_port()
+    addresses = ["--listen", f"127.0.0.1:{port}", "--admin-listen", f"127.0.0.1:{admin_port}"]
+    command = [program, "serve", "--config", config, "--threads", "1", *addresses, *flags]
+    server = Server("sluice", command, port, os.path.join(folder, "sluice.log"))
+    server.admin_port = admin_port
+    return server
 
 
 def start_nginx(folder, cert, key):

@@ -4,10 +4,17 @@
 
 namespace sluice::cli {
 
-std::string url_of(const config::Settings& settings) {
-    config::Address address = settings.listen;
+namespace {
+
+std::string url_of(config::Address address, const config::TlsSettings& tls) {
     if (config::is_any(address)) address.host = address.host == "::" ? "::1" : "127.0.0.1";
-    return (settings.tls.enabled() ? "https://" : "http://") + config::to_string(address);
+    return (tls.enabled() ? "https://" : "http://") + config::to_string(address);
+}
+
+}  // namespace
+
+std::string url_of(const config::Settings& settings) {
+    return url_of(settings.listen, settings.tls);
 }
 
 std::string greeting(const config::Settings& settings) {
@@ -15,6 +22,8 @@ std::string greeting(const config::Settings& settings) {
     const bool needs_token = !settings.tokens.empty();
     std::string text = std::string("Sluice ") + kVersion + " listens on " + url + " (region " +
                        settings.region + ").\n";
+    if (settings.admin_listen)
+        text += "Metrics are at " + url_of(*settings.admin_listen, settings.tls) + "/metrics.\n";
     text += needs_token ? "Set SLUICE_TOKEN to one of its tokens and try:\n\n" : "Try:\n\n";
     text += "    curl ";
     // Brackets of an IPv6 address would be a pattern to curl.

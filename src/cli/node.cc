@@ -64,12 +64,20 @@ http::WireLimits wire_limits(const config::Settings& settings, std::size_t conne
     http::WireLimits limits;
     const config::HttpSettings& http = settings.http;
     limits.connections = (connections + settings.threads - 1) / settings.threads;
-    limits.buffered /= settings.threads;
+    limits.buffered = http.max_buffered_bytes / settings.threads;
     limits.pipelined = http.max_pipelined;
     limits.header_timeout = http.header_timeout;
     limits.body_timeout = http.body_timeout;
     limits.idle_timeout = http.idle_timeout;
     limits.write_timeout = http.write_timeout;
+    return limits;
+}
+
+// A few scrapers at a time, with some large answers that they have not read yet.
+http::WireLimits admin_limits(const config::Settings& settings) {
+    http::WireLimits limits = wire_limits(settings, 0);
+    limits.connections = 64;
+    limits.buffered = 4UL * 1024 * 1024;
     return limits;
 }
 
@@ -185,6 +193,7 @@ std::optional<Error> Node::open() {
     if (auto failed = open_overrides()) return failed;
     if (auto failed = open_tls()) return failed;
     if (auto failed = start_workers()) return failed;
+    if (auto failed = start_admin()) return failed;
     readiness_.store(http::Readiness::kReady, std::memory_order_relaxed);
     return std::nullopt;
 }
@@ -216,18 +225,8 @@ std::optional<Error> Node::start_workers() {
     if (!address) return failed(address.error());
     const http::WireLimits limits = wire_limits(settings_, possible_connections(settings_, log_));
     for (std::size_t i = 0; i < settings_.threads; ++i) {
-        const http::ApiContext context{.limiter = limiter_,
-                                       .overrides = *overrides_,
-                                       .override_changes = *override_changes_,
-                                       .namespaces = namespaces_,
-                                       .tokens = tokens_,
-                                       .metrics = metrics_,
-                                       .thread_metrics = metrics_.thread(i),
-                                       .readiness = readiness_,
-                                       .clock = settings_.test_clock ? http::ClockSource::kRequest
-                                                                     : http::ClockSource::kSystem};
         workers_.push_back(
-            std::make_unique<Worker>(context,
+            std::make_unique<Worker>(api_context(metrics_.thread(i)),
                                      Worker::Options{.listener = {.limits = limits, .tls = tls_},
                                                      .log = log_,
                                                      .log_requests = settings_.log.requests}));
@@ -238,6 +237,43 @@ std::optional<Error> Node::start_workers() {
     for (const auto& worker : workers_)
         worker->run();
     return std::nullopt;
+}
+
+// After the workers listen, so that an address that both settings name is found to be taken.
+std::optional<Error> Node::start_admin() {
+    if (!settings_.admin_listen) return std::nullopt;
+    config::Address& wanted = *settings_.admin_listen;
+    const auto failed = [&](const Error& error) {
+        return about("admin_listen", "\"" + config::to_string(wanted) + "\"", error.message);
+    };
+    const auto address = http::claim({.host = wanted.host, .port = wanted.port});
+    if (!address) return failed(address.error());
+    http::ApiContext context = api_context(metrics_.admin_thread());
+    context.surface =
+        config::is_loopback(wanted) ? http::Surface::kAdmin : http::Surface::kProtectedAdmin;
+    admin_ = std::make_unique<Worker>(
+        context,
+        Worker::Options{.listener = {.limits = admin_limits(settings_), .tls = tls_},
+                        .log = log_,
+                        .log_requests = settings_.log.requests});
+    const auto port = admin_->listen(*address);
+    if (!port) return failed(port.error());
+    wanted.port = *port;
+    admin_->run();
+    return std::nullopt;
+}
+
+http::ApiContext Node::api_context(metrics::ThreadMetrics& thread_metrics) {
+    return {
+        .limiter = limiter_,
+        .overrides = *overrides_,
+        .override_changes = *override_changes_,
+        .namespaces = namespaces_,
+        .tokens = tokens_,
+        .metrics = metrics_,
+        .thread_metrics = thread_metrics,
+        .readiness = readiness_,
+        .clock = settings_.test_clock ? http::ClockSource::kRequest : http::ClockSource::kSystem};
 }
 
 metrics::Readings Node::read() const {
@@ -264,15 +300,19 @@ metrics::Readings Node::read() const {
     const auto add = [](std::uint64_t& sum, const http::WireCounter& counter) {
         sum += static_cast<std::uint64_t>(counter.get());
     };
-    for (const auto& worker : workers_) {
-        const http::WireCounters& counters = worker->counters();
+    const auto add_all = [&](const http::WireCounters& counters) {
         add(readings.connections.open, counters.connections);
         add(readings.connections.accepted, counters.accepted);
         add(readings.connections.refused, counters.refused);
         add(readings.connections.accept_failures, counters.accept_failures);
         add(readings.connections.timeouts, counters.timeouts);
+        add(readings.connections.shed, counters.shed);
+        add(readings.connections.buffered_bytes, counters.buffered);
         add(readings.connections.handshake_failures, counters.handshake_failures);
-    }
+    };
+    for (const auto& worker : workers_)
+        add_all(worker->counters());
+    if (admin_ != nullptr) add_all(admin_->counters());
     return readings;
 }
 
@@ -323,6 +363,8 @@ std::optional<Error> Node::apply(const config::Settings& wanted) {
 std::string Node::waiting_for_restart(const config::Settings& wanted) const {
     config::Settings resolved = with_threads(wanted);
     if (resolved.listen.port == 0) resolved.listen.port = settings_.listen.port;
+    if (resolved.admin_listen && resolved.admin_listen->port == 0 && settings_.admin_listen)
+        resolved.admin_listen->port = settings_.admin_listen->port;
     std::string keys;
     for (const config::Setting& setting : config::catalog()) {
         if (setting.show(resolved) == setting.show(settings_)) continue;

@@ -64,6 +64,8 @@ class Node {
     std::optional<Error> open_overrides();
     std::optional<Error> open_tls();
     std::optional<Error> start_workers();
+    std::optional<Error> start_admin();
+    http::ApiContext api_context(metrics::ThreadMetrics& thread_metrics);
     metrics::Readings read() const;
     std::optional<Error> apply(const config::Settings& wanted);
     std::string waiting_for_restart(const config::Settings& wanted) const;
@@ -81,6 +83,8 @@ class Node {
     metrics::Metrics metrics_;
     // Complete before the first of them runs, and unchanged until all have ended.
     std::vector<std::unique_ptr<Worker>> workers_;
+    // Serves the metrics, also while the workers drain. Reads their counters, so it ends first.
+    std::unique_ptr<Worker> admin_;
     // How many workers still drain. Each lowers it once; whoever takes it to zero calls `drained`.
     // Acquire and release, so that what the workers did happens before what that call does.
     std::atomic<std::size_t> draining_{0};

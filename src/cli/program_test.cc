@@ -235,6 +235,10 @@ TEST(Greeting, KnowsTokensTlsAndAddressesOfTheWholeMachine) {
         << text;
     EXPECT_NE(text.find("'https://127.0.0.1:8443/v2/ratelimit.limit'"), std::string::npos);
     EXPECT_EQ(text.find("hush"), std::string::npos);
+    EXPECT_EQ(text.find("Metrics"), std::string::npos);
+    settings.admin_listen = config::Address{"127.0.0.1", 9090};
+    EXPECT_NE(greeting(settings).find("Metrics are at https://127.0.0.1:9090/metrics.\n"),
+              std::string::npos);
     settings.listen = {"::", 1};
     EXPECT_EQ(url_of(settings), "https://[::1]:1");
     EXPECT_NE(greeting(settings).find("curl --globoff "), std::string::npos);

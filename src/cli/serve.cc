@@ -78,6 +78,8 @@ void log_start(const config::Settings& settings, Log& log) {
     log.info("started",
              {{"version", kVersion},
               {"address", config::to_string(settings.listen)},
+              {"admin_address",
+               settings.admin_listen ? config::to_string(*settings.admin_listen) : "none"},
               {"region", settings.region},
               {"threads", settings.threads},
               {"tls", settings.tls.enabled()},

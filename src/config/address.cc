@@ -48,6 +48,11 @@ std::optional<Address> parse_address(std::string_view text) {
     return Address{std::move(host), *port};
 }
 
+std::optional<Address> parse_admin_address(std::string_view text) {
+    if (const auto port = parse_port(text)) return Address{"127.0.0.1", *port};
+    return parse_address(text);
+}
+
 std::string to_string(const Address& address) {
     const bool is_six = address.host.find(':') != std::string::npos;
     return (is_six ? "[" + address.host + "]" : address.host) + ":" + std::to_string(address.port);

@@ -21,6 +21,9 @@ struct Address {
 // the listener is on loopback.
 std::optional<Address> parse_address(std::string_view text);
 
+// The same, or a port alone, which stands for that port of 127.0.0.1.
+std::optional<Address> parse_admin_address(std::string_view text);
+
 // As parse_address() reads it.
 std::string to_string(const Address& address);
 

@@ -127,6 +127,21 @@ const std::array kCatalog = {
                 return text && assign(s.listen, parse_address(*text));
             },
             [](const Settings& s) { return quoted(to_string(s.listen)); }},
+    Setting{
+        "admin_listen",
+        "[HOST:]PORT",
+        "Where to serve GET /metrics; on 127.0.0.1 if only a port is given. Without it metrics "
+        "are not served",
+        "a port from 0 to 65535, or HOST:PORT as for listen",
+        [](Settings& s, const Value& v) {
+            const auto port = as_integer(v);
+            const auto text = port ? std::to_string(*port) : as_string(v);
+            const auto address = text ? parse_admin_address(*text) : std::nullopt;
+            if (!address) return false;
+            s.admin_listen = address;
+            return true;
+        },
+        [](const Settings& s) { return quoted(s.admin_listen ? to_string(*s.admin_listen) : ""); }},
     Setting{"region",
             "NAME",
             "The region that this process counts for",
@@ -324,6 +339,15 @@ const std::array kCatalog = {
                 return assign_count(s.http.max_pipelined, v, 1, 10'000);
             },
             [](const Settings& s) { return std::to_string(s.http.max_pipelined); }},
+    Setting{"http.max_buffered_bytes",
+            "N",
+            "How much memory unfinished requests and unread answers may take; above it the "
+            "connections that hold most are closed",
+            "a whole number from 1048576 to 1099511627776",
+            [](Settings& s, const Value& v) {
+                return assign_count(s.http.max_buffered_bytes, v, 1 << 20, 1LL << 40);
+            },
+            [](const Settings& s) { return std::to_string(s.http.max_buffered_bytes); }},
 };
 
 std::string with(std::string_view key, char separator, int (*shape)(int)) {

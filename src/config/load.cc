@@ -169,6 +169,11 @@ void Loader::check_together() {
                "anybody who reaches "
                "another one could use the server. `sluice token` makes a token");
     }
+    if (settings.admin_listen && !is_loopback(*settings.admin_listen) && settings.tokens.empty()) {
+        refuse("admin_listen",
+               "an address on loopback, such as 127.0.0.1:9090, as long as there is no token that "
+               "protects the metrics. `sluice token` makes a token");
+    }
     if (is_open && settings.test_clock) {
         refuse("test_clock",
                "false unless the server listens on loopback: its clients choose the time");
@@ -226,6 +231,7 @@ std::string permissions_of(const Permissions& permissions) {
     if (permissions.read_override) names.emplace_back("read_override");
     if (permissions.set_override) names.emplace_back("set_override");
     if (permissions.delete_override) names.emplace_back("delete_override");
+    if (permissions.read_metrics) names.emplace_back("read_metrics");
     return list_of(names);
 }
 

@@ -76,6 +76,7 @@ TEST(Settings, NothingSetIsLoopbackPort8080WithoutTokens) {
 TEST(Settings, EverySettingIsAKeyOfTheFile) {
     const Settings settings = settings_of(R"(
         listen = "127.0.0.2:9000"
+        admin_listen = "127.0.0.3:9001"
         region = "eu-west"
         data_dir = "data"
         threads = 3
@@ -100,8 +101,10 @@ TEST(Settings, EverySettingIsAKeyOfTheFile) {
         write_timeout = "4s"
         max_connections = 5
         max_pipelined = 6
+        max_buffered_bytes = 7000000
     )");
     const Settings expected{.listen = {"127.0.0.2", 9000},
+                            .admin_listen = Address{"127.0.0.3", 9001},
                             .region = "eu-west",
                             .data_dir = "data",
                             .global = "mysql://u:p@host/limits",
@@ -119,7 +122,8 @@ TEST(Settings, EverySettingIsAKeyOfTheFile) {
                                      .idle_timeout = 3s,
                                      .write_timeout = 4s,
                                      .max_connections = 5,
-                                     .max_pipelined = 6},
+                                     .max_pipelined = 6,
+                                     .max_buffered_bytes = 7'000'000},
                             .tokens = {}};
     EXPECT_EQ(settings, expected);
 }
@@ -132,6 +136,7 @@ std::string given_again(const Setting& setting, const Settings& settings) {
 
 TEST(Settings, EverySettingIsAVariableAndAFlagAsWell) {
     Settings wanted;
+    wanted.admin_listen = Address{"127.0.0.1", 9090};
     wanted.data_dir = "data";
     wanted.threads = 2;
     wanted.test_clock = true;
@@ -267,7 +272,7 @@ TEST(Settings, UnknownKeyIsNamedWithItsLineAndTheOneThatWasMeant) {
     const std::string fault = fault_of("\nlissten = \"127.0.0.1:1\"\n");
     EXPECT_TRUE(
         fault.starts_with("FILE:2: lissten is \"127.0.0.1:1\", but there is no such setting; did "
-                          "you mean listen? Allowed are listen, region, "))
+                          "you mean listen? Allowed are listen, admin_listen, region, "))
         << fault;
     EXPECT_TRUE(
         fault_of("[log]\nlevle = 3\n")
@@ -328,6 +333,9 @@ TEST(Settings, ValueOutOfRangeIsNamedWithWhatIsAllowed) {
         {"http.write_timeout = \"0s\"", "http.write_timeout", "\"0s\""},
         {"http.max_connections = 0", "http.max_connections", "0"},
         {"http.max_pipelined = 10001", "http.max_pipelined", "10001"},
+        {"http.max_buffered_bytes = 1048575", "http.max_buffered_bytes", "1048575"},
+        {"admin_listen = 65536", "admin_listen", "65536"},
+        {"admin_listen = \"example.com:1\"", "admin_listen", "\"example.com:1\""},
     };
     for (const Case& bad : cases) {
         const std::string allowed(find_setting(bad.key)->allowed);
@@ -382,6 +390,26 @@ TEST(Settings, OpenListenerNeedsAToken) {
         {.file = {}, .environment = {}, .flags = {{"listen", "0.0.0.0:1"}}, .tokens = {""}}));
 }
 
+TEST(Settings, AdminListenerIsOnLoopbackUnlessAnAddressIsGiven) {
+    EXPECT_EQ(settings_of("").admin_listen, std::nullopt);
+    EXPECT_EQ(settings_of("admin_listen = 9090").admin_listen, (Address{"127.0.0.1", 9090}));
+    EXPECT_EQ(settings_of("admin_listen = \"9090\"").admin_listen, (Address{"127.0.0.1", 9090}));
+    EXPECT_EQ(settings_of("admin_listen = \"[::1]:0\"").admin_listen, (Address{"::1", 0}));
+}
+
+TEST(Settings, OpenAdminListenerNeedsAToken) {
+    const std::string fault = fault_of("\nadmin_listen = \"0.0.0.0:9090\"\n");
+    EXPECT_TRUE(
+        fault.starts_with("FILE:2: admin_listen is \"0.0.0.0:9090\"; allowed is an address "
+                          "on loopback, such as 127.0.0.1:9090, as long as there is no "
+                          "token"))
+        << fault;
+    EXPECT_TRUE(load_settings({.file = {},
+                               .environment = {},
+                               .flags = {{"admin_listen", "0.0.0.0:1"}},
+                               .tokens = {"secret"}}));
+}
+
 TEST(Settings, TestClockIsForLoopbackOnly) {
     EXPECT_TRUE(with_flag("test_clock", "true"));
     EXPECT_EQ(fault_of(load_settings({.file = {},
@@ -431,7 +459,7 @@ TEST(TokenLines, AreRefusedWithTheLineOfTheFault) {
     EXPECT_EQ(fault_of(token_lines("permissions = [\"limit\", \"fly\"]\n")),
               "FILE:4: tokens[0].permissions is [ 'limit', 'fly' ]; allowed is a list of one or "
               "more of limit, read_override, "
-              "set_override, delete_override");
+              "set_override, delete_override, read_metrics");
     EXPECT_EQ(fault_of("\n[[tokens]]\nname = \"a\"\n"),
               "FILE:2: tokens[0].sha256 is missing; allowed is the token's SHA-256 in 64 "
               "hexadecimal digits, as `sluice token` prints it");
@@ -565,7 +593,7 @@ TEST(Description, TellsEachSettingAndItsOrigin) {
     EXPECT_NE(text.find("region = \"eu\"  # SLUICE_REGION\n"), std::string::npos);
     EXPECT_NE(text.find("threads = 2  # --threads\n"), std::string::npos);
     EXPECT_NE(text.find("permissions = [\"limit\", \"read_override\", \"set_override\", "
-                        "\"delete_override\"]\n"),
+                        "\"delete_override\", \"read_metrics\"]\n"),
               std::string::npos);
     EXPECT_EQ(text.find("abc"), std::string::npos);
     EXPECT_EQ(text.find(kHash), std::string::npos);

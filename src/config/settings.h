@@ -5,6 +5,7 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -52,12 +53,14 @@ struct HttpSettings {
     std::chrono::milliseconds write_timeout{30'000};
     std::size_t max_connections = 100'000;  // over all threads
     std::size_t max_pipelined = 64;  // requests of one connection that wait for their answers
+    std::size_t max_buffered_bytes = 256UL * 1024 * 1024;  // over all threads
 
     bool operator==(const HttpSettings&) const = default;
 };
 
 struct Settings {
     Address listen{"127.0.0.1", 8080};
+    std::optional<Address> admin_listen{};  // none: no metrics are served
     std::string region = "local";
     std::string data_dir;  // empty: everything stays in memory
     std::string origin{};  // empty: a file in data_dir, or none

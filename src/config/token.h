@@ -19,10 +19,11 @@ struct Permissions {
     bool read_override = false;
     bool set_override = false;
     bool delete_override = false;
+    bool read_metrics = false;  // on an admin listener that is not on loopback
 
     bool operator==(const Permissions&) const = default;
 };
-inline constexpr Permissions kAllPermissions{true, true, true, true};
+inline constexpr Permissions kAllPermissions{true, true, true, true, true};
 
 // Every request compares with all tokens, so their number is bounded.
 inline constexpr std::size_t kMaxTokens = 1000;

@@ -23,7 +23,8 @@ constexpr std::array kPermissions = {
     PermissionName{"limit", &Permissions::limit},
     PermissionName{"read_override", &Permissions::read_override},
     PermissionName{"set_override", &Permissions::set_override},
-    PermissionName{"delete_override", &Permissions::delete_override}};
+    PermissionName{"delete_override", &Permissions::delete_override},
+    PermissionName{"read_metrics", &Permissions::read_metrics}};
 
 std::optional<std::string> text_up_to(const toml::node& node, std::size_t most) {
     auto text = node.value_exact<std::string>();
@@ -95,7 +96,8 @@ constexpr std::array kFields = {
               return take(token.namespaces, texts_of(node, kMostPatterns));
           }},
     Field{"permissions",
-          "a list of one or more of limit, read_override, set_override, delete_override",
+          "a list of one or more of limit, read_override, set_override, delete_override, "
+          "read_metrics",
           [](Token& token, const toml::node& node) {
               return take(token.permissions, permissions_of(node));
           }},

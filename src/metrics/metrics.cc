@@ -19,7 +19,6 @@ constexpr std::string_view kCompiler = "gcc " __VERSION__;
 #endif
 
 std::vector<std::unique_ptr<ThreadMetrics>> one_for_each(std::size_t threads) {
-    SLUICE_CHECK(threads > 0);
     std::vector<std::unique_ptr<ThreadMetrics>> all(threads);
     for (auto& thread : all) {
         thread = std::make_unique<ThreadMetrics>();
@@ -32,7 +31,9 @@ std::vector<std::unique_ptr<ThreadMetrics>> one_for_each(std::size_t threads) {
 Metrics::Metrics(MetricsOptions options)
     : options_(std::move(options)),
       started_(std::chrono::steady_clock::now()),
-      threads_(one_for_each(options_.threads)) {}
+      threads_(one_for_each(options_.threads + 1)) {
+    SLUICE_CHECK(options_.threads > 0);
+}
 
 template <class Read>
 std::uint64_t Metrics::sum(Read read) const {
@@ -161,6 +162,8 @@ void Metrics::write_connections(const ConnectionReadings& readings, Text& text) 
     text.single(kConnectionsOpen, readings.open);
     text.single(kConnectionsAccepted, readings.accepted);
     text.single(kConnectionsRefused, readings.refused);
+    text.single(kConnectionsShed, readings.shed);
+    text.single(kBufferedBytes, readings.buffered_bytes);
     text.single(kAcceptFailures, readings.accept_failures);
     text.single(kTimeouts, readings.timeouts);
     text.single(kHandshakeFailures, readings.handshake_failures);
@@ -173,7 +176,7 @@ void Metrics::write_process(const Readings& readings, Text& text) const {
     }
     text.single(kLogLinesDropped, readings.log_lines_dropped);
     text.single(kNodeReady, readings.ready ? 1 : 0);
-    text.single(kThreads, threads_.size());
+    text.single(kThreads, options_.threads);
     text.begin(kUptime);
     text.sample({}, Seconds(std::chrono::steady_clock::now() - started_).count());
     text.begin(kBuildInfo);

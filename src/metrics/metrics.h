@@ -25,6 +25,8 @@ struct ConnectionReadings {
     std::uint64_t open = 0;
     std::uint64_t accepted = 0;
     std::uint64_t refused = 0;
+    std::uint64_t shed = 0;
+    std::uint64_t buffered_bytes = 0;
     std::uint64_t accept_failures = 0;
     std::uint64_t timeouts = 0;
     std::uint64_t handshake_failures = 0;
@@ -90,7 +92,8 @@ struct MetricsOptions {
 // The content type of write()'s text.
 inline constexpr std::string_view kTextContentType = "text/plain; version=0.0.4; charset=utf-8";
 
-// Metrics owns one ThreadMetrics for each serving thread and adds them up when it is scraped.
+// Metrics owns one ThreadMetrics for each serving thread, and one for the thread of the admin
+// listener, and adds them up when it is scraped.
 // Serving threads only write to their own, so a scrape costs them nothing.
 //
 // Thread-safe, but for what ThreadMetrics says about itself. A scrape is no snapshot: numbers that
@@ -99,8 +102,9 @@ class Metrics {
   public:
     explicit Metrics(MetricsOptions options);
 
-    std::size_t threads() const { return threads_.size(); }
+    std::size_t threads() const { return options_.threads; }
     ThreadMetrics& thread(std::size_t index) { return *threads_[index]; }
+    ThreadMetrics& admin_thread() { return *threads_.back(); }
 
     // From any thread.
     void count_reload(Success success) {

@@ -104,6 +104,10 @@ inline constexpr Name kConnectionsAccepted{"sluice_http_connections_accepted_tot
     "Connections accepted."};
 inline constexpr Name kConnectionsRefused{"sluice_http_connections_refused_total", Type::kCounter,
     "Connections turned away because as many as allowed were open."};
+inline constexpr Name kConnectionsShed{"sluice_http_connections_shed_total", Type::kCounter,
+    "Connections closed to keep the buffered bytes within their limit, the largest first."};
+inline constexpr Name kBufferedBytes{"sluice_http_buffered_bytes", Type::kGauge,
+    "Memory allocated for unfinished requests, unsent answers and TLS records."};
 inline constexpr Name kAcceptFailures{"sluice_http_accept_failures_total", Type::kCounter,
     "Connections that the system had no descriptor or memory for."};
 inline constexpr Name kTimeouts{"sluice_http_timeouts_total", Type::kCounter,
@@ -166,6 +170,8 @@ inline constexpr std::array kAllNames = {
     kConnectionsOpen,
     kConnectionsAccepted,
     kConnectionsRefused,
+    kConnectionsShed,
+    kBufferedBytes,
     kAcceptFailures,
     kTimeouts,
     kHandshakeFailures,

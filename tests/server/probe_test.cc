@@ -38,6 +38,54 @@ TEST(Metrics, ArePrometheusTextAboutEverythingPromised) {
     }
 }
 
+TEST(Metrics, AreServedByTheAdminListenerAlone) {
+    const Server server;
+    EXPECT_EQ(server.connect().ask(get_request("/metrics")).status, 404);
+    EXPECT_EQ(server.connect_to_admin().ask(get_request("/metrics")).status, 200);
+    EXPECT_EQ(server.connect_to_admin().ask(get_request("/healthz")).status, 404);
+    EXPECT_EQ(server.connect_to_admin().ask(post(kLimit, kBody)).status, 404);
+}
+
+// Waits until the program has said that it serves.
+void await_start(const Program& program) {
+    const auto deadline = std::chrono::steady_clock::now() + kPatience;
+    while (program.output().find("started") == std::string::npos)
+        ASSERT_LT(std::chrono::steady_clock::now(), deadline) << program.output();
+}
+
+TEST(Metrics, AreNotServedWhereNoAdminListenerIsSet) {
+    const Program program({"serve", "--listen", "127.0.0.1:0"});
+    await_start(program);
+    EXPECT_NE(program.output().find("admin_address=none"), std::string::npos) << program.output();
+}
+
+TEST(Metrics, ElsewhereThanOnLoopbackNeedAToken) {
+    const std::uint16_t port = free_port();
+    const Program program({"serve",
+                           "--listen",
+                           "127.0.0.1:0",
+                           "--admin-listen",
+                           "0.0.0.0:" + std::to_string(port),
+                           "--token",
+                           "the-token"});
+    await_start(program);
+    EXPECT_EQ(Connection(port).ask(get_request("/metrics")).status, 401);
+    const std::string scrape =
+        "GET /metrics HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer the-token\r\n\r\n";
+    EXPECT_EQ(Connection(port).ask(scrape).status, 200);
+    const Ending refused = run({"serve", "--admin-listen", "0.0.0.0:0"});
+    EXPECT_NE(refused.exit_code, 0);
+    EXPECT_NE(refused.err.find("admin_listen"), std::string::npos) << refused.err;
+}
+
+TEST(Metrics, HaveAnAddressThatNobodyElseUses) {
+    const std::string port = std::to_string(free_port());
+    const Ending ending = run({"serve", "--listen", "127.0.0.1:" + port, "--admin-listen", port});
+    EXPECT_NE(ending.exit_code, 0);
+    EXPECT_NE(ending.err.find("admin_listen is \"127.0.0.1:" + port), std::string::npos)
+        << ending.err;
+}
+
 TEST(Metrics, CountWhatHappened) {
     const Server server({.flags = {"--threads", "2"}});
     for (int i = 0; i < 5; ++i)

@@ -21,8 +21,12 @@ Server::Server(ServerOptions options) : options_(std::move(options)) {
 
 bool Server::start() {
     port_ = free_port();
-    std::vector<std::string> arguments = {
-        "serve", "--listen", "127.0.0.1:" + std::to_string(port_)};
+    admin_port_ = free_port();
+    std::vector<std::string> arguments = {"serve",
+                                          "--listen",
+                                          "127.0.0.1:" + std::to_string(port_),
+                                          "--admin-listen",
+                                          "127.0.0.1:" + std::to_string(admin_port_)};
     if (!options_.config.empty()) {
         arguments.emplace_back("--config");
         arguments.push_back(scratch_.write("sluice.toml", options_.config));
@@ -50,8 +54,16 @@ std::string Server::url() const {
 }
 
 Connection Server::connect() const {
-    return options_.trusted.empty() ? Connection(port_)
-                                    : Connection(port_, {.trusted = options_.trusted});
+    return connect(port_);
+}
+
+Connection Server::connect_to_admin() const {
+    return connect(admin_port_);
+}
+
+Connection Server::connect(std::uint16_t port) const {
+    return options_.trusted.empty() ? Connection(port)
+                                    : Connection(port, {.trusted = options_.trusted});
 }
 
 Answer Server::ask(std::string_view path, std::string_view body, const Fields& fields) const {
@@ -59,7 +71,7 @@ Answer Server::ask(std::string_view path, std::string_view body, const Fields& f
 }
 
 Answer Server::get(std::string_view path) const {
-    return connect().ask(get_request(path));
+    return (path == "/metrics" ? connect_to_admin() : connect()).ask(get_request(path));
 }
 
 void Server::rewrite_config(std::string_view text) {

@@ -29,14 +29,16 @@ class Server {
     explicit Server(ServerOptions options = {});
 
     std::uint16_t port() const { return port_; }
+    std::uint16_t admin_port() const { return admin_port_; }
     std::string url() const;
     Program& program() { return *program_; }
     Connection connect() const;
+    Connection connect_to_admin() const;
 
     // One POST on a connection of its own.
     Answer ask(std::string_view path, std::string_view body, const Fields& fields = {}) const;
 
-    // One GET on a connection of its own.
+    // One GET on a connection of its own; /metrics is asked of the admin listener.
     Answer get(std::string_view path) const;
 
     // Replaces the configuration file, without a word to the program.
@@ -45,10 +47,12 @@ class Server {
   private:
     bool start();
     bool becomes_ready();
+    Connection connect(std::uint16_t port) const;
 
     ServerOptions options_;
     ScratchFolder scratch_;
     std::uint16_t port_ = 0;
+    std::uint16_t admin_port_ = 0;
     std::unique_ptr<Program> program_;
 };
 

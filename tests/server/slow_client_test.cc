@@ -74,6 +74,40 @@ TEST(SlowClient, WhoNeverReadsIsClosed) {
     }
 }
 
+// Clients that ask for large answers and read none of them, many more than the memory holds.
+TEST(UnreadAnswers, AreBoundedInMemoryWhileOthersAreServed) {
+    constexpr double kCap = 4 << 20;
+    const Server server(
+        {.flags = {"--threads", "1"}, .config = "[http]\nmax_buffered_bytes = 4194304\n"});
+    for (int i = 0; i < 100; ++i) {
+        const std::string identifier = std::to_string(i) + std::string(400, 'x');
+        ASSERT_EQ(server
+                      .ask("/v2/ratelimit.setOverride",
+                           R"({"namespace":"n","identifier":")" + identifier +
+                               R"(","limit":1,"duration":1000})")
+                      .status,
+                  200);
+    }
+    std::string requests;
+    for (int i = 0; i < 10; ++i)
+        requests += post("/v2/ratelimit.listOverrides", R"({"namespace":"n","limit":100})");
+    std::vector<Connection> silent;
+    for (int i = 0; i < 600; ++i) {
+        silent.push_back(Connection::with_small_window(server.port()));
+        silent.back().try_send(requests);
+    }
+    const std::string request = post(kLimit, kBody);
+    for (int i = 0; i < 20; ++i) {
+        Connection client = server.connect();
+        client.send(request.substr(0, 60));
+        EXPECT_TRUE(client.stays_silent(10ms));
+        client.send(request.substr(60));
+        EXPECT_EQ(client.receive().status, 200);
+        EXPECT_LE(sum_of(server.get("/metrics").body, "sluice_http_buffered_bytes"), kCap);
+    }
+    EXPECT_GT(sum_of(server.get("/metrics").body, "sluice_http_connections_shed_total"), 0);
+}
+
 TEST(SlowClient, DoesNotKeepOthersWaiting) {
     const Server server({.flags = {"--threads", "1"}});
     std::vector<Connection> slow;

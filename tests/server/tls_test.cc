@@ -113,7 +113,7 @@ TEST_F(Tls, AnInvalidCertificateOnSighupIsRefusedAndTheOldOneStays) {
     server.program().signal(SIGHUP);
     const auto deadline = std::chrono::steady_clock::now() + kPatience;
     const auto refused = [&] {
-        Connection connection(server.port(), {.trusted = trusted});
+        Connection connection(server.admin_port(), {.trusted = trusted});
         const std::string text = connection.ask(get_request("/metrics")).body;
         return text.find("sluice_reloads_total{result=\"failed\"} 1") != std::string::npos;
     };

@@ -25,8 +25,10 @@ struct Route {
     void (*answer)(Call&);
     Permission permission{};
     ErrorFormat error_format = ErrorFormat::kV2;
+    bool is_admin = false;  // on the admin listener alone
 
-    bool takes_body() const { return permission.granted != nullptr; }
+    bool is_on(Surface surface) const { return is_admin == (surface != Surface::kPublic); }
+    bool takes_body() const { return permission.granted != nullptr && !is_admin; }
     std::string_view methods() const { return takes_body() ? "POST" : "GET, HEAD"; }
     bool takes(std::string_view method) const {
         return takes_body() ? method == "POST" : method == "GET" || method == "HEAD";
@@ -39,8 +41,11 @@ constexpr Permission kMayLimit{"limit", &config::Permissions::limit};
 constexpr Permission kMayRead{"read_override", &config::Permissions::read_override};
 constexpr Permission kMaySet{"set_override", &config::Permissions::set_override};
 constexpr Permission kMayDelete{"delete_override", &config::Permissions::delete_override};
+constexpr Permission kMayReadMetrics{"read_metrics", &config::Permissions::read_metrics};
 
 using Metric = metrics::Route;
+
+constexpr std::string_view kMetricsPath = "/metrics";
 
 // The busiest first.
 constexpr std::array kRoutes{
@@ -58,12 +63,24 @@ constexpr std::array kRoutes{
     Route{"/healthz", Metric::kHealth, answer_health},
     Route{"/v2/liveness", Metric::kHealth, answer_liveness},
     Route{"/readyz", Metric::kReady, answer_ready},
-    Route{"/metrics", Metric::kMetrics, answer_metrics},
+    Route{.path = kMetricsPath,
+          .metric = Metric::kMetrics,
+          .answer = answer_metrics,
+          .permission = kMayReadMetrics,
+          .is_admin = true},
 };
 
-const Route* find_route(std::string_view path) {
+const Route* find_route(std::string_view path, Surface surface) {
     const auto* route = std::ranges::find(kRoutes, path, &Route::path);
-    return route == kRoutes.end() ? nullptr : route;
+    return route == kRoutes.end() || !route->is_on(surface) ? nullptr : route;
+}
+
+void answer_no_route(Call& call) {
+    answer_error(call,
+                 404,
+                 call.request.path == kMetricsPath
+                     ? "Metrics are served on the address that the setting admin_listen names."
+                     : "There is no such route.");
 }
 
 void answer_wrong_method(Call& call, const Route& route) {
@@ -111,7 +128,7 @@ Api::Api(const ApiContext& context)
 
 Progress Api::handle(const RequestView& request, Reply& reply, Completion completion) {
     const auto began = std::chrono::steady_clock::now();
-    const Route* route = find_route(request.path);
+    const Route* route = find_route(request.path, context_.surface);
     Call call{.request = request,
               .reply = reply,
               .context = context_,
@@ -135,9 +152,10 @@ Progress Api::handle(const RequestView& request, Reply& reply, Completion comple
 }
 
 void Api::serve(Call& call, const Route* route) {
-    if (route == nullptr) return answer_error(call, 404, "There is no such route.");
+    if (route == nullptr) return answer_no_route(call);
     if (!route->takes(call.request.method)) return answer_wrong_method(call, *route);
-    if (!route->takes_body()) return route->answer(call);
+    const bool needs_token = route->takes_body() || context_.surface == Surface::kProtectedAdmin;
+    if (!needs_token) return route->answer(call);
     call.caller = caller_of(call.request, tokens_.current());
     if (call.caller == nullptr) return answer_unauthorised(call);
     serve_authorised(call, *route);
@@ -147,7 +165,7 @@ void Api::serve_authorised(Call& call, const Route& route) {
     if (!(call.caller->permissions.*route.permission.granted)) return answer_forbidden(call, route);
     // A request without a type is refused like one with another: a browser sends such for any page,
     // to any host.
-    if (!is_json(call.request.header("content-type"))) {
+    if (route.takes_body() && !is_json(call.request.header("content-type"))) {
         return answer_error(call, 415, "The content type must be application/json.");
     }
     overrides_.refresh();

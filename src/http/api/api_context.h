@@ -23,6 +23,13 @@ enum class ClockSource {
     kRequest,  // the request's X-Test-Time where there is one: for tests, never in production
 };
 
+// Which listener an Api answers for.
+enum class Surface {
+    kPublic,
+    kAdmin,           // on loopback: no token is needed
+    kProtectedAdmin,  // elsewhere: needs a token that may read metrics
+};
+
 // Everything but `thread_metrics` and `post` is shared by all serving threads and is thread-safe.
 // All of it outlives the Api.
 struct ApiContext {
@@ -37,6 +44,7 @@ struct ApiContext {
     // is enough: it publishes nothing, and a probe may see the change a moment later.
     const std::atomic<Readiness>& readiness;
     ClockSource clock = ClockSource::kSystem;
+    Surface surface = Surface::kPublic;
     // Has something done on the serving thread, soon. May be called by any thread.
     std::function<void(std::function<void()>)> post = {};
 };

@@ -88,7 +88,9 @@ class ApiFixture : public testing::Test {
         : limiter_(*Limiter::create({.region = "test", .max_keys = 10'000, .origin = origin})),
           tokens_(tokens) {}
 
-    Answer send(const Sent& sent) {
+    Answer send(const Sent& sent) { return send(api_, sent); }
+
+    Answer send(Api& api, const Sent& sent) {
         std::string head =
             std::string(sent.method) + " " + std::string(sent.path) + " HTTP/1.1\r\nHost: h\r\n";
         if (sent.json) head += "Content-Type: application/json\r\n";
@@ -101,7 +103,7 @@ class ApiFixture : public testing::Test {
         EXPECT_EQ(parse_head(head, request, facts).status, 0) << head;
         request.body = sent.body;
         Reply reply;
-        if (api_.handle(request, reply, Completion(nullptr)) == Progress::kLater) run_posted();
+        if (api.handle(request, reply, Completion(nullptr)) == Progress::kLater) run_posted();
         return answer_of(reply);
     }
 
@@ -156,20 +158,25 @@ class ApiFixture : public testing::Test {
                                    return metrics::Readings{};
                                }}};
     std::atomic<Readiness> readiness_{Readiness::kReady};
-    Api api_{{.limiter = limiter_,
-              .overrides = *overrides_,
-              .override_changes = override_changes_,
-              .namespaces = namespaces_,
-              .tokens = tokens_,
-              .metrics = metrics_,
-              .thread_metrics = metrics_.thread(0),
-              .readiness = readiness_,
-              .clock = ClockSource::kRequest,
-              .post = [this](std::function<void()> act) {
-                  const std::lock_guard lock(mutex_);
-                  posted_.push_back(std::move(act));
-                  has_posted_.notify_one();
-              }}};
+    Api api_{context(Surface::kPublic)};
+
+    ApiContext context(Surface surface) {
+        return {.limiter = limiter_,
+                .overrides = *overrides_,
+                .override_changes = override_changes_,
+                .namespaces = namespaces_,
+                .tokens = tokens_,
+                .metrics = metrics_,
+                .thread_metrics = metrics_.thread(0),
+                .readiness = readiness_,
+                .clock = ClockSource::kRequest,
+                .surface = surface,
+                .post = [this](std::function<void()> act) {
+                    const std::lock_guard lock(mutex_);
+                    posted_.push_back(std::move(act));
+                    has_posted_.notify_one();
+                }};
+    }
 };
 
 }  // namespace sluice::http

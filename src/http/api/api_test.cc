@@ -48,8 +48,9 @@ TEST_F(ApiTest, AnotherMethodIsRefusedWithTheOneToUse) {
                                "unkey/application/invalid_input"}));
         }
     }
+    Api admin(context(Surface::kAdmin));
     for (const std::string_view path : {"/healthz", "/v2/liveness", "/readyz", "/metrics"}) {
-        const Answer answer = send({.path = path});
+        const Answer answer = send(path == "/metrics" ? admin : api_, {.path = path});
         EXPECT_EQ(answer.status, 405) << path;
         EXPECT_EQ(answer.field("Allow"), "GET, HEAD");
         EXPECT_EQ(answer.body,
@@ -181,8 +182,22 @@ TEST_F(ApiTest, ReadinessIs503WhileStartingAndDraining) {
     EXPECT_EQ(limit(std::string(kGood)).status, 200) << "what still arrives is answered";
 }
 
-TEST_F(ApiTest, MetricsAreTextForPrometheus) {
+TEST_F(ApiTest, TheMainListenerHasNoMetricsAndTheAdminListenerNothingElse) {
     const Answer answer = send({.method = "GET", .path = "/metrics", .json = false});
+    EXPECT_EQ(answer.status, 404);
+    EXPECT_EQ(answer.body,
+              body_of({404,
+                       "Not Found",
+                       "Metrics are served on the address that the setting admin_listen names.",
+                       "not-found"}));
+    Api admin(context(Surface::kAdmin));
+    for (const std::string_view path : {"/healthz", "/readyz", "/v2/ratelimit.limit"})
+        EXPECT_EQ(send(admin, {.method = "GET", .path = path}).status, 404) << path;
+}
+
+TEST_F(ApiTest, MetricsAreTextForPrometheus) {
+    Api admin(context(Surface::kAdmin));
+    const Answer answer = send(admin, {.method = "GET", .path = "/metrics", .json = false});
     EXPECT_EQ(answer.status, 200);
     EXPECT_EQ(answer.field("Content-Type"), "text/plain; version=0.0.4; charset=utf-8");
     EXPECT_NE(answer.body.find("# TYPE sluice_decisions_total counter"), std::string::npos);

@@ -19,13 +19,14 @@ std::vector<config::Token> all_tokens() {
         token("read_override", {.read_override = true}),
         token("set_override", {.set_override = true}),
         token("delete_override", {.delete_override = true}),
+        token("read_metrics", {.read_metrics = true}),
         token("nothing", {}),
         token("all", config::kAllPermissions),
         token("mail", config::kAllPermissions),
         token("elsewhere", config::kAllPermissions),
     };
-    tokens[6].namespaces = {"mail.*", "login"};
-    tokens[7].workspace = "other";
+    tokens[7].namespaces = {"mail.*", "login"};
+    tokens[8].workspace = "other";
     return tokens;
 }
 
@@ -159,8 +160,27 @@ TEST_F(Authorisation, TheTokenIsCheckedBeforeTheBodyAndAfterTheRoute) {
 }
 
 TEST_F(Authorisation, ProbesNeedNoToken) {
-    for (const std::string_view path : {"/healthz", "/readyz", "/metrics"}) {
+    for (const std::string_view path : {"/healthz", "/readyz"}) {
         EXPECT_EQ(send({.method = "GET", .path = path, .json = false}).status, 200) << path;
+    }
+}
+
+TEST_F(Authorisation, MetricsNeedATokenUnlessTheyAreServedOnLoopback) {
+    const Sent scrape{.method = "GET", .path = "/metrics", .json = false};
+    Api local(context(Surface::kAdmin));
+    EXPECT_EQ(send(local, scrape).status, 200);
+    Api open(context(Surface::kProtectedAdmin));
+    const Answer refused = send(open, scrape);
+    EXPECT_EQ(refused.status, 401);
+    EXPECT_EQ(refused.field("WWW-Authenticate"), R"(Bearer realm="sluice")");
+    for (const auto& [secret, status] : {std::pair{"wrong", 401},
+                                         {"limit", 403},
+                                         {"nothing", 403},
+                                         {"read_metrics", 200},
+                                         {"all", 200}}) {
+        Sent with_token = scrape;
+        with_token.headers = {{"Authorization", "Bearer " + std::string(secret)}};
+        EXPECT_EQ(send(open, with_token).status, status) << secret;
     }
 }
 

@@ -14,11 +14,23 @@ namespace {
 // Reads of one connection before the others get their turn.
 constexpr int kReadsPerTurn = 8;
 
-// Answers are sent when this much is at hand, even if more requests are.
-constexpr std::size_t kOutputAtHand = 256UL * 1024;
+// Answers are sent when this much is at hand, even if more requests are. No request is answered
+// while answers can't leave, so this and one more answer is all that a client can leave unread
+// here.
+constexpr std::size_t kOutputAtHand = 32UL * 1024;
+
+// A buffer of unfinished requests that is larger than this, and than twice its content, is
+// replaced.
+constexpr std::size_t kLooseInput = 64UL * 1024;
 
 // A buffer that has grown for one answer is not kept for all others.
 constexpr std::size_t kOutputKept = 1024UL * 1024;
+
+// Short strings have no memory of their own.
+std::size_t allocated(const std::string& text) {
+    static const std::size_t inside = std::string().capacity();
+    return text.capacity() > inside ? text.capacity() + 1 : 0;
+}
 
 }  // namespace
 
@@ -38,6 +50,7 @@ Connection* Connection::open(Workbench& bench, Accepted accepted) {
     Connection* connection = owner.get();
     const Phase first = connection->is_established_ ? Phase::kIdle : Phase::kHead;
     connection->place_ = bench.roster.add(std::move(owner), first, bench.now);
+    connection->share_ = bench.buffers.add(connection);
     bench.counters.connections.add(1);
     return connection;
 }
@@ -46,6 +59,24 @@ void Connection::on_ready(Readiness readiness) {
     is_readable_ |= readiness.readable;
     is_hung_up_ |= readiness.hung_up;
     work();
+    end_turn();
+}
+
+void Connection::on_turn() {
+    work();
+    end_turn();
+}
+
+// The memory cap is enforced here, between turns: within one, a connection reads at most
+// kReadsPerTurn times, and what it buffers of its answers is bounded by kOutputAtHand and the
+// largest answer.
+void Connection::end_turn() {
+    if (!is_closed_) bench_.buffers.set(share_, held_bytes());
+    bench_.shed_load();
+}
+
+std::size_t Connection::held_bytes() const {
+    return allocated(pending_) + allocated(unsent_) + transport_.buffer_bytes();
 }
 
 void Connection::on_answered() {
@@ -56,7 +87,7 @@ void Connection::on_timeout() {
     const Phase phase = place_->phase;
     if (phase == Phase::kIdle || phase == Phase::kLinger) return close();
     bench_.counters.timeouts.add(1);
-    if (phase == Phase::kWrite || !is_established_) return close();
+    if (phase == Phase::kWrite || !is_established_) return abort();
     refuse({408, "The request did not arrive in time."});
 }
 
@@ -64,6 +95,7 @@ void Connection::on_drain() {
     // What the client has sent is answered, even if it was not read yet.
     is_readable_ = true;
     work();
+    end_turn();
     if (is_closed_ || !is_free() || reader_.part() != RequestReader::Part::kNothing) return;
     transport_.finish_writing();
     close();
@@ -73,14 +105,30 @@ void Connection::refuse(ProtocolError error) {
     bench_.output.clear();
     write_error(error);
     send_output();
-    if (!is_closed_) settle(true);
+    if (is_closed_) return;
+    release_pending();
+    settle(true);
+    bench_.buffers.set(share_, held_bytes());
+}
+
+void Connection::shed() {
+    const bool can_answer =
+        is_established_ && unsent_.empty() && exchange_ == nullptr && !is_lingering_;
+    if (!can_answer) return abort();
+    refuse({503, "The server holds too many unfinished requests."});
+    if (!is_closed_ && !unsent_.empty()) abort();
+}
+
+// Closes without delivering what the client has not taken in.
+void Connection::abort() {
+    transport_.reset_on_close();
+    close();
 }
 
 void Connection::close() {
     if (is_closed_) return;
     is_closed_ = true;
-    release_pending();
-    bench_.buffered -= unsent_.size();
+    bench_.buffers.remove(share_);
     if (exchange_ != nullptr) --bench_.awaited;
     // The handler still writes into the reply; its completion destroys it.
     if (exchange_ != nullptr && exchange_->state() == PendingExchange::State::kWaiting) {
@@ -94,7 +142,8 @@ void Connection::close() {
 void Connection::work() {
     if (is_closed_) return;
     if (is_lingering_) return discard();
-    if (!is_established_ && !shake_hands()) return;
+    // A handshake takes memory, so that it waits for the client's first byte.
+    if (!is_established_ && (!is_readable_ || !shake_hands())) return;
     if (!unsent_.empty() && !send_unsent()) return;
     if (exchange_ != nullptr) {
         if (exchange_->state() == PendingExchange::State::kWaiting) return;
@@ -140,7 +189,6 @@ void Connection::read_some() {
     if (moved.is_exhausted && !is_hung_up_) is_readable_ = false;
     if (pending_.empty()) return serve({bench_.input.data(), moved.bytes});
     pending_.append(bench_.input.data(), moved.bytes);
-    bench_.buffered += moved.bytes;
     serve({pending_.data(), pending_.size()});
 }
 
@@ -246,23 +294,18 @@ void Connection::keep(std::span<const char> rest) {
     const std::size_t size = rest.size();
     const bool is_own =
         rest.data() >= pending_.data() && rest.data() < pending_.data() + pending_.size();
-    bench_.buffered += size;
-    bench_.buffered -= pending_.size();
-    if (is_own) {
+    const bool is_loose = pending_.capacity() > std::max(kLooseInput, 2 * size);
+    if (is_own && is_loose) {
+        pending_ = std::string(rest.data(), size);
+    } else if (is_own) {
         pending_.erase(0, static_cast<std::size_t>(rest.data() - pending_.data()));
         pending_.resize(size);
     } else {
         pending_.assign(rest.data(), size);
     }
-    if (bench_.buffered > bench_.limits.buffered) {
-        write_error({503, "The server holds too many unfinished requests."});
-        release_pending();
-    }
 }
 
 void Connection::release_pending() {
-    if (pending_.empty()) return;
-    bench_.buffered -= pending_.size();
     std::string().swap(pending_);
 }
 
@@ -274,7 +317,6 @@ void Connection::send_output() {
         if (moved.outcome == Transport::Outcome::kClosed) return close();
         if (moved.outcome == Transport::Outcome::kBlocked) {
             unsent_.assign(output, sent);
-            bench_.buffered += unsent_.size();
             break;
         }
         sent += moved.bytes;
@@ -293,9 +335,7 @@ bool Connection::send_unsent() {
         }
         if (moved.outcome == Transport::Outcome::kBlocked) return false;
         sent_ += moved.bytes;
-        bench_.roster.enter(place_, Phase::kWrite, bench_.now);
     }
-    bench_.buffered -= unsent_.size();
     std::string().swap(unsent_);
     sent_ = 0;
     if (is_closing_) start_lingering();

@@ -10,6 +10,7 @@
 #include <string>
 #include <string_view>
 
+#include "http/wire/buffer_ledger.h"
 #include "http/wire/head_parser.h"
 #include "http/wire/pending_exchange.h"
 #include "http/wire/request_reader.h"
@@ -36,6 +37,7 @@ struct Accepted {
 // The same
 //    goes for writing, where only a write can tell.
 // 2. Bytes are kept in pending_ only for an unfinished request, or for one whose turn has not come.
+// 3. At the end of each turn the Workbench's ledger has the memory that the connection holds.
 //
 // Belongs to the Workbench's roster and is owned by one thread.
 class Connection {
@@ -55,13 +57,15 @@ class Connection {
     };
     void on_ready(Readiness readiness);
 
-    void on_turn() { work(); }
+    void on_turn();
     void on_answered();
     void on_timeout();
     void on_drain();
 
     // Answers what has come so far with an error, and closes.
     void refuse(ProtocolError error);
+    // Gives up what it holds: answers with 503 where no other answer is underway, and closes.
+    void shed();
     // Closes at once.
     void close();
 
@@ -72,6 +76,9 @@ class Connection {
     friend class Workbench;
 
     void work();
+    void end_turn();
+    std::size_t held_bytes() const;
+    void abort();
     bool is_free() const;
     bool shake_hands();
     void read_some();
@@ -90,6 +97,7 @@ class Connection {
 
     Workbench& bench_;
     Roster<std::unique_ptr<Connection>>::Place place_;
+    BufferLedger<Connection>::Place share_;
     Transport transport_;
     RequestReader reader_;
     std::unique_ptr<PendingExchange> exchange_;  // while an answer is still to come

@@ -14,6 +14,7 @@ class WireCounter {
     void add(std::int64_t amount) {
         value_.store(value_.load(std::memory_order_relaxed) + amount, std::memory_order_relaxed);
     }
+    void set(std::int64_t value) { value_.store(value, std::memory_order_relaxed); }
     std::int64_t get() const { return value_.load(std::memory_order_relaxed); }
 
   private:
@@ -28,6 +29,8 @@ struct alignas(64) WireCounters {
     WireCounter accept_failures;     // the system had no descriptor or memory for a connection
     WireCounter requests;            // handed to the handler
     WireCounter protocol_errors;     // answers that the handler worded in protocol_error()
+    WireCounter shed;                // connections closed to keep within the memory cap
+    WireCounter buffered;            // bytes that connections keep in buffers now
     WireCounter timeouts;            // clients too slow with a head, a body or reading an answer
     WireCounter handshake_failures;  // TLS
 };

@@ -37,6 +37,11 @@ constexpr milliseconds kAcceptPause{100};
 // Connections above the cap are told so, up to this many at a time.
 constexpr std::size_t kRefusalsAtATime = 64;
 
+// How much of an answer the kernel holds beyond what the client's window takes in. Without it, that
+// would grow to megabytes for each client that reads nothing.
+constexpr int kUnsentInKernel = 64 * 1024;
+
+using UnsentInKernel = boost::asio::detail::socket_option::integer<IPPROTO_TCP, TCP_NOTSENT_LOWAT>;
 using ReusePort = boost::asio::detail::socket_option::boolean<SOL_SOCKET, SO_REUSEPORT>;
 
 Error listen_error(const ListenAddress& address, const error_code& failure) {
@@ -70,8 +75,9 @@ Result<std::uint16_t> bind(tcp::acceptor& acceptor, const ListenAddress& address
     if (sharing == Sharing::kShared) {
         then([&] { acceptor.set_option(ReusePort(true), failure); });
     }
-    // Connections inherit this one from their listener.
+    // Connections inherit these two from their listener.
     then([&] { acceptor.set_option(tcp::no_delay(true), failure); });
+    then([&] { acceptor.set_option(UnsentInKernel(kUnsentInKernel), failure); });
     then([&] { acceptor.non_blocking(true, failure); });
     then([&] { acceptor.bind(*endpoint, failure); });
     then([&] { acceptor.listen(SOMAXCONN, failure); });
@@ -203,6 +209,7 @@ class Listener::Core : public std::enable_shared_from_this<Core> {
         timer_.async_wait(guard([this] {
             bench_.set_time();
             bench_.roster.expire(bench_.now, [](auto& connection) { connection->on_timeout(); });
+            bench_.shed_load();
             after_round();
             if (!bench_.is_draining || bench_.roster.size() != 0) wait_for_tick();
         }));

@@ -69,11 +69,12 @@ class Roster {
         }
     }
 
-    // Calls `act` with each item, which it may remove or make enter another phase.
+    // Calls `act` with each item, which it may remove or make enter another phase. It may remove
+    // other items as well.
     template <class Act>
     void for_each(Act act) {
         for (auto& list : lists_) {
-            for (std::size_t left = list.size(); left > 0; --left) {
+            for (std::size_t left = list.size(); left > 0 && !list.empty(); --left) {
                 // To the back first: whatever `act` does, the next one is then in front.
                 list.splice(list.end(), list, list.begin());
                 act(list.back().item);

@@ -19,6 +19,7 @@ Progress FakeHandler::handle(const RequestView& request, Reply& reply, Completio
     reply.body() += request.body;
     if (request.path == "/throw") throw std::runtime_error("as asked");
     if (request.path == "/big") reply.body().assign(8UL * 1024 * 1024, 'x');
+    if (request.path == "/page") reply.body().assign(64UL * 1024, 'x');
     if (request.path == "/at-once") later();
     if (request.path == "/finish") {
         for (Completion& completion : held_)
@@ -93,7 +94,9 @@ void TestServer::destroy_listener() {
     is_done.wait(false, std::memory_order_acquire);
 }
 
-TestClient::TestClient(std::uint16_t port) : socket_(::socket(AF_INET, SOCK_STREAM, 0)) {
+TestClient::TestClient(std::uint16_t port, int window)
+    : socket_(::socket(AF_INET, SOCK_STREAM, 0)) {
+    if (window > 0) setsockopt(socket_, SOL_SOCKET, SO_RCVBUF, &window, sizeof(window));
     sockaddr_in address{};
     address.sin_family = AF_INET;
     address.sin_port = htons(port);

@@ -25,6 +25,7 @@ namespace sluice::http {
 //     /dropped  never: the completion is dropped
 //     /throw    throws
 //     /big      8 MiB
+//     /page     64 KiB
 class FakeHandler : public Handler {
   public:
     explicit FakeHandler(boost::asio::io_context& context) : context_(context) {}
@@ -72,7 +73,8 @@ class TestServer {
 // A blocking client. Reads give up after 20 seconds.
 class TestClient {
   public:
-    explicit TestClient(std::uint16_t port);
+    // `window` is the size of its receive buffer; 0 leaves that to the system.
+    explicit TestClient(std::uint16_t port, int window = 0);
     ~TestClient();
     TestClient(const TestClient&) = delete;
     TestClient& operator=(const TestClient&) = delete;
@@ -95,6 +97,9 @@ class TestClient {
     std::string buffer_;
     std::string head_;
 };
+
+// A receive buffer that takes in little of an answer before it is read.
+inline constexpr int kSmallWindow = 4096;
 
 inline std::string get(std::string_view path, std::string_view fields = "") {
     return "GET " + std::string(path) + " HTTP/1.1\r\nHost: h\r\n" + std::string(fields) + "\r\n";

@@ -1,6 +1,7 @@
 #include "http/wire/tls.h"
 
 #include <cstdio>
+#include <deque>
 #include <memory>
 #include <string>
 #include <vector>
@@ -164,6 +165,48 @@ TEST(Tls, GivesUpOnAHandshakeThatStalls) {
     TestClient client(server.port());
     EXPECT_EQ(client.read_answer(), "closed");
     EXPECT_EQ(server.counters().timeouts.get(), 1);
+}
+
+TEST(Tls, BoundsTheMemoryOfUnfinishedHandshakes) {
+    constexpr std::size_t kCap = 1024UL * 1024;
+    TestServer server({.buffered = kCap}, make_slot("handshakes"));
+    std::deque<TestClient> clients;
+    for (int i = 0; i < 50; ++i)
+        clients.emplace_back(server.port());
+    ASSERT_TRUE(TlsClient(server.port()).is_connected());
+    EXPECT_EQ(server.counters().shed.get(), 0) << "a client that sends nothing takes no memory";
+    for (TestClient& client : clients)
+        client.send("\x16");
+    for (int i = 0; i < 20; ++i) {
+        TlsClient client(server.port());
+        ASSERT_TRUE(client.is_connected());
+        client.send(get("/"));
+        EXPECT_TRUE(client.read_until("GET /? ").ends_with("GET /? "));
+        EXPECT_LE(server.counters().buffered.get(), kCap);
+    }
+    EXPECT_GT(server.counters().shed.get(), 0);
+}
+
+TEST(Tls, CountsUnreadAnswersAndRecordsAgainstTheMemoryCap) {
+    constexpr std::size_t kCap = 2UL * 1024 * 1024;
+    TestServer server({.buffered = kCap}, make_slot("unread"));
+    std::string requests;
+    for (int i = 0; i < 64; ++i)
+        requests += get("/page");
+    std::deque<TlsClient> silent;
+    for (int i = 0; i < 60; ++i) {
+        silent.emplace_back(server.port());
+        ASSERT_TRUE(silent.back().is_connected());
+        silent.back().send(requests);
+    }
+    TlsClient client(server.port());
+    for (int i = 0; i < 20; ++i) {
+        client.send("POST /two HTTP/1.1\r\nHost: h\r\n");
+        client.send("Content-Length: 4\r\n\r\nbody");
+        ASSERT_TRUE(client.read_until("? body").ends_with("POST /two? body"));
+        EXPECT_LE(server.counters().buffered.get(), kCap);
+    }
+    EXPECT_GT(server.counters().shed.get(), 0);
 }
 
 TEST(Tls, UsesANewCertificateForNewConnections) {

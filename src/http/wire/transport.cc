@@ -19,6 +19,10 @@ bool is_temporary(int error) {
     return error == EAGAIN || error == EINTR;
 }
 
+// What OpenSSL 3.0 allocates, as measured with CRYPTO_set_mem_functions().
+constexpr std::size_t kHandshakeBytes = 56UL * 1024;
+constexpr std::size_t kRecordBytes = 17UL * 1024;
+
 int clamp_to_int(std::size_t size) {
     return static_cast<int>(std::min<std::size_t>(size, INT_MAX));
 }
@@ -88,6 +92,15 @@ Transport::~Transport() {
     close(socket_);
 }
 
+std::size_t Transport::buffer_bytes() const {
+    if (tls_ == nullptr || SSL_in_before(tls_) != 0) return 0;
+    if (SSL_is_init_finished(tls_) == 0) return kHandshakeBytes;
+    // "RB": the header of a record has been read, and its body is awaited.
+    const bool reads = SSL_has_pending(tls_) != 0 || SSL_rstate_string(tls_)[1] == 'B';
+    const bool writes = SSL_want_write(tls_) != 0;
+    return (reads ? kRecordBytes : 0) + (writes ? kRecordBytes : 0);
+}
+
 Transport::Outcome Transport::tls_outcome(int result) {
     switch (SSL_get_error(tls_, result)) {
         case SSL_ERROR_WANT_READ:
@@ -134,6 +147,11 @@ Transport::Moved Transport::write(std::string_view from) {
     const ssize_t put = send(socket_, from.data(), from.size(), MSG_NOSIGNAL);
     if (put >= 0) return {.outcome = Outcome::kMoved, .bytes = static_cast<std::size_t>(put)};
     return {.outcome = is_temporary(errno) ? Outcome::kBlocked : Outcome::kClosed};
+}
+
+void Transport::reset_on_close() const {
+    const linger at_once{.l_onoff = 1, .l_linger = 0};
+    setsockopt(socket_, SOL_SOCKET, SO_LINGER, &at_once, sizeof(at_once));
 }
 
 void Transport::finish_writing() {

@@ -31,11 +31,19 @@ class Transport {
     int socket() const { return socket_; }
     bool is_tls() const { return tls_ != nullptr; }
 
+    // Memory that TLS holds for a handshake or an unfinished record. Its sessions, some 14 KiB for
+    // each connection, are bounded by the number of connections instead.
+    std::size_t buffer_bytes() const;
+
     // kMoved when TLS is established, which a plain connection is from the start.
     Outcome shake_hands();
 
     Moved read(std::span<char> to);
     Moved write(std::string_view from);
+
+    // Makes the close discard what the client has not taken in yet, instead of leaving it to the
+    // kernel to deliver.
+    void reset_on_close() const;
 
     // Says that nothing more will be written.
     void finish_writing();

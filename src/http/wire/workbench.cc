@@ -12,8 +12,10 @@ namespace {
 // Large enough for most bodies, small enough to stay in the second-level cache.
 constexpr std::size_t kInputSize = 64UL * 1024;
 
-// Exchanges that were answered later are kept for reuse up to this number.
+// Exchanges that were answered later are kept for reuse up to this number, unless their reply has
+// grown beyond this size.
 constexpr std::size_t kSpareExchanges = 64;
+constexpr std::size_t kLargestSpareReply = 64UL * 1024;
 
 std::timespec read_clock(clockid_t id) {
     std::timespec time{};
@@ -72,6 +74,15 @@ void Workbench::clear_graveyard() {
     graveyard_.clear();
 }
 
+void Workbench::shed_load() {
+    // Ends: each call below makes a connection hold nothing, or closes it.
+    while (buffers.total() > limits.buffered) {
+        counters.shed.add(1);
+        buffers.largest()->shed();
+    }
+    counters.buffered.set(static_cast<std::int64_t>(buffers.total()));
+}
+
 std::unique_ptr<PendingExchange> Workbench::take_exchange() {
     if (exchanges_.empty()) return std::make_unique<PendingExchange>();
     std::unique_ptr<PendingExchange> exchange = std::move(exchanges_.back());
@@ -80,6 +91,7 @@ std::unique_ptr<PendingExchange> Workbench::take_exchange() {
 }
 
 void Workbench::return_exchange(std::unique_ptr<PendingExchange> exchange) {
+    if (exchange->reply.body().capacity() > kLargestSpareReply) return;
     if (exchanges_.size() < kSpareExchanges) exchanges_.push_back(std::move(exchange));
 }
 

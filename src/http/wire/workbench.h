@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "http/wire/buffer_ledger.h"
 #include "http/wire/counters.h"
 #include "http/wire/exchange.h"
 #include "http/wire/limits.h"
@@ -46,6 +47,10 @@ class Workbench {
     void bury(Connection* connection);
     void clear_graveyard();
 
+    // Closes the connections that hold most until the rest keeps within limits.buffered. Not while
+    // a connection uses the scratch memory below.
+    void shed_load();
+
     std::unique_ptr<PendingExchange> take_exchange();
     void return_exchange(std::unique_ptr<PendingExchange> exchange);
 
@@ -56,8 +61,8 @@ class Workbench {
     ReplyWriter writer;
     std::chrono::milliseconds now{};  // since some point, for the roster
     bool is_draining = false;
-    std::size_t buffered = 0;  // bytes that connections keep between turns
-    std::size_t awaited = 0;   // exchanges whose answers are still to come
+    BufferLedger<Connection> buffers;  // what connections keep between turns
+    std::size_t awaited = 0;           // exchanges whose answers are still to come
 
     // Scratch memory of the connection whose turn it is.
     std::vector<char> input;

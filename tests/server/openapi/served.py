@@ -37,7 +37,9 @@ class Served:
         with open(path, "w", encoding="utf-8") as file:
             file.write(config)
         self.port = free_port()
-        command = [program, "serve", "--listen", f"127.0.0.1:{self.port}", "--config", path, *flags]
+        self.admin_port = free_port()
+        addresses = ["--listen", f"127.0.0.1:{self.port}", "--admin-listen", f"127.0.0.1:{self.admin_port}"]
+        command = [program, "serve", *addresses, "--config", path, *flags]
         # The program takes variables that begin with SLUICE_ for its settings.
         environment = {name: value for name, value in os.environ.items() if not name.startswith("SLUICE_")}
         self.process = subprocess.Popen(command, env=environment, stdout=subprocess.DEVNULL)
@@ -59,7 +61,8 @@ class Served:
 
     def ask(self, method, path, body=None, headers=None):
         """Returns the status, the header fields by name in lower case, and the body as text."""
-        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=30)
+        port = self.admin_port if path == "/metrics" else self.port
+        connection = http.client.HTTPConnection("127.0.0.1", port, timeout=30)
         fields = {"Content-Type": "application/json"} if body is not None else {}
         connection.request(method, path, body, {**fields, **(headers or {})})
         answer = connection.getresponse()
