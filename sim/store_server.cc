@@ -11,7 +11,8 @@ void StoreServer::merge(Cells& cells, std::uint32_t region, const RegionCount& r
         cell.components.resize(regions_);
     }
     Component& component = cell.components[region];
-    if (row.count > component.count) component = {.count = row.count, .updated_at = at};
+    if (row.count > component.count)
+        component = {.count = row.count, .updated_at = std::max(component.updated_at, at)};
 }
 
 void StoreServer::forget_dead(UnixTime now) {

@@ -185,8 +185,6 @@ int import(const std::string& url, std::uint32_t cells, std::uint32_t regions, d
     };
     for (std::uint32_t region = 0; region < regions; ++region)
         publish_as(region, 1, 60);
-    // As in production: an import begins where the one before ended, less the overlap.
-    std::this_thread::sleep_for(kGlobalInterval + std::chrono::seconds{6});
     MysqlStore store = open(url, "region_0");
     const auto read = [&](std::optional<UnixTime> since) {
         std::size_t rows = 0;

@@ -9,9 +9,9 @@
 namespace sluice {
 namespace {
 
-// Beside the time of a publisher's tick: a server may still be at work on a statement that its
-// client has given up, waiting for a lock.
-constexpr std::chrono::milliseconds kOverlap{5'000};
+// How far before the newest change an import looks for changes that became visible late, beside one
+// interval: as late as a store allows, and a margin for the COMMIT itself.
+constexpr std::chrono::milliseconds kOverlap = kMaxCommitDelay + std::chrono::seconds{5};
 
 // Whether a request can have made it. Others than Sluice may write to the store.
 bool is_possible(const CellName& cell) {

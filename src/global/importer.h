@@ -19,8 +19,9 @@
 namespace sluice {
 
 // The first pass asks for all cells that can matter, and so does one in kFullEvery. The others ask
-// for what changed since the newest change that was seen, and a little before that: a publish is
-// given its time when it begins, and may be seen only after others that began later.
+// for what changed since the newest change that was seen, less an overlap of 75 seconds: a row is
+// stamped before it is committed, and may become visible up to kMaxCommitDelay after others with
+// later stamps.
 //
 // A stepped object: it has no thread, no socket and no clock.
 //

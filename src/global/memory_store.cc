@@ -14,11 +14,12 @@ class MemoryWorld::Connection final : public GlobalStore {
 
     std::optional<StoreFailure> publish(std::span<const RegionCount> rows) override {
         if (is_over()) return gone();
-        const UnixTime now = world_->clock_();
         const MutexLock lock(world_->mutex_);
+        const UnixTime now = world_->clock_();
         for (const RegionCount& row : rows) {
             Component& component = world_->cells_[row.cell][region_];
-            if (row.count > component.count) component = {.count = row.count, .updated_at = now};
+            if (row.count <= component.count) continue;
+            component = {.count = row.count, .updated_at = std::max(component.updated_at, now)};
         }
         return std::nullopt;
     }

@@ -40,6 +40,10 @@ inline constexpr std::size_t kStoredWorkspaceBytes = 191;
 inline constexpr std::size_t kStoredNamespaceBytes = 255;
 inline constexpr std::size_t kStoredIdentifierBytes = 255;
 
+// The longest time from the `updated_at` of a component to the moment at which others see that it
+// changed. A publish that would take longer is rolled back; an import looks further back than that.
+inline constexpr std::chrono::seconds kMaxCommitDelay{60};
+
 // What one region has spent in a cell: its component. Names are stored names.
 struct RegionCount {
     CellName cell;
@@ -90,7 +94,9 @@ class GlobalStore {
     virtual ~GlobalStore() = default;
 
     // Lifts this region's components where they are lower. The rows are sorted by cell, and no cell
-    // comes twice. One statement: all of it is done, or nothing. Without rows it only makes a round
+    // comes twice. One transaction: all of it is done, or nothing, and not after kMaxCommitDelay.
+    // A component that grows gets the store's time as its updated_at, which never decreases; one
+    // that does not grow keeps its own. Without rows it only makes a round
     // trip, so that a lost connection is noticed.
     virtual std::optional<StoreFailure> publish(std::span<const RegionCount> rows) = 0;
 

@@ -105,6 +105,16 @@ TEST_P(StoreContract, AnImportTellsWhenTheLastChangeWas) {
     EXPECT_EQ(import_changed(*eu, before).newest, newest);
 }
 
+TEST_P(StoreContract, TheTimeOfAChangeNeverMovesBack) {
+    const auto eu = kit_->open("eu");
+    publish(*eu, "x", 1);
+    kit_->pass(-60s);
+    publish(*eu, "x", 2);
+    const Imported changed = import_changed(*eu, kit_->now() + 30s);
+    ASSERT_EQ(changed.cells.size(), 1U) << "an importer that has seen the first would miss it";
+    EXPECT_EQ(changed.of("x").own, 2U);
+}
+
 TEST_P(StoreContract, TheLastChangeIsNeverInTheFuture) {
     const auto eu = kit_->open("eu");
     publish(*eu, "x", 1);

@@ -12,7 +12,12 @@ namespace {
 // What names a cell, and the first columns of unique_window_region.
 constexpr std::string_view kCell = "workspace_id, namespace, identifier, duration_ms, sequence";
 
-constexpr std::string_view kRemembered = "@sluice_now";
+// Milliseconds since 1970 by the server's clock, when the expression is evaluated.
+constexpr std::string_view kSqlPresent = "CAST(UNIX_TIMESTAMP(SYSDATE(3)) * 1000 AS UNSIGNED)";
+
+// Of the rows that a statement inserts: assigned by the first of them, since evaluating the clock
+// for each row would cost the server a fifth of what it takes to insert it.
+constexpr std::string_view kStamp = "@sluice_stamp";
 
 std::string number(UnixTime time) {
     return std::to_string(time.time_since_epoch().count());
@@ -26,7 +31,10 @@ void append_number(std::string& sql, std::int64_t number) {
     sql += ',';
 }
 
-void append_row(std::string& sql, std::string_view region, const RegionCount& row) {
+void append_row(std::string& sql,
+                std::string_view region,
+                const RegionCount& row,
+                std::string_view stamp) {
     const CellName& cell = row.cell;
     sql += '(';
     for (const std::string* part : {&cell.workspace, &cell.name_space, &cell.identifier}) {
@@ -39,7 +47,7 @@ void append_row(std::string& sql, std::string_view region, const RegionCount& ro
     sql += ',';
     append_number(sql, static_cast<std::int64_t>(row.count));
     append_number(sql, start_of(cell.sequence + 2, cell.duration).time_since_epoch().count());
-    sql += kRemembered;
+    sql += stamp;
     sql += ')';
 }
 
@@ -53,27 +61,39 @@ std::string sums_for(std::string_view region) {
 
 }  // namespace
 
-std::string remember_now_statement() {
-    return "SET " + std::string(kRemembered) + " = " + std::string(kSqlNow);
+std::string manual_commit_statement(std::chrono::milliseconds idle_timeout) {
+    const auto seconds = std::chrono::ceil<std::chrono::seconds>(idle_timeout);
+    return "SET SESSION autocommit = 0 /*M!100300 , idle_write_transaction_timeout = " +
+           std::to_string(seconds.count()) + " */";
 }
 
-// Assignments are made from left to right: `count` is still the old one where updated_at is set.
-std::string publish_statement(std::string_view region, std::span<const RegionCount> rows) {
+std::string automatic_commit_statement() {
+    return "SET SESSION autocommit = 1";
+}
+
+// Assignments are made from left to right: `count` is still the old one where updated_at is set. A
+// row that exists is stamped when its lock has been acquired, however long that took.
+std::string publish_statement(std::string_view region,
+                              std::span<const RegionCount> rows,
+                              Stamp stamp) {
     constexpr std::size_t kUsualRow = 160;
     std::string sql;
     sql.reserve((rows.size() + 2) * kUsualRow);
     sql += "INSERT INTO ratelimit_window_counts (";
     sql += kCell;
     sql += ", region, count, expires_at, updated_at) VALUES ";
+    std::string inserted = std::string(kStamp) + " := " + std::string(kSqlPresent);
     for (const RegionCount& row : rows) {
-        append_row(sql, region, row);
+        append_row(sql, region, row, inserted);
         sql += ',';
+        inserted = kStamp;
     }
     sql.back() = ' ';
-    sql +=
-        "ON DUPLICATE KEY UPDATE "
-        "updated_at = IF(VALUES(count) > count, VALUES(updated_at), updated_at), "
-        "count = GREATEST(count, VALUES(count))";
+    sql += "ON DUPLICATE KEY UPDATE updated_at = IF(VALUES(count) ";
+    sql += stamp == Stamp::kGrown ? ">" : ">=";
+    sql += " count, GREATEST(updated_at, ";
+    sql += kSqlPresent;
+    sql += "), updated_at), count = GREATEST(count, VALUES(count))";
     return sql;
 }
 

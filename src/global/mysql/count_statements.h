@@ -14,12 +14,21 @@
 
 namespace sluice {
 
-// Has the session remember what time it is, for the statement that follows: told once for each row,
-// it would cost the server a sixth of that.
-std::string remember_now_statement();
+// Has transactions wait for a COMMIT. A MariaDB server ends the connection of a client that leaves
+// one open for longer than `idle_timeout`, rounded up to seconds; MySQL has no such setting.
+std::string manual_commit_statement(std::chrono::milliseconds idle_timeout);
+// Makes each statement a transaction of its own.
+std::string automatic_commit_statement();
 
-// Lifts components of `region`, as of the time that is remembered. At least one row.
-std::string publish_statement(std::string_view region, std::span<const RegionCount> rows);
+// Which components get a new updated_at.
+enum class Stamp {
+    kGrown,          // those that the statement lifts
+    kGrownAndEqual,  // those that have the published count already as well
+};
+// Lifts components of `region`. At least one row.
+std::string publish_statement(std::string_view region,
+                              std::span<const RegionCount> rows,
+                              Stamp stamp);
 
 // Columns: workspace, namespace, identifier, duration, sequence, foreign, own, when a component of
 // the cell changed last, and the server's time.

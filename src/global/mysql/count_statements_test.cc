@@ -19,14 +19,15 @@ CellName cell(std::string identifier) {
 
 TEST(CountStatements, PublishIsOneStatementWithNamesAsBytes) {
     const std::vector<RegionCount> rows = {{cell("a'\\"), 3}, {cell("b"), kMaxCount}};
-    EXPECT_EQ(publish_statement("eu", rows),
+    EXPECT_EQ(publish_statement("eu", rows, Stamp::kGrown),
               "INSERT INTO ratelimit_window_counts (workspace_id, namespace, identifier, "
               "duration_ms, sequence, region, count, expires_at, updated_at) VALUES "
               "(_binary'w',_binary'n',x'61275C',60000,10,_binary'eu',3,720000,"
-              "@sluice_now),"
+              "@sluice_stamp := CAST(UNIX_TIMESTAMP(SYSDATE(3)) * 1000 AS UNSIGNED)),"
               "(_binary'w',_binary'n',_binary'b',60000,10,_binary'eu',9007199254740991,720000,"
-              "@sluice_now) "
-              "ON DUPLICATE KEY UPDATE updated_at = IF(VALUES(count) > count, VALUES(updated_at), "
+              "@sluice_stamp) "
+              "ON DUPLICATE KEY UPDATE updated_at = IF(VALUES(count) > count, "
+              "GREATEST(updated_at, CAST(UNIX_TIMESTAMP(SYSDATE(3)) * 1000 AS UNSIGNED)), "
               "updated_at), count = GREATEST(count, VALUES(count))");
 }
 

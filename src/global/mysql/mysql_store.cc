@@ -45,10 +45,25 @@ GlobalListing::Component component_in(const MysqlRow& row) {
 }  // namespace
 
 MysqlStore::MysqlStore(MysqlStoreOptions options)
-    : region_(std::move(options.region)), connection_(std::move(options.server)) {}
+    : region_(std::move(options.region)),
+      commit_within_(options.commit_within),
+      connection_(std::move(options.server)) {}
 
-std::optional<StoreFailure> MysqlStore::make_ready() {
-    if (connection_.is_connected()) return std::nullopt;
+std::optional<StoreFailure> MysqlStore::make_ready(CommitMode mode) {
+    if (!connection_.is_connected()) {
+        if (auto failure = connect()) return failure;
+        mode_ = CommitMode::kAutomatic;
+    }
+    if (mode == mode_) return std::nullopt;
+    if (auto failure =
+            run_on_connection(mode == CommitMode::kManual ? manual_commit_statement(commit_within_)
+                                                          : automatic_commit_statement()))
+        return failure;
+    mode_ = mode;
+    return std::nullopt;
+}
+
+std::optional<StoreFailure> MysqlStore::connect() {
     if (auto failure = connection_.connect()) return converted(*std::move(failure));
     if (auto failure = check_mysql_schema(connection_)) {
         // The next call looks again.
@@ -57,6 +72,12 @@ std::optional<StoreFailure> MysqlStore::make_ready() {
     }
     ++connections_;
     return std::nullopt;
+}
+
+std::optional<StoreFailure> MysqlStore::run_on_connection(const std::string& statement) {
+    auto changed = connection_.run(statement);
+    auto* const failure = std::get_if<MysqlFailure>(&changed);
+    return failure == nullptr ? std::nullopt : std::optional(converted(std::move(*failure)));
 }
 
 StoreResult<std::uint64_t> MysqlStore::run(const std::string& statement) {
@@ -76,12 +97,26 @@ std::optional<StoreFailure> MysqlStore::query(const std::string& statement,
 
 std::optional<StoreFailure> MysqlStore::publish(std::span<const RegionCount> rows) {
     if (rows.empty()) return query("DO 0", [](const MysqlRow&) {});
-    for (const std::string& statement :
-         {remember_now_statement(), publish_statement(region_, rows)}) {
-        auto changed = run(statement);
-        if (auto* const failure = std::get_if<StoreFailure>(&changed)) return std::move(*failure);
+    if (auto failure = make_ready(CommitMode::kManual)) return failure;
+    auto failure = lift_and_commit(rows);
+    may_have_published_ = failure && failure->kind == StoreFailure::Kind::kLost;
+    // Not every failure of a statement ends its transaction.
+    if (failure && connection_.is_connected()) {
+        if (auto lost = run_on_connection("ROLLBACK")) return lost;
     }
-    return std::nullopt;
+    return failure;
+}
+
+// A retry after a lost answer stamps anew what the first try may have committed late.
+std::optional<StoreFailure> MysqlStore::lift_and_commit(std::span<const RegionCount> rows) {
+    const auto began = std::chrono::steady_clock::now();
+    const Stamp stamp = may_have_published_ ? Stamp::kGrownAndEqual : Stamp::kGrown;
+    if (auto failure = run_on_connection(publish_statement(region_, rows, stamp))) return failure;
+    if (std::chrono::steady_clock::now() - began > commit_within_)
+        return StoreFailure{StoreFailure::Kind::kBusy,
+                            connection_.url().shown() +
+                                ": a publish waited too long for locks and was rolled back"};
+    return run_on_connection("COMMIT");
 }
 
 StoreResult<ImportEnd> MysqlStore::import(const ImportQuery& query, const Visit& visit) {

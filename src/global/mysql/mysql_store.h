@@ -2,6 +2,7 @@
 #ifndef SLUICE_GLOBAL_MYSQL_MYSQL_STORE_H_
 #define SLUICE_GLOBAL_MYSQL_MYSQL_STORE_H_
 
+#include <chrono>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -14,11 +15,17 @@ namespace sluice {
 struct MysqlStoreOptions {
     MysqlOptions server;
     std::string region;  // ours: 1 to 48 bytes
+    // A publish that can't be committed within this time of its beginning is rolled back.
+    std::chrono::milliseconds commit_within = kMaxCommitDelay;
 };
 
 // Writes are READ COMMITTED, and each is one statement. Times are the server's, so that all writers
-// have one clock: a component's is that of the beginning of the statement that lifted it, which may
-// become visible later by as long as a statement may take.
+// have one clock.
+//
+// A component's updated_at lies between the beginning and the end of the statement that lifted it,
+// which may wait for locks. So a publish is committed by a call of its own, and only if its
+// statement has been answered in time: one that was given up, or whose client has died, is rolled
+// back when the connection ends, however long the server goes on with it.
 class MysqlStore final : public GlobalStore {
   public:
     explicit MysqlStore(MysqlStoreOptions options);
@@ -35,15 +42,25 @@ class MysqlStore final : public GlobalStore {
     void interrupt() override { connection_.interrupt(); }
 
   private:
-    // Connects, and checks the schema, if that has not been done.
-    std::optional<StoreFailure> make_ready();
+    // How the session's transactions end: by a COMMIT, or each with its statement.
+    enum class CommitMode { kManual, kAutomatic };
+
+    // Connects, and checks the schema, if that has not been done, and sets the mode.
+    std::optional<StoreFailure> make_ready(CommitMode mode = CommitMode::kAutomatic);
+    std::optional<StoreFailure> connect();
+    std::optional<StoreFailure> run_on_connection(const std::string& statement);
+    std::optional<StoreFailure> lift_and_commit(std::span<const RegionCount> rows);
     StoreResult<std::uint64_t> run(const std::string& statement);
     std::optional<StoreFailure> query(const std::string& statement,
                                       const MysqlConnection::Visit& visit);
 
     const std::string region_;
+    const std::chrono::milliseconds commit_within_;
     MysqlConnection connection_;
     std::uint64_t connections_ = 0;
+    CommitMode mode_ = CommitMode::kAutomatic;  // of the session
+    // The last publish was lost: it may have been committed, or will be, with the stamps of then.
+    bool may_have_published_ = false;
 };
 
 }  // namespace sluice

@@ -13,7 +13,7 @@ inline constexpr const char* kLift =
     "INSERT INTO ratelimit_window_counts (workspace_id, namespace, identifier, duration_ms, "
     "sequence, region, count, expires_at, updated_at) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9) "
     "ON CONFLICT (workspace_id, namespace, identifier, duration_ms, sequence, region) "
-    "DO UPDATE SET count = excluded.count, updated_at = excluded.updated_at "
+    "DO UPDATE SET count = excluded.count, updated_at = max(updated_at, excluded.updated_at) "
     "WHERE excluded.count > count";
 
 // Parameters: the time, and how many at most.

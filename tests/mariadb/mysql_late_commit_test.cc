@@ -1,0 +1,174 @@
+// When a published row becomes visible, and the time that it is stamped with.
+#include <chrono>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "global/mysql/count_statements.h"
+#include "mariadb/mariadb_server.h"
+#include "mariadb/store_client.h"
+#include "mysql/sql_text.h"
+
+namespace sluice::mariadb_test {
+namespace {
+
+using namespace std::chrono_literals;
+using global_test::cell_of;
+using global_test::import_all;
+using global_test::import_changed;
+using global_test::publish;
+using Kind = StoreFailure::Kind;
+
+class MysqlLateCommit : public testing::Test {
+  protected:
+    static void SetUpTestSuite() { server_ = std::make_unique<MariadbServer>(); }
+    static void TearDownTestSuite() { server_.reset(); }
+    void SetUp() override {
+        server_->run("USE " + url_.database);
+        MysqlStore store(patient(url_, "eu"));
+        publish(store, {{cell_of("a"), 1}, {cell_of("b"), 1}});
+        make_older();
+    }
+    void TearDown() override { server_->run("ROLLBACK"); }
+
+    // All rows changed an hour ago.
+    static void make_older() {
+        server_->run("UPDATE ratelimit_window_counts SET updated_at = " + std::string(kSqlNow) +
+                     " - 3600000");
+    }
+    static void lock_row(const std::string& identifier) {
+        server_->run("BEGIN");
+        server_->run("SELECT * FROM ratelimit_window_counts WHERE identifier = '" + identifier +
+                     "' FOR UPDATE");
+    }
+    static void unlock() { server_->run("ROLLBACK"); }
+    static UnixTime now() {
+        return UnixTime{
+            std::chrono::milliseconds{server_->number("SELECT " + std::string(kSqlNow))}};
+    }
+    static UnixTime updated_at(const std::string& identifier) {
+        return UnixTime{std::chrono::milliseconds{
+            server_->number("SELECT updated_at FROM ratelimit_window_counts WHERE identifier = '" +
+                            identifier + "'")}};
+    }
+    static std::int64_t count(const std::string& identifier) {
+        return server_->number("SELECT count FROM ratelimit_window_counts WHERE identifier = '" +
+                               identifier + "'");
+    }
+    // Until some statement waits for a row that is locked.
+    static void await_waiter() {
+        while (server_->number("SELECT variable_value FROM information_schema.global_status WHERE "
+                               "variable_name = 'INNODB_ROW_LOCK_CURRENT_WAITS'") == 0)
+            std::this_thread::sleep_for(5ms);
+    }
+    // The server looks again only where nobody has asked for a tenth of a second.
+    static std::int64_t open_transactions() {
+        std::this_thread::sleep_for(150ms);
+        return server_->number("SELECT COUNT(*) FROM information_schema.innodb_trx");
+    }
+    static void await_no_transaction() {
+        while (open_transactions() > 0) {
+        }
+    }
+
+    static inline std::unique_ptr<MariadbServer> server_;
+    const MysqlUrl url_ = server_->make_store();
+};
+
+// The server goes on with the statement after its client has gone, until it gets the lock.
+TEST_F(MysqlLateCommit, APublishThatItsClientGaveUpIsNeverCommitted) {
+    lock_row("b");
+    auto options = patient(url_, "eu");
+    options.server.answer_timeout = 1s;
+    MysqlStore store(options);
+    const std::vector<RegionCount> rows = {{cell_of("a"), 5}, {cell_of("b"), 5}};
+    const auto failure = store.publish(rows);
+    ASSERT_TRUE(failure);
+    EXPECT_EQ(failure->kind, Kind::kLost);
+    unlock();
+    await_no_transaction();
+    EXPECT_EQ(count("a"), 1);
+    EXPECT_EQ(count("b"), 1);
+    publish(store, rows);
+    EXPECT_EQ(count("a"), 5);
+}
+
+TEST_F(MysqlLateCommit, APublishThatTookTooLongIsRolledBack) {
+    lock_row("b");
+    auto options = patient(url_, "eu");
+    options.commit_within = 200ms;
+    MysqlStore store(options);
+    const std::vector<RegionCount> rows = {{cell_of("a"), 5}, {cell_of("b"), 5}};
+    std::optional<StoreFailure> failure;
+    std::thread publisher([&] { failure = store.publish(rows); });
+    await_waiter();
+    std::this_thread::sleep_for(300ms);
+    unlock();
+    publisher.join();
+    ASSERT_TRUE(failure);
+    EXPECT_EQ(failure->kind, Kind::kBusy);
+    EXPECT_EQ(count("a"), 1);
+    EXPECT_EQ(count("b"), 1);
+    await_no_transaction();
+}
+
+TEST_F(MysqlLateCommit, ARowThatWaitedForALockIsStampedAfterTheWait) {
+    lock_row("b");
+    MysqlStore store(patient(url_, "eu"));
+    std::thread publisher([&] { publish(store, {{cell_of("a"), 5}, {cell_of("b"), 5}}); });
+    await_waiter();
+    std::this_thread::sleep_for(50ms);
+    const UnixTime released = now();
+    unlock();
+    publisher.join();
+    EXPECT_GE(updated_at("b"), released);
+}
+
+// A connection that stands idle in the middle of a publish, as after its machine was suspended.
+TEST_F(MysqlLateCommit, TheServerEndsAPublishThatItsClientDoesNotCommit) {
+    MysqlConnection connection(patient(url_).server);
+    ASSERT_FALSE(connection.connect());
+    ASSERT_TRUE(std::holds_alternative<std::uint64_t>(connection.run(manual_commit_statement(1s))));
+    const std::vector<RegionCount> rows = {{cell_of("a"), 5}};
+    ASSERT_TRUE(std::holds_alternative<std::uint64_t>(
+        connection.run(publish_statement("eu", rows, Stamp::kGrown))));
+    await_no_transaction();
+    EXPECT_TRUE(std::holds_alternative<MysqlFailure>(connection.run("COMMIT")));
+    EXPECT_EQ(count("a"), 1);
+}
+
+// The first try may have been committed, later than its stamp says, after its client gave it up.
+TEST_F(MysqlLateCommit, ARetryAfterALostAnswerRefreshesTheStamp) {
+    auto options = patient(url_, "eu");
+    options.server.answer_timeout = 1s;
+    MysqlStore store(options);
+    publish(store, "a", 2);
+    server_->pause();
+    const std::vector<RegionCount> rows = {{cell_of("a"), 3}};
+    ASSERT_TRUE(store.publish(rows));
+    server_->resume();
+    MysqlStore other(patient(url_, "eu"));
+    publish(other, "a", 3);
+    make_older();
+    const UnixTime before = now();
+    publish(store, rows);
+    EXPECT_GE(updated_at("a"), before) << "the outcome of the first try was unknown";
+    make_older();
+    publish(store, rows);
+    EXPECT_LT(updated_at("a"), before) << "now it is known: nothing changed";
+}
+
+TEST_F(MysqlLateCommit, OtherCallsOnTheConnectionCommitByThemselves) {
+    MysqlStore store(patient(url_, "eu"));
+    publish(store, "a", 2);
+    EXPECT_TRUE(global_test::claim(store, "cleanup", "me", 60s));
+    EXPECT_EQ(server_->number("SELECT COUNT(*) FROM ratelimit_leases"), 1);
+    publish(store, "a", 3);
+    EXPECT_EQ(import_all(store).of("a").own, 3U);
+    EXPECT_EQ(open_transactions(), 0);
+}
+
+}  // namespace
+}  // namespace sluice::mariadb_test
