@@ -63,7 +63,9 @@ constexpr const char* kCheckExamples =
     "  sluice check-config sluice.toml";
 
 constexpr const char* kTokenExamples =
-    "The permissions are limit, read_override, set_override and delete_override.\n"
+    "The token itself goes to standard error, the lines for the server's file to standard output; "
+    "they hold its\n"
+    "hash alone. The permissions are limit, read_override, set_override and delete_override.\n"
     "\nExamples:\n"
     "  sluice token --name web\n"
     "  sluice token --name admin --permission limit read_override set_override delete_override\n"

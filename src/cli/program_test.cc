@@ -119,9 +119,12 @@ TEST(TokenCommand, PrintsLinesThatTheServerReads) {
     const config::FileContents contents = config::parse_file(ran.out, "printed", problems);
     EXPECT_TRUE(problems.empty());
     ASSERT_EQ(contents.tokens.size(), 1U);
-    const std::size_t at = ran.out.find("sluice_");
+    const std::size_t at = ran.err.find("sluice_");
+    ASSERT_NE(at, std::string::npos) << "the secret goes to standard error";
+    EXPECT_EQ(ran.out.find("sluice_"), std::string::npos)
+        << "standard output may be the server's file";
     const config::Token expected{.name = "web \"1\"",
-                                 .sha256 = config::sha256_of(ran.out.substr(at, 50)),
+                                 .sha256 = config::sha256_of(ran.err.substr(at, 50)),
                                  .workspace = "acme",
                                  .namespaces = {"email.*", "sms"},
                                  .permissions = {.limit = true, .set_override = true}};

@@ -37,10 +37,11 @@ ExitCode run_token(const TokenCommand& command, std::ostream& out, std::ostream&
         err << "sluice token: " << problem << "\n";
     if (!problems.empty()) return ExitCode::kError;
 
-    out << "# The token. It is shown this once; give it to the client:\n#\n#     " << secret
-        << "\n#\n# The server keeps its hash alone. Paste this into its file, then send it "
-           "SIGHUP:\n\n"
-        << lines;
+    err << "The token, which is shown this once; give it to the client:\n\n    " << secret
+        << "\n\nThe server keeps its hash alone: append the lines on standard output to its file, "
+           "then send it SIGHUP.\n\n"
+        << std::flush;
+    out << lines;
     return ExitCode::kOk;
 }
 

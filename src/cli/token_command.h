@@ -20,7 +20,8 @@ struct TokenCommand {
 // The lines of a [[tokens]] table that grants what `command` says to the bearer of `secret`.
 std::string token_lines(const TokenCommand& command, const std::string& secret);
 
-// Prints a new secret, which nobody keeps, and its lines. kError where they would not be valid.
+// Prints a new secret, which nobody keeps, to `err` and its lines to `out`, which may be the
+// server's file. kError where they would not be valid.
 ExitCode run_token(const TokenCommand& command, std::ostream& out, std::ostream& err);
 
 }  // namespace sluice::cli

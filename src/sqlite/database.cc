@@ -4,6 +4,10 @@
 #include <system_error>
 #include <utility>
 
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
 namespace sluice::sqlite {
 namespace {
 
@@ -45,6 +49,15 @@ std::string meaning_of(int code, sqlite3* handle, const File& file) {
     }
 }
 
+// Creates a missing file for this user alone, whatever the umask. SQLite gives its companions, -wal
+// and -shm, the mode of the file itself. What goes wrong here SQLite finds, too, and reports.
+void create_private(const std::string& path) {
+    const int file = ::open(path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, S_IRUSR | S_IWUSR);
+    if (file < 0) return;
+    ::fchmod(file, S_IRUSR | S_IWUSR);
+    ::close(file);
+}
+
 }  // namespace
 
 Statement& Statement::bind(int parameter, std::string_view bytes) {
@@ -82,6 +95,7 @@ std::int64_t Statement::number(int column) const {
 }
 
 Result<Database> Database::open(File file) {
+    create_private(file.path);
     sqlite3* handle = nullptr;
     // Its callers see to it that one thread at a time uses a connection.
     const int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX;

@@ -81,7 +81,7 @@ struct File {
 // Thread-compatible, but for interrupt().
 class Database {
   public:
-    // Creates the file if it isn't there.
+    // Creates the file if it isn't there, with mode 0600 whatever the umask.
     static Result<Database> open(File file);
 
     // How long to wait for another process that is about to let go of the file, such as one that

@@ -1,6 +1,11 @@
 // What a person at a terminal meets.
+#include <csignal>
+#include <filesystem>
+#include <set>
+
 #include <boost/json.hpp>
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 
 #include "server/certificate.h"
 #include "server/server.h"
@@ -221,8 +226,65 @@ TEST(TokenCommand, MakesATokenAndTheLinesToPaste) {
     const std::size_t lines = made.out.find("[[tokens]]");
     ASSERT_NE(lines, std::string::npos) << made.out;
     EXPECT_TRUE(contains(made.out, "sha256 = "));
-    EXPECT_TRUE(contains(made.out + made.err, "sluice_"));
     EXPECT_NE(run({"token"}).out, made.out);
+}
+
+TEST(TokenCommand, KeepsTheSecretOutOfTheFileThatItsOutputIsAppendedTo) {
+    const Ending made = run({"token", "--permission", "limit"});
+    EXPECT_EQ(made.out.find("sluice_"), std::string::npos) << made.out;
+    const std::size_t at = made.err.find("sluice_");
+    ASSERT_NE(at, std::string::npos) << made.err;
+    const Server server({.config = made.out});
+    const auto status = [&](const std::string& token) {
+        return server
+            .ask("/v2/ratelimit.limit",
+                 R"({"namespace":"n","identifier":"i","limit":5,"duration":1000})",
+                 bearing(token))
+            .status;
+    };
+    EXPECT_EQ(status(made.err.substr(at, 50)), 200);
+    EXPECT_EQ(status("other"), 401);
+}
+
+TEST(DataDirectory, AndItsFilesAreForTheServersUserAlone) {
+    const ScratchFolder scratch;
+    const std::string folder = scratch.path("some/where");
+    const auto mode_of = [](const std::filesystem::path& path) {
+        return std::filesystem::status(path).permissions();
+    };
+    // A process inherits its umask: neither a generous nor a stingy one matters.
+    for (const mode_t mask : {0U, 0277U}) {
+        const mode_t before = ::umask(mask);
+        Server server({.flags = {"--data-dir", folder}});
+        ::umask(before);
+        const std::string body = R"({"namespace":"n","identifier":"i","limit":5,"duration":60000})";
+        EXPECT_EQ(server.ask("/v2/ratelimit.setOverride", body).status, 200);
+        EXPECT_EQ(server.ask("/v2/ratelimit.limit", body).status, 200);
+        EXPECT_EQ(mode_of(folder), std::filesystem::perms::owner_all);
+        std::set<std::string> found;
+        for (const auto& file : std::filesystem::directory_iterator(folder)) {
+            found.insert(file.path().filename().string());
+            EXPECT_EQ(mode_of(file.path()),
+                      std::filesystem::perms::owner_read | std::filesystem::perms::owner_write)
+                << file.path();
+        }
+        EXPECT_TRUE(found.contains("counts.db"));
+        EXPECT_TRUE(found.contains("overrides.db"));
+        EXPECT_TRUE(found.contains("overrides.db-wal"));
+        server.program().signal(SIGTERM);
+        EXPECT_EQ(server.program().wait().err.find("data_dir_open"), std::string::npos);
+        std::filesystem::remove_all(folder);
+    }
+}
+
+TEST(DataDirectory, ThatOthersMayEnterIsAWarning) {
+    const ScratchFolder scratch;
+    const std::string folder = scratch.path("data");
+    std::filesystem::create_directory(folder);
+    std::filesystem::permissions(folder, std::filesystem::perms(0755));
+    Server server({.flags = {"--data-dir", folder}});
+    server.program().signal(SIGTERM);
+    EXPECT_TRUE(contains(server.program().wait().err, " warn data_dir_open "));
 }
 
 }  // namespace
