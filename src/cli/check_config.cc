@@ -28,6 +28,8 @@ ExitCode run_check_config(const config::Sources& sources, std::ostream& out, std
             return ExitCode::kError;
         }
     }
+    for (const std::string& warning : loaded->warnings)
+        err << "sluice check-config: warning: " << warning << "\n";
     out << config::describe(*loaded);
     return ExitCode::kOk;
 }

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <map>
 #include <ostream>
-#include <sstream>
 #include <utility>
 
 #include <CLI/App.hpp>
@@ -52,7 +51,7 @@ constexpr const char* kServeExamples =
     "  sluice serve --origin redis://127.0.0.1:6379/0\n"
     "  SLUICE_GLOBAL=mysql://sluice:secret@db/limits sluice serve --region eu\n"
     "  sluice serve --config sluice.toml\n"
-    "  SLUICE_TOKEN=secret sluice serve --listen 0.0.0.0:8080\n"
+    "  SLUICE_SERVER_TOKENS=secret sluice serve --listen 0.0.0.0:8080\n"
     "  sluice serve --listen 0.0.0.0:8443 --token secret --tls-cert cert.pem --tls-key key.pem";
 
 constexpr const char* kCheckExamples =
@@ -158,7 +157,7 @@ void add_serve(CLI::App& app, config::Sources& sources) {
         ->add_option("--token",
                      sources.tokens,
                      "A token that may do everything; others see it in the list of processes, so "
-                     "SLUICE_TOKEN or the "
+                     "SLUICE_SERVER_TOKENS or the "
                      "file are better places")
         ->type_name("TOKEN")
         ->expected(1)
@@ -343,9 +342,7 @@ Result<Target> target_of(const CLI::App& command,
     auto parsed = parse_url(command.count("--url") == 0 && !url.empty() ? url : arguments.url);
     if (!parsed) return std::move(parsed.error());
     target.url = *std::move(parsed);
-    // A server may know several tokens by that name; a client sends the first.
-    if (target.token.empty())
-        std::istringstream(variable(surroundings, "SLUICE_TOKEN")) >> target.token;
+    if (target.token.empty()) target.token = variable(surroundings, "SLUICE_TOKEN");
     if (!target.token.empty() && !config::is_valid_secret(target.token)) {
         return Error{
             kInvalidOption,

@@ -25,6 +25,11 @@ namespace {
 namespace asio = boost::asio;
 using boost::system::error_code;
 
+void log_warnings(const config::Loaded& loaded, Log& log) {
+    for (const std::string& warning : loaded.warnings)
+        log.warn("settings_warning", {{"why", warning}});
+}
+
 // Listens to the system's signals, on the thread that runs it, until the node has drained.
 class Control {
   public:
@@ -44,7 +49,9 @@ class Control {
     void await_reload(Node& node) {
         reload_.async_wait([this, &node](error_code cancelled, int) {
             if (cancelled) return;
-            node.reload(config::load_settings(sources_));
+            const auto loaded = config::load_settings(sources_);
+            if (loaded) log_warnings(*loaded, log_);
+            node.reload(loaded);
             await_reload(node);
         });
     }
@@ -115,6 +122,7 @@ ExitCode run_serve(const config::Sources& sources, std::ostream& err) {
         return ExitCode::kError;
     }
     Log log(loaded->settings.log);
+    log_warnings(*loaded, log);
     // Signals are heard from here on: one that comes during the start counts.
     Control control(sources, log);
     auto node = Node::start(loaded->settings, log);

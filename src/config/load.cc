@@ -4,21 +4,29 @@
 #include <sstream>
 #include <utility>
 
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "config/catalog.h"
 #include "config/file.h"
 #include "config/problem.h"
 #include "config/value.h"
+#include "service/open_global.h"
+#include "service/open_origin.h"
 
 namespace sluice::config {
 namespace {
 
 constexpr std::string_view kPrefix = "SLUICE_";
-constexpr std::string_view kTokenVariable = "SLUICE_TOKEN";
+constexpr std::string_view kTokensVariable = "SLUICE_SERVER_TOKENS";
 constexpr std::string_view kConfigVariable = "SLUICE_CONFIG";
-constexpr std::string_view kUrlVariable = "SLUICE_URL";  // of the client commands
+// Those of the client commands.
+constexpr std::string_view kUrlVariable = "SLUICE_URL";
+constexpr std::string_view kClientTokenVariable = "SLUICE_TOKEN";
 
+constexpr std::string_view kClientTokenIgnored =
+    "SLUICE_TOKEN is ignored: it is the token that client commands send. The tokens that a server "
+    "accepts are in SLUICE_SERVER_TOKENS or in its file; this server has none";
 constexpr std::string_view kSecretAllowed = "1 to 512 visible ASCII characters";
 
 std::vector<std::string> known_keys() {
@@ -30,8 +38,10 @@ std::vector<std::string> known_keys() {
 }
 
 std::vector<std::string> known_variables() {
-    std::vector<std::string> names{
-        std::string(kConfigVariable), std::string(kTokenVariable), std::string(kUrlVariable)};
+    std::vector<std::string> names{std::string(kConfigVariable),
+                                   std::string(kTokensVariable),
+                                   std::string(kUrlVariable),
+                                   std::string(kClientTokenVariable)};
     for (const Setting& setting : catalog())
         names.push_back(variable_of(setting.key));
     return names;
@@ -46,6 +56,18 @@ bool is_service_link(std::string_view name, std::string_view value) {
            (name.ends_with("_PORT") && value.find("://") != std::string_view::npos);
 }
 
+// Whether users who are neither the owner nor in the group of a file may read or change it.
+bool is_open_to_others(const std::string& path) {
+    struct stat status {};
+    return ::stat(path.c_str(), &status) == 0 && (status.st_mode & S_IRWXO) != 0;
+}
+
+bool holds_password(const Settings& settings) {
+    return shown_origin(settings.origin) != settings.origin ||
+           shown_global(settings.global) != settings.global ||
+           shown_global(settings.global_replica) != settings.global_replica;
+}
+
 // Joins the sources, the weakest first.
 class Loader {
   public:
@@ -58,22 +80,26 @@ class Loader {
             take(given.key, given.where, given.value);
         if (!contents.tokens_where.empty())
             set_tokens(std::move(contents.tokens), contents.tokens_where);
+        const bool holds_secrets =
+            !loaded_.settings.tokens.empty() || holds_password(loaded_.settings);
+        if (holds_secrets && is_open_to_others(path)) {
+            loaded_.warnings.push_back(
+                path +
+                ": every user of this machine can read or change it, and it holds tokens or a "
+                "password; set its mode to 600, or to 640 with a group for the server");
+        }
     }
 
     void take_environment(const std::map<std::string, std::string>& environment) {
-        const std::vector<std::string> known = known_variables();
-        for (const auto& [name, value] : environment) {
-            if (!name.starts_with(kPrefix) || is_service_link(name, value)) continue;
-            if (std::find(known.begin(), known.end(), name) != known.end()) continue;
-            problems_.push_back(
-                unknown_setting({"environment", name, shown(name, Text{value})}, known));
-        }
+        for (std::string& warning : unknown_variables(environment))
+            loaded_.warnings.push_back(std::move(warning));
         for (const Setting& setting : catalog()) {
             const auto given = environment.find(variable_of(setting.key));
             if (given != environment.end()) take(setting.key, given->first, Text{given->second});
         }
-        const auto secrets = environment.find(std::string(kTokenVariable));
-        if (secrets != environment.end()) take_secrets(words_of(secrets->second), kTokenVariable);
+        const auto secrets = environment.find(std::string(kTokensVariable));
+        if (secrets != environment.end()) take_secrets(words_of(secrets->second), kTokensVariable);
+        has_client_token_ = environment.contains(std::string(kClientTokenVariable));
     }
 
     void take_flags(const std::map<std::string, std::string>& flags) {
@@ -110,6 +136,8 @@ class Loader {
 
     Result<Loaded> finish() {
         if (problems_.empty()) check_together();
+        if (has_client_token_ && loaded_.settings.tokens.empty())
+            loaded_.warnings.emplace_back(kClientTokenIgnored);
         if (problems_.empty()) return std::move(loaded_);
         std::string message;
         for (const std::string& problem : problems_)
@@ -157,6 +185,7 @@ class Loader {
 
     Loaded loaded_;
     Problems problems_;
+    bool has_client_token_ = false;
 };
 
 // What each setting allows by itself but not beside the others.
@@ -167,7 +196,10 @@ void Loader::check_together() {
         refuse("listen",
                "an address on loopback, such as 127.0.0.1:8080, as long as there is no token: "
                "anybody who reaches "
-               "another one could use the server. `sluice token` makes a token");
+               "another one could use the server. `sluice token` makes a token" +
+                   std::string(has_client_token_ ? "; SLUICE_TOKEN is for clients, a server's "
+                                                   "tokens are in SLUICE_SERVER_TOKENS"
+                                                 : ""));
     }
     if (settings.admin_listen && !is_loopback(*settings.admin_listen) && settings.tokens.empty()) {
         refuse("admin_listen",
@@ -247,6 +279,24 @@ Result<Loaded> load_settings(const Sources& sources) {
     loader.take_flags(sources.flags);
     if (!sources.tokens.empty()) loader.take_secrets(sources.tokens, "--token");
     return loader.finish();
+}
+
+std::vector<std::string> unknown_variables(const std::map<std::string, std::string>& environment) {
+    const std::vector<std::string> known = known_variables();
+    // Compared without the prefix, which would make all of them look alike.
+    std::vector<std::string> endings;
+    for (const std::string& name : known)
+        endings.push_back(name.substr(kPrefix.size()));
+    std::vector<std::string> warnings;
+    for (const auto& [name, value] : environment) {
+        if (!name.starts_with(kPrefix) || is_service_link(name, value)) continue;
+        if (std::find(known.begin(), known.end(), name) != known.end()) continue;
+        const std::string meant = nearest(std::string_view(name).substr(kPrefix.size()), endings);
+        warnings.push_back(
+            quoted(name) + " in the environment is ignored: there is no such variable" +
+            (meant.empty() ? "" : "; did you mean " + std::string(kPrefix) + meant + "?"));
+    }
+    return warnings;
 }
 
 std::map<std::string, std::string> sluice_environment() {

@@ -25,7 +25,8 @@ struct Loaded {
     Settings settings;
     std::string file;  // empty: none was read
     std::map<std::string, std::string>
-        origins;  // by key: "sluice.toml:3", "SLUICE_LISTEN", "--listen"
+        origins;                             // by key: "sluice.toml:3", "SLUICE_LISTEN", "--listen"
+    std::vector<std::string> warnings = {};  // what is allowed and probably a mistake
 };
 
 // Reads, checks and joins the sources. The error names everything that is wrong, one problem per
@@ -33,6 +34,10 @@ struct Loaded {
 //
 // A list of tokens replaces the list of a weaker source as a whole.
 Result<Loaded> load_settings(const Sources& sources);
+
+// One warning for each variable that begins with SLUICE_ and that no part of Sluice reads, with the
+// name that was probably meant. Values are not shown.
+std::vector<std::string> unknown_variables(const std::map<std::string, std::string>& environment);
 
 // The variables of this process that begin with SLUICE_.
 std::map<std::string, std::string> sluice_environment();

@@ -5,6 +5,7 @@
 #include <string>
 
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "config/catalog.h"
@@ -188,7 +189,7 @@ TEST(Settings, AnOriginThatIsNotAllowedIsNotShown) {
                                   "http://user:open-sesame@host",
                                   "memory:open-sesame@://",
                                   "redis://host:99999/0?password=open-sesame@x"}) {
-        for (const std::string variable : {"SLUICE_ORIGIN", "SLUICE_ORIGN", "SLUICE_THREADS"}) {
+        for (const std::string variable : {"SLUICE_ORIGIN", "SLUICE_THREADS"}) {
             const auto loaded = load_settings(
                 {.file = {}, .environment = {{variable, url}}, .flags = {}, .tokens = {}});
             ASSERT_FALSE(loaded) << url;
@@ -356,19 +357,34 @@ TEST(Settings, BadVariableAndBadFlagAreNamedAsTheyWereGiven) {
               "error or off");
 }
 
-TEST(Settings, UnknownVariableIsNamed) {
-    EXPECT_TRUE(
-        fault_of(with_variable("SLUICE_LISTN", "x"))
-            .starts_with("environment: SLUICE_LISTN is \"x\", but there is no such setting; did "
-                         "you mean SLUICE_LISTEN? Allowed are SLUICE_CONFIG, "));
+TEST(Settings, UnknownVariableIsAWarningThatNamesTheNearestOne) {
+    const auto warnings_of = [](const std::string& name) {
+        const auto loaded = with_variable(name, "redis://:hush@host");
+        return loaded ? loaded->warnings : std::vector<std::string>{loaded.error().message};
+    };
+    EXPECT_EQ(
+        warnings_of("SLUICE_LISTN"),
+        std::vector<std::string>{"\"SLUICE_LISTN\" in the environment is ignored: there is no "
+                                 "such variable; did you mean SLUICE_LISTEN?"});
+    EXPECT_EQ(warnings_of("SLUICE_BANANA"),
+              std::vector<std::string>{
+                  "\"SLUICE_BANANA\" in the environment is ignored: there is no such variable"});
+    EXPECT_EQ(
+        warnings_of("SLUICE_SERVER_TOKEN"),
+        std::vector<std::string>{"\"SLUICE_SERVER_TOKEN\" in the environment is ignored: there "
+                                 "is no such variable; did you mean SLUICE_SERVER_TOKENS?"});
 }
 
 TEST(Settings, VariablesOfOthersAreLeftAlone) {
-    EXPECT_TRUE(with_variable("PATH", "/bin"));
-    EXPECT_TRUE(with_variable("SLUICE_URL", "http://127.0.0.1:8080"));
-    EXPECT_TRUE(with_variable("SLUICE_SERVICE_HOST", "10.0.0.1"));
-    EXPECT_TRUE(with_variable("SLUICE_PORT", "tcp://10.0.0.1:80"));
-    EXPECT_TRUE(with_variable("SLUICE_REDIS_PORT_6379_TCP_ADDR", "10.0.0.1"));
+    for (const auto& [name, value] : {std::pair{"PATH", "/bin"},
+                                      std::pair{"SLUICE_URL", "http://127.0.0.1:8080"},
+                                      std::pair{"SLUICE_SERVICE_HOST", "10.0.0.1"},
+                                      std::pair{"SLUICE_PORT", "tcp://10.0.0.1:80"},
+                                      std::pair{"SLUICE_REDIS_PORT_6379_TCP_ADDR", "10.0.0.1"}}) {
+        const auto loaded = with_variable(name, value);
+        ASSERT_TRUE(loaded) << name;
+        EXPECT_TRUE(loaded->warnings.empty()) << name;
+    }
 }
 
 TEST(Settings, AllProblemsAreNamedAtOnce) {
@@ -487,10 +503,9 @@ TEST(TokenLines, NeverShowASecretThatWasPastedByMistake) {
     }
     EXPECT_EQ(fault_of("token = \"sluice_hush\"\n").find("hush"), std::string::npos);
     EXPECT_EQ(fault_of("tokens = \"sluice_hush\"\n").find("hush"), std::string::npos);
-    EXPECT_EQ(fault_of(with_variable("SLUICE_TOKENS", "sluice_hush")).find("hush"),
-              std::string::npos);
-    EXPECT_EQ(fault_of(with_variable("SLUICE_TOKEN", "sluice_h\xc3\xbcsh")).find("sluice_h"),
-              std::string::npos);
+    EXPECT_EQ(
+        fault_of(with_variable("SLUICE_SERVER_TOKENS", "sluice_h\xc3\xbcsh")).find("sluice_h"),
+        std::string::npos);
 }
 
 TEST(BareTokens, ComeFromFlagsAndTheEnvironment) {
@@ -499,7 +514,7 @@ TEST(BareTokens, ComeFromFlagsAndTheEnvironment) {
     ASSERT_EQ(by_flag.settings.tokens.size(), 2U);
     EXPECT_EQ(by_flag.settings.tokens[0].sha256, sha256_of("abc"));
     EXPECT_EQ(by_flag.settings.tokens[0].permissions, kAllPermissions);
-    const auto by_variable = with_variable("SLUICE_TOKEN", "abc def");
+    const auto by_variable = with_variable("SLUICE_SERVER_TOKENS", "abc def");
     ASSERT_TRUE(by_variable);
     ASSERT_EQ(by_variable->settings.tokens.size(), 2U);
     EXPECT_EQ(by_variable->settings.tokens[1].sha256, sha256_of("def"));
@@ -508,7 +523,7 @@ TEST(BareTokens, ComeFromFlagsAndTheEnvironment) {
 TEST(BareTokens, ReplaceThoseOfAWeakerSource) {
     const File file(token_lines(""));
     const Settings settings = loaded_from({.file = file.path(),
-                                           .environment = {{"SLUICE_TOKEN", "two"}},
+                                           .environment = {{"SLUICE_SERVER_TOKENS", "two"}},
                                            .flags = {},
                                            .tokens = {"three"}})
                                   .settings;
@@ -521,8 +536,53 @@ TEST(BareTokens, AreRefusedWhereNoHeaderCouldCarryThem) {
         fault_of(load_settings({.file = {}, .environment = {}, .flags = {}, .tokens = {"a b"}})),
         "--token: token is a value that is not shown; allowed is 1 to 512 visible ASCII "
         "characters");
-    EXPECT_EQ(fault_of(with_variable("SLUICE_TOKEN", "")),
-              "SLUICE_TOKEN: token is 0 tokens; allowed is 1 to 1000 of them");
+    EXPECT_EQ(fault_of(with_variable("SLUICE_SERVER_TOKENS", "")),
+              "SLUICE_SERVER_TOKENS: token is 0 tokens; allowed is 1 to 1000 of them");
+}
+
+TEST(BareTokens, ThoseOfClientsAreNoneOfTheServers) {
+    const auto without = with_variable("SLUICE_TOKEN", "abc");
+    ASSERT_TRUE(without);
+    EXPECT_TRUE(without->settings.tokens.empty());
+    ASSERT_EQ(without->warnings.size(), 1U);
+    EXPECT_TRUE(without->warnings[0].starts_with("SLUICE_TOKEN is ignored: "))
+        << without->warnings[0];
+    EXPECT_EQ(without->warnings[0].find("abc"), std::string::npos);
+
+    const Loaded with = loaded_from(
+        {.file = {}, .environment = {{"SLUICE_TOKEN", "abc"}}, .flags = {}, .tokens = {"def"}});
+    ASSERT_EQ(with.settings.tokens.size(), 1U);
+    EXPECT_EQ(with.settings.tokens[0].sha256, sha256_of("def"));
+    EXPECT_TRUE(with.warnings.empty());
+
+    const std::string fault = fault_of(load_settings({.file = {},
+                                                      .environment = {{"SLUICE_TOKEN", "abc"}},
+                                                      .flags = {{"listen", "0.0.0.0:1"}},
+                                                      .tokens = {}}));
+    EXPECT_TRUE(fault.ends_with(
+        "; SLUICE_TOKEN is for clients, a server's tokens are in SLUICE_SERVER_TOKENS"))
+        << fault;
+}
+
+TEST(File, WithSecretsThatEveryUserCanReadIsAWarning) {
+    const auto warnings_of = [](const std::string& toml, mode_t mode) {
+        const File file(toml);
+        ::chmod(file.path().c_str(), mode);
+        return loaded_from({.file = file.path(), .environment = {}, .flags = {}, .tokens = {}})
+            .warnings;
+    };
+    for (const std::string& toml :
+         {token_lines(""), std::string("origin = \"redis://:hush@host\"\n")}) {
+        const std::vector<std::string> warnings = warnings_of(toml, 0644);
+        ASSERT_EQ(warnings.size(), 1U) << toml;
+        EXPECT_NE(warnings[0].find("every user of this machine can read or change it"),
+                  std::string::npos)
+            << warnings[0];
+        EXPECT_EQ(warnings[0].find("hush"), std::string::npos);
+        EXPECT_TRUE(warnings_of(toml, 0640).empty());
+        EXPECT_TRUE(warnings_of(toml, 0600).empty());
+    }
+    EXPECT_TRUE(warnings_of("region = \"eu\"\n", 0644).empty());
 }
 
 TEST(Origin, IsNeverShownWhereItIsRefused) {

@@ -23,11 +23,20 @@ std::size_t edit_distance(std::string_view a, std::string_view b) {
     return row.back();
 }
 
-// The word that `word` is most likely meant to be; empty if none is close.
+std::string listed(std::span<const std::string> known) {
+    std::string text;
+    for (const std::string& word : known)
+        text += (text.empty() ? "" : ", ") + word;
+    return text;
+}
+
+}  // namespace
+
 std::string nearest(std::string_view word, std::span<const std::string> known) {
     constexpr std::size_t kLongestWord = 64;
     std::string best;
-    std::size_t least = 4;  // further away it is another word, not a slip
+    // Up to three slips, fewer in a short word: beyond that it is another word.
+    std::size_t least = std::clamp<std::size_t>(word.size() * 2 / 5, 1, 3) + 1;
     if (word.size() > kLongestWord) return best;
     for (const std::string& candidate : known) {
         const std::size_t distance = edit_distance(word, candidate);
@@ -37,15 +46,6 @@ std::string nearest(std::string_view word, std::span<const std::string> known) {
     }
     return best;
 }
-
-std::string listed(std::span<const std::string> known) {
-    std::string text;
-    for (const std::string& word : known)
-        text += (text.empty() ? "" : ", ") + word;
-    return text;
-}
-
-}  // namespace
 
 std::string not_allowed(const Given& given, std::string_view allowed) {
     return given.where + ": " + given.setting + " is " + given.value + "; allowed is " +

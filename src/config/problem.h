@@ -24,6 +24,9 @@ std::string not_allowed(const Given& given, std::string_view allowed);
 // For a setting that doesn't exist: names the one that was probably meant, and all that do.
 std::string unknown_setting(const Given& given, std::span<const std::string> known);
 
+// The word of `known` that `word` is most likely a misspelling of; empty if none is close.
+std::string nearest(std::string_view word, std::span<const std::string> known);
+
 // A value in place of which a message should say only that there is one: whoever gives a setting
 // such a name may have given a secret with it.
 bool sounds_secret(std::string_view setting);

@@ -246,6 +246,20 @@ TEST(TokenCommand, KeepsTheSecretOutOfTheFileThatItsOutputIsAppendedTo) {
     EXPECT_EQ(status("other"), 401);
 }
 
+TEST(Tokens, OfClientsAreIgnoredByAServer) {
+    Server server({.environment = {"SLUICE_TOKEN=hush"}});
+    const std::string body = R"({"namespace":"n","identifier":"i","limit":5,"duration":1000})";
+    EXPECT_EQ(server.ask("/v2/ratelimit.limit", body).status, 200) << "it has no tokens";
+    server.program().signal(SIGTERM);
+    const Ending ending = server.program().wait();
+    EXPECT_TRUE(contains(ending.err, "SLUICE_TOKEN is ignored"));
+    EXPECT_EQ(ending.err.find("hush"), std::string::npos);
+
+    const Server guarded({.environment = {"SLUICE_SERVER_TOKENS=one two", "SLUICE_TOKEN=hush"}});
+    EXPECT_EQ(guarded.ask("/v2/ratelimit.limit", body, bearing("two")).status, 200);
+    EXPECT_EQ(guarded.ask("/v2/ratelimit.limit", body, bearing("hush")).status, 401);
+}
+
 TEST(DataDirectory, AndItsFilesAreForTheServersUserAlone) {
     const ScratchFolder scratch;
     const std::string folder = scratch.path("some/where");
