@@ -239,8 +239,7 @@ std::optional<Error> Node::open_tls() {
     if (!settings_.tls.enabled()) return std::nullopt;
     auto context =
         http::TlsContext::load({.certificate = settings_.tls.cert, .key = settings_.tls.key});
-    if (!context)
-        return about("tls.cert", "\"" + settings_.tls.cert + "\"", context.error().message);
+    if (!context) return std::move(context).error();
     tls_ = std::make_shared<http::TlsSlot>(*std::move(context));
     return std::nullopt;
 }
@@ -374,8 +373,7 @@ std::optional<Error> Node::apply(const config::Settings& wanted) {
     if (tls_ != nullptr && wanted.tls.enabled()) {
         auto context =
             http::TlsContext::load({.certificate = wanted.tls.cert, .key = wanted.tls.key});
-        if (!context)
-            return about("tls.cert", "\"" + wanted.tls.cert + "\"", context.error().message);
+        if (!context) return std::move(context).error();
         certificate = *std::move(context);
     }
     if (certificate != nullptr) {

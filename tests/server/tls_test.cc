@@ -79,7 +79,8 @@ TEST_F(Tls, AMissingOrForeignKeyStopsTheProgramBeforeItListens) {
                                    "--tls-key",
                                    key});
         EXPECT_NE(ending.exit_code, 0);
-        EXPECT_NE(ending.err.find(key), std::string::npos) << ending.err;
+        EXPECT_TRUE(ending.err.starts_with("sluice serve: tls.key is \"" + key + "\": "))
+            << ending.err;
     }
     EXPECT_NE(run({"serve", "--tls-cert", certificate_.cert}).exit_code, 0)
         << "a certificate needs its key";

@@ -3,23 +3,16 @@
 #include <array>
 #include <string_view>
 
-#include <openssl/err.h>
 #include <openssl/ssl.h>
+
+#include "base/tls_files.h"
 
 namespace sluice::http {
 
 namespace {
 
-// The first reason of this thread's OpenSSL errors. The rest repeat it in other words.
-std::string openssl_reason() {
-    const unsigned long code = ERR_get_error();
-    ERR_clear_error();
-    const char* reason = code == 0 ? nullptr : ERR_reason_error_string(code);
-    return reason == nullptr ? "unknown error" : reason;
-}
-
-Error load_error(std::string_view setting, const std::string& file) {
-    return {kInvalidOption, std::string(setting) + " '" + file + "': " + openssl_reason()};
+Error unusable(std::string_view setting, const std::string& file, const std::string& why) {
+    return {kInvalidOption, std::string(setting) + " is \"" + file + "\": " + why};
 }
 
 int select_protocol(SSL* /*ssl*/,
@@ -49,26 +42,19 @@ void set_behaviour(SSL_CTX* context) {
     // Sessions are resumed by tickets; the cache would be a lock that all threads share.
     SSL_CTX_set_session_cache_mode(context, SSL_SESS_CACHE_OFF);
     SSL_CTX_set_alpn_select_cb(context, select_protocol, nullptr);
-    // A key that needs a passphrase is an error, not a question on the terminal that nobody
-    // answers.
-    SSL_CTX_set_default_passwd_cb(context, [](char*, int, int, void*) { return -1; });
 }
 
 }  // namespace
 
 Result<std::shared_ptr<const TlsContext>> TlsContext::load(const TlsFiles& files) {
-    ERR_clear_error();
     SSL_CTX* context = SSL_CTX_new(TLS_server_method());
-    if (context == nullptr) return Error{kOutOfMemory, "TLS: " + openssl_reason()};
+    if (context == nullptr) return Error{kOutOfMemory, "there is no memory left for TLS"};
     std::shared_ptr<const TlsContext> owner(new TlsContext(context));
     set_behaviour(context);
-    if (SSL_CTX_use_certificate_chain_file(context, files.certificate.c_str()) != 1) {
-        return load_error("TLS certificate", files.certificate);
-    }
-    if (SSL_CTX_use_PrivateKey_file(context, files.key.c_str(), SSL_FILETYPE_PEM) != 1 ||
-        SSL_CTX_check_private_key(context) != 1) {
-        return load_error("TLS key", files.key);
-    }
+    if (const auto why = use_certificate_chain(context, files.certificate))
+        return unusable("tls.cert", files.certificate, *why);
+    if (const auto why = use_private_key(context, files.key))
+        return unusable("tls.key", files.key, *why);
     return owner;
 }
 

@@ -21,7 +21,8 @@ struct TlsFiles {
 // A certificate with its key, ready to serve TLS 1.2 and 1.3. Immutable and thread-safe.
 class TlsContext {
   public:
-    // kInvalidOption: a file can't be read, is no PEM, or the key is not the certificate's.
+    // kInvalidOption: a file can't be read, is no PEM, or the key is encrypted or not the
+    // certificate's. The error names the setting, tls.cert or tls.key, and the file.
     static Result<std::shared_ptr<const TlsContext>> load(const TlsFiles& files);
 
     ~TlsContext();

@@ -43,6 +43,21 @@ TlsFiles make_certificate(const std::string& name) {
     return files;
 }
 
+// As PEM_write_PrivateKey, but in the format that begins with "EC PRIVATE KEY".
+int write_traditional(std::FILE* file,
+                      const EVP_PKEY* key,
+                      const EVP_CIPHER* cipher,
+                      const unsigned char* phrase,
+                      int phrase_size,
+                      pem_password_cb* ask,
+                      void* argument) {
+    BIO* const bio = BIO_new_fp(file, BIO_NOCLOSE);
+    const int done =
+        PEM_write_bio_PrivateKey_traditional(bio, key, cipher, phrase, phrase_size, ask, argument);
+    BIO_free(bio);
+    return done;
+}
+
 std::shared_ptr<TlsSlot> make_slot(const std::string& name) {
     const auto context = TlsContext::load(make_certificate(name));
     SLUICE_CHECK(context.has_value());
@@ -231,12 +246,39 @@ TEST(Tls, NamesTheFileThatItCannotUse) {
         return context ? "" : context.error().message;
     };
     EXPECT_EQ(error(good), "");
-    EXPECT_NE(error({.certificate = "/none", .key = good.key}).find("'/none'"), std::string::npos);
-    EXPECT_NE(error({.certificate = good.certificate, .key = "/none"}).find("'/none'"),
-              std::string::npos);
-    EXPECT_NE(error({.certificate = good.key, .key = good.key}).find(good.key), std::string::npos);
+    EXPECT_EQ(error({.certificate = "/none", .key = good.key}),
+              "tls.cert is \"/none\": it can't be read: No such file or directory");
+    EXPECT_EQ(error({.certificate = good.certificate, .key = "/none"}),
+              "tls.key is \"/none\": it can't be read: No such file or directory");
+    EXPECT_EQ(error({.certificate = good.certificate, .key = "/"}),
+              "tls.key is \"/\": it can't be read: Is a directory");
+    EXPECT_TRUE(
+        error({.certificate = good.key, .key = good.key})
+            .starts_with("tls.cert is \"" + good.key + "\": it holds no certificate in PEM"));
+    EXPECT_TRUE(error({.certificate = good.certificate, .key = good.certificate})
+                    .starts_with("tls.key is \"" + good.certificate +
+                                 "\": it holds no private key in PEM"));
     EXPECT_EQ(error({.certificate = good.certificate, .key = other.key}),
-              "TLS key '" + other.key + "': key values mismatch");
+              "tls.key is \"" + other.key + "\": it is not the key of the certificate");
+}
+
+TEST(Tls, SaysThatAKeyIsEncrypted) {
+    const TlsFiles files = make_certificate("encrypted");
+    std::FILE* file = std::fopen(files.key.c_str(), "r");
+    EVP_PKEY* key = PEM_read_PrivateKey(file, nullptr, nullptr, nullptr);
+    std::fclose(file);
+    for (const auto write : {PEM_write_PrivateKey, write_traditional}) {
+        const unsigned char phrase[] = "hush";
+        file = std::fopen(files.key.c_str(), "w");
+        ASSERT_EQ(write(file, key, EVP_aes_128_cbc(), phrase, 4, nullptr, nullptr), 1);
+        std::fclose(file);
+        const auto context = TlsContext::load(files);
+        ASSERT_FALSE(context);
+        EXPECT_TRUE(context.error().message.starts_with("tls.key is \"" + files.key +
+                                                        "\": the key is encrypted, "))
+            << context.error().message;
+    }
+    EVP_PKEY_free(key);
 }
 
 }  // namespace

@@ -4,16 +4,17 @@
 
 #include <openssl/ssl.h>
 
+#include "base/tls_files.h"
+
 namespace sluice {
 namespace {
 
 using boost::system::error_code;
 namespace ssl = boost::asio::ssl;
 
-Error unusable(std::string_view what, const std::string& path, error_code failed) {
+Error unusable(std::string_view what, const std::string& path, const std::string& why) {
     return {kInvalidOption,
-            "the " + std::string(what) + " for Redis, " + path +
-                ", can't be used: " + failed.message() + "; it must be a readable PEM file"};
+            "the " + std::string(what) + " for Redis, " + path + ", can't be used: " + why};
 }
 
 }  // namespace
@@ -25,20 +26,22 @@ Result<std::shared_ptr<ssl::context>> redis_tls_context(const RedisTlsFiles& fil
     error_code failed;
     if (files.ca.empty()) {
         context->set_default_verify_paths(failed);
-        if (failed) return unusable("system's list of certificates", "", failed);
+        if (failed) return unusable("system's list of certificates", "", failed.message());
     } else {
         context->load_verify_file(files.ca, failed);
-        if (failed) return unusable("CA certificate", files.ca, failed);
+        if (failed)
+            return unusable(
+                "CA certificate", files.ca, failed.message() + "; it must be a readable PEM file");
     }
     if (files.cert.empty() != files.key.empty())
         return Error{kInvalidOption,
                      "of the client certificate for Redis and its key only one is given; allowed "
                      "are both or none"};
     if (files.cert.empty()) return context;
-    context->use_certificate_chain_file(files.cert, failed);
-    if (failed) return unusable("client certificate", files.cert, failed);
-    context->use_private_key_file(files.key, ssl::context::pem, failed);
-    if (failed) return unusable("key of the client certificate", files.key, failed);
+    if (const auto why = use_certificate_chain(context->native_handle(), files.cert))
+        return unusable("client certificate", files.cert, *why);
+    if (const auto why = use_private_key(context->native_handle(), files.key))
+        return unusable("key of the client certificate", files.key, *why);
     return context;
 }
 
