@@ -2,6 +2,7 @@
 
 #include <cstdio>
 #include <fstream>
+#include <regex>
 #include <sstream>
 #include <string>
 
@@ -10,6 +11,7 @@
 
 #include "cli/greeting.h"
 #include "cli/token_command.h"
+#include "config/catalog.h"
 #include "config/file.h"
 
 namespace sluice::cli {
@@ -30,21 +32,62 @@ TEST(Program, WithoutACommandSaysWhatThereIs) {
     const Ran ran = run({});
     EXPECT_EQ(ran.code, ExitCode::kError);
     for (const char* command :
-         {"serve", "check-config", "token", "migrate", "cleanup", "limit", "bench"}) {
+         {"serve", "check-config", "token", "migrate", "cleanup", "limit", "override", "bench"}) {
         EXPECT_NE(ran.err.find(command), std::string::npos) << command;
     }
 }
 
-TEST(Program, TellsItsVersion) {
+TEST(Program, TellsItsVersionCommitAndLibraries) {
     const Ran ran = run({"--version"});
     EXPECT_EQ(ran.code, ExitCode::kOk);
-    EXPECT_TRUE(ran.out.starts_with("sluice ")) << ran.out;
+    const std::regex expected(
+        "sluice [0-9]+\\.[0-9]+\\.[0-9]+\ncommit ([0-9a-f]{12,40}|unknown)\ncompiler (gcc|clang) "
+        "[0-9].*\n(.+ [0-9]+\\.[0-9]+\\.[0-9]+\n)+");
+    EXPECT_TRUE(std::regex_match(ran.out, expected)) << ran.out;
+    for (const char* library :
+         {"Boost", "hiredis", "MariaDB Connector/C", "OpenSSL", "simdjson", "SQLite"})
+        EXPECT_NE(ran.out.find(std::string("\n") + library + " "), std::string::npos) << library;
+}
+
+TEST(Program, SuggestsTheCommandThatWasMeant) {
+    EXPECT_EQ(
+        run({"serv"}).err,
+        "sluice: there is no command \"serv\"; did you mean serve?\n`sluice --help` lists the "
+        "commands.\n");
+    EXPECT_NE(run({"limti"}).err.find("did you mean limit?"), std::string::npos);
+    EXPECT_NE(run({"check"}).err.find("did you mean check-config?"), std::string::npos);
+    EXPECT_NE(
+        run({"override", "remove"}).err.find("sluice override: there is no command \"remove\"\n"),
+        std::string::npos);
+    EXPECT_NE(run({"override", "delte", "a", "b"}).err.find("did you mean delete?"),
+              std::string::npos);
+    EXPECT_EQ(run({"dance"}).err.find("did you mean"), std::string::npos);
+    EXPECT_EQ(run({"serv"}).code, ExitCode::kError);
+}
+
+TEST(Program, SuggestsTheOptionThatWasMeant) {
+    EXPECT_EQ(run({"serve", "--lisen=127.0.0.1:0"}).err,
+              "sluice serve: there is no option --lisen; did you mean --listen?\n`sluice serve "
+              "--help` lists the options.\n");
+    EXPECT_NE(run({"limit", "a", "b", "--limt", "1", "--duration", "1s"})
+                  .err.find("did you mean --limit?"),
+              std::string::npos);
+    EXPECT_EQ(run({"serve", "--lisen", "x"}).code, ExitCode::kError);
+}
+
+TEST(Program, WarnsClientsOfUnknownVariables) {
+    const Ran ran =
+        run({"limit", "a", "b", "--limit", "1", "--duration", "1s"},
+            {{"SLUICE_ULR", "http://127.0.0.1:1"}, {"SLUICE_URL", "http://127.0.0.1:1"}});
+    EXPECT_TRUE(
+        ran.err.starts_with("sluice limit: warning: \"SLUICE_ULR\" in the environment is ignored"))
+        << ran.err;
 }
 
 TEST(Program, HelpsEverywhereWithAnExample) {
     EXPECT_NE(run({"--help"}).out.find("Examples:"), std::string::npos);
     for (const char* command :
-         {"serve", "check-config", "token", "migrate", "cleanup", "limit", "bench"}) {
+         {"serve", "check-config", "token", "migrate", "cleanup", "limit", "override", "bench"}) {
         const Ran ran = run({command, "--help"});
         EXPECT_EQ(ran.code, ExitCode::kOk);
         EXPECT_NE(ran.out.find("Example"), std::string::npos) << command;
@@ -58,6 +101,27 @@ TEST(Program, WrongUseExitsWith2) {
     EXPECT_EQ(run({"limit", "a"}).code, ExitCode::kError);
     EXPECT_EQ(run({"limit", "a", "b", "--limit", "x", "--duration", "1s"}).code, ExitCode::kError);
     EXPECT_EQ(run({"bench", "--batch", "101"}).code, ExitCode::kError);
+}
+
+TEST(Serve, HelpShowsDefaultsAndAllowedValuesAndNoTestFlags) {
+    const std::string help = run({"serve", "--help"}).out;
+    for (const config::Setting& setting : config::catalog()) {
+        const std::string flag = "  " + config::flag_of(setting.key) + " ";
+        EXPECT_EQ(help.find(flag) == std::string::npos, config::is_for_tests(setting)) << flag;
+        if (config::is_for_tests(setting) || setting.value_name.empty()) continue;
+        EXPECT_NE(help.find("allowed: " + std::string(setting.allowed) + "\n"), std::string::npos)
+            << flag;
+    }
+    EXPECT_EQ(help.find("--test"), std::string::npos);
+    for (const char* initial : {"default: \"127.0.0.1:8080\"\n",
+                                "default: \"300ms\"\n",
+                                "default: 1000000\n",
+                                "default: none\n",
+                                "default: false\n"})
+        EXPECT_NE(help.find(initial), std::string::npos) << initial;
+    // They are hidden, not gone.
+    EXPECT_TRUE(run({"serve", "--listen", "0.0.0.0:0", "--token", "t", "--test-clock"})
+                    .err.starts_with("sluice serve: --test-clock: "));
 }
 
 TEST(Serve, RefusesABadSettingBeforeItListens) {
@@ -208,8 +272,15 @@ TEST(LimitCommand, ExitsWith2WhereNobodyAnswers) {
     };
     EXPECT_EQ(asking("http://127.0.0.1:1").code, ExitCode::kError);
     EXPECT_EQ(asking("nonsense").code, ExitCode::kError);
-    EXPECT_EQ(run({"limit", "a", "b", "--limit", "1", "--duration", "60"}).err,
-              "sluice limit: --duration is \"60\"; allowed is a time such as 500ms, 60s, 5m, 1h or "
+    for (const std::string duration : {"60", "500ms"}) {
+        EXPECT_EQ(run({"limit", "a", "b", "--limit", "1", "--duration", duration}).err,
+                  "sluice limit: --duration is \"" + duration +
+                      "\"; allowed is a time of at least 1s, such as 60s, 5m, 1h or 30d\n");
+    }
+    for (const std::string command : {"limit", "inspect", "override"})
+        EXPECT_EQ(run({command, "--help"}).out.find("500ms"), std::string::npos) << command;
+    EXPECT_EQ(run({"limit", "a", "b", "--limit", "1", "--duration", "1s", "--timeout", "x"}).err,
+              "sluice limit: --timeout is \"x\"; allowed is a time such as 500ms, 60s, 5m, 1h or "
               "30d\n");
     EXPECT_TRUE(run({"limit", "a", "b", "--limit", "1", "--duration", "1s"},
                     {{"SLUICE_URL", "http://127.0.0.1:1"}})

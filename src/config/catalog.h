@@ -25,6 +25,11 @@ struct Setting {
 std::span<const Setting> catalog();
 const Setting* find_setting(std::string_view key);
 
+// Whether a setting exists for tests alone, and is left out of the help.
+inline bool is_for_tests(const Setting& setting) {
+    return setting.key.starts_with("test_");
+}
+
 // SLUICE_LOG_LEVEL and --log-level for "log.level".
 std::string variable_of(std::string_view key);
 std::string flag_of(std::string_view key);

@@ -1,4 +1,5 @@
 // What a person at a terminal meets.
+#include <algorithm>
 #include <csignal>
 #include <filesystem>
 #include <set>
@@ -24,7 +25,8 @@ AssertionResult contains(const std::string& text, const std::string& part) {
 TEST(CommandLine, HelpsEverywhere) {
     const Ending help = run({"--help"});
     EXPECT_EQ(help.exit_code, 0);
-    for (const std::string command : {"serve", "limit", "bench", "check-config", "token"}) {
+    for (const std::string command :
+         {"serve", "limit", "override", "bench", "check-config", "token"}) {
         EXPECT_TRUE(contains(help.out, command));
         const Ending more = run({command, "--help"});
         EXPECT_EQ(more.exit_code, 0) << command;
@@ -92,6 +94,77 @@ TEST_F(LimitCommand, ExitsWith2OnAnError) {
                                  "http://127.0.0.1:" + std::to_string(free_port())});
     EXPECT_EQ(nobody.exit_code, 2);
     EXPECT_FALSE(nobody.err.empty());
+}
+
+class OverrideCommand : public testing::Test {
+  protected:
+    // The arguments after `sluice override`.
+    Ending command(std::vector<std::string> arguments) const {
+        arguments.insert(arguments.begin(), "override");
+        arguments.insert(arguments.end(), {"--url", server_.url()});
+        return run(arguments, {"SLUICE_TOKEN=the-token"});
+    }
+
+    Server server_{{.flags = {"--token", "the-token"}}};
+};
+
+TEST_F(OverrideCommand, SetsReadsListsAndDeletes) {
+    const Ending set = command({"set", "login", "bot_*", "--limit", "0", "--duration", "1h"});
+    EXPECT_EQ(set.exit_code, 0) << set.err;
+    EXPECT_TRUE(set.out.starts_with("set: bot_*: 0 per 1h (")) << set.out;
+    const Answer denied =
+        server_.ask("/v2/ratelimit.limit",
+                    R"({"namespace":"login","identifier":"bot_1","limit":5,"duration":1000})",
+                    bearing("the-token"));
+    EXPECT_TRUE(contains(denied.body, R"("success":false)")) << "the server enforces it";
+
+    const Ending got = command({"get", "login", "bot_*"});
+    EXPECT_EQ(got.exit_code, 0) << got.err;
+    EXPECT_TRUE(got.out.starts_with("bot_*: 0 per 1h (")) << got.out;
+    const Ending as_json = command({"get", "login", "bot_*", "--json"});
+    EXPECT_TRUE(contains(as_json.out, R"("identifier":"bot_*","limit":0,"duration":3600000)"));
+    EXPECT_NO_THROW(json(as_json.out));
+    EXPECT_EQ(command({"list", "login"}).out, got.out);
+
+    const Ending deleted = command({"delete", "login", "bot_*"});
+    EXPECT_EQ(deleted.exit_code, 0) << deleted.err;
+    EXPECT_EQ(deleted.out, "deleted: bot_*\n");
+}
+
+TEST_F(OverrideCommand, ExitsWith1WhereThereIsNone) {
+    for (const std::string action : {"get", "delete"}) {
+        const Ending ending = command({action, "login", "nobody"});
+        EXPECT_EQ(ending.exit_code, 1);
+        EXPECT_EQ(ending.out, "");
+        EXPECT_TRUE(ending.err.starts_with("sluice override " + action + ": ")) << ending.err;
+    }
+}
+
+TEST_F(OverrideCommand, ExitsWith2OnAnError) {
+    EXPECT_EQ(command({"set", "login", "a", "--limit", "-1", "--duration", "1h"}).exit_code, 2);
+    EXPECT_EQ(command({"set", "login", "a", "--limit", "1", "--duration", "500ms"}).exit_code, 2);
+    EXPECT_EQ(command({"set", "login", "a"}).exit_code, 2);
+    EXPECT_EQ(command({"get", "login", "a", "--token", "wrong"}).exit_code, 2);
+    EXPECT_EQ(command({}).exit_code, 2);
+    EXPECT_EQ(run({"override", "list", "a", "--url", "http://127.0.0.1:1"}).exit_code, 2);
+}
+
+TEST_F(OverrideCommand, ListsMoreThanOnePage) {
+    constexpr int kMany = 230;
+    Connection connection = server_.connect();
+    for (int i = 0; i < kMany; ++i) {
+        const std::string body = R"({"namespace":"many","identifier":"id)" + std::to_string(i) +
+                                 R"(","limit":)" + std::to_string(i) + R"(,"duration":60000})";
+        ASSERT_EQ(
+            connection.ask(post("/v2/ratelimit.setOverride", body, bearing("the-token"))).status,
+            200);
+    }
+    const Ending text = command({"list", "many"});
+    EXPECT_EQ(text.exit_code, 0) << text.err;
+    EXPECT_EQ(std::count(text.out.begin(), text.out.end(), '\n'), kMany);
+    EXPECT_TRUE(contains(text.out, "id229: 229 per 1m ("));
+    const Ending as_json = command({"list", "many", "--json"});
+    EXPECT_EQ(json(as_json.out).at("data").as_array().size(), static_cast<std::size_t>(kMany));
 }
 
 TEST(BenchCommand, TellsThroughputLatencyAndErrors) {

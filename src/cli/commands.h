@@ -1,0 +1,69 @@
+// The commands of `sluice`, their options and the help on them.
+#ifndef SLUICE_CLI_COMMANDS_H_
+#define SLUICE_CLI_COMMANDS_H_
+
+#include <sluice/result.h>
+
+#include <chrono>
+#include <functional>
+#include <map>
+#include <string>
+
+#include "cli/exit_code.h"
+#include "cli/program.h"
+
+namespace CLI {
+class App;
+}
+
+namespace sluice::cli {
+
+// The commands that a parser knows, each with the function that runs it. Owned by one thread; must
+// not outlive the parser.
+class Commands {
+  public:
+    using Run = std::function<ExitCode(const Surroundings&)>;
+
+    explicit Commands(CLI::App& app) : app_(app) {}
+
+    // `footer` stands below the options in the command's help.
+    CLI::App& add(const char* name, const char* about, const std::string& footer);
+    void set_run(const CLI::App& command, Run run) { runs_[&command] = std::move(run); }
+
+    // Runs the command that the parsed arguments name.
+    ExitCode run(const Surroundings& surroundings) const;
+
+  private:
+    CLI::App& app_;
+    std::map<const CLI::App*, Run> runs_;
+};
+
+void add_server_commands(Commands& commands);    // serve, check-config, token
+void add_database_commands(Commands& commands);  // migrate, cleanup
+void add_client_commands(Commands& commands);    // limit, inspect, override, bench
+void add_simulate_command(Commands& commands);
+
+// The command that the parsed arguments name: the innermost one.
+const CLI::App& parsed_command(const CLI::App& app);
+
+// Its name as a person types it after `sluice`: "override set".
+std::string full_name(const CLI::App& command);
+
+// An environment variable; empty if it is not set.
+std::string variable(const Surroundings& surroundings, const char* name);
+
+// A time of at least `least`, given by the option `flag`.
+Result<std::chrono::milliseconds> duration_of(
+    const char* flag,
+    const std::string& text,
+    std::chrono::milliseconds least = std::chrono::milliseconds::zero());
+
+// Reports variables that begin with SLUICE_ and mean nothing.
+void warn_of_variables(const CLI::App& command, const Surroundings& surroundings);
+
+// Reports why a command can't run.
+ExitCode fail(const CLI::App& command, const Error& error, const Surroundings& surroundings);
+
+}  // namespace sluice::cli
+
+#endif  // SLUICE_CLI_COMMANDS_H_
