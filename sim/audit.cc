@@ -4,19 +4,11 @@
 #include <utility>
 
 #include "counter/epoch.h"
-#include "decide/trust.h"
+#include "sim/bounds.h"
 #include "sim/naive.h"
 
 namespace sluice::sim {
 namespace {
-
-// The oldest count that may admit a request: one that was fresh at the beginning of a window serves
-// as long again.
-constexpr std::int64_t kOldest = 2 * kFreshness.count();
-
-// What the store has acknowledged is published again on one tick in twelve at most, or after the
-// connection was lost. Twelve ticks take at least 118 seconds; calls may overtake each other.
-constexpr std::int64_t kLeastBetweenRepeats = 100'000;
 
 std::string number(std::uint64_t value) {
     return std::to_string(value);
@@ -24,8 +16,18 @@ std::string number(std::uint64_t value) {
 
 }  // namespace
 
-Audit::Audit(Config config, Truth& truth, Verdict& verdict, Table& table, const Load& load)
-    : config_(std::move(config)), truth_(truth), verdict_(verdict), table_(table), load_(load) {}
+Audit::Audit(Config config,
+             Truth& truth,
+             const Knowledge& knowledge,
+             Verdict& verdict,
+             Table& table,
+             const Load& load)
+    : config_(std::move(config)),
+      truth_(truth),
+      knowledge_(knowledge),
+      verdict_(verdict),
+      table_(table),
+      load_(load) {}
 
 void Audit::fail(const std::string& what) const {
     verdict_.fail(config_.name + ": " + what);
@@ -70,6 +72,9 @@ Count Audit::look_at_cell(Seen& seen, Sequence sequence) {
         fail("a count of others shrank at " + cell_text(key, sequence) + ": " +
              number(cell.others) + " to " + number(others) + ", " + number(cell.global) + " to " +
              number(global));
+    if (others < cell.heard)
+        fail("has heard of " + number(cell.heard) + " spent by its region's other nodes at " +
+             cell_text(key, sequence) + ", and holds " + number(others));
     if (others > region - cell.told)
         fail("holds " + number(others) + " as spent by its region's other nodes at " +
              cell_text(key, sequence) + ", who spent " + number(region - cell.told));
@@ -117,17 +122,49 @@ std::optional<Audit::Seen> Audit::look(const Decided& made, const Decision& deci
 }
 
 // A pass at once, while there is an origin to ask: the node has heard of the others lately, and was
-// not denied within a duration.
-void Audit::check_freshness(const Decided& made, const Slot& slot) {
+// not denied within a duration. Where it had heard lately when the window began, in which nobody
+// had spent anything then, it may rely on that as long again.
+void Audit::check_freshness(const Decided& made, const Seen& seen) {
     if (made.by != By::kHeld) return;
+    const Slot& slot = *seen.slot;
     if (made.now < slot.strict_until && !config_.has_steps)
         return fail("passed k" + number(made.key) +
                     " without asking, less than a duration after a denial");
-    if (slot.heard_ms < 0 || made.true_ms - slot.heard_ms > kOldest + config_.clock_slack_ms)
-        fail("passed k" + number(made.key) + " without asking, " +
-             (slot.heard_ms < 0 ? std::string("though it never heard of the others")
-                                : number(static_cast<std::uint64_t>(made.true_ms - slot.heard_ms)) +
-                                      " ms after it last heard of the others"));
+    if (slot.heard_ms < 0)
+        return fail("passed k" + number(made.key) +
+                    " without asking, though it never heard of the others");
+    const Duration oldest = oldest_view(load_.duration);
+    const Duration age{made.true_ms - slot.heard_ms};
+    const Duration elapsed{seen.elapsed_ms};
+    const bool is_fresh =
+        age <= oldest || (elapsed < age && elapsed <= oldest && age - elapsed <= oldest);
+    if (!is_fresh && !config_.has_steps)
+        fail("passed k" + number(made.key) + " without asking, " + std::to_string(age.count()) +
+             " ms after it last heard of the others, " + std::to_string(elapsed.count()) +
+             " ms into a window");
+}
+
+// A pass beyond the limit: of what was granted, the node may lack only what it can't know yet.
+void Audit::check_excess(const Decided& made, const Seen& seen, Count ahead) {
+    NaiveQuestion question{.current = truth_.total(made.key, seen.sequence) + ahead,
+                           .previous = truth_.total(made.key, seen.sequence - 1),
+                           .elapsed_ms = seen.elapsed_ms,
+                           .duration_ms = load_.duration.count(),
+                           .cost = made.cost,
+                           .limit = load_.limit};
+    if (naive_pass(question) || config_.has_steps) return;
+    const auto known = [&](Sequence sequence) {
+        return told(made.key, sequence) +
+               knowledge_.of_region(
+                   {config_.region, config_.serial}, made.key, sequence, made.asked_ms) +
+               knowledge_.of_world(config_.region, made.key, sequence, made.asked_ms);
+    };
+    question.current = known(seen.sequence) + ahead;
+    question.previous = known(seen.sequence - 1);
+    if (!naive_pass(question))
+        fail("passed cost " + number(made.cost) + " at " + cell_text(made.key, seen.sequence) +
+             ", though it must know of " + number(question.current) + " spent and " +
+             number(question.previous) + " before");
 }
 
 // What everybody knows together denies the same: nobody is denied for what was not spent.
@@ -155,6 +192,13 @@ void Audit::grant(const Decided& made, Seen& seen) {
     Cell& cell = cell_of(*seen.slot, seen.sequence);
     if (cell.sequence == seen.sequence) cell.told += made.cost;
     truth_.admit(made.key, seen.sequence, config_.region, made.cost, made.true_ms);
+    if (made.cost != 0 && load_.keys <= Truth::kMostKeysLogged)
+        truth_.grants.add({.key = made.key,
+                           .sequence = seen.sequence,
+                           .region = config_.region,
+                           .node = config_.serial,
+                           .cost = made.cost,
+                           .at_ms = made.true_ms});
     ++totals_.passed;
 }
 
@@ -181,7 +225,8 @@ void Audit::decided(const Decided& made, const Decision& decision) {
                     number(question.current) + " spent and " + number(question.previous) +
                     " before, with a limit of " + number(load_.limit));
     if (decision.passed) {
-        check_freshness(made, *seen->slot);
+        check_freshness(made, *seen);
+        check_excess(made, *seen, 0);
         grant(made, *seen);
     } else {
         check_denial(made, *seen, 0);
@@ -226,7 +271,10 @@ void Audit::decided(std::span<const Decided> made, const BatchDecision& batch) {
                         number(made[i].cost) + " at " + cell_text(made[i].key, seen->sequence) +
                         ", knowing of " + number(question.current) + " spent and " +
                         number(question.previous) + " before");
-        if (passed && batch.passed) check_freshness(made[i], *seen->slot);
+        if (passed && batch.passed) {
+            check_freshness(made[i], *seen);
+            check_excess(made[i], *seen, ahead);
+        }
         if (!passed) {
             check_denial(made[i], *seen, ahead);
             if (ahead + made[i].cost <= load_.limit)
@@ -249,136 +297,6 @@ void Audit::decided(std::span<const Decided> made, const BatchDecision& batch) {
             return fail("after a batch it has granted " + number(cell.told) + " at " +
                         cell_text(made[i].key, seen.sequence) + " and holds " + number(own));
     }
-}
-
-void Audit::telling(std::span<const CellComponent> components) {
-    for (const CellComponent& component : components) {
-        if (component.cell.workspace != "sim") continue;
-        const KeyIndex key = key_of(component.cell.identifier);
-        Slot& slot = slot_of(key);
-        if (component.lifetime <= Duration::zero() || component.lifetime > 4 * load_.duration)
-            fail("tells of a cell that lives for " + std::to_string(component.lifetime.count()) +
-                 " ms");
-        if (slot.incarnation != component.incarnation) continue;
-        Cell& cell = cell_of(slot, component.cell.sequence);
-        if (cell.sequence != component.cell.sequence) continue;
-        if (component.own > cell.told)
-            fail("tells its origin " + number(component.own) + " of " +
-                 cell_text(key, cell.sequence) + ", and has granted " + number(cell.told));
-        Sent& sent = sent_of(slot, cell.sequence);
-        if (component.own < sent.component)
-            fail("tells its origin " + number(component.own) + " of " +
-                 cell_text(key, cell.sequence) + " after " + number(sent.component));
-        sent.component = std::max(sent.component, component.own);
-    }
-}
-
-void Audit::heard(KeyIndex key, std::int64_t true_ms) {
-    slot_of(key).heard_ms = true_ms;
-}
-
-void Audit::publishing(const CellName& name, Count count, std::int64_t true_ms) {
-    const KeyIndex key = key_of(name.identifier);
-    const Count region = truth_.of_region(key, name.sequence, config_.region);
-    if (count > region)
-        fail("publishes " + number(count) + " for " + cell_text(key, name.sequence) +
-             ", where its region spent " + number(region));
-    Sent& cell = sent_of(slot_of(key), name.sequence);
-    if (cell.sequence != name.sequence) return;
-    if (count < cell.row && load_.churn == 0 && slot_of(key).incarnation == 0)
-        fail("publishes " + number(count) + " for " + cell_text(key, name.sequence) + " after " +
-             number(cell.row));
-    const bool is_repeated_early =
-        cell.repeated_ms >= 0 && true_ms < cell.repeated_ms + kLeastBetweenRepeats;
-    if (count <= cell.acked && count != 0 && is_repeated_early && !config_.has_steps)
-        fail("publishes " + number(count) + " for " + cell_text(key, name.sequence) +
-             " again and again though the store has said that it holds " + number(cell.acked));
-    cell.row = std::max(cell.row, count);
-}
-
-void Audit::published(const CellName& name, Count count, std::int64_t true_ms) {
-    Sent& cell = sent_of(slot_of(key_of(name.identifier)), name.sequence);
-    if (cell.sequence != name.sequence) return;
-    if (count <= cell.acked) cell.repeated_ms = true_ms;
-    cell.acked = std::max(cell.acked, count);
-}
-
-void Audit::lost_store() {
-    for (Slot& slot : slots_) {
-        for (Sent& sent : slot.sent) {
-            sent.acked = 0;
-            sent.repeated_ms = -1;
-        }
-    }
-}
-
-bool Audit::holds(KeyIndex key) {
-    const EpochPin pin;
-    return table_.find(table_.key(truth_.request(key, 0))) != nullptr;
-}
-
-void Audit::check_converged(KeyIndex key, Sequence sequence, const Expected& expected) {
-    const EpochPin pin;
-    const Entry* const entry = table_.find(table_.key(truth_.request(key, 0)));
-    if (entry == nullptr || sequence < entry->high() - 2 || sequence > entry->high() + 1) return;
-    const Count region = truth_.of_region(key, sequence, config_.region);
-    const Count regional = entry->admitted(sequence).of(sequence) + entry->others(sequence);
-    // A node asks for the window that its clock says, and the one before.
-    const Sequence today = instant_at(expected.node_time, load_.duration).sequence;
-    const bool is_lossy = truth_.lost(key, sequence, config_.region) == Truth::Lost::kToRegion ||
-                          has_displaced() || sequence > today || sequence < today - 1;
-    if (regional > region || (regional < region && !is_lossy))
-        fail("after all faults it takes " + number(regional) + " to be spent by its region at " +
-             cell_text(key, sequence) + ", which spent " + number(region));
-    const Count foreign = truth_.total(key, sequence) - region;
-    // What was displaced is heard of at the next full import.
-    bool may_lack = !expected.is_shared_widely || expected.may_be_unpublished || has_displaced();
-    for (std::uint32_t other = 0; other < truth_.regions(); ++other)
-        may_lack |=
-            other != config_.region && truth_.lost(key, sequence, other) != Truth::Lost::kNothing;
-    const Count global = entry->global(sequence);
-    if (global > foreign || (global < foreign && !may_lack))
-        fail("after all faults it takes " + number(global) + " to be spent by other regions at " +
-             cell_text(key, sequence) + ", which spent " + number(foreign));
-}
-
-bool Audit::has_displaced() const {
-    return table_.tally().evicted.load(std::memory_order_relaxed) != 0;
-}
-
-bool Audit::has_displaced(KeyIndex key, Sequence sequence) const {
-    if (key >= places_.size() || places_[key] == 0) return false;
-    const Slot& slot = slots_[places_[key] - 1];
-    if (sequence <= slot.displaced) return true;
-    const EpochPin pin;
-    const Entry* const entry = table_.find(table_.key(truth_.request(key, 0)));
-    return told(key, sequence) != 0 &&
-           (entry == nullptr || !entry->stays() || entry->incarnation() != slot.incarnation);
-}
-
-Count Audit::regional(KeyIndex key, Sequence sequence) const {
-    const EpochPin pin;
-    const Entry* const entry = table_.find(table_.key(truth_.request(key, 0)));
-    if (entry == nullptr || !entry->stays()) return 0;
-    return entry->admitted(sequence).of(sequence) + entry->others(sequence);
-}
-
-bool Audit::has_dropped() const {
-    return table_.tally().evicted_untold.load(std::memory_order_relaxed) != 0;
-}
-
-Count Audit::told(KeyIndex key, Sequence sequence) const {
-    if (key >= places_.size() || places_[key] == 0) return 0;
-    const Cell& cell =
-        slots_[places_[key] - 1].cells[static_cast<std::size_t>(sequence) % kTrueCells];
-    return cell.sequence == sequence ? cell.told : 0;
-}
-
-void Audit::each_told(
-    const std::function<void(KeyIndex, Sequence, Count, std::uint32_t)>& visit) const {
-    for (const Slot& slot : slots_)
-        for (const Cell& cell : slot.cells)
-            if (cell.told != 0) visit(slot.key, cell.sequence, cell.told, slot.incarnation);
 }
 
 }  // namespace sluice::sim

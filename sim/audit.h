@@ -14,7 +14,9 @@
 #include <vector>
 
 #include "counter/table.h"
+#include "global/store.h"
 #include "regional/origin.h"
+#include "sim/knowledge.h"
 #include "sim/truth.h"
 
 namespace sluice::sim {
@@ -49,11 +51,16 @@ class Audit {
     struct Config {
         std::string name;
         std::uint32_t region;
-        // Clocks that are wrong or step leave some rules without a meaning.
-        std::int64_t clock_slack_ms = 0;
+        std::uint32_t serial;
+        // Clocks that step leave some rules without a meaning.
         bool has_steps = false;
     };
-    Audit(Config config, Truth& truth, Verdict& verdict, Table& table, const Load& load);
+    Audit(Config config,
+          Truth& truth,
+          const Knowledge& knowledge,
+          Verdict& verdict,
+          Table& table,
+          const Load& load);
 
     // A decision was made, for a request that came at `now` by the node's clock.
     struct Decided {
@@ -75,15 +82,22 @@ class Audit {
             __builtin_prefetch(slot + line);
     }
 
-    // Components that the node sends to its origin, and what it hears of a key.
+    // Components that the node sends to its origin, and what it hears of a cell.
     void telling(std::span<const CellComponent> components);
-    void heard(KeyIndex key, std::int64_t true_ms);
+    void heard(const CellName& name,
+               Incarnation incarnation,
+               const CellTotals& totals,
+               std::int64_t true_ms);
 
     // A row of the region, sent to the store, and one of which the store has said that it has it.
     void publishing(const CellName& cell, Count count, std::int64_t true_ms);
     void published(const CellName& cell, Count count, std::int64_t true_ms);
     // A connection to the store was lost: all that was acknowledged may be published again.
     void lost_store();
+    // A cell was imported and merged, at a time by the node's clock.
+    void imported(const ImportedCell& cell, UnixTime now);
+    // What it must know of other regions' spending by now, it does.
+    void check_staleness(KeyIndex key, Sequence sequence, std::int64_t true_ms);
 
     // At the end: what the node holds of a cell is the truth.
     struct Expected {
@@ -125,6 +139,7 @@ class Audit {
         Count told = 0;    // to callers
         Count others = 0;  // seen in the table, at most
         Count global = 0;
+        Count heard = 0;  // of others, from the origin, at most
     };
     // Apart from what each decision needs.
     struct Sent {
@@ -159,7 +174,8 @@ class Audit {
     Sent& sent_of(Slot& slot, Sequence sequence);
     std::optional<Seen> look(const Decided& made, const Decision& decision);
     Count look_at_cell(Seen& seen, Sequence sequence);
-    void check_freshness(const Decided& made, const Slot& slot);
+    void check_freshness(const Decided& made, const Seen& seen);
+    void check_excess(const Decided& made, const Seen& seen, Count ahead);
     void check_denial(const Decided& made, const Seen& seen, Count ahead);
     void grant(const Decided& made, Seen& seen);
     void fail(const std::string& what) const;
@@ -167,6 +183,7 @@ class Audit {
 
     const Config config_;
     Truth& truth_;
+    const Knowledge& knowledge_;
     Verdict& verdict_;
     Table& table_;
     const Load& load_;

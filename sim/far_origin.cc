@@ -15,6 +15,7 @@ World::World(const Options& given, UnixTime began_at)
               .duplicate = given.faults.duplicate,
               .delay = given.faults.delay,
               .jitter = given.faults.jitter},
+      knowledge(given, truth, began_at),
       store(scheduler, began_at, given.regions) {
     for (std::uint32_t i = 0; i < given.regions; ++i)
         origins.emplace_back(scheduler);
@@ -160,11 +161,17 @@ void FarOrigin::end(std::uint64_t id, bool is_answered) {
     world_.note(
         is_answered ? Happening::kAnswered : Happening::kUnanswered, place_.serial, call->size());
     if (!is_answered) return answered(std::vector<CellAnswer>(call->size()));
-    const std::int64_t now = world_.true_ms();
-    for (const CellQuestion& question : call->questions)
-        if (question.cell.workspace == "sim") audit_.heard(key_of(question.cell.identifier), now);
-    for (const CellComponent& component : call->components)
-        audit_.heard(key_of(component.cell.identifier), now);
+    const auto heard = [&](const auto& asked, const CellAnswer& answer) {
+        if (asked.cell.workspace == "sim")
+            audit_.heard(asked.cell, asked.incarnation, *answer, world_.true_ms());
+    };
+    for (std::size_t i = 0; i < call->size(); ++i) {
+        if (call->is_raise) {
+            heard(call->components[i], call->answers[i]);
+        } else {
+            heard(call->questions[i], call->answers[i]);
+        }
+    }
     answered(call->answers);
 }
 

@@ -7,11 +7,16 @@
 namespace sluice::sim {
 namespace {
 
+using std::chrono::duration_cast;
 using std::chrono::milliseconds;
 using std::chrono::seconds;
 
 constexpr Moment kDownBetweenLives = seconds{2};
-constexpr auto kAnswers = seconds{3};  // time for a last round of questions
+// Time for a last round of questions, at the end and while windows are short.
+constexpr Moment kAnswers = seconds{3};
+constexpr Moment kQuickAnswers = milliseconds{200};
+// Shorter windows are over before there was time to recover from a fault.
+constexpr Duration kShortWindow = seconds{60};
 constexpr Moment kNoticesSilence = seconds{1};
 constexpr Moment kLookAtRecovery = milliseconds{250};
 constexpr Moment kWatchRecovery = seconds{150};
@@ -39,12 +44,14 @@ Fleet::Fleet(World& world, std::function<void(Moment)> progress)
       arrivals_(world.options, world.truth, world.random.next()),
       seats_(world.options.nodes),
       region_seats_(world.options.regions),
-      is_active_(world.options.faults.scheduled.size()) {
+      is_active_(world.options.faults.scheduled.size()),
+      answers_(kAnswers) {
     for (std::uint32_t i = 0; i < options_.nodes; ++i) {
         region_seats_[i % options_.regions].push_back(i);
         start_node(i);
     }
     schedule_faults();
+    if (options_.regions > 1) check_staleness();
 }
 
 void Fleet::start_node(std::uint32_t index) {
@@ -296,6 +303,17 @@ void Fleet::sample() {
     if (progress_) progress_(world_.scheduler.now());
 }
 
+// Every second: what regions must know of each other by then, they do.
+void Fleet::check_staleness() {
+    const std::int64_t now = world_.true_ms();
+    const Sequence newest = now / options_.load.duration.count();
+    for (KeyIndex key = 0; key < std::min<std::size_t>(world_.truth.keys(), kKeysWatched); ++key)
+        for (const Sequence sequence : {newest - 1, newest})
+            for (Node* const node : seats_)
+                if (node->is_alive()) node->audit().check_staleness(key, sequence, now);
+    world_.scheduler.after(seconds{1}, [this] { check_staleness(); });
+}
+
 void Fleet::run() {
     const Moment column = std::max<Moment>(options_.lasts / kColumns, Moment{1});
     Moment next_sample = column;
@@ -381,8 +399,28 @@ void Fleet::calm_down() {
     const Moment calm = world_.scheduler.now();
     wait_until(calm + kTimeToSettle);
     check_convergence(Scope::kRegion);
+    if (options_.load.duration < kShortWindow) check_short_windows();
     wait_until(calm + kIntervalsToConverge * (options_.interval + options_.interval / 5));
     check_convergence(Scope::kWorld);
+}
+
+// Short windows in which a fault struck are over by now. In new ones, all nodes of a region agree
+// as soon as the last grant must have been told.
+void Fleet::check_short_windows() {
+    constexpr int kRequests = 240;
+    const Duration window = options_.load.duration;
+    const Instant now = instant_at(world_.wall(), window);
+    // Until a quarter of the window after the next one.
+    const Moment lasts = 2 * window - now.elapsed + window / 4;
+    for (int i = 0; i < kRequests && !world_.verdict.failure(); ++i) {
+        world_.scheduler.run_until(world_.scheduler.now() + lasts / kRequests);
+        const auto key = static_cast<KeyIndex>(world_.random.below(world_.truth.keys()));
+        seats_[world_.random.below(seats_.size())]->serve(key, 1);
+    }
+    wait_until(world_.scheduler.now() + longest_untold(window));
+    answers_ = kQuickAnswers;
+    check_convergence(Scope::kRegion);
+    answers_ = kAnswers;
 }
 
 void Fleet::wait_until(Moment when) {
@@ -417,7 +455,7 @@ void Fleet::check_convergence(Scope scope) {
             if (seats_[i]->audit().holds(key)) held[i].push_back(key);
         seats_[i]->refresh(held[i]);
     }
-    world_.scheduler.run_until(world_.scheduler.now() + kAnswers);
+    world_.scheduler.run_until(world_.scheduler.now() + answers_);
     for (Node* const node : seats_)
         node->check_calm();
     // After a clock has stepped, what is read depends on who asks when.
@@ -429,10 +467,9 @@ void Fleet::check_convergence(Scope scope) {
             check_view(*seats_[i], key, scope);
 }
 
-// Which cells of a key are alive, by any clock.
 std::vector<Sequence> Fleet::living() const {
-    const auto wrong = std::chrono::duration_cast<milliseconds>(options_.faults.skew);
-    const UnixTime now = world_.wall() + wrong + seconds{5};
+    const auto wrong = duration_cast<Duration>(options_.faults.skew + 2 * answers_);
+    const UnixTime now = world_.wall() + wrong;
     const Sequence newest = world_.true_ms() / options_.load.duration.count();
     std::vector<Sequence> sequences;
     for (Sequence sequence = newest - 2; sequence <= newest + 1; ++sequence)
@@ -484,7 +521,7 @@ void Fleet::check_view(Node& node, KeyIndex key, Scope scope) {
         }
         node.audit().check_converged(key,
                                      sequence,
-                                     {.node_time = node.wall() - kAnswers,
+                                     {.node_time = node.wall() - duration_cast<Duration>(answers_),
                                       .is_shared_widely = is_wanted && scope == Scope::kWorld,
                                       .may_be_unpublished = is_displaced});
         ++checked_views_;

@@ -14,19 +14,11 @@
 #include <vector>
 
 #include "sim/arrivals.h"
+#include "sim/bounds.h"
 #include "sim/node.h"
 #include "sim/world.h"
 
 namespace sluice::sim {
-
-// After the last fault, all nodes of a region agree within this time: a breaker that is open stays
-// so for 5 s, and what failed is tried again after 2 s at the latest.
-inline constexpr Moment kTimeToSettle = std::chrono::seconds{12};
-
-// All regions agree within so many intervals of publishers and importers. Publishing, importing,
-// telling those who have just learned that they are not alone, and hearing of that takes four
-// ticks; a breaker that is open costs one or two more.
-inline constexpr int kIntervalsToConverge = 6;
 
 // How long it took after a fault, none if it did not within the time that was watched.
 struct Recovery {
@@ -74,6 +66,7 @@ class Fleet {
     void prepare_next();
     void serve_next();
     void sample();
+    void check_staleness();
     void watch_recovery(std::size_t fault);
     void look_at_recovery(const std::shared_ptr<Snapshot>& snapshot);
 
@@ -83,6 +76,8 @@ class Fleet {
     // Of the views that nodes have of their regions, or of the other regions as well.
     enum class Scope { kRegion, kWorld };
     void check_convergence(Scope scope);
+    void check_short_windows();
+    // Which cells of a key are alive, and stay so for a while, by any clock.
     std::vector<Sequence> living() const;
     void check_origin(std::uint32_t region, const std::vector<KeyIndex>& keys);
     void check_view(Node& node, KeyIndex key, Scope scope);
@@ -103,6 +98,7 @@ class Fleet {
     std::uint64_t unserved_ = 0;
     std::uint64_t checked_views_ = 0;
     bool is_over_ = false;
+    Moment answers_;  // how long a last round of questions takes
     // Before the last questions: cells of which something was published, and those whose count in
     // a region no node of that region holds any more.
     std::set<std::pair<KeyIndex, Sequence>> published_;

@@ -100,17 +100,15 @@ class Node::Watched final : public Question {
 
 Node::Node(World& world, Place place, Moment skew) : world_(world), place_(place), skew_(skew) {
     const Options& options = world.options;
-    Moment slack = 2 * options.faults.skew;
-    for (const Fault& fault : options.faults.scheduled)
-        if (fault.kind == FaultKind::kClockStep) slack += Moment{std::abs(fault.amount)};
     table_ = *Table::create(
         {.max_keys = options.max_keys, .sharing = Sharing::kShared, .seed = world.random.next()});
     audit_ = std::make_unique<Audit>(
         Audit::Config{.name = "node-" + std::to_string(place.serial),
                       .region = place.region,
-                      .clock_slack_ms = slack.count() / 1'000'000,
+                      .serial = place.serial,
                       .has_steps = options.faults.has(FaultKind::kClockStep)},
         world.truth,
+        world.knowledge,
         world.verdict,
         *table_,
         options.load);
@@ -372,7 +370,7 @@ void Node::import() {
                 // A connection that breaks may have brought a part.
                 const std::size_t cells = import->cells.size() / (breaks ? 2 : 1);
                 for (std::size_t i = 0; i < cells; ++i)
-                    globe_->importer().merge(import->cells[i]);
+                    merge(import->cells[i]);
                 if (breaks) return failed();
                 world_.note(Happening::kImported, place_.serial, cells);
                 globe_->importer().answered(import->end, world_.steady());
@@ -381,6 +379,11 @@ void Node::import() {
             });
         });
     });
+}
+
+void Node::merge(const ImportedCell& cell) {
+    globe_->importer().merge(cell);
+    audit_->imported(cell, wall());
 }
 
 // Jitter is drawn anew each time: intervals that are all the same have lost it, and nodes march in

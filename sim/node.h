@@ -101,6 +101,7 @@ class Node {
     void publish();
     void import_when_due();
     void import();
+    void merge(const ImportedCell& cell);
     Moment store_delay();
     void check_ticks();
     void end();

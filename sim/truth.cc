@@ -86,7 +86,7 @@ void Truth::archive(KeyIndex key, const TrueCell& cell) {
 }
 
 void Truth::close(const TrueCell& cell) {
-    if (cell.sequence <= first_sequence || load_.limit == 0) return;
+    if (is_finished_ || cell.sequence <= first_sequence || load_.limit == 0) return;
     const Permille part = cell.total * 1'000 / load_.limit;
     fixed_.note(part);
     if (cell.wanted >= load_.limit) contended_.note(part);
@@ -142,6 +142,7 @@ void Truth::finish(std::int64_t end_ms) {
     for (const TrueKey& key : keys_)
         for (const TrueCell& cell : key.cells)
             if ((cell.sequence + 1) * load_.duration.count() <= end_ms) close(cell);
+    is_finished_ = true;
 }
 
 }  // namespace sluice::sim

@@ -14,6 +14,7 @@
 #include <utility>
 #include <vector>
 
+#include "sim/grant_log.h"
 #include "sim/options.h"
 #include "window/sliding.h"
 
@@ -122,12 +123,17 @@ class Truth {
     Lost lost(KeyIndex key, Sequence sequence, std::uint32_t region) const;
 
     // Counts the cells that are held at the end, if they ended before.
+    // Later ones are not counted.
     void finish(std::int64_t end_ms);
 
     // Windows in which more was wanted than the limit, all windows, and trailing windows.
     const Closeness& contended() const { return contended_; }
     const Closeness& fixed() const { return fixed_; }
     Permille worst_trailing() const { return worst_trailing_; }
+    // When what was granted, of runs with few enough keys.
+    GrantLog grants;
+    static constexpr std::uint32_t kMostKeysLogged = 10'000;
+
     Sequence first_sequence = 0;  // which may have begun before the run, and is not counted
 
   private:
@@ -156,6 +162,7 @@ class Truth {
     Closeness contended_;
     Closeness fixed_;
     Permille worst_trailing_ = 0;
+    bool is_finished_ = false;
 };
 
 }  // namespace sluice::sim

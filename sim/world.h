@@ -11,6 +11,7 @@
 #include "base/clock.h"
 #include "regional/region.h"
 #include "sim/audit.h"
+#include "sim/knowledge.h"
 #include "sim/options.h"
 #include "sim/origin_server.h"
 #include "sim/random.h"
@@ -58,6 +59,7 @@ struct World {
     Verdict verdict;
     Trace trace;
     Network network;
+    const Knowledge knowledge;
     std::deque<OriginServer> origins;  // by region
     StoreServer store;
 };

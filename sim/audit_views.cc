@@ -1,0 +1,85 @@
+// What a node holds when all is calm, and what it has displaced.
+#include <algorithm>
+
+#include "counter/epoch.h"
+#include "sim/audit.h"
+
+namespace sluice::sim {
+namespace {
+
+std::string number(std::uint64_t value) {
+    return std::to_string(value);
+}
+
+}  // namespace
+
+bool Audit::holds(KeyIndex key) {
+    const EpochPin pin;
+    return table_.find(table_.key(truth_.request(key, 0))) != nullptr;
+}
+
+void Audit::check_converged(KeyIndex key, Sequence sequence, const Expected& expected) {
+    const EpochPin pin;
+    const Entry* const entry = table_.find(table_.key(truth_.request(key, 0)));
+    if (entry == nullptr || sequence < entry->high() - 2 || sequence > entry->high() + 1) return;
+    const Count region = truth_.of_region(key, sequence, config_.region);
+    const Count regional = entry->admitted(sequence).of(sequence) + entry->others(sequence);
+    // A node asks for the window that its clock says, and the one before.
+    const Sequence today = instant_at(expected.node_time, load_.duration).sequence;
+    const bool is_lossy = truth_.lost(key, sequence, config_.region) == Truth::Lost::kToRegion ||
+                          has_displaced() || sequence > today || sequence < today - 1;
+    if (regional > region || (regional < region && !is_lossy))
+        fail("after all faults it takes " + number(regional) + " to be spent by its region at " +
+             cell_text(key, sequence) + ", which spent " + number(region));
+    const Count foreign = truth_.total(key, sequence) - region;
+    // What was displaced is heard of at the next full import.
+    bool may_lack = !expected.is_shared_widely || expected.may_be_unpublished || has_displaced();
+    for (std::uint32_t other = 0; other < truth_.regions(); ++other)
+        may_lack |=
+            other != config_.region && truth_.lost(key, sequence, other) != Truth::Lost::kNothing;
+    const Count global = entry->global(sequence);
+    if (global > foreign || (global < foreign && !may_lack))
+        fail("after all faults it takes " + number(global) + " to be spent by other regions at " +
+             cell_text(key, sequence) + ", which spent " + number(foreign));
+}
+
+bool Audit::has_displaced() const {
+    return table_.tally().evicted.load(std::memory_order_relaxed) != 0;
+}
+
+bool Audit::has_displaced(KeyIndex key, Sequence sequence) const {
+    if (key >= places_.size() || places_[key] == 0) return false;
+    const Slot& slot = slots_[places_[key] - 1];
+    if (sequence <= slot.displaced) return true;
+    const EpochPin pin;
+    const Entry* const entry = table_.find(table_.key(truth_.request(key, 0)));
+    return told(key, sequence) != 0 &&
+           (entry == nullptr || !entry->stays() || entry->incarnation() != slot.incarnation);
+}
+
+Count Audit::regional(KeyIndex key, Sequence sequence) const {
+    const EpochPin pin;
+    const Entry* const entry = table_.find(table_.key(truth_.request(key, 0)));
+    if (entry == nullptr || !entry->stays()) return 0;
+    return entry->admitted(sequence).of(sequence) + entry->others(sequence);
+}
+
+bool Audit::has_dropped() const {
+    return table_.tally().evicted_untold.load(std::memory_order_relaxed) != 0;
+}
+
+Count Audit::told(KeyIndex key, Sequence sequence) const {
+    if (key >= places_.size() || places_[key] == 0) return 0;
+    const Cell& cell =
+        slots_[places_[key] - 1].cells[static_cast<std::size_t>(sequence) % kTrueCells];
+    return cell.sequence == sequence ? cell.told : 0;
+}
+
+void Audit::each_told(
+    const std::function<void(KeyIndex, Sequence, Count, std::uint32_t)>& visit) const {
+    for (const Slot& slot : slots_)
+        for (const Cell& cell : slot.cells)
+            if (cell.told != 0) visit(slot.key, cell.sequence, cell.told, slot.incarnation);
+}
+
+}  // namespace sluice::sim

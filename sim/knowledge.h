@@ -1,0 +1,63 @@
+// What a node must know of the others by a moment: the bound of how far a limit can be exceeded.
+#ifndef SLUICE_SIM_KNOWLEDGE_H_
+#define SLUICE_SIM_KNOWLEDGE_H_
+
+#include <sluice/time.h>
+
+#include <cstdint>
+
+#include "sim/options.h"
+#include "sim/quiet.h"
+#include "sim/truth.h"
+
+namespace sluice::sim {
+
+// What was granted long enough ago, while nothing was disturbed since, has reached everybody whom
+// the documented rule lets it reach:
+//
+//     own region     the others tell within longest_untold(), and a view that admits is at most
+//                    twice oldest_view() old (it may have been fresh when the window began)
+//     other regions  as above until a node of that region knows its count; a tick of publishing
+//                    and a tick of importing, and the way to the store and back; and only what the
+//                    policy publishes
+//
+// What is lost for good with a node that was killed is not expected of anybody.
+//
+// Thread-compatible.
+class Knowledge {
+  public:
+    Knowledge(const Options& options, const Truth& truth, UnixTime began);
+
+    struct Viewer {
+        std::uint32_t region;
+        std::uint32_t serial;
+    };
+    // Of a cell, at `at_ms` of true time: what other nodes of the region granted, and what other
+    // regions did.
+    Count of_region(const Viewer& viewer,
+                    KeyIndex key,
+                    Sequence sequence,
+                    std::int64_t at_ms) const;
+    Count of_world(std::uint32_t region, KeyIndex key, Sequence sequence, std::int64_t at_ms) const;
+
+    // How long what a region granted may be unknown to another one.
+    Duration longest_between_regions() const { return world_lag_; }
+
+  private:
+    Moment moment(std::int64_t at_ms) const {
+        return Duration{at_ms - began_.time_since_epoch().count()};
+    }
+
+    const Options& options_;
+    const Truth& truth_;
+    const UnixTime began_;
+    const Quiet quiet_;
+    Duration region_lag_;
+    Duration world_lag_;
+    bool has_small_tables_;
+    bool may_drop_;
+};
+
+}  // namespace sluice::sim
+
+#endif  // SLUICE_SIM_KNOWLEDGE_H_
