@@ -1,32 +1,18 @@
-// A line in the log for each request, where somebody asked for that.
+// Log lines about requests.
 #ifndef SLUICE_CLI_REQUEST_LOG_H_
 #define SLUICE_CLI_REQUEST_LOG_H_
 
-#include <string_view>
-
-#include "http/wire/exchange.h"
+#include "http/api/request_report.h"
 #include "log/log.h"
 
 namespace sluice::cli {
 
-// Stands before another handler and notes what it answered. Headers and bodies, which may hold
-// secrets, are not noted. Owned by the thread that owns the handler.
-class RequestLog final : public http::Handler {
-  public:
-    RequestLog(http::Handler& handler, Log& log) : handler_(handler), log_(log) {}
+enum class RequestLines { kFailuresOnly, kAll };
 
-    http::Progress handle(const http::RequestView& request,
-                          http::Reply& reply,
-                          http::Completion later) override;
-    void protocol_error(int status,
-                        std::string_view detail,
-                        std::string_view accept,
-                        http::Reply& reply) override;
-
-  private:
-    http::Handler& handler_;
-    Log& log_;
-};
+// A line for each request that was answered with 500, with its cause; with kAll also one for each
+// request and each refusal. Headers, bodies and identifiers, which may hold secrets, are not
+// written. `log` outlives the hooks.
+http::ReportHooks request_log(Log& log, RequestLines lines);
 
 }  // namespace sluice::cli
 

@@ -23,10 +23,8 @@ class Worker::Core {
     Core(const http::ApiContext& context, Options options)
         : log_(options.log),
           work_(loop_.get_executor()),
-          api_(with_post(context)),
-          request_log_(api_, options.log),
-          listener_(
-              std::in_place, loop_, handler(options.log_requests), std::move(options.listener)) {}
+          api_(with_hooks(context, options)),
+          listener_(std::in_place, loop_, api_, std::move(options.listener)) {}
 
     ~Core() {
         loop_.stop();
@@ -46,14 +44,11 @@ class Worker::Core {
     }
 
   private:
-    http::ApiContext with_post(http::ApiContext context) {
+    http::ApiContext with_hooks(http::ApiContext context, const Options& options) {
         context.post = [this](std::function<void()> act) { asio::post(loop_, std::move(act)); };
+        context.report = request_log(
+            log_, options.log_requests ? RequestLines::kAll : RequestLines::kFailuresOnly);
         return context;
-    }
-
-    http::Handler& handler(bool log_requests) {
-        if (log_requests) return request_log_;
-        return api_;
     }
 
     // A fault that gets here has left the thread half done: a listener that no longer accepts,
@@ -73,7 +68,6 @@ class Worker::Core {
     asio::io_context loop_{1};
     asio::executor_work_guard<asio::io_context::executor_type> work_;
     http::Api api_;
-    RequestLog request_log_;
     std::optional<http::Listener> listener_;
     std::thread thread_;
 };

@@ -6,7 +6,6 @@
 #include <exception>
 #include <string>
 
-#include "base/random.h"
 #include "http/api/error_answer.h"
 #include "http/api/header_values.h"
 #include "http/api/routes.h"
@@ -121,14 +120,12 @@ const Caller* caller_of(const RequestView& request, const TokenSet& tokens) {
 }  // namespace
 
 Api::Api(const ApiContext& context)
-    : context_(context),
-      tokens_(context.tokens),
-      overrides_(context.overrides),
-      ids_(system_random()) {}
+    : context_(context), tokens_(context.tokens), overrides_(context.overrides) {}
 
 Progress Api::handle(const RequestView& request, Reply& reply, Completion completion) {
     const auto began = std::chrono::steady_clock::now();
     const Route* route = find_route(request.path, context_.surface);
+    notes_.clear();
     Call call{.request = request,
               .reply = reply,
               .context = context_,
@@ -137,17 +134,20 @@ Progress Api::handle(const RequestView& request, Reply& reply, Completion comple
               .caller = nullptr,
               .request_id = ids_.next(),
               .error_format = route == nullptr ? ErrorFormat::kV2 : route->error_format,
+              .notes = notes_,
               .completion = completion};
     try {
         serve(call, route);
-    } catch (const std::exception&) {
-        // Memory ran out, most likely. What the exception says is not for clients.
-        answer_error(call, 500, "The request could not be answered.");
+    } catch (const std::exception& error) {
+        // Memory ran out, most likely.
+        answer_failure(call, "The request could not be answered.", error.what());
         call.is_late = false;
     }
     if (call.is_late) return Progress::kLater;
+    const auto took = std::chrono::steady_clock::now() - began;
     context_.thread_metrics.latency(route == nullptr ? metrics::Route::kUnknown : route->metric)
-        .observe(std::chrono::steady_clock::now() - began);
+        .observe(took);
+    report_answer(call, took);
     return Progress::kDone;
 }
 
@@ -158,6 +158,7 @@ void Api::serve(Call& call, const Route* route) {
     if (!needs_token) return route->answer(call);
     call.caller = caller_of(call.request, tokens_.current());
     if (call.caller == nullptr) return answer_unauthorised(call);
+    if (context_.report.on_request) notes_.workspace = call.caller->workspace;
     serve_authorised(call, *route);
 }
 
@@ -179,6 +180,11 @@ void Api::protocol_error(int status,
     const ErrorAnswer error{
         .status = status, .request_id = ids_.next(), .detail = detail, .accept = accept};
     write_error(error, reply);
+    const ReportHooks& hooks = context_.report;
+    if (hooks.on_refusal)
+        hooks.on_refusal({.request_id = error.request_id, .status = status, .detail = detail});
+    if (status == 500 && hooks.on_failure)
+        hooks.on_failure({.request_id = error.request_id, .path = "", .cause = detail});
     const auto kind =
         status == 400 ? metrics::ErrorKind::kMalformedHttp : metrics::error_kind_of(status);
     context_.thread_metrics.errors[kind].add();

@@ -37,6 +37,7 @@ class Api final : public Handler {
     TokenReader tokens_;
     overrides::Reader overrides_;
     RequestIdSource ids_;
+    ReportNotes notes_;  // of the request at hand
     Scratch scratch_;
 };
 

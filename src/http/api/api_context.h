@@ -8,6 +8,7 @@
 #include <functional>
 
 #include "http/api/known_namespaces.h"
+#include "http/api/request_report.h"
 #include "http/api/token_set.h"
 #include "metrics/metrics.h"
 #include "overrides/override_changes.h"
@@ -30,8 +31,8 @@ enum class Surface {
     kProtectedAdmin,  // elsewhere: needs a token that may read metrics
 };
 
-// Everything but `thread_metrics` and `post` is shared by all serving threads and is thread-safe.
-// All of it outlives the Api.
+// Everything but `thread_metrics`, `post` and `report` is shared by all serving threads and is
+// thread-safe. All of it outlives the Api.
 struct ApiContext {
     Limiter& limiter;
     const overrides::OverrideSet& overrides;
@@ -47,6 +48,7 @@ struct ApiContext {
     Surface surface = Surface::kPublic;
     // Has something done on the serving thread, soon. May be called by any thread.
     std::function<void(std::function<void()>)> post = {};
+    ReportHooks report = {};
 };
 
 }  // namespace sluice::http

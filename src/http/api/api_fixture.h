@@ -7,6 +7,7 @@
 #include <condition_variable>
 #include <deque>
 #include <functional>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -84,8 +85,13 @@ class ApiFixture : public testing::Test {
     // A minute of the test clock, at the start of a window of a minute.
     static constexpr std::int64_t kNow = 1'700'000'040'000;
 
-    explicit ApiFixture(std::vector<config::Token> tokens = {}, const std::string& origin = "")
-        : limiter_(*Limiter::create({.region = "test", .max_keys = 10'000, .origin = origin})),
+    enum class Reports { kIgnored, kKept };
+
+    explicit ApiFixture(std::vector<config::Token> tokens = {},
+                        const std::string& origin = "",
+                        Reports reports = Reports::kIgnored)
+        : reports_(reports),
+          limiter_(*Limiter::create({.region = "test", .max_keys = 10'000, .origin = origin})),
           tokens_(tokens) {}
 
     Answer send(const Sent& sent) { return send(api_, sent); }
@@ -144,6 +150,32 @@ class ApiFixture : public testing::Test {
         answer();
     }
 
+    ReportHooks hooks() {
+        if (reports_ == Reports::kIgnored) return {};
+        return {.on_request =
+                    [this](const RequestReport& report) {
+                        requests_[std::string(report.request_id)] =
+                            std::to_string(report.status) + " " + std::string(report.outcome) +
+                            " " + std::string(report.workspace) + " " +
+                            std::string(report.name_space);
+                    },
+                .on_refusal =
+                    [this](const RefusalReport& report) {
+                        refusals_[std::string(report.request_id)] =
+                            std::to_string(report.status) + " " + std::string(report.detail);
+                    },
+                .on_failure =
+                    [this](const FailureReport& report) {
+                        failures_[std::string(report.request_id)] =
+                            std::string(report.path) + ": " + std::string(report.cause);
+                    }};
+    }
+
+    const Reports reports_;
+    // What was reported, by the id of the request.
+    std::map<std::string, std::string> requests_;
+    std::map<std::string, std::string> refusals_;
+    std::map<std::string, std::string> failures_;
     std::optional<Error> store_fails_;  // how; unchanged while a call is underway
     std::mutex mutex_;
     std::condition_variable has_posted_;
@@ -171,11 +203,13 @@ class ApiFixture : public testing::Test {
                 .readiness = readiness_,
                 .clock = ClockSource::kRequest,
                 .surface = surface,
-                .post = [this](std::function<void()> act) {
-                    const std::lock_guard lock(mutex_);
-                    posted_.push_back(std::move(act));
-                    has_posted_.notify_one();
-                }};
+                .post =
+                    [this](std::function<void()> act) {
+                        const std::lock_guard lock(mutex_);
+                        posted_.push_back(std::move(act));
+                        has_posted_.notify_one();
+                    },
+                .report = hooks()};
     }
 };
 

@@ -25,7 +25,22 @@ bool read_fields(Call& call, Schema schema, Fields& fields) {
     return false;
 }
 
+void report_answer(const Call& call, std::chrono::steady_clock::duration took) {
+    const ReportHooks& hooks = call.context.report;
+    if (!hooks.on_request) return;
+    hooks.on_request({.request_id = call.request_id,
+                      .method = call.request.method,
+                      .path = call.request.path,
+                      .peer = call.request.peer,
+                      .workspace = call.notes.workspace,
+                      .name_space = call.notes.name_space,
+                      .outcome = call.notes.outcome,
+                      .status = call.reply.status(),
+                      .took = took});
+}
+
 bool check_namespace(Call& call, std::string_view name_space) {
+    if (call.context.report.on_request) call.notes.note_namespace(name_space);
     if (call.caller->may_use(name_space)) [[likely]] {
         return true;
     }

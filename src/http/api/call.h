@@ -4,6 +4,7 @@
 
 #include <sluice/limiter.h>
 
+#include <chrono>
 #include <string_view>
 #include <vector>
 
@@ -13,6 +14,7 @@
 #include "http/api/fields.h"
 #include "http/api/json_writer.h"
 #include "http/api/problems.h"
+#include "http/api/request_report.h"
 #include "http/wire/exchange.h"
 
 namespace sluice::http {
@@ -37,6 +39,7 @@ struct Call {
     const Caller* caller;  // who asks; null only on routes that need no token
     std::string_view request_id;
     ErrorFormat error_format;
+    ReportNotes& notes;
     Completion& completion;
     bool is_late = false;  // a LateCall has taken over
 };
@@ -49,6 +52,9 @@ JsonWriter open_data(Call& call);
 
 // Reads the body as one object. False: it was answered with 400.
 bool read_fields(Call& call, Schema schema, Fields& fields);
+
+// Reports a request that was answered.
+void report_answer(const Call& call, std::chrono::steady_clock::duration took);
 
 // False: the caller's token doesn't cover the namespace, and 403 was answered.
 bool check_namespace(Call& call, std::string_view name_space);

@@ -23,6 +23,7 @@ Question question_of(const Call& call, const Fields& fields) {
 }
 
 void begin_decision(Call& call, bool passed) {
+    call.notes.outcome = passed ? "passed" : "denied";
     if (passed || !prefers_429(call.request.header("prefer"))) return begin_answer(call, 200);
     begin_answer(call, 429);
     call.reply.header("Preference-Applied", "status=429");
@@ -54,7 +55,7 @@ void answer_undecided(Call& call, const Error& error) {
     if (error.code == kOutOfMemory) {
         return answer_error(call, 503, "There is no memory for a new key.");
     }
-    answer_error(call, 500, "The request could not be decided.");
+    answer_failure(call, "The request could not be decided.", error.message);
 }
 
 }  // namespace sluice::http

@@ -4,6 +4,7 @@
 #include <array>
 #include <string>
 
+#include "base/check.h"
 #include "http/api/call.h"
 #include "http/api/header_values.h"
 
@@ -121,30 +122,59 @@ void write_error(const ErrorAnswer& error, Reply& reply) {
     write_v2(json, error, kind);
 }
 
+namespace {
+
+// The last part of a type: "invalid_input".
+std::string_view outcome_of(std::string_view type) {
+    return type.substr(type.rfind('/') + 1);
+}
+
+void answer(Call& call, const ErrorAnswer& error) {
+    write_error(error, call.reply);
+    call.notes.outcome = outcome_of(error.type.empty() ? kind_of(error.status).type : error.type);
+}
+
+}  // namespace
+
 void answer_error(Call& call,
                   int status,
                   std::string_view detail,
                   const std::optional<HeaderField>& field,
                   std::string_view type) {
-    write_error({.status = status,
-                 .request_id = call.request_id,
-                 .detail = detail,
-                 .accept = call.request.header("accept"),
-                 .type = type,
-                 .format = call.error_format,
-                 .field = field},
-                call.reply);
+    SLUICE_CHECK(status != 500);
+    answer(call,
+           {.status = status,
+            .request_id = call.request_id,
+            .detail = detail,
+            .accept = call.request.header("accept"),
+            .type = type,
+            .format = call.error_format,
+            .field = field});
     call.context.thread_metrics.errors[metrics::error_kind_of(status)].add();
 }
 
+void answer_failure(Call& call, std::string_view detail, std::string_view cause) {
+    const ReportHooks& hooks = call.context.report;
+    if (hooks.on_failure)
+        hooks.on_failure(
+            {.request_id = call.request_id, .path = call.request.path, .cause = cause});
+    answer(call,
+           {.status = 500,
+            .request_id = call.request_id,
+            .detail = detail,
+            .accept = call.request.header("accept"),
+            .format = call.error_format});
+    call.context.thread_metrics.errors[metrics::error_kind_of(500)].add();
+}
+
 void answer_problems(Call& call) {
-    write_error({.status = 400,
-                 .request_id = call.request_id,
-                 .detail = "The request is not valid; errors lists each problem.",
-                 .accept = call.request.header("accept"),
-                 .format = call.error_format,
-                 .problems = &call.scratch.problems},
-                call.reply);
+    answer(call,
+           {.status = 400,
+            .request_id = call.request_id,
+            .detail = "The request is not valid; errors lists each problem.",
+            .accept = call.request.header("accept"),
+            .format = call.error_format,
+            .problems = &call.scratch.problems});
     call.context.thread_metrics.errors[metrics::ErrorKind::kInvalidRequest].add();
 }
 

@@ -41,12 +41,15 @@ struct ErrorAnswer {
 // {"error":{"code","docs","message","requestId"}}. The body is the same for either content type.
 void write_error(const ErrorAnswer& error, Reply& reply);
 
-// The same for a request, and counts it.
+// The same for a request, and counts it. Not for status 500, which answer_failure() is for.
 void answer_error(Call& call,
                   int status,
                   std::string_view detail,
                   const std::optional<HeaderField>& field = std::nullopt,
                   std::string_view type = {});
+
+// Status 500. `cause` is for the log, not for the client: it may name files and servers.
+void answer_failure(Call& call, std::string_view detail, std::string_view cause);
 
 // Status 400 with call.scratch.problems.
 void answer_problems(Call& call);

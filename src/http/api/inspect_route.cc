@@ -60,7 +60,8 @@ void write_cell(JsonWriter& json, const CellInspection& cell) {
 }
 
 void answer_inspection(Call& call, const Result<Inspection>& inspection, UnixTime now) {
-    if (!inspection) return answer_error(call, 500, "The key could not be inspected.");
+    if (!inspection)
+        return answer_failure(call, "The key could not be inspected.", inspection.error().message);
     begin_answer(call, 200);
     JsonWriter json = open_data(call);
     json.raw(R"({"now":)").number(milliseconds_of(now));

@@ -22,9 +22,16 @@ LateCall::LateCall(Call& call, metrics::Route route)
       route_(route),
       request_id_(call.request_id),
       error_format_(call.error_format),
+      method_(call.request.method),
+      path_(call.request.path),
+      peer_(call.request.peer),
+      notes_(call.notes),
       reply_(call.reply),
       completion_(std::move(call.completion)) {
     request_.copy_headers(call.request, kHeaders, header_texts_);
+    request_.method = method_;
+    request_.path = path_;
+    request_.peer = peer_;
     call.is_late = true;
 }
 
@@ -45,13 +52,16 @@ void LateCall::finish(const std::function<void(Call&)>& write) {
               .caller = nullptr,
               .request_id = request_id_,
               .error_format = error_format_,
+              .notes = notes_,
               .completion = completion_};
     try {
         write(call);
-    } catch (const std::exception&) {
-        answer_error(call, 500, "The request could not be answered.");
+    } catch (const std::exception& error) {
+        answer_failure(call, "The request could not be answered.", error.what());
     }
-    context_.thread_metrics.latency(route_).observe(Clock::now() - began_);
+    const auto took = Clock::now() - began_;
+    context_.thread_metrics.latency(route_).observe(took);
+    report_answer(call, took);
     completion_();
 }
 

@@ -36,6 +36,10 @@ class LateCall {
     const Clock::time_point began_ = Clock::now();
     const std::string request_id_;
     const ErrorFormat error_format_;
+    const std::string method_;
+    const std::string path_;
+    const std::string peer_;
+    ReportNotes notes_;
     std::string header_texts_;
     RequestView request_;
     Reply& reply_;

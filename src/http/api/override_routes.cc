@@ -31,14 +31,12 @@ void count_write(const Call& call, metrics::Success success) {
     call.context.thread_metrics.override_writes[success].add();
 }
 
-// The message of a store names files and servers, which are no business of a client's; the log has
-// it.
 void answer_failed_write(Call& call, const Error& error) {
     count_write(call, metrics::Success::kFailed);
     if (error.code == kStoreAway)
         return answer_error(
             call, 503, "The store of overrides does not answer. Try again later.", kRetrySoon);
-    answer_error(call, 500, "The override could not be stored.");
+    answer_failure(call, "The override could not be stored.", error.message);
 }
 
 void answer_too_many(Call& call) {

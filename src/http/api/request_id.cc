@@ -2,19 +2,14 @@
 
 #include <algorithm>
 
+#include <openssl/rand.h>
+
+#include "base/check.h"
+
 namespace sluice::http {
 namespace {
 
 constexpr std::string_view kPrefix = "req_";
-
-// Each step can be undone (multiplication by an odd number, an exclusive or with the own upper
-// half), so two numbers never become one.
-std::uint64_t scramble(std::uint64_t number) {
-    number *= 0x9E3779B97F4A7C15U;
-    number ^= number >> 32U;
-    number *= 0xD6E8FEB86659FD93U;
-    return number ^ (number >> 32U);
-}
 
 void write_digits(std::uint64_t number, char* at, std::size_t count) {
     constexpr std::string_view kAlphabet = "0123456789abcdefghjkmnpqrstvwxyz";
@@ -25,13 +20,24 @@ void write_digits(std::uint64_t number, char* at, std::size_t count) {
 
 }  // namespace
 
-RequestIdSource::RequestIdSource(std::uint64_t origin) {
+RequestIdSource::RequestIdSource() {
     std::ranges::copy(kPrefix, id_.begin());
-    write_digits(origin, id_.data() + kPrefix.size(), kDigits);
+}
+
+// The generator fails only where the system has no randomness to seed it with.
+std::uint64_t RequestIdSource::next_word() {
+    if (used_ == kWords) {
+        auto* const bytes = reinterpret_cast<unsigned char*>(random_.data());
+        SLUICE_CHECK(RAND_bytes(bytes, sizeof random_) == 1);
+        used_ = 0;
+    }
+    return random_[used_++];
 }
 
 std::string_view RequestIdSource::next() {
-    write_digits(scramble(++count_), id_.data() + kPrefix.size() + kDigits, kDigits);
+    char* const digits = id_.data() + kPrefix.size();
+    write_digits(next_word(), digits, kDigits);
+    write_digits(next_word(), digits + kDigits, kDigits);
     return {id_.data(), id_.size()};
 }
 

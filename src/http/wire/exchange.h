@@ -4,7 +4,6 @@
 
 #include <array>
 #include <cstddef>
-#include <functional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -104,10 +103,6 @@ class Completion {
     }
 
     void operator()();
-
-    // Has `watch` called with the reply when it is complete, whether at once or later; not if it
-    // never is. Before handle() returns.
-    void watch(std::function<void(const Reply&)> watch);
 
   private:
     void drop();

@@ -3,8 +3,6 @@
 #define SLUICE_HTTP_WIRE_PENDING_EXCHANGE_H_
 
 #include <cstdint>
-#include <functional>
-#include <utility>
 
 #include "http/wire/exchange.h"
 #include "http/wire/reply_writer.h"
@@ -24,11 +22,7 @@ class PendingExchange {
         kAbandoned,  // the completion was dropped
     };
 
-    void start() {
-        state_ = State::kHandling;
-        watch_ = nullptr;
-    }
-    void watch(std::function<void(const Reply&)> watch) { watch_ = std::move(watch); }
+    void start() { state_ = State::kHandling; }
     // After handle() said kLater and neither called nor dropped its completion.
     void wait_for(Connection* connection) {
         state_ = State::kWaiting;
@@ -47,7 +41,6 @@ class PendingExchange {
   private:
     State state_ = State::kHandling;
     Connection* connection_ = nullptr;
-    std::function<void(const Reply&)> watch_;
 };
 
 }  // namespace sluice::http
