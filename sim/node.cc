@@ -49,6 +49,7 @@ class Node::Watched final : public Question {
 
     std::span<const Request> stale() const override { return inner_->stale(); }
     UnixTime now() const override { return inner_->now(); }
+    std::size_t size() const override { return inner_->size(); }
     bool decide_as_held() override {
         const bool is_away = node_.region_->is_away();
         if (!inner_->decide_as_held()) return false;
@@ -128,11 +129,7 @@ Node::Node(World& world, Place place, Moment skew) : world_(world), place_(place
                                    .again = [this] { again(); },
                                    .counted = [this](Entry& entry) { globe_->offer(entry); },
                                    .changed = [](bool, const std::string&) {}});
-    asking_.emplace(
-        *region_,
-        waits_,
-        Asking::Config{.timeout = std::chrono::duration_cast<milliseconds>(kOriginTimeout),
-                       .clock = [this] { return world_.steady(); }});
+    asking_.emplace(*region_, waits_);
     deciding_.emplace(*table_);
     deciding_->join(link_);
     world_.note(Happening::kNodeStarted, place.serial, place.region);
@@ -220,9 +217,11 @@ void Node::serve(std::span<const std::pair<KeyIndex, Count>> batch) {
 void Node::ask(std::shared_ptr<Question> question, std::vector<Audit::Decided> made) {
     ++waiting_;
     world_.note(Happening::kAsked, place_.serial, made.front().key);
-    world_.scheduler.after(kHandOver, [this, question = std::move(question)] {
-        pulse_.run(world_.scheduler, [this, question] {
-            asking_->begin(question);
+    const auto pending =
+        std::make_shared<PendingQuestion>(std::move(question), world_.steady() + kOriginTimeout);
+    world_.scheduler.after(kHandOver, [this, pending] {
+        pulse_.run(world_.scheduler, [this, pending] {
+            asking_->begin(pending);
             set_alarm();
         });
     });

@@ -126,14 +126,15 @@ struct BatchDecision {
 
 // What the limiter and its origin have had to do with each other since it was created.
 struct OriginStats {
-    bool attached;                // there is one
-    bool away;                    // it does not answer, or fails too often
-    std::uint64_t reads;          // keys that were read
-    std::uint64_t told;           // components that were sent, however often
-    std::uint64_t unanswered;     // cells for which no answer came
-    std::uint64_t fallbacks;      // decisions that wanted a fresher count and were made without
-    std::uint64_t outages;        // how often it went away
-    std::uint64_t resubmissions;  // how often all counts were told again
+    bool attached;                  // there is one
+    bool away;                      // it does not answer, or fails too often
+    std::uint64_t reads;            // keys that were read
+    std::uint64_t told;             // components that were sent, however often
+    std::uint64_t unanswered;       // cells for which no answer came
+    std::uint64_t fallbacks;        // decisions that wanted a fresher count and were made without
+    std::uint64_t queue_overflows;  // of these, because too many waited for the origin already
+    std::uint64_t outages;          // how often it went away
+    std::uint64_t resubmissions;    // how often all counts were told again
 };
 
 // What the limiter and the global store have had to do with each other since it was created.
@@ -167,7 +168,8 @@ struct Stats {
     std::uint64_t keys_created;
     std::uint64_t keys_expired;  // removed after their counts had ceased to matter
     std::uint64_t keys_evicted;  // displaced at the cap, with counts that still mattered
-    // Of these, displaced at twice the cap, while an origin was away, before it was told of them.
+    // Of these, displaced at twice the cap, while an origin was away, before it was told of them;
+    // or displaced while a request spent of them, with no memory to hold them again.
     std::uint64_t keys_evicted_untold;
     std::uint64_t cas_retries;         // decisions repeated because another thread was faster
     std::uint64_t strict_activations;  // keys that a denial made ask before they pass
@@ -233,19 +235,23 @@ struct Inspection {
 //     .duration = 60s}); if (decision && decision->passed) ...
 class SLUICE_EXPORT Limiter {
   public:
-    // kRegionRequired: the region is empty. kInvalidOption, kOutOfMemory: as they say.
+    // kRegionRequired: the region is empty. kInvalidOption, kOutOfMemory, kOutOfThreads: as they
+    // say; nothing that was started is left running.
     // With an origin, waits up to a second to hear whether it is there.
     static Result<Limiter> create(Options options);
 
     Limiter(Limiter&&) noexcept;
     Limiter& operator=(Limiter&&) noexcept;
-    // Closes it, with a patience of one second; so does an assignment to it.
+    // Closes it, with a patience of one second; so does an assignment to it. Memory that a stuck
+    // thread may still use is left to that thread.
     ~Limiter();
 
     // Decides one request. A denial spends nothing. kInvalidRequest: a field is out of range;
-    // nothing changed. The first form takes the time from the system's clock, the second from the
-    // caller.
-    // Waits for the origin where it has to, up to Options::origin_timeout.
+    // kOutOfMemory: there is no memory for a new key. Nothing changed then. The first form takes
+    // the time from the system's clock, the second from the caller.
+    // Waits for the origin where it has to, up to Options::origin_timeout after the call, or 50 ms
+    // more where the thread that talks to it is stuck. While 16,384 requests wait, others are
+    // decided by what this process holds, at once.
     Result<Decision> limit(const Request& request);
     Result<Decision> limit(const Request& request, UnixTime now);
 
@@ -254,9 +260,10 @@ class SLUICE_EXPORT Limiter {
     Result<BatchDecision> limit_many(std::span<const Request> requests);
     Result<BatchDecision> limit_many(std::span<const Request> requests, UnixTime now);
 
-    // The same for event loops: neither ever waits. Calls `later` once with the decision: before it
-    // returns where that is at hand, else on a thread of the limiter's own, which must not be kept
-    // waiting nor thrown at. The request's texts are copied where they are needed longer.
+    // The same for event loops: neither ever waits. Calls `later` once with the decision, within
+    // the same time: before it returns where that is at hand, else on a thread of the limiter's
+    // own, which must not be kept waiting nor thrown at. The request's texts are copied where they
+    // are needed longer.
     using Later = std::function<void(Result<Decision>)>;
     using LaterMany = std::function<void(Result<BatchDecision>)>;
     void limit_async(const Request& request, UnixTime now, Later later);
@@ -275,7 +282,8 @@ class SLUICE_EXPORT Limiter {
                  std::function<void(Result<Inspection>)> inspected);
 
     // Tells the origin what it has not heard yet, then the other regions, for up to `patience`, and
-    // lets go of both. What is decided afterwards is decided by what this process holds. Not for
+    // lets go of both. Takes up to three seconds longer where a thread is stuck in a call to one of
+    // them. What is decided afterwards is decided by what this process holds. Not for
     // two threads at a time, nor from within a callback.
     void close(std::chrono::milliseconds patience);
 

@@ -8,7 +8,8 @@ namespace sluice {
 
 void TurnThread::start(Turn turn) {
     process_ = getpid();
-    thread_ = std::thread([state = state_.get(), turn = std::move(turn)] { state->run(turn); });
+    thread_ = std::thread([state = state_, turn = std::move(turn)] { state->run(turn); });
+    id_ = thread_.get_id();
 }
 
 void TurnThread::State::run(const Turn& turn) {
@@ -20,6 +21,8 @@ void TurnThread::State::run(const Turn& turn) {
         lock.lock();
         woken.wait_until(lock, next, [this] { return is_awake || is_stopping; });
     }
+    has_ended = true;
+    ended.notify_one();
 }
 
 void TurnThread::wake() {
@@ -30,20 +33,27 @@ void TurnThread::wake() {
     state_->woken.notify_one();
 }
 
-void TurnThread::stop() {
-    if (!thread_.joinable()) return;
+bool TurnThread::stop(Time deadline) {
+    if (!thread_.joinable()) return true;
     if (process_ != getpid()) {
-        // The thread that waits here is not in this process, and never leaves.
+        // The thread is not in this process, and holds its share of the state for ever.
         thread_.detach();
-        static_cast<void>(state_.release());
-        return;
+        return true;
     }
     {
-        const std::lock_guard lock(state_->mutex);
+        std::unique_lock lock(state_->mutex);
         state_->is_stopping = true;
+        state_->woken.notify_one();
+        const auto has_ended = [this] { return state_->has_ended; };
+        if (deadline == Time::max()) {
+            state_->ended.wait(lock, has_ended);
+        } else if (!state_->ended.wait_until(lock, deadline, has_ended)) {
+            thread_.detach();
+            return false;
+        }
     }
-    state_->woken.notify_one();
     thread_.join();
+    return true;
 }
 
 }  // namespace sluice

@@ -30,21 +30,30 @@ class TurnThread {
     void wake();
     // Waits for the turn underway, the last one. Harmless if it never started, and in a child
     // process, which has its parent's memory but not its thread.
-    void stop();
+    void stop() { stop(Time::max()); }
+    // The same until `deadline`. False if the turn has not ended by then; the thread is on its own
+    // from then on, and ends after that turn.
+    bool stop(Time deadline);
+
+    bool is_this_thread() const { return std::this_thread::get_id() == id_; }
 
   private:
     struct State {
         void run(const Turn& turn);
 
-        std::mutex mutex;  // guards the next two
+        std::mutex mutex;  // guards the next three
         bool is_awake = false;
         bool is_stopping = false;
+        bool has_ended = false;
         std::condition_variable woken;
+        std::condition_variable ended;
     };
 
-    std::unique_ptr<State> state_ = std::make_unique<State>();
+    // Shared with the thread, which may outlive this.
+    std::shared_ptr<State> state_ = std::make_shared<State>();
     pid_t process_ = 0;  // that it was started in
     std::thread thread_;
+    std::thread::id id_;  // constant after the start
 };
 
 }  // namespace sluice

@@ -184,6 +184,7 @@ metrics::GlobalReadings readings_of(const GlobalStats& stats) {
 Error refused_limiter(const config::Settings& settings, const Error& error) {
     if (error.code == kOutOfMemory)
         return about("max_keys", std::to_string(settings.max_keys), error.message);
+    if (error.code == kOutOfThreads) return error;
     if (error.message.starts_with("global"))
         return about("global", "\"" + shown_global(settings.global) + "\"", error.message);
     if (!settings.origin.empty())
@@ -319,6 +320,7 @@ metrics::Readings Node::read() const {
                        .told = stats.origin.told,
                        .unanswered = stats.origin.unanswered,
                        .fallbacks = stats.origin.fallbacks,
+                       .queue_overflows = stats.origin.queue_overflows,
                        .outages = stats.origin.outages,
                        .resubmissions = stats.origin.resubmissions};
     readings.global = readings_of(stats.global);

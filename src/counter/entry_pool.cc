@@ -1,5 +1,7 @@
 #include "counter/entry_pool.h"
 
+#include <new>
+
 namespace sluice {
 
 EntryPool::~EntryPool() {
@@ -7,8 +9,12 @@ EntryPool::~EntryPool() {
         waiting.entry->~Entry();
 }
 
-void EntryPool::give_back(Entry& entry) {
-    waiting_.push_back({.entry = &entry, .unlinked = Epoch::now()});
+void EntryPool::give_back(Entry& entry) noexcept {
+    try {
+        waiting_.push_back({.entry = &entry, .unlinked = Epoch::now()});
+    } catch (const std::bad_alloc&) {
+        return;
+    }
     if (waiting_.size() < kPatience) return;
     // Up to two for each one that comes: this keeps up, and never sweeps.
     for (int i = 0; i < 2 && !waiting_.empty(); ++i) {

@@ -28,11 +28,20 @@ class EntryPool {
 
     template <class... Args>
     Entry& make(Args&&... args) {
-        return *new (take()) Entry(std::forward<Args>(args)...);
+        Place* const place = take();
+        try {
+            return *new (place) Entry(std::forward<Args>(args)...);
+        } catch (...) {
+            free_ = new (place) Place{.next_free = free_};
+            throw;
+        }
     }
+    // `entry` was made and no reader has seen it.
+    void unmake(Entry& entry) { reclaim(entry); }
 
-    // `entry` has been unlinked. It is destroyed after the grace period.
-    void give_back(Entry& entry);
+    // `entry` has been unlinked. It is destroyed after the grace period. Its memory is lost to the
+    // pool where there is none to remember it.
+    void give_back(Entry& entry) noexcept;
 
   private:
     union alignas(alignof(Entry)) Place {

@@ -85,7 +85,12 @@ Entry& Shard::find_or_make(const LimitKey& key, UnixTime now, Sharing sharing, N
     const MutexLock lock(mutex_);
     if (Entry* const held = find_held(key, now)) return *held;
     Entry& entry = make(key, now, sharing);
-    make_room(now, needed);
+    try {
+        make_room(now, needed);
+    } catch (...) {
+        pool_.unmake(entry);
+        throw;
+    }
     insert(entry);
     Tally::add(tally_->created);
     return entry;
@@ -94,11 +99,20 @@ Entry& Shard::find_or_make(const LimitKey& key, UnixTime now, Sharing sharing, N
 Entry* Shard::find_or_import(const LimitKey& key, UnixTime now, Sharing sharing) {
     const MutexLock lock(mutex_);
     if (Entry* const held = find_held(key, now)) return held;
-    if (!make_room_for_import(now)) {
+    // Made before it takes a place, so that a failure to allocate it costs no place.
+    Entry& entry = make(key, now, sharing);
+    bool has_room = false;
+    try {
+        has_room = make_room_for_import(now);
+    } catch (...) {
+        pool_.unmake(entry);
+        throw;
+    }
+    if (!has_room) {
+        pool_.unmake(entry);
         Tally::add(tally_->imports_skipped);
         return nullptr;
     }
-    Entry& entry = make(key, now, sharing);
     insert(entry);
     Tally::add(tally_->imported);
     return &entry;

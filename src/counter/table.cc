@@ -2,6 +2,7 @@
 
 #include <bit>
 #include <cstddef>
+#include <new>
 #include <span>
 #include <string>
 
@@ -109,13 +110,17 @@ bool Table::list_again(Walk& walk, std::size_t buckets, UnixTime now) {
     return true;
 }
 
-void Table::settle_in_successor(HashedRequest request, Sequence sequence, Count cost) {
+// Must not throw: a batch is in the middle of settling its costs. Without memory for the successor
+// the cost stays untold, as that of a key evicted at twice the cap does.
+void Table::settle_in_successor(HashedRequest request, Sequence sequence, Count cost) noexcept try {
     for (;;) {  // ends: each repetition follows another removal of the same key
         const UnixTime then = start_of(sequence, request.request.duration);
         Entry& entry = ready_entry(request, then, {});
         if (!entry.admitted(sequence).add(sequence, cost)) return;  // dead in the successor, too
         if (changed_.mark(entry)) return;
     }
+} catch (const std::bad_alloc&) {
+    Tally::add(tally_.evicted_untold);
 }
 
 }  // namespace sluice

@@ -134,7 +134,7 @@ class Table {
 
     // The entry for `key`, made or replaced if need be.
     Entry& ready_entry(HashedRequest request, UnixTime now, Needed needed);
-    void settle_in_successor(HashedRequest request, Sequence sequence, Count cost);
+    void settle_in_successor(HashedRequest request, Sequence sequence, Count cost) noexcept;
 
     Shard& shard_at(std::uint64_t hash) { return shards_[(hash >> kShardShift) & shard_mask_]; }
     Shard& shard_of(const LimitKey& key) { return shard_at(key.hash()); }

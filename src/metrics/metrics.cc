@@ -95,6 +95,7 @@ void Metrics::write_origin(const OriginReadings& readings, Text& text) {
     text.single(kOriginTold, readings.told);
     text.single(kOriginUnanswered, readings.unanswered);
     text.single(kOriginFallbacks, readings.fallbacks);
+    text.single(kOriginQueueOverflows, readings.queue_overflows);
     text.single(kOriginOutages, readings.outages);
     text.single(kOriginResubmissions, readings.resubmissions);
 }

@@ -39,6 +39,7 @@ struct OriginReadings {
     std::uint64_t told = 0;
     std::uint64_t unanswered = 0;
     std::uint64_t fallbacks = 0;
+    std::uint64_t queue_overflows = 0;
     std::uint64_t outages = 0;
     std::uint64_t resubmissions = 0;
 };

@@ -49,6 +49,8 @@ inline constexpr Name kOriginUnanswered{"sluice_origin_unanswered_total", Type::
     "Cells for which the origin did not answer a read or a component."};
 inline constexpr Name kOriginFallbacks{"sluice_origin_fallbacks_total", Type::kCounter,
     "Decisions that needed a fresher count from the origin and were made without it."};
+inline constexpr Name kOriginQueueOverflows{"sluice_origin_queue_overflows_total", Type::kCounter,
+    "Decisions made without the origin because too many requests waited for it already."};
 inline constexpr Name kOriginOutages{"sluice_origin_outages_total", Type::kCounter,
     "How often the origin went away."};
 inline constexpr Name kOriginResubmissions{"sluice_origin_resubmissions_total", Type::kCounter,

@@ -1,40 +1,31 @@
 #include "service/asking.h"
 
-#include <utility>
-#include <vector>
-
 namespace sluice {
 
-Asking::Asking(Region& region, Waits& waits, Config config)
-    : region_(region), waits_(waits), config_(std::move(config)) {}
-
-void Asking::begin(const std::shared_ptr<Question>& question) {
+void Asking::begin(const std::shared_ptr<PendingQuestion>& question) {
     if (question->decide_as_held()) return question->finish();
-    const Time deadline = config_.clock() + config_.timeout;
-    region_.refresh(question->stale(), question->now(), [this, question, deadline](bool is_fresh) {
-        on_heard(question, deadline, is_fresh);
+    const Waits::Name wait =
+        waits_.add(question->deadline(), [this, question] { expire(*question); });
+    region_.refresh(question->stale(), question->now(), [this, question, wait](bool is_fresh) {
+        on_heard(*question, wait, is_fresh);
     });
 }
 
-void Asking::on_heard(const std::shared_ptr<Question>& question, Time deadline, bool is_fresh) {
-    if (!is_fresh) count_fallback(question->now());
-    const std::vector<Request> told_first = question->decide();
-    if (!is_fresh || told_first.empty() || config_.kind == Refresh::Region::kExclusive)
-        return question->finish();
-    confirm(question, told_first, deadline);
+void Asking::on_heard(PendingQuestion& question, const Waits::Name& wait, bool is_fresh) {
+    const auto told_first = question.decide();
+    if (told_first && !is_fresh) count_fallback(question.now());
+    const bool needs_confirmation =
+        told_first && !told_first->empty() && is_fresh && kind_ != Refresh::Region::kExclusive;
+    // The end of the wait finishes the question.
+    if (!needs_confirmation) return waits_.end(wait);
+    region_.confirm(*told_first, [this, wait] { waits_.end(wait); });
 }
 
-void Asking::confirm(const std::shared_ptr<Question>& question,
-                     std::span<const Request> requests,
-                     Time deadline) {
-    const Waits::Name wait = waits_.add(deadline, [question] { question->finish(); });
-    region_.confirm(requests, [this, wait] { waits_.end(wait); });
-}
-
-void Asking::decide_now(Question& question) {
-    count_fallback(question.now());
-    question.decide();
+bool Asking::expire(PendingQuestion& question) {
+    const bool was_undecided = question.decide().has_value();
+    if (was_undecided) count_fallback(question.now());
     question.finish();
+    return was_undecided;
 }
 
 void Asking::count_fallback(UnixTime now) {

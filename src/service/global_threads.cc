@@ -36,6 +36,9 @@ constexpr milliseconds kCleanupRest{200};
 // For how long the node that cleans up is the only one.
 constexpr seconds kCleanupLease{150};
 
+// How long an end waits for a thread that may be stuck in a call.
+constexpr milliseconds kLastTurn{1'000};
+
 // What a person who inspects waits for, at most this many at a time.
 constexpr std::size_t kMostListings = 64;
 
@@ -62,7 +65,7 @@ class GlobalThreads::Core {
                   .seed = system_random()},
                  steady_clock::now()) {}
 
-    ~Core() { close(milliseconds{0}); }
+    ~Core() { static_cast<void>(close(milliseconds{0})); }
 
     std::optional<Error> start(const Options& options) {
         const std::string& replica =
@@ -94,10 +97,11 @@ class GlobalThreads::Core {
         reader_.wake();
     }
 
-    void close(milliseconds patience) {
-        if (has_ended_.exchange(true, std::memory_order_relaxed)) return;
-        looker_.stop();
-        if (table_.sharing() == Sharing::kSole) globe_.offer_changes();
+    // True if the threads have ended.
+    bool close(milliseconds patience) {
+        if (has_ended_.exchange(true, std::memory_order_relaxed)) return have_threads_ended_;
+        have_threads_ended_ = looker_.stop(steady_clock::now() + kLastTurn);
+        if (table_.sharing() == Sharing::kSole && have_threads_ended_) globe_.offer_changes();
         if (patience > milliseconds{0}) {
             const auto published = std::make_shared<std::promise<void>>();
             std::future<void> end = published->get_future();
@@ -114,13 +118,15 @@ class GlobalThreads::Core {
         }
         for (GlobalStore* store : {writing_.get(), reading_.get()})
             if (store != nullptr) store->interrupt();
-        writer_.stop();
-        reader_.stop();
+        const Time last = steady_clock::now() + kLastTurn;
+        have_threads_ended_ &= writer_.stop(last);
+        have_threads_ended_ &= reader_.stop(last);
         {
             const MutexLock lock(mutex_);
             is_closed_ = true;
         }
         list_all();
+        return have_threads_ended_;
     }
 
     GlobalStats stats() const {
@@ -288,6 +294,7 @@ class GlobalThreads::Core {
     std::unique_ptr<GlobalStore> writing_;
     std::unique_ptr<GlobalStore> reading_;
     std::atomic<bool> has_ended_{false};  // set once, by close(); relaxed: a hint to others
+    bool have_threads_ended_ = true;      // the closing thread's
     bool has_looked_ = false;             // the reader's
     Time clean_at_ = Time::min();         // the writer's
 
@@ -328,8 +335,8 @@ void GlobalThreads::list(std::vector<CellName> cells, Listed listed) {
     core_->list(std::move(cells), std::move(listed));
 }
 
-void GlobalThreads::close(milliseconds patience) {
-    core_->close(patience);
+bool GlobalThreads::close(milliseconds patience) {
+    return core_->close(patience);
 }
 
 GlobalStats GlobalThreads::stats() const {

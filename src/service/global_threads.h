@@ -39,7 +39,8 @@ class GlobalThreads {
     void list(std::vector<CellName> cells, Listed listed);
 
     // Publishes what has not been yet, for up to `patience`, and ends the threads. By one thread.
-    void close(std::chrono::milliseconds patience);
+    // False if one is stuck in a call a second later: it then goes on to use this object.
+    [[nodiscard]] bool close(std::chrono::milliseconds patience);
 
     GlobalStats stats() const;
 

@@ -1,9 +1,12 @@
 #include <sluice/limiter.h>
 
 #include <algorithm>
+#include <atomic>
 #include <future>
 #include <iterator>
+#include <new>
 #include <string>
+#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -57,15 +60,6 @@ std::optional<Error> invalid_option(const Options& options) {
 
 // How long the end of a limiter waits for its origin to hear the rest.
 constexpr std::chrono::milliseconds kLastPatience{1'000};
-
-// Has `ask` called with something to call with the decision, and waits for that.
-template <class T, class Ask>
-void wait_for(Result<T>& decision, Ask ask) {
-    // Held by both sides: the other one may still be about to leave set_value() when this one goes.
-    const auto decided = std::make_shared<std::promise<Result<T>>>();
-    ask([decided](Result<T> result) { decided->set_value(std::move(result)); });
-    decision = decided->get_future().get();
-}
 
 }  // namespace
 
@@ -132,38 +126,46 @@ class Limiter::Core {
     }
 
     Result<BatchDecision> decide_batch_and_wait(std::span<const Request> requests,
-                                                CallersClock clock) {
+                                                CallersClock clock) try {
         Result<BatchDecision> decision = BatchDecision{};
         std::vector<std::size_t> stale;
         if (decide_at(clock, requests, stale, decision)) return decision;
-        if (region_->is_this_thread()) {
+        if (region_->is_own_thread()) {
             deciding_.decide_by_what_is_held(requests, clock, decision);
         } else {
-            wait_for(decision,
-                     [&](LaterMany later) { ask(requests, stale, clock, std::move(later)); });
+            wait_for(decision, [&](LaterMany later) {
+                return make_question(*table_, requests, stale, clock, std::move(later));
+            });
         }
         return decision;
+    } catch (const std::bad_alloc&) {
+        return out_of_memory();
     }
 
-    // After decide_at() was false. The region's own thread can't wait for itself.
+    // After decide_at() was false. The region's own threads can't wait for themselves.
     [[gnu::noinline]] void decide_and_wait(const Request& request,
                                            CallersClock clock,
-                                           Result<Decision>& decision) {
-        if (region_->is_this_thread()) {
+                                           Result<Decision>& decision) try {
+        if (region_->is_own_thread()) {
             deciding_.decide_by_what_is_held(request, clock.value_or(exact_wall_time()), decision);
         } else {
-            wait_for(decision, [&](Later later) { ask(request, clock, std::move(later)); });
+            wait_for(decision, [&](Later later) {
+                return make_question(*table_, request, clock, std::move(later));
+            });
         }
+    } catch (const std::bad_alloc&) {
+        decision = out_of_memory();
     }
 
     void ask(const Request& request, CallersClock clock, Later later) {
-        region_->ask(make_question(*table_, request, clock, std::move(later)));
+        ask(later, [&] { return make_question(*table_, request, clock, std::move(later)); });
     }
     void ask(std::span<const Request> requests,
              std::span<const std::size_t> stale,
              CallersClock clock,
              LaterMany later) {
-        region_->ask(make_question(*table_, requests, stale, clock, std::move(later)));
+        ask(later,
+            [&] { return make_question(*table_, requests, stale, clock, std::move(later)); });
     }
 
     void inspect(const Request& request,
@@ -187,14 +189,27 @@ class Limiter::Core {
     }
 
     // The region first: what it is told last is what it publishes. An origin that is away does not
-    // use up the time of the global store, which is then the only one to remember.
-    void close(std::chrono::milliseconds patience) {
+    // use up the time of the global store, which is then the only one to remember. False if this
+    // object must not be destroyed: a thread is stuck in a call and goes on to use it.
+    [[nodiscard]] bool close(std::chrono::milliseconds patience) {
         const auto end = std::chrono::steady_clock::now() + patience;
-        if (region_ != nullptr) region_->close(global_ == nullptr ? patience : patience / 2);
-        if (global_ == nullptr) return;
+        const auto first = global_ == nullptr ? patience : patience / 2;
+        const bool has_left = region_ == nullptr || region_->close(first);
+        if (global_ == nullptr) return has_left;
         const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(
             end - std::chrono::steady_clock::now());
-        global_->close(std::max(left, std::chrono::milliseconds{0}));
+        return global_->close(std::max(left, std::chrono::milliseconds{0})) && has_left;
+    }
+
+    // Closes and destroys it, or keeps it until the process ends.
+    static void end(std::unique_ptr<Core> core, std::chrono::milliseconds patience) {
+        if (core == nullptr || core->close(patience)) return;
+        Core* const kept = core.release();
+        kept->next_kept_ = kept_.load(std::memory_order_relaxed);
+        // Relaxed: nobody reads the list; it shows leak checkers that nothing is lost. Ends:
+        // repeats only after another thread's addition.
+        while (!kept_.compare_exchange_weak(kept->next_kept_, kept, std::memory_order_relaxed)) {
+        }
     }
 
     GlobalStats global_stats() const {
@@ -205,18 +220,48 @@ class Limiter::Core {
 
     OriginStats origin_stats() const {
         if (region_ == nullptr) return {};
-        const auto [region, fallbacks] = region_->counts();
+        const auto [region, fallbacks, overflows] = region_->counts();
         return {.attached = true,
                 .away = region_->is_away(),
                 .reads = region.reads,
                 .told = region.told,
                 .unanswered = region.unanswered,
                 .fallbacks = fallbacks,
+                .queue_overflows = overflows,
                 .outages = region.outages,
                 .resubmissions = region.resubmissions};
     }
 
   private:
+    // Asks what `make(later)` makes, and waits for the answer, for as long as the origin may take.
+    template <class T, class Make>
+    void wait_for(Result<T>& decision, Make make) {
+        const auto since = std::chrono::steady_clock::now();
+        // Held by both sides: the other one may still be about to leave set_value() when this one
+        // goes.
+        const auto decided = std::make_shared<std::promise<Result<T>>>();
+        std::future<Result<T>> answer = decided->get_future();
+        const auto question = region_->ask(
+            make([decided](Result<T> result) { decided->set_value(std::move(result)); }), since);
+        if (question != nullptr && answer.wait_until(question->deadline() + RegionThread::kGrace) !=
+                                       std::future_status::ready)
+            region_->expire(*question);
+        decision = answer.get();
+    }
+
+    // Asks what `make()` makes of `later`, which is called in any case.
+    template <class Answer, class Make>
+    void ask(Answer& later, Make make) {
+        const auto since = std::chrono::steady_clock::now();
+        std::shared_ptr<Question> question;
+        try {
+            question = make();
+        } catch (const std::bad_alloc&) {  // `later` was not moved from
+            return later(out_of_memory());
+        }
+        region_->ask(std::move(question), since);
+    }
+
     // Adds what the global store holds.
     void inspect_regions(std::span<const CellName> cells,
                          Inspection inspection,
@@ -232,6 +277,8 @@ class Limiter::Core {
                       });
     }
 
+    static inline std::atomic<Core*> kept_{nullptr};
+    Core* next_kept_ = nullptr;
     const Options options_;
     const std::unique_ptr<Table> table_;
     Deciding<RegionThread> deciding_;
@@ -239,7 +286,7 @@ class Limiter::Core {
     std::unique_ptr<RegionThread> region_;   // null: alone in its region; uses the former
 };
 
-Result<Limiter> Limiter::create(Options options) {
+Result<Limiter> Limiter::create(Options options) try {
     if (auto error = invalid_option(options)) return *std::move(error);
     const bool has_region = !options.origin.empty();
     const bool has_world = !options.global.empty();
@@ -249,27 +296,33 @@ Result<Limiter> Limiter::create(Options options) {
     auto table =
         Table::create({.max_keys = options.max_keys, .sharing = sharing, .seed = system_random()});
     if (!table) return std::move(table).error();
-    auto core = std::make_unique<Core>(std::move(options), *std::move(table));
+    // Ends what was started if the rest can't be.
+    Limiter limiter(std::make_unique<Core>(std::move(options), *std::move(table)));
     if (has_world) {
-        if (auto error = core->join_world()) return *std::move(error);
+        if (auto error = limiter.core_->join_world()) return *std::move(error);
     }
     if (has_region) {
-        if (auto error = core->join_region()) return *std::move(error);
+        if (auto error = limiter.core_->join_region()) return *std::move(error);
     }
-    return Limiter(std::move(core));
+    return limiter;
+} catch (const std::bad_alloc&) {
+    return out_of_memory();
+} catch (const std::system_error& refused) {
+    return Error{kOutOfThreads, std::string("the system refused a thread: ") + refused.what()};
 }
 
 Limiter::Limiter(std::unique_ptr<Core> core) : core_(std::move(core)) {}
 Limiter::Limiter(Limiter&&) noexcept = default;
 
 Limiter& Limiter::operator=(Limiter&& other) noexcept {
-    if (core_ != nullptr) core_->close(kLastPatience);
+    if (this == &other) return *this;
+    Core::end(std::move(core_), kLastPatience);
     core_ = std::move(other.core_);
     return *this;
 }
 
 Limiter::~Limiter() {
-    if (core_ != nullptr) core_->close(kLastPatience);
+    Core::end(std::move(core_), kLastPatience);
 }
 
 Result<Decision> Limiter::limit(const Request& request, UnixTime now) {
@@ -323,7 +376,8 @@ void Limiter::inspect(const Request& request,
 }
 
 void Limiter::close(std::chrono::milliseconds patience) {
-    core_->close(patience);
+    // A thread that is stuck is given another chance when the limiter is destroyed.
+    static_cast<void>(core_->close(patience));
 }
 
 Stats Limiter::stats() const {

@@ -4,12 +4,13 @@
 
 #include <sluice/limiter.h>
 
+#include <cstddef>
 #include <span>
 #include <vector>
 
 namespace sluice {
 
-// Everything is called on the region's thread.
+// Decides one or more requests in two steps. Thread-compatible: see PendingQuestion.
 class Question {
   public:
     virtual ~Question() = default;
@@ -17,6 +18,8 @@ class Question {
     // The requests whose keys have to be read, and the time at which.
     virtual std::span<const Request> stale() const = 0;
     virtual UnixTime now() const = 0;
+    // How many requests it is about. Constant.
+    virtual std::size_t size() const = 0;
 
     // Decides if the counts at hand have become good enough since it was asked; false, and nothing
     // changed, if not. Others may have had the same key read meanwhile.

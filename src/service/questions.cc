@@ -31,7 +31,7 @@ bool matters_elsewhere(Table& table,
 
 class SingleQuestion final : public Question {
   public:
-    SingleQuestion(Table& table, const Request& request, CallersClock clock, Limiter::Later later)
+    SingleQuestion(Table& table, const Request& request, CallersClock clock, Limiter::Later&& later)
         : table_(table),
           owned_({&request, 1}),
           clock_(clock),
@@ -40,6 +40,7 @@ class SingleQuestion final : public Question {
 
     std::span<const Request> stale() const override { return owned_.all(); }
     UnixTime now() const override { return asked_; }
+    std::size_t size() const override { return owned_.all().size(); }
 
     bool decide_as_held() override try {
         return decide_by(Freshness::kAsHeld, clock_.value_or(exact_wall_time())) !=
@@ -51,10 +52,12 @@ class SingleQuestion final : public Question {
 
     std::vector<Request> decide() override try {
         const Request& request = owned_.all().front();
+        std::vector<Request> matter;
+        matter.reserve(1);  // before anything is spent
         const UnixTime now = clock_.value_or(exact_wall_time());
         decide_by(Freshness::kJustRefreshed, now);
-        if (!matters_elsewhere(table_, request, *result_, now)) return {};
-        return {request};
+        if (matters_elsewhere(table_, request, *result_, now)) matter.push_back(request);
+        return matter;
     } catch (const std::bad_alloc&) {
         result_ = out_of_memory();
         return {};
@@ -83,32 +86,36 @@ class BatchQuestion final : public Question {
                   std::span<const Request> requests,
                   std::span<const std::size_t> stale,
                   CallersClock clock,
-                  Limiter::LaterMany later)
+                  Limiter::LaterMany&& later)
         : table_(table),
           owned_(requests),
+          stale_(requests_at(stale)),
           clock_(clock),
           asked_(clock.value_or(exact_wall_time())),
-          later_(std::move(later)) {
-        set_stale(stale);
-    }
+          later_(std::move(later)) {}
 
     std::span<const Request> stale() const override { return stale_; }
     UnixTime now() const override { return asked_; }
+    std::size_t size() const override { return owned_.all().size(); }
 
     bool decide_as_held() override try {
         std::vector<std::size_t> stale;
         auto decided = decide_batch(table_, owned_.all(), clock_, Freshness::kAsHeld, &stale);
-        if (decided) result_ = *std::move(decided);
-        set_stale(stale);  // others than before, perhaps, or none: what was heard meanwhile tells
-        return decided.has_value();
+        if (decided) {
+            result_ = *std::move(decided);
+            return true;
+        }
+        stale_ = requests_at(stale);  // others than before, perhaps: what was heard meanwhile tells
+        return false;
     } catch (const std::bad_alloc&) {
         result_ = out_of_memory();
         return true;
     }
 
     std::vector<Request> decide() override try {
-        result_ = *decide_batch(table_, owned_.all(), clock_, Freshness::kJustRefreshed);
         std::vector<Request> matter;
+        matter.reserve(owned_.all().size());  // before anything is spent
+        result_ = *decide_batch(table_, owned_.all(), clock_, Freshness::kJustRefreshed);
         if (!result_->passed) return matter;
         const UnixTime now = clock_.value_or(asked_);
         for (std::size_t i = 0; i < owned_.all().size(); ++i) {
@@ -125,10 +132,11 @@ class BatchQuestion final : public Question {
     void finish() override { later_(std::move(result_)); }
 
   private:
-    void set_stale(std::span<const std::size_t> stale) {
-        stale_.clear();
-        for (const std::size_t index : stale)
-            stale_.push_back(owned_.all()[index]);
+    std::vector<Request> requests_at(std::span<const std::size_t> indices) const {
+        std::vector<Request> requests;
+        for (const std::size_t index : indices)
+            requests.push_back(owned_.all()[index]);
+        return requests;
     }
 
     Table& table_;
@@ -145,7 +153,7 @@ class BatchQuestion final : public Question {
 std::shared_ptr<Question> make_question(Table& table,
                                         const Request& request,
                                         CallersClock clock,
-                                        Limiter::Later later) {
+                                        Limiter::Later&& later) {
     return std::make_shared<SingleQuestion>(table, request, clock, std::move(later));
 }
 
@@ -153,7 +161,7 @@ std::shared_ptr<Question> make_question(Table& table,
                                         std::span<const Request> requests,
                                         std::span<const std::size_t> stale,
                                         CallersClock clock,
-                                        Limiter::LaterMany later) {
+                                        Limiter::LaterMany&& later) {
     return std::make_shared<BatchQuestion>(table, requests, stale, clock, std::move(later));
 }
 

@@ -19,17 +19,18 @@ namespace sluice {
 // made.
 using CallersClock = std::optional<UnixTime>;
 
-// Both copy what they are given. The table must outlive them.
+// Both copy what they are given. The table must outlive them. If they throw, `later` was not moved
+// from.
 std::shared_ptr<Question> make_question(Table& table,
                                         const Request& request,
                                         CallersClock clock,
-                                        Limiter::Later later);
+                                        Limiter::Later&& later);
 // `stale` are the indices of those requests whose keys have to be read.
 std::shared_ptr<Question> make_question(Table& table,
                                         std::span<const Request> requests,
                                         std::span<const std::size_t> stale,
                                         CallersClock clock,
-                                        Limiter::LaterMany later);
+                                        Limiter::LaterMany&& later);
 
 }  // namespace sluice
 

@@ -3,11 +3,13 @@
 #include <algorithm>
 #include <atomic>
 #include <future>
+#include <new>
 #include <optional>
 #include <string>
 #include <thread>
 #include <utility>
 
+#include <boost/asio/bind_allocator.hpp>
 #include <boost/asio/executor_work_guard.hpp>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/post.hpp>
@@ -16,7 +18,10 @@
 #include "base/mutex.h"
 #include "base/random.h"
 #include "service/asking.h"
+#include "service/deadline_thread.h"
 #include "service/open_origin.h"
+#include "service/pending_list.h"
+#include "service/turn_memory.h"
 #include "service/waits.h"
 
 namespace sluice {
@@ -30,6 +35,9 @@ namespace {
 
 // How long a start waits to hear whether the origin is there.
 constexpr milliseconds kFirstWord{1'000};
+
+// How long an end waits for a thread that may be stuck in a call.
+constexpr milliseconds kLastTurn{1'000};
 
 using Alarm = std::optional<steady_clock::time_point>;
 
@@ -45,10 +53,11 @@ class RegionThread::Core {
         : table_(table),
           timeout_(options.origin_timeout),
           on_change_(options.on_origin_change),
+          deadlines_(timeout_ + kGrace),
           work_(loop_.get_executor()),
           alarm_(loop_) {}
 
-    ~Core() { close(milliseconds{0}); }
+    ~Core() { static_cast<void>(close(milliseconds{0})); }
 
     std::optional<Error> start(const Options& options, std::function<void(Entry&)> counted) {
         auto opened = open_origin(
@@ -67,112 +76,180 @@ class RegionThread::Core {
                                                if (on_change_) on_change_({away, why});
                                                first_word();
                                            }});
-        asking_.emplace(
-            *region_, waits_, Asking::Config{.kind = opened->kind, .timeout = timeout_});
+        asking_.emplace(*region_, waits_, opened->kind);
+        deadlines_.start();
         std::future<void> first_word = first_word_.get_future();
-        thread_ = std::thread([this] { loop_.run(); });
-        thread_id_ = thread_.get_id();
         asio::post(loop_, [this] { region_->start(); });
+        thread_ = std::thread([this] {
+            loop_.run();
+            ended_.set_value();
+        });
+        thread_id_ = thread_.get_id();
         first_word.wait_for(kFirstWord);
         return std::nullopt;
     }
 
     bool is_away() const {
-        return region_->is_away() || is_closed_.load(std::memory_order_relaxed);
+        return region_->is_away() || is_stuck_.load(std::memory_order_relaxed) ||
+               stage_.load(std::memory_order_relaxed) == Stage::kStopping;
     }
-    bool is_this_thread() const { return std::this_thread::get_id() == thread_id_; }
+    bool is_own_thread() const {
+        return std::this_thread::get_id() == thread_id_ || deadlines_.is_this_thread();
+    }
     const std::string& node() const { return node_; }
 
-    void ask(std::shared_ptr<Question> question) {
-        {
-            const MutexLock lock(mutex_);
-            if (!has_ended_) {
-                return asio::post(loop_, [this, question = std::move(question)] {
-                    asking_->begin(question);
-                    set_alarm();
-                });
-            }
+    std::shared_ptr<PendingQuestion> ask(std::shared_ptr<Question> asked, Time since) {
+        std::shared_ptr<PendingQuestion> question;
+        try {
+            question = std::make_shared<PendingQuestion>(
+                asked, since + timeout_, [this](const PendingQuestion& done) { forget(done); });
+        } catch (const std::bad_alloc&) {  // nobody else has it
+            asking_->count_fallback(asked->now());
+            asked->decide();
+            asked->finish();
+            return nullptr;
         }
-        asking_->decide_now(*question);
+        const std::size_t before = pending_.fetch_add(question->size(), std::memory_order_relaxed);
+        if (before >= kMostPending) {
+            overflows_.fetch_add(1, std::memory_order_relaxed);
+        } else if (enqueue(question)) {
+            again();
+            return question;
+        }
+        asking_->expire(*question);
+        return nullptr;
+    }
+
+    void expire(PendingQuestion& question) {
+        // Only the region's thread can tell that it works again.
+        if (asking_->expire(question)) is_stuck_.store(true, std::memory_order_relaxed);
     }
 
     void list(std::vector<CellName> cells, Origin::Listed listed) {
+        const auto call = std::make_shared<PendingList>(
+            std::move(cells), std::move(listed), steady_clock::now() + 2 * timeout_ + kGrace);
+        deadlines_.add(call->key(), [call] { call->answer_nothing(); });
         {
             const MutexLock lock(mutex_);
-            if (!has_ended_) {
-                return asio::post(loop_, [this, cells, listed = std::move(listed)]() mutable {
-                    begin_list(std::move(cells), std::move(listed));
-                });
+            if (!has_ended_ && lists_.size() < kMostLists) {
+                lists_.push_back(call);
+                return again();
             }
         }
-        listed(std::vector<std::optional<CellListing>>(cells.size()));
+        forget(*call);
     }
 
-    void close(milliseconds patience) {
-        if (!thread_.joinable()) return;
-        const auto settled = std::make_shared<std::promise<void>>();
-        std::future<void> end = settled->get_future();
-        asio::post(loop_, [this, settled] {
-            settled_ = settled;
-            region_->stop_resting();
-            step();
-        });
-        end.wait_for(patience);
-        // From here on decisions are made by what is held.
-        is_closed_.store(true, std::memory_order_relaxed);
-        const auto finished = std::make_shared<std::promise<void>>();
-        asio::post(loop_, [this, finished] {
-            has_stopped_ = true;
-            settled_.reset();
-            region_->give_up();
-            waits_.end_all();
-            finished->set_value();
-        });
-        finished->get_future().wait();
-        loop_.stop();
-        thread_.join();
+    // True if the thread has ended.
+    bool close(milliseconds patience) {
+        if (!thread_.joinable()) return deadlines_.stop(steady_clock::now() + kLastTurn);
+        if (stage_.load(std::memory_order_relaxed) == Stage::kRunning) {
+            std::future<void> settled = settled_.get_future();
+            stage_.store(Stage::kSettling, std::memory_order_relaxed);
+            again();
+            settled.wait_for(patience);
+            // From here on decisions are made by what is held.
+            stage_.store(Stage::kStopping, std::memory_order_relaxed);
+            again();
+            end_ = ended_.get_future();
+        }
+        const auto last = steady_clock::now() + kLastTurn;
+        const bool has_ended = end_.wait_until(last) == std::future_status::ready;
+        if (has_ended) thread_.join();
         {
             const MutexLock lock(mutex_);
             has_ended_ = true;
         }
         // What others asked before they saw that it is closed is answered as well.
-        loop_.restart();
-        loop_.poll();
-        waits_.end_all();
+        deadlines_.expire_all();
+        return deadlines_.stop(last) && has_ended;
     }
 
     Counts counts() const {
-        return {.region = region_->counts(), .fallbacks = asking_->fallbacks()};
+        return {.region = region_->counts(),
+                .fallbacks = asking_->fallbacks(),
+                .overflows = overflows_.load(std::memory_order_relaxed)};
     }
     void count_fallback(UnixTime now) { asking_->count_fallback(now); }
 
   private:
+    // How many listings wait at a time.
+    static constexpr std::size_t kMostLists = 64;
+
+    enum class Stage { kRunning, kSettling, kStopping };
+
+    // False if nobody reads the queue any more, or there is no memory.
+    bool enqueue(const std::shared_ptr<PendingQuestion>& question) try {
+        deadlines_.add(key_of(*question), [this, question] { expire(*question); });
+        const MutexLock lock(mutex_);
+        if (!has_ended_) asked_.push_back(question);
+        return !has_ended_;
+    } catch (const std::bad_alloc&) {
+        return false;
+    }
+    static DeadlineThread::Key key_of(const PendingQuestion& question) {
+        return {question.deadline() + kGrace, &question};
+    }
+    // After it was finished.
+    void forget(const PendingQuestion& question) {
+        deadlines_.remove(key_of(question));
+        pending_.fetch_sub(question.size(), std::memory_order_relaxed);
+    }
+    void forget(PendingList& call) {
+        call.answer_nothing();  // unless it was answered
+        deadlines_.remove(call.key());
+    }
+
     void first_word() {
         if (std::exchange(has_spoken_, true)) return;
         first_word_.set_value();
     }
 
-    // From any thread. One turn at a time is waiting.
+    // From any thread. One turn at a time is waiting, in memory of its own: this never fails.
     void again() {
         if (is_turn_waiting_.exchange(true, std::memory_order_acq_rel)) return;
-        asio::post(loop_, [this] {
-            is_turn_waiting_.store(false, std::memory_order_release);
-            step();
-        });
+        asio::post(loop_, asio::bind_allocator(turn_memory_.allocator(), [this] {
+                       is_turn_waiting_.store(false, std::memory_order_release);
+                       step();
+                   }));
     }
 
     void step() {
-        if (has_stopped_) return;
+        is_stuck_.store(false, std::memory_order_relaxed);
+        begin_asked();
         waits_.end_due(steady_clock::now());
+        const Stage stage = stage_.load(std::memory_order_relaxed);
+        if (stage == Stage::kStopping) return end();
+        if (stage == Stage::kSettling && !std::exchange(is_hurried_, true)) region_->stop_resting();
         region_->step();
         set_alarm();
-        if (settled_ != nullptr && region_->is_settled())
-            std::exchange(settled_, nullptr)->set_value();
+        if (stage == Stage::kSettling && region_->is_settled() && !std::exchange(is_settled_, true))
+            settled_.set_value();
+    }
+
+    void begin_asked() {
+        std::vector<std::shared_ptr<PendingQuestion>> asked;
+        std::vector<std::shared_ptr<PendingList>> lists;
+        {
+            const MutexLock lock(mutex_);
+            asked.swap(asked_);
+            lists.swap(lists_);
+        }
+        for (const auto& question : asked)
+            asking_->begin(question);
+        for (const auto& call : lists)
+            begin_list(call);
+    }
+
+    // The last turn.
+    void end() {
+        region_->give_up();
+        waits_.end_all();
+        loop_.stop();
     }
 
     void set_alarm() {
         const auto at = earlier(region_->wake_at(), waits_.wake_at());
-        if (at == alarm_set_ || has_stopped_) return;
+        if (at == alarm_set_) return;
         alarm_set_ = at;
         if (!at) {
             alarm_.cancel();
@@ -186,19 +263,12 @@ class RegionThread::Core {
         });
     }
 
-    void begin_list(std::vector<CellName> cells, Origin::Listed listed) {
-        const std::size_t size = cells.size();
-        const auto finished = std::make_shared<Origin::Listed>(std::move(listed));
-        const auto finish = [finished](std::vector<std::optional<CellListing>> listings) {
-            if (const auto last = std::exchange(*finished, nullptr)) last(std::move(listings));
-        };
-        if (is_away() || has_stopped_) return finish(std::vector<std::optional<CellListing>>(size));
-        const Waits::Name wait = waits_.add(steady_clock::now() + 2 * timeout_, [finish, size] {
-            finish(std::vector<std::optional<CellListing>>(size));
-        });
-        set_alarm();
-        origin_->list(std::move(cells), [this, wait, finish](auto listings) {
-            finish(std::move(listings));
+    void begin_list(const std::shared_ptr<PendingList>& call) {
+        if (is_away()) return forget(*call);
+        const Waits::Name wait =
+            waits_.add(steady_clock::now() + 2 * timeout_, [this, call] { forget(*call); });
+        origin_->list(call->cells(), [this, wait, call](auto listings) {
+            call->answer(std::move(listings));
             waits_.end(wait);
         });
     }
@@ -206,6 +276,8 @@ class RegionThread::Core {
     Table& table_;
     const milliseconds timeout_;
     const std::function<void(const OriginChange&)> on_change_;
+    DeadlineThread deadlines_;
+    TurnMemory turn_memory_;
     asio::io_context loop_{1};
     asio::executor_work_guard<asio::io_context::executor_type> work_;
     asio::steady_timer alarm_;
@@ -216,17 +288,29 @@ class RegionThread::Core {
     std::optional<Asking> asking_;
     std::unique_ptr<Origin> origin_;
     std::string node_;
-    bool has_stopped_ = false;  // nothing is begun any more
     std::promise<void> first_word_;
     bool has_spoken_ = false;
-    std::shared_ptr<std::promise<void>> settled_;  // while somebody waits for all to be told
+    std::promise<void> settled_;  // all was told, after it was asked to
+    bool is_hurried_ = false;     // it was asked to
+    bool is_settled_ = false;
+    std::promise<void> ended_;  // by the thread's last step
+    std::future<void> end_;     // the closing thread's
     // Set by whoever wants a turn, cleared when it begins: what was written before it was wanted is
     // seen in it.
     std::atomic<bool> is_turn_waiting_{false};
-    // Relaxed: who misses it asks, and is answered all the same.
-    std::atomic<bool> is_closed_{false};
+    // Written by close(), read by any. Relaxed: the turn that it then asks for sees it; a caller
+    // that misses it asks, and is answered all the same.
+    std::atomic<Stage> stage_{Stage::kRunning};
+    // Another thread had to decide a question, and the region's has made no step since. Relaxed: a
+    // hint not to wait for it.
+    std::atomic<bool> is_stuck_{false};
+    // Requests whose questions are not finished; relaxed, as the next: each stands for itself.
+    std::atomic<std::size_t> pending_{0};
+    std::atomic<std::uint64_t> overflows_{0};
     Mutex mutex_;
-    bool has_ended_ SLUICE_GUARDED_BY(mutex_) = false;  // nobody runs the loop any more
+    std::vector<std::shared_ptr<PendingQuestion>> asked_ SLUICE_GUARDED_BY(mutex_);
+    std::vector<std::shared_ptr<PendingList>> lists_ SLUICE_GUARDED_BY(mutex_);
+    bool has_ended_ SLUICE_GUARDED_BY(mutex_) = false;  // nobody reads the two any more
     std::thread thread_;
     std::thread::id thread_id_;  // constant after the start
 };
@@ -246,12 +330,16 @@ bool RegionThread::is_away() const {
     return core_->is_away();
 }
 
-bool RegionThread::is_this_thread() const {
-    return core_->is_this_thread();
+bool RegionThread::is_own_thread() const {
+    return core_->is_own_thread();
 }
 
-void RegionThread::ask(std::shared_ptr<Question> question) {
-    core_->ask(std::move(question));
+std::shared_ptr<PendingQuestion> RegionThread::ask(std::shared_ptr<Question> question, Time since) {
+    return core_->ask(std::move(question), since);
+}
+
+void RegionThread::expire(PendingQuestion& question) {
+    core_->expire(question);
 }
 
 void RegionThread::list(std::vector<CellName> cells, Origin::Listed listed) {
@@ -262,8 +350,8 @@ const std::string& RegionThread::node() const {
     return core_->node();
 }
 
-void RegionThread::close(milliseconds patience) {
-    core_->close(patience);
+bool RegionThread::close(milliseconds patience) {
+    return core_->close(patience);
 }
 
 RegionThread::Counts RegionThread::counts() const {

@@ -6,6 +6,8 @@
 #include <sluice/result.h>
 
 #include <chrono>
+#include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <string>
@@ -14,6 +16,7 @@
 #include "counter/table.h"
 #include "regional/origin.h"
 #include "regional/region.h"
+#include "service/pending_question.h"
 #include "service/question.h"
 
 namespace sluice {
@@ -35,10 +38,22 @@ class RegionThread {
 
     // Nobody need ask: the counts at hand are the best there are.
     bool is_away() const;
-    bool is_this_thread() const;
+    // Whether the calling thread is one of its own, which can't wait for itself.
+    bool is_own_thread() const;
 
-    // Has the counts read, has the question decided, and finishes it.
-    void ask(std::shared_ptr<Question> question);
+    // Has the counts read, has the question decided, and finishes it, within
+    // Options::origin_timeout after `since`. Where the region's thread is stuck, another thread
+    // decides by what is held, shortly after. Returns none if it is finished already: it was
+    // decided by what is held, since too much waits or there is no memory. Throws nothing.
+    using Time = PendingQuestion::Time;
+    std::shared_ptr<PendingQuestion> ask(std::shared_ptr<Question> question, Time since);
+    // Decides by what is held if the region's thread has not got to it, and finishes it.
+    void expire(PendingQuestion& question);
+
+    // How long after its deadline a question is decided by another thread.
+    static constexpr std::chrono::milliseconds kGrace{50};
+    // Questions are queued until as many requests wait. Above it, they are decided by what is held.
+    static constexpr std::size_t kMostPending = 16'384;
 
     // All that the origin holds of some cells. None for each while it is away.
     void list(std::vector<CellName> cells, Origin::Listed listed);
@@ -47,11 +62,13 @@ class RegionThread {
 
     // Tells the origin what it has not heard yet, for up to `patience`. Then finishes what waits,
     // and ends the thread. From then on the region is away. By one thread, which is not its own.
-    void close(std::chrono::milliseconds patience);
+    // False if the thread is stuck in a call a second later: it then goes on to use this object.
+    [[nodiscard]] bool close(std::chrono::milliseconds patience);
 
     struct Counts {
         Region::Counts region;
         std::uint64_t fallbacks;  // decisions that needed fresher counts and were made without
+        std::uint64_t overflows;  // of these, those for which the queue had no room
     };
     Counts counts() const;
     // A decision at `now` was one.
