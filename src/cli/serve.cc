@@ -94,12 +94,6 @@ void log_start(const config::Settings& settings, Log& log) {
               {"data_dir", settings.data_dir},
               {"origin", shown_origin(settings.origin)},
               {"global", shown_global(settings.global)}});
-    if (!settings.global.empty() && settings.region == config::Settings{}.region) {
-        log.warn("region_by_default",
-                 {{"why",
-                   "regions of one name take each other's counts for their own; give each its "
-                   "--region"}});
-    }
     if (settings.test_clock) {
         log.warn(
             "test_clock",

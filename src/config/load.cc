@@ -237,6 +237,11 @@ void Loader::check_global() {
     if (!settings.global_replica.empty() && !settings.global.starts_with("mysql:")) {
         refuse("global", "a mysql:// URL, since global_replica is set");
     }
+    if (!settings.global.empty() && !loaded_.origins.contains("region")) {
+        refuse("region",
+               "a name that no other region has, by --region, SLUICE_REGION or the file, since "
+               "global is set: regions of one name would take each other's counts for their own");
+    }
     if (settings.global_cleanup && settings.global.empty()) {
         refuse("global_cleanup", "false as long as global is not set");
     }

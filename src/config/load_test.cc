@@ -630,6 +630,22 @@ TEST(Global, IsDescribedWithoutItsPassword) {
     EXPECT_NE(text.find("global_cleanup = false  # default\n"), std::string::npos) << text;
 }
 
+TEST(Global, NeedsARegionThatWasNamed) {
+    const std::string fault =
+        "default: region is \"local\"; allowed is a name that no other region has, by --region, "
+        "SLUICE_REGION or the file, since global is set: regions of one name would take each "
+        "other's counts for their own";
+    EXPECT_EQ(fault_of("global = \"sqlite:g.db\"\n"), fault);
+    EXPECT_EQ(fault_of(with_variable("SLUICE_GLOBAL", "mysql://host/db")), fault);
+    EXPECT_EQ(fault_of("global = \"sqlite:g.db\"\nregion = \"local\"\n"), "no fault");
+    EXPECT_TRUE(loaded_from({.file = {},
+                             .environment = {{"SLUICE_REGION", "eu"}},
+                             .flags = {{"global", "mysql://host/db"}},
+                             .tokens = {}})
+                    .settings.region == "eu");
+    EXPECT_EQ(fault_of(""), "no fault");
+}
+
 TEST(Global, SettingsAroundItNeedIt) {
     EXPECT_EQ(fault_of("region = \"eu\"\nglobal = \"sqlite:g.db\"\nglobal_replica = "
                        "\"mysql://host/db\"\n"),
