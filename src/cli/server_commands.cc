@@ -50,7 +50,8 @@ constexpr const char* kTokenFooter =
 std::string help_of(const config::Setting& setting) {
     std::string text(setting.help);
     if (!setting.value_name.empty()) text += "\nallowed: " + std::string(setting.allowed);
-    const std::string initial = setting.show(config::Settings{});
+    static const config::Settings defaults;
+    const std::string initial = setting.show(defaults);
     return text + "\ndefault: " + (initial == "\"\"" ? "none" : initial);
 }
 
