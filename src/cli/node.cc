@@ -1,18 +1,16 @@
 #include "cli/node.h"
 
 #include <algorithm>
-#include <cerrno>
 #include <chrono>
 #include <filesystem>
 #include <string>
-#include <system_error>
 #include <thread>
 #include <utility>
 
 #include <sched.h>
 #include <sys/resource.h>
-#include <sys/stat.h>
 
+#include "cli/data_dir.h"
 #include "cli/open_overrides.h"
 #include "cli/version.h"
 #include "cli/worker.h"
@@ -85,41 +83,6 @@ http::WireLimits admin_limits(const config::Settings& settings) {
 
 // What is left to tell the origin is told even if draining took all its time.
 constexpr std::chrono::milliseconds kLeastToTell{200};
-
-// Makes a folder that only this user may enter, whatever the umask. One that exists stays as it is.
-std::error_code make_private_folder(const std::string& folder) {
-    namespace fs = std::filesystem;
-    std::error_code problem;
-    fs::path path = fs::absolute(folder, problem).lexically_normal();
-    if (!path.has_filename()) path = path.parent_path();  // "data/"
-    if (!problem) fs::create_directories(path.parent_path(), problem);
-    if (problem) return problem;
-    if (::mkdir(path.c_str(), S_IRWXU) == 0) {
-        fs::permissions(path, fs::perms::owner_all, problem);
-    } else if (errno != EEXIST) {
-        problem = std::error_code(errno, std::generic_category());
-    } else if (!fs::is_directory(path, problem) && !problem) {
-        problem = std::make_error_code(std::errc::not_a_directory);
-    }
-    return problem;
-}
-
-std::optional<Error> open_data_dir(const std::string& folder, Log& log) {
-    if (folder.empty()) return std::nullopt;
-    if (const std::error_code problem = make_private_folder(folder)) {
-        return about(
-            "data_dir", "\"" + folder + "\"", "the folder can't be made: " + problem.message());
-    }
-    struct stat status {};
-    const bool is_open =
-        ::stat(folder.c_str(), &status) == 0 && (status.st_mode & (S_IRWXG | S_IRWXO)) != 0;
-    if (is_open) {
-        log.warn("data_dir_open",
-                 {{"why", "other users may enter the data directory; set its mode to 700"},
-                  {"data_dir", folder}});
-    }
-    return std::nullopt;
-}
 
 // Without a region to share with, counts outlive the process in its own folder, if it has one.
 std::string origin_of(const config::Settings& settings) {
