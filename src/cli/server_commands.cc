@@ -40,7 +40,8 @@ constexpr const char* kCheckFooter =
 constexpr const char* kTokenFooter =
     "The token itself goes to standard error, the lines for the server's file to standard output; "
     "they hold its\n"
-    "hash alone. The permissions are limit, read_override, set_override and delete_override.\n"
+    "hash alone. The permissions are limit, read_override, set_override, delete_override and\n"
+    "read_metrics.\n"
     "\nExamples:\n"
     "  sluice token --name web\n"
     "  sluice token --name admin --permission limit read_override set_override delete_override\n"
