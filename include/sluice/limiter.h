@@ -230,6 +230,13 @@ struct Inspection {
 // Thread-safe and movable; a moved-from limiter can only be assigned to or destroyed. All calls
 // must have returned before a limiter is moved or destroyed.
 //
+// fork(): a child process may go on using a limiter that was created before the fork. It has the
+// counts as of the fork and decides from them alone: it has no thread, so it neither asks nor tells
+// the origin or the global store (OriginStats::away and GlobalStats::away are true). No call hangs
+// there; close() and the destructor return at once, and leave connections to the parent. Costs that
+// another thread was spending at the moment of the fork may count in the child. A child that has to
+// share its counts creates a limiter of its own. The parent is not affected.
+//
 //     auto limiter = sluice::Limiter::create({.region = "eu-west"});
 //     auto decision = limiter->limit({.name_space = "login", .identifier = "alice", .limit = 10,
 //     .duration = 60s}); if (decision && decision->passed) ...

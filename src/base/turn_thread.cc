@@ -2,12 +2,9 @@
 
 #include <utility>
 
-#include <unistd.h>
-
 namespace sluice {
 
 void TurnThread::start(Turn turn) {
-    process_ = getpid();
     thread_ = std::thread([state = state_, turn = std::move(turn)] { state->run(turn); });
     id_ = thread_.get_id();
 }
@@ -26,6 +23,7 @@ void TurnThread::State::run(const Turn& turn) {
 }
 
 void TurnThread::wake() {
+    if (made_.is_in_child()) return;  // its lock may be held for ever
     {
         const std::lock_guard lock(state_->mutex);
         state_->is_awake = true;
@@ -35,7 +33,7 @@ void TurnThread::wake() {
 
 bool TurnThread::stop(Time deadline) {
     if (!thread_.joinable()) return true;
-    if (process_ != getpid()) {
+    if (made_.is_in_child()) {
         // The thread is not in this process, and holds its share of the state for ever.
         thread_.detach();
         return true;

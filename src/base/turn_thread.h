@@ -9,7 +9,7 @@
 #include <mutex>
 #include <thread>
 
-#include <sys/types.h>
+#include "base/fork.h"
 
 namespace sluice {
 
@@ -26,10 +26,11 @@ class TurnThread {
 
     // The first turn comes at once.
     void start(Turn turn);
-    // Has a turn come at once, after the one underway.
+    // Has a turn come at once, after the one underway. Does nothing in a child process, which has
+    // its parent's memory but not its thread.
     void wake();
     // Waits for the turn underway, the last one. Harmless if it never started, and in a child
-    // process, which has its parent's memory but not its thread.
+    // process.
     void stop() { stop(Time::max()); }
     // The same until `deadline`. False if the turn has not ended by then; the thread is on its own
     // from then on, and ends after that turn.
@@ -51,7 +52,7 @@ class TurnThread {
 
     // Shared with the thread, which may outlive this.
     std::shared_ptr<State> state_ = std::make_shared<State>();
-    pid_t process_ = 0;  // that it was started in
+    ForkMark made_;  // where the thread is
     std::thread thread_;
     std::thread::id id_;  // constant after the start
 };

@@ -1,5 +1,7 @@
 #include "counter/epoch.h"
 
+#include <pthread.h>
+
 namespace sluice {
 
 constinit std::atomic<std::uint64_t> Epoch::current_{1};
@@ -37,6 +39,17 @@ Epoch::Reader* Epoch::enrol() {
     self_ = enrolment.reader = reader;
     return reader;
 }
+
+void Epoch::forget_other_threads() {
+    for (Reader* reader = readers_.load(std::memory_order_relaxed); reader != nullptr;
+         reader = reader->next) {
+        if (reader == self_) continue;
+        reader->pinned.store(0, std::memory_order_relaxed);
+        reader->in_use.store(false, std::memory_order_relaxed);
+    }
+}
+
+const int Epoch::kAtFork = pthread_atfork(nullptr, nullptr, forget_other_threads);
 
 void Epoch::try_advance() {
     std::uint64_t epoch = now();

@@ -20,7 +20,8 @@ namespace sluice {
 //     Epoch::try_advance();
 //     if (Epoch::now() >= unlinked + Epoch::kGrace) reuse(entry);
 //
-// Nothing here waits: a thread that sleeps while pinned only delays the reuse of memory.
+// Nothing here waits: a thread that sleeps while pinned only delays the reuse of memory. In a child
+// process, only the thread that forked is left.
 //
 // Memory order. The announcement, the lookups that follow it, the unlinking and the scan of the
 // announcements are sequentially consistent: either the scan sees the reader, or the reader sees
@@ -49,6 +50,9 @@ class Epoch {
     struct Enrolment;
 
     static Reader* enrol();
+    // In a new child: the other threads don't exist there, and hold no place.
+    static void forget_other_threads();
+    static const int kAtFork;
 
     static std::atomic<std::uint64_t> current_;  // from 1
     static std::atomic<Reader*> readers_;        // a list that only grows

@@ -8,6 +8,7 @@
 #include <span>
 #include <vector>
 
+#include "base/fork.h"
 #include "base/mutex.h"
 #include "base/turn_thread.h"
 
@@ -65,7 +66,7 @@ class MemoryAhead {
     std::atomic<std::size_t> stretch_used_{0};
     std::size_t stretch_ready_ = 0;  // the thread's own
 
-    Mutex mutex_;
+    ForkSafeMutex mutex_{ForkSafeMutex::Rank::kMemory};
     std::size_t chunks_asked_for_ SLUICE_GUARDED_BY(mutex_) = 0;
     bool is_of_no_use_ SLUICE_GUARDED_BY(mutex_) = false;  // the system won't have it
     std::vector<std::byte*> blocks_ SLUICE_GUARDED_BY(mutex_);

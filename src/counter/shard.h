@@ -12,6 +12,7 @@
 #include <span>
 #include <vector>
 
+#include "base/fork.h"
 #include "base/mutex.h"
 #include "counter/bucket.h"
 #include "counter/entry_pool.h"
@@ -126,7 +127,7 @@ class alignas(64) Shard {
     std::atomic<std::uint64_t> end_{0};
     std::atomic<std::uint64_t> offset_mask_{0};
 
-    alignas(64) Mutex mutex_;
+    alignas(64) ForkSafeMutex mutex_{ForkSafeMutex::Rank::kShard};
     std::size_t size_ SLUICE_GUARDED_BY(mutex_) = 0;
     std::size_t hand_ SLUICE_GUARDED_BY(mutex_) =
         0;  // the bucket that was looked at last for removals

@@ -80,12 +80,24 @@ Entry& Table::ready_entry(HashedRequest request, UnixTime now, Needed needed) {
     const LimitKey key(request);
     Entry* const entry = find(key);
     if (entry != nullptr && !entry->outgrown(now)) return *entry;
+    const bool is_in_child = made_.is_in_child();
+    if (is_in_child && sharing_ != Sharing::kAlone) discard_changes();
     Entry& made = shard_of(key).find_or_make(key, now, sharing_, needed);
     // What waits to be told is not evicted: it is told soon.
     if (tally_.is_beyond_cap()) changed_.hurry();
     const KeyShape shape = key.shape();
-    if (shape.text_bytes() > watched_bytes_) on_long_key_(made);
+    if (shape.text_bytes() > watched_bytes_ && !is_in_child) on_long_key_(made);
     return made;
+}
+
+// Else what was spent here would count as untold for ever, and could not be evicted.
+void Table::discard_changes() {
+    const MutexLock lock(discarding_);
+    const ChangedList::Taken taken = changed_.take();
+    for (Entry* entry : taken.retired)
+        dispose(*entry);
+    for (Entry* entry : taken.changed)
+        if (!changed_.release(*entry, Components(*entry))) dispose(*entry);
 }
 
 Entry* Table::entry_for_import(const Request& request, UnixTime now) {

@@ -14,6 +14,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/fork.h"
 #include "counter/changed.h"
 #include "counter/entry.h"
 #include "counter/limit_key.h"
@@ -134,6 +135,8 @@ class Table {
 
     // The entry for `key`, made or replaced if need be.
     Entry& ready_entry(HashedRequest request, UnixTime now, Needed needed);
+    // In a child process nobody else consumes the changed list, and there is nobody to tell.
+    void discard_changes();
     void settle_in_successor(HashedRequest request, Sequence sequence, Count cost) noexcept;
 
     Shard& shard_at(std::uint64_t hash) { return shards_[(hash >> kShardShift) & shard_mask_]; }
@@ -149,6 +152,7 @@ class Table {
     }
     static std::size_t buckets_per_shard(std::size_t max_keys);
 
+    const ForkMark made_;
     const KeyHash hash_;
     const std::size_t shard_mask_;
     const Sharing sharing_;
@@ -157,6 +161,7 @@ class Table {
     std::unique_ptr<Reservation> buckets_;
     MemoryAhead memory_;
     std::array<Shard, kMaxShards> shards_;
+    ForkSafeMutex discarding_{ForkSafeMutex::Rank::kTable};
     // Constant once threads use the table.
     std::size_t watched_bytes_ = std::numeric_limits<std::size_t>::max();
     std::function<void(Entry&)> on_long_key_;

@@ -8,6 +8,7 @@
 #include <variant>
 
 #include "base/clock.h"
+#include "base/fork.h"
 #include "base/mutex.h"
 #include "base/random.h"
 #include "base/turn_thread.h"
@@ -86,6 +87,7 @@ class GlobalThreads::Core {
     void offer(Entry& entry) { globe_.offer(entry); }
 
     void list(std::vector<CellName> cells, Listed listed) {
+        if (made_.is_in_child()) return listed(std::nullopt);
         {
             const MutexLock lock(mutex_);
             if (!is_closed_ && listings_.size() < kMostListings) {
@@ -130,6 +132,11 @@ class GlobalThreads::Core {
     }
 
     GlobalStats stats() const {
+        if (made_.is_in_child()) {
+            GlobalStats stats{};
+            stats.attached = stats.away = true;
+            return stats;
+        }
         const Time now = steady_clock::now();
         const Publisher::Counts published = globe_.publisher().counts();
         const Importer::Counts imported = globe_.importer().counts();
@@ -284,6 +291,7 @@ class GlobalThreads::Core {
         if (on_change_) on_change_({.away = trouble.has_value(), .why = trouble.value_or("")});
     }
 
+    const ForkMark made_;
     Table& table_;
     const bool is_test_;
     const bool cleans_up_;

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "base/clock.h"
+#include "base/fork.h"
 #include "base/random.h"
 #include "counter/table.h"
 #include "decide/valid.h"
@@ -190,8 +191,10 @@ class Limiter::Core {
 
     // The region first: what it is told last is what it publishes. An origin that is away does not
     // use up the time of the global store, which is then the only one to remember. False if this
-    // object must not be destroyed: a thread is stuck in a call and goes on to use it.
+    // object must not be destroyed: a thread is stuck in a call and goes on to use it, or this is a
+    // child process, and the locks and connections are its parent's.
     [[nodiscard]] bool close(std::chrono::milliseconds patience) {
+        if (made_.is_in_child()) return region_ == nullptr && global_ == nullptr;
         const auto end = std::chrono::steady_clock::now() + patience;
         const auto first = global_ == nullptr ? patience : patience / 2;
         const bool has_left = region_ == nullptr || region_->close(first);
@@ -279,6 +282,7 @@ class Limiter::Core {
 
     static inline std::atomic<Core*> kept_{nullptr};
     Core* next_kept_ = nullptr;
+    const ForkMark made_;
     const Options options_;
     const std::unique_ptr<Table> table_;
     Deciding<RegionThread> deciding_;

@@ -15,6 +15,7 @@
 #include <boost/asio/post.hpp>
 #include <boost/asio/steady_timer.hpp>
 
+#include "base/fork.h"
 #include "base/mutex.h"
 #include "base/random.h"
 #include "service/asking.h"
@@ -90,7 +91,8 @@ class RegionThread::Core {
     }
 
     bool is_away() const {
-        return region_->is_away() || is_stuck_.load(std::memory_order_relaxed) ||
+        return region_->is_away() || made_.is_in_child() ||
+               is_stuck_.load(std::memory_order_relaxed) ||
                stage_.load(std::memory_order_relaxed) == Stage::kStopping;
     }
     bool is_own_thread() const {
@@ -126,6 +128,8 @@ class RegionThread::Core {
     }
 
     void list(std::vector<CellName> cells, Origin::Listed listed) {
+        if (made_.is_in_child())
+            return listed(std::vector<std::optional<CellListing>>(cells.size()));
         const auto call = std::make_shared<PendingList>(
             std::move(cells), std::move(listed), steady_clock::now() + 2 * timeout_ + kGrace);
         deadlines_.add(call->key(), [call] { call->answer_nothing(); });
@@ -206,6 +210,7 @@ class RegionThread::Core {
 
     // From any thread. One turn at a time is waiting, in memory of its own: this never fails.
     void again() {
+        if (made_.is_in_child()) return;  // the loop's locks may be held for ever
         if (is_turn_waiting_.exchange(true, std::memory_order_acq_rel)) return;
         asio::post(loop_, asio::bind_allocator(turn_memory_.allocator(), [this] {
                        is_turn_waiting_.store(false, std::memory_order_release);
@@ -273,6 +278,7 @@ class RegionThread::Core {
         });
     }
 
+    const ForkMark made_;
     Table& table_;
     const milliseconds timeout_;
     const std::function<void(const OriginChange&)> on_change_;
