@@ -1,6 +1,7 @@
 // core_bench: what a decision costs, beside the least that it could cost.
 //
 //     core_bench [--quick] [--json=PATH] [any flag of Google Benchmark]
+//     core_bench --growth-delay
 #include <algorithm>
 #include <filesystem>
 #include <iostream>
@@ -91,6 +92,9 @@ int run(const Arguments& arguments) {
 int main(int argc, char** argv) {
     if (argc == 2 && std::string(argv[1]) == sluice::bench::kMeasureMemory) {
         return sluice::bench::measure_memory();
+    }
+    if (argc == 2 && std::string(argv[1]) == sluice::bench::kMeasureGrowth) {
+        return sluice::bench::measure_growth();
     }
     return sluice::bench::run(sluice::bench::parse(argc, argv));
 }

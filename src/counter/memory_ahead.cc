@@ -4,6 +4,7 @@
 #include <chrono>
 #include <new>
 #include <system_error>
+#include <utility>
 
 #include <pthread.h>
 #include <sched.h>
@@ -35,6 +36,13 @@ std::byte* make_block() {
     return nullptr;
 }
 
+// A thread that decides and wakes this one goes on, even on the same processor.
+void set_up_thread() {
+    const sched_param none{};
+    pthread_setschedparam(pthread_self(), SCHED_BATCH, &none);
+    pthread_setname_np(pthread_self(), "sluice-memory");
+}
+
 }  // namespace
 
 MemoryAhead::~MemoryAhead() {
@@ -44,11 +52,11 @@ MemoryAhead::~MemoryAhead() {
 }
 
 void MemoryAhead::start() {
+    sched_getaffinity(0, sizeof allowed_, &allowed_);
+    chosen_ = allowed_;
     try {
-        thread_.start([this] {
-            // A thread that decides and wakes this one goes on, even on the same core.
-            const sched_param none{};
-            pthread_setschedparam(pthread_self(), SCHED_BATCH, &none);
+        thread_.start([this, is_set_up = false]() mutable {
+            if (!std::exchange(is_set_up, true)) set_up_thread();
             if (is_needed()) make_ready();
             return TurnThread::Time::clock::now() + std::chrono::hours(1);
         });
@@ -58,6 +66,8 @@ void MemoryAhead::start() {
 
 void* MemoryAhead::take_chunk() {
     const MutexLock lock(mutex_);
+    if (const int processor = sched_getcpu(); processor >= 0)
+        CPU_SET(static_cast<std::size_t>(processor), &takers_);
     if (++chunks_asked_for_ == kSmall) thread_.wake();
     if (left_ == 0) {
         if (blocks_begun_ == blocks_.size()) return nullptr;
@@ -79,7 +89,23 @@ bool MemoryAhead::needs_block() {
     return !is_of_no_use_ && blocks_.size() < blocks_begun_ + kSpareBlocks;
 }
 
+// Where all that it may use were taken from, it goes anywhere: the scheduler knows best.
+void MemoryAhead::avoid_deciding_processors() {
+    cpu_set_t rest;
+    {
+        const MutexLock lock(mutex_);
+        CPU_AND(&rest, &allowed_, &takers_);
+        CPU_XOR(&rest, &allowed_, &rest);
+        CPU_ZERO(&takers_);
+    }
+    if (CPU_COUNT(&rest) == 0) rest = allowed_;
+    if (CPU_EQUAL(&rest, &chosen_)) return;
+    chosen_ = rest;
+    sched_setaffinity(0, sizeof rest, &rest);
+}
+
 void MemoryAhead::make_ready() {
+    avoid_deciding_processors();
     make_ready_stretch();
     while (needs_block()) {
         std::byte* const block = make_block();

@@ -8,6 +8,8 @@
 #include <span>
 #include <vector>
 
+#include <sched.h>
+
 #include "base/fork.h"
 #include "base/mutex.h"
 #include "base/turn_thread.h"
@@ -20,6 +22,9 @@ namespace sluice {
 // stretch of addresses that the buckets take up from front to back. It sleeps while the table is a
 // small one. Where it can't keep up, or the system has no large pages, the table takes what memory
 // there is.
+//
+// The thread keeps off the processors on which chunks were lately taken, so that it never takes the
+// place of a thread that decides, as long as it may run on any other.
 //
 // Thread-safe, but for start().
 class MemoryAhead {
@@ -59,16 +64,21 @@ class MemoryAhead {
 
     bool is_needed();
     bool needs_block();
+    void avoid_deciding_processors();
     void make_ready();
     void make_ready_stretch();
 
     const std::span<std::byte> stretch_;
     std::atomic<std::size_t> stretch_used_{0};
-    std::size_t stretch_ready_ = 0;  // the thread's own
+    // The thread's own, as the next two.
+    std::size_t stretch_ready_ = 0;
+    cpu_set_t allowed_{};  // where it may run at all
+    cpu_set_t chosen_{};   // where it does
 
     ForkSafeMutex mutex_{ForkSafeMutex::Rank::kMemory};
     std::size_t chunks_asked_for_ SLUICE_GUARDED_BY(mutex_) = 0;
     bool is_of_no_use_ SLUICE_GUARDED_BY(mutex_) = false;  // the system won't have it
+    cpu_set_t takers_ SLUICE_GUARDED_BY(mutex_){};  // where chunks were taken since it last looked
     std::vector<std::byte*> blocks_ SLUICE_GUARDED_BY(mutex_);
     std::size_t blocks_begun_ SLUICE_GUARDED_BY(mutex_) = 0;  // so many are in use, but for
     std::size_t left_ SLUICE_GUARDED_BY(mutex_) = 0;          // this rest of the last of these

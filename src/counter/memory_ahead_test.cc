@@ -4,12 +4,17 @@
 #include <array>
 #include <chrono>
 #include <cstring>
+#include <filesystem>
+#include <fstream>
 #include <memory>
+#include <optional>
 #include <set>
+#include <string>
 #include <thread>
 #include <vector>
 
 #include <gtest/gtest.h>
+#include <sched.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -169,6 +174,43 @@ TEST(MemoryAhead, ManyThreadsTakeWhatIsTheirs) {
         EXPECT_EQ(mine.size(), kEach);
         for (void* const chunk : mine)
             EXPECT_TRUE(seen.insert(chunk).second);
+    }
+}
+
+// The processors that the thread of this process with that name may use; none if there is no such
+// thread.
+std::optional<cpu_set_t> processors_of(const std::string& name) {
+    for (const auto& task : std::filesystem::directory_iterator("/proc/self/task")) {
+        std::string comm;
+        std::getline(std::ifstream(task.path() / "comm"), comm);
+        if (comm != name) continue;
+        cpu_set_t set;
+        CPU_ZERO(&set);
+        if (sched_getaffinity(std::stoi(task.path().filename()), sizeof set, &set) == 0) return set;
+    }
+    return std::nullopt;
+}
+
+TEST(MemoryAhead, ItsThreadKeepsOffTheProcessorThatTakesChunks) {
+    cpu_set_t all;
+    ASSERT_EQ(sched_getaffinity(0, sizeof all, &all), 0);
+    if (CPU_COUNT(&all) < 2) GTEST_SKIP() << "there is one processor";
+    for (std::size_t processor = 0; processor < CPU_SETSIZE; ++processor) {
+        if (!CPU_ISSET(processor, &all)) continue;
+        const Stretch stretch(4 * kBlock);
+        MemoryAhead memory(stretch.all());
+        memory.start();
+        cpu_set_t one;
+        CPU_ZERO(&one);
+        CPU_SET(processor, &one);
+        ASSERT_EQ(sched_setaffinity(0, sizeof one, &one), 0);
+        outgrow_small(memory);
+        EXPECT_NE(wait_for_chunk(memory), nullptr);
+        const auto used = processors_of("sluice-memory");
+        ASSERT_EQ(sched_setaffinity(0, sizeof all, &all), 0);
+        ASSERT_TRUE(used.has_value());
+        EXPECT_FALSE(CPU_ISSET(processor, &*used)) << processor;
+        EXPECT_EQ(CPU_COUNT(&*used), CPU_COUNT(&all) - 1) << "it may use all others";
     }
 }
 
