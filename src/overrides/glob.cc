@@ -1,33 +1,23 @@
 #include "overrides/glob.h"
 
 #include <algorithm>
+#include <cstring>
 
 namespace sluice::overrides {
 
-Glob::Needle::Needle(std::string_view needle) : literal(needle), fallback(needle.size(), 0) {
-    std::size_t matched = 0;
-    for (std::size_t i = 1; i < literal.size(); ++i) {
-        while (matched > 0 && literal[i] != literal[matched]) {
-            matched = fallback[matched - 1];
-        }
-        if (literal[i] == literal[matched]) ++matched;
-        fallback[i] = static_cast<std::uint16_t>(matched);
-    }
+namespace {
+
+constexpr std::size_t kNotFound = std::string_view::npos;
+
+// What of `text` follows the first occurrence of `needle`. The C library searches in linear time,
+// whatever the two are; std::string_view::find does not.
+std::size_t end_of_first(std::string_view needle, std::string_view text) {
+    const void* const found = memmem(text.data(), text.size(), needle.data(), needle.size());
+    if (found == nullptr) return kNotFound;
+    return static_cast<std::size_t>(static_cast<const char*>(found) - text.data()) + needle.size();
 }
 
-// Each byte of the text raises `matched` at most once, and each fallback lowers it: at most two
-// steps for each byte.
-std::size_t Glob::Needle::end_in(std::string_view text) const {
-    std::size_t matched = 0;
-    for (std::size_t i = 0; i < text.size(); ++i) {
-        while (matched > 0 && text[i] != literal[matched]) {
-            matched = fallback[matched - 1];
-        }
-        if (text[i] == literal[matched]) ++matched;
-        if (matched == literal.size()) return i + 1;
-    }
-    return std::string_view::npos;
-}
+}  // namespace
 
 Glob::Glob(std::string_view pattern) : is_exact_(pattern.find('*') == std::string_view::npos) {
     literal_bytes_ = pattern.size() - static_cast<std::size_t>(std::ranges::count(pattern, '*'));
@@ -46,17 +36,20 @@ Glob::Glob(std::string_view pattern) : is_exact_(pattern.find('*') == std::strin
     }
 }
 
+bool Glob::matches_ends(std::string_view text) const {
+    return text.size() >= literal_bytes_ && text.starts_with(prefix_) && text.ends_with(suffix_);
+}
+
 // The two ends are fixed. Between them, taking the first occurrence of each inner literal is right:
 // it leaves the most text for those that follow.
 bool Glob::matches(std::string_view text) const {
     if (is_exact_) return text == prefix_;
-    if (text.size() < literal_bytes_) return false;
-    if (!text.starts_with(prefix_) || !text.ends_with(suffix_)) return false;
+    if (!matches_ends(text)) return false;
     std::string_view rest =
         text.substr(prefix_.size(), text.size() - prefix_.size() - suffix_.size());
-    for (const Needle& needle : inner_) {
-        const std::size_t end = needle.end_in(rest);
-        if (end == std::string_view::npos) return false;
+    for (const std::string& needle : inner_) {
+        const std::size_t end = end_of_first(needle, rest);
+        if (end == kNotFound) return false;
         rest.remove_prefix(end);
     }
     return true;

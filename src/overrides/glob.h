@@ -3,7 +3,7 @@
 #define SLUICE_OVERRIDES_GLOB_H_
 
 #include <cstddef>
-#include <cstdint>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -23,11 +23,11 @@ class Glob {
     explicit Glob(std::string_view pattern);
 
     bool matches(std::string_view text) const;
+    // Whether a text begins and ends as the pattern asks, and is long enough for it.
+    bool matches_ends(std::string_view text) const;
 
     // Without a `*`, a pattern names one text only.
     bool is_exact() const { return is_exact_; }
-    // Whether there is text between two `*`, which is to be searched for.
-    bool is_searched() const { return !inner_.empty(); }
     // How many bytes of a text the pattern itself names.
     std::size_t literal_bytes() const { return literal_bytes_; }
 
@@ -35,24 +35,15 @@ class Glob {
     std::string_view prefix() const { return prefix_; }
     std::string_view suffix() const { return suffix_; }
 
+    // The texts between two `*`, in their order; none is empty.
+    std::span<const std::string> inner() const { return inner_; }
+
   private:
-    // A literal between two `*`, with the failure function of Knuth, Morris and Pratt: fallback[i]
-    // is the length of the longest proper prefix of the first i + 1 bytes that is their suffix,
-    // too.
-    struct Needle {
-        explicit Needle(std::string_view needle);
-        // What of `text` follows the first occurrence; npos if there is none.
-        std::size_t end_in(std::string_view text) const;
-
-        std::string literal;
-        std::vector<std::uint16_t> fallback;
-    };
-
     bool is_exact_;
     std::size_t literal_bytes_ = 0;
     std::string prefix_;  // the whole pattern if it is exact
     std::string suffix_;
-    std::vector<Needle> inner_;
+    std::vector<std::string> inner_;
 };
 
 }  // namespace sluice::overrides

@@ -15,14 +15,6 @@ namespace sluice::overrides {
 // Thread-compatible.
 class NamespaceMarks {
   public:
-    void set(std::string_view workspace, std::string_view name_space) {
-        marks_.set(mark_of(workspace, name_space));
-    }
-    bool may_hold(std::string_view workspace, std::string_view name_space) const {
-        return marks_[mark_of(workspace, name_space)];
-    }
-
-  private:
     static constexpr std::size_t kMarks = 256;
 
     static std::size_t mark_of(std::string_view workspace, std::string_view name_space) {
@@ -33,6 +25,12 @@ class NamespaceMarks {
                kMarks;
     }
 
+    void set(std::size_t mark, bool is_held) { marks_.set(mark, is_held); }
+    bool may_hold(std::string_view workspace, std::string_view name_space) const {
+        return marks_[mark_of(workspace, name_space)];
+    }
+
+  private:
     std::bitset<kMarks> marks_;
 };
 

@@ -15,6 +15,8 @@ namespace {
 
 constexpr std::size_t kMaxPartBytes = 2048;
 static_assert(kMaxPartBytes <= Glob::kMaxBytes);
+static_assert(kMaxPartBytes <= TextSearch::kMaxIdentifierBytes);
+static_assert(kMaxInnerTextsPerNamespace <= TextSearch::kMaxTexts);
 
 Error invalid(const std::string& what) {
     return {kInvalidRequest, what};
@@ -77,6 +79,19 @@ std::optional<std::uint64_t> order_of(std::string_view cursor) {
 std::string full(const std::string& what, std::size_t most, const std::string& of) {
     return what + " holds " + std::to_string(most) + " overrides" + of +
            ", which is as many as it may; remove one first";
+}
+
+struct Excess {
+    std::size_t had;
+    std::size_t added;
+    std::size_t most;
+    std::string of;
+};
+
+std::string too_much(const Excess& excess) {
+    return "the namespace has " + std::to_string(excess.had) + " " + excess.of +
+           ", and this override has " + std::to_string(excess.added) + " more; allowed: up to " +
+           std::to_string(excess.most);
 }
 
 }  // namespace
@@ -203,17 +218,36 @@ std::optional<Error> OverrideSet::no_room(const OverrideKey& key, const Rules* r
     if (workspace != per_workspace_.end() && workspace->second >= kMaxPerWorkspace) {
         return invalid(full("the workspace", kMaxPerWorkspace, ""));
     }
-    if (rules == nullptr) return std::nullopt;
-    if (rules->in_order().size() >= kMaxPerNamespace) {
+    if (rules != nullptr && rules->in_order().size() >= kMaxPerNamespace) {
         return invalid(full("the namespace", kMaxPerNamespace, ""));
     }
+    return no_room_for_pattern(key, rules);
+}
+
+std::optional<Error> OverrideSet::no_room_for_pattern(const OverrideKey& key, const Rules* rules) {
     const Glob glob(key.identifier);
-    if (!glob.is_exact() && rules->patterns() >= kMaxPatternsPerNamespace) {
+    if (glob.is_exact()) return std::nullopt;
+    if (rules != nullptr && rules->patterns() >= kMaxPatternsPerNamespace) {
         return invalid(full("the namespace", kMaxPatternsPerNamespace, " with a '*'"));
     }
-    if (glob.is_searched() && rules->searched() >= kMaxSearchedPerNamespace) {
+    const std::size_t bytes = rules == nullptr ? 0 : rules->pattern_bytes();
+    if (bytes + key.identifier.size() > kMaxPatternBytesPerNamespace) {
+        return invalid(too_much({.had = bytes,
+                                 .added = key.identifier.size(),
+                                 .most = kMaxPatternBytesPerNamespace,
+                                 .of = "bytes in patterns with a '*'"}));
+    }
+    if (glob.inner().empty()) return std::nullopt;
+    if (rules != nullptr && rules->searched() >= kMaxSearchedPerNamespace) {
         return invalid(
             full("the namespace", kMaxSearchedPerNamespace, " with text between two '*'"));
+    }
+    const std::size_t texts = rules == nullptr ? 0 : rules->inner_texts();
+    if (texts + glob.inner().size() > kMaxInnerTextsPerNamespace) {
+        return invalid(too_much({.had = texts,
+                                 .added = glob.inner().size(),
+                                 .most = kMaxInnerTextsPerNamespace,
+                                 .of = "texts between two '*'"}));
     }
     return std::nullopt;
 }

@@ -24,12 +24,13 @@ namespace sluice::overrides {
 class Rules;
 class Snapshot;
 
-// What one namespace may hold, so that a lookup and a change stay short whatever was set. A pattern
-// with several separate `*` is searched for byte by byte; one with a single run of them is settled
-// by its two ends.
+// What one namespace may hold, so that a lookup and a change stay short whatever was set. Each
+// pattern may have its two ends compared, and all texts between two `*` are found in one pass.
 inline constexpr std::size_t kMaxPerNamespace = 10'000;
-inline constexpr std::size_t kMaxPatternsPerNamespace = 1'000;  // of these, with a `*`
+inline constexpr std::size_t kMaxPatternsPerNamespace = 1'000;        // of these, with a `*`
+inline constexpr std::size_t kMaxPatternBytesPerNamespace = 262'144;  // of all of those together
 inline constexpr std::size_t kMaxSearchedPerNamespace = 100;  // of these, with text between two `*`
+inline constexpr std::size_t kMaxInnerTextsPerNamespace = 256;  // such texts, of all together
 inline constexpr std::size_t kMaxPerWorkspace = 100'000;
 
 // Where a page begins and how much it holds.
@@ -103,6 +104,7 @@ class OverrideSet {
     void made(std::uint64_t version) SLUICE_REQUIRES(writing_);
     std::optional<Error> no_room(const OverrideKey& key, const Rules* rules) const
         SLUICE_REQUIRES(writing_);
+    static std::optional<Error> no_room_for_pattern(const OverrideKey& key, const Rules* rules);
     void publish(std::shared_ptr<const Snapshot> next) SLUICE_REQUIRES(writing_);
     std::shared_ptr<const Snapshot> current() const;
 
@@ -152,10 +154,10 @@ class Reader {
 
     // The override that applies to an identifier, or null: an exact one before a pattern, more
     // literal bytes before fewer, the older before the younger. Without any override in the
-    // namespace this is a few instructions, seldom a lookup in a hash table. With patterns it is
-    // linear in the identifier for each one that is searched, of which there are at most
-    // kMaxSearchedPerNamespace, and a comparison of two words for nearly each of the others. A
-    // request that is answered after another refresh() copies what it needs.
+    // namespace this is a few instructions, seldom a lookup in a hash table. With patterns it is a
+    // comparison of two words for nearly each of them, and one pass over the identifier for all
+    // that have text between two `*`. A request that is answered after another refresh() copies
+    // what it needs.
     const Override* match(const OverrideKey& key) const {
         if (snapshot_ == nullptr || !marks_.may_hold(key.workspace, key.name_space)) return nullptr;
         return find(key);

@@ -244,5 +244,33 @@ TEST(OverrideSet, AFullNamespaceSaysSoAndStillChanges) {
     EXPECT_TRUE(set->set(key_of("z"), kGrant));
 }
 
+// Both bounds count what is in the namespace and what is to be added.
+TEST(OverrideSet, ThePatternsOfANamespaceAreBoundedTogether) {
+    const auto set = empty_set();
+    std::string many_texts = "*";
+    for (std::size_t i = 1; i < kMaxInnerTextsPerNamespace; ++i)
+        many_texts += "a*";
+    EXPECT_TRUE(set->set(key_of(many_texts), kGrant));
+    EXPECT_TRUE(set->set(key_of("*b*"), kGrant));
+    expect_full(*set, "*c*", "256 texts");
+    EXPECT_TRUE(set->set(key_of(many_texts), kGrant)) << "it is held already";
+    EXPECT_TRUE(set->set({"w", "another", "*c*"}, kGrant));
+
+    std::size_t bytes = many_texts.size() + 3;
+    for (int i = 0; bytes + 2'000 <= kMaxPatternBytesPerNamespace; ++i, bytes += 2'000)
+        ASSERT_TRUE(
+            set->set(key_of(std::to_string(1'000 + i) + std::string(1'995, 'x') + "*"), kGrant));
+    expect_full(*set, std::string(1'999, 'y') + "*", std::to_string(bytes) + " bytes");
+    EXPECT_TRUE(set->set(key_of("exact"), kGrant)) << "it is no pattern";
+}
+
+TEST(OverrideSet, APatternBeyondTheBoundsOfANamespaceIsRefusedAsTheFirstOne) {
+    const auto set = empty_set();
+    std::string too_many = "*";
+    for (std::size_t i = 0; i <= kMaxInnerTextsPerNamespace; ++i)
+        too_many += "a*";
+    expect_full(*set, too_many, "257 more");
+}
+
 }  // namespace
 }  // namespace sluice::overrides

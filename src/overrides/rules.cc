@@ -62,27 +62,60 @@ Rules::Rules(std::vector<RulePointer> in_order, std::uint64_t hash_seed)
         by_pattern_.emplace(rule->entry.identifier, rule.get());
         if (!rule->glob) continue;
         patterns_.emplace_back(*rule);
-        if (rule->glob->is_searched()) ++searched_;
+        pattern_bytes_ += rule->entry.identifier.size();
     }
     // Stable: of two with equally many literal bytes, the older stays in front.
     std::ranges::stable_sort(patterns_, std::ranges::greater{}, [](const Pattern& pattern) {
         return pattern.rule->glob->literal_bytes();
     });
+    index_inner_texts();
+}
+
+void Rules::index_inner_texts() {
+    std::vector<const Glob*> globs;
+    for (Pattern& pattern : patterns_) {
+        const Glob& glob = *pattern.rule->glob;
+        if (glob.inner().empty()) continue;
+        ++searched_;
+        inner_texts_ += glob.inner().size();
+        if (inner_texts_ > TextSearch::kMaxTexts) continue;
+        pattern.searched = static_cast<std::uint16_t>(globs.size());
+        globs.push_back(&glob);
+        in_search_.push_back(pattern.rule);
+    }
+    if (!globs.empty()) search_.emplace(globs);
 }
 
 const Override* Rules::match(std::string_view identifier) const {
     const auto same = by_pattern_.find(identifier);
     if (same != by_pattern_.end() && !same->second->glob) return &same->second->entry;
+    const Rule* const pattern = match_pattern(identifier);
+    return pattern == nullptr ? nullptr : &pattern->entry;
+}
+
+// Patterns with inner texts are set aside until one without is found, which beats all behind it.
+// Both lists are in the order of precedence, so the first that matches applies.
+const Rule* Rules::match_pattern(std::string_view identifier) const {
     const std::uint64_t first = first_word(identifier);
     const std::uint64_t last = last_word(identifier);
+    const bool may_search = identifier.size() <= TextSearch::kMaxIdentifierBytes;
+    std::array<std::uint16_t, TextSearch::kMaxTexts> aside;
+    std::size_t count = 0;
+    const Rule* found = nullptr;
     for (const Pattern& pattern : patterns_) {
         const std::uint64_t differing = ((first ^ pattern.first) & pattern.first_mask) |
                                         ((last ^ pattern.last) & pattern.last_mask);
-        if (differing == 0 && pattern.rule->glob->matches(identifier)) {
-            return &pattern.rule->entry;
+        if (differing != 0 || !pattern.rule->glob->matches_ends(identifier)) continue;
+        if (pattern.searched != kNotSearched && may_search) {
+            aside[count++] = pattern.searched;
+        } else if (pattern.rule->glob->matches(identifier)) {
+            found = pattern.rule;
+            break;
         }
     }
-    return nullptr;
+    if (count == 0) return found;
+    const auto searched = search_->first_match(identifier, std::span(aside).first(count));
+    return searched ? in_search_[*searched] : found;
 }
 
 const Override* Rules::find(std::string_view pattern) const {

@@ -14,6 +14,7 @@
 #include "overrides/glob.h"
 #include "overrides/override.h"
 #include "overrides/text_hash.h"
+#include "overrides/text_search.h"
 
 namespace sluice::overrides {
 
@@ -29,6 +30,11 @@ using RulePointer = std::shared_ptr<const Rule>;
 
 // Rules is never empty and never changes: with() and without() make another one, which shares the
 // rules that stay.
+//
+// match() takes one hash lookup and a comparison of two words for each pattern. The ends of those
+// that pass are compared in full, and the inner texts of all that remain are found in one pass over
+// the identifier. Patterns beyond TextSearch::kMaxTexts such texts, which only a store that others
+// write to can hold, are matched one by one.
 //
 // Immutable, hence thread-safe.
 class Rules {
@@ -46,8 +52,12 @@ class Rules {
     // Those that are younger than the one with this order.
     std::span<const RulePointer> after(std::uint64_t order) const;
 
+    // How many have a `*`, and how long their patterns are together.
     std::size_t patterns() const { return patterns_.size(); }
+    std::size_t pattern_bytes() const { return pattern_bytes_; }
+    // How many have text between two `*`, and how many such texts there are.
     std::size_t searched() const { return searched_; }
+    std::size_t inner_texts() const { return inner_texts_; }
 
     // Adds the rule where its order puts it, instead of the one with the same pattern if there is
     // one.
@@ -67,14 +77,23 @@ class Rules {
         std::uint64_t last;
         std::uint64_t last_mask;
         const Rule* rule;
+        std::uint16_t searched = kNotSearched;  // its number in search_
     };
+    static constexpr std::uint16_t kNotSearched = 0xFFFF;
+
+    void index_inner_texts();
+    const Rule* match_pattern(std::string_view identifier) const;
 
     const std::uint64_t hash_seed_;
     const std::vector<RulePointer> in_order_;
     std::unordered_map<std::string_view, const Rule*, TextHash> by_pattern_;
-    std::vector<Pattern>
-        patterns_;  // those with a `*`; the first that matches is the one that applies
+    // Those with a `*`. The first that matches is the one that applies.
+    std::vector<Pattern> patterns_;
+    std::size_t pattern_bytes_ = 0;
     std::size_t searched_ = 0;
+    std::size_t inner_texts_ = 0;
+    std::optional<TextSearch> search_;    // none if no pattern has inner texts
+    std::vector<const Rule*> in_search_;  // by the number there
 };
 
 }  // namespace sluice::overrides

@@ -1,6 +1,7 @@
 #include "overrides/rules.h"
 
 #include <algorithm>
+#include <chrono>
 #include <random>
 #include <string>
 #include <vector>
@@ -75,6 +76,55 @@ TEST(Rules, AreListedByAge) {
     ASSERT_EQ(rules.after(1).size(), 2U);
     EXPECT_EQ(rules.after(1)[0]->entry.identifier, "a");
     EXPECT_TRUE(rules.after(3).empty());
+}
+
+// The least time, in nanoseconds, of several tries to match an identifier.
+std::int64_t time_of(const Rules& rules, std::string_view identifier) {
+    using Clock = std::chrono::steady_clock;
+    auto least = Clock::duration::max();
+    for (int i = 0; i < 20; ++i) {
+        const auto began = Clock::now();
+        for (int k = 0; k < 5; ++k)
+            EXPECT_EQ(applied(rules, identifier), "none");
+        least = std::min(least, Clock::now() - began);
+    }
+    return least.count();
+}
+
+// Each of these nearly matches at every byte. One by one they would take a hundred times as long as
+// one of them.
+TEST(Rules, AHundredHostilePatternsTakeOnePassOverTheIdentifier) {
+    const std::string identifier(512, 'a');
+    const auto hostile = [](int count) {
+        std::vector<std::string> patterns;
+        for (int i = 0; i < count; ++i)
+            patterns.push_back("*" + std::string(100, 'a') + "b" + std::to_string(i) + "*");
+        return rules_of(patterns);
+    };
+    EXPECT_LT(time_of(hostile(100), identifier), 15 * time_of(hostile(1), identifier));
+}
+
+TEST(Rules, TextsThatOverlapAreNotCountedTwice) {
+    EXPECT_EQ(applied(rules_of({"*ab*ba*"}), "aba"), "none");
+    EXPECT_EQ(applied(rules_of({"*ab*ba*"}), "abba"), "*ab*ba*");
+    EXPECT_EQ(applied(rules_of({"ab*b*ba"}), "abba"), "none");
+    EXPECT_EQ(applied(rules_of({"ab*b*ba"}), "abbba"), "ab*b*ba");
+    EXPECT_EQ(applied(rules_of({"*aa*aa*aa*"}), "aaaaa"), "none");
+    EXPECT_EQ(applied(rules_of({"*aa*aa*aa*"}), "aaaaaa"), "*aa*aa*aa*");
+}
+
+// As a store that others write to may hold.
+TEST(Rules, BeyondTheMostThatAreIndexedTheyStillApply) {
+    std::vector<std::string> patterns;
+    for (int i = 0; i < 300; ++i)
+        patterns.push_back("*" + std::to_string(1'000 + i) + "*");
+    const Rules rules = rules_of(patterns);
+    for (const std::string& pattern : patterns)
+        EXPECT_EQ(applied(rules, "x" + pattern.substr(1, 4) + "y"), pattern);
+    EXPECT_EQ(applied(rules, "x1300y"), "none");
+    const std::string too_long(5'000, 'x');
+    EXPECT_EQ(applied(rules, too_long + "1007"), "*1007*");
+    EXPECT_EQ(applied(rules, too_long), "none");
 }
 
 // The rule as the documentation states it, with no index and no preparation.

@@ -1,28 +1,18 @@
 #include "overrides/snapshot.h"
 
+#include <unordered_map>
 #include <utility>
 
+#include "overrides/text_hash.h"
+
 namespace sluice::overrides {
-namespace {
 
-NamespaceKey key_of(const Rules& rules) {
-    return rules.in_order().front()->entry.key().namespace_key();
-}
-
-}  // namespace
-
-std::size_t Snapshot::KeyHash::operator()(const NamespaceKey& key) const {
-    // A seed for each part, so that equal texts in both don't cancel out.
-    return TextHash{seed}(key.workspace) ^ TextHash { seed + 1 }(key.name_space);
-}
-
-Snapshot::Snapshot(std::uint64_t hash_seed)
-    : hash_seed_(hash_seed), by_namespace_(0, KeyHash{hash_seed}) {}
+Snapshot::Snapshot(std::uint64_t hash_seed) : hash_seed_(hash_seed), by_namespace_(hash_seed) {}
 
 Snapshot::Snapshot(std::vector<Override> overrides, std::uint64_t hash_seed) : Snapshot(hash_seed) {
     size_ = overrides.size();
-    std::unordered_map<NamespaceKey, std::vector<RulePointer>, KeyHash> grouped(0,
-                                                                                KeyHash{hash_seed});
+    const auto hash = [hash_seed](const NamespaceKey& key) { return hash_of(key, hash_seed); };
+    std::unordered_map<NamespaceKey, std::vector<RulePointer>, decltype(hash)> grouped(0, hash);
     for (Override& entry : overrides) {
         auto rule = std::make_shared<const Rule>(std::move(entry));
         grouped[rule->entry.key().namespace_key()].push_back(rule);
@@ -33,8 +23,7 @@ Snapshot::Snapshot(std::vector<Override> overrides, std::uint64_t hash_seed) : S
 }
 
 const Rules* Snapshot::rules(const NamespaceKey& key) const {
-    const auto found = by_namespace_.find(key);
-    return found == by_namespace_.end() ? nullptr : found->second.get();
+    return by_namespace_.find(key);
 }
 
 std::shared_ptr<const Snapshot> Snapshot::with(Override entry) const {
@@ -57,18 +46,12 @@ std::shared_ptr<const Snapshot> Snapshot::without(const OverrideKey& key) const 
     return next;
 }
 
-// The old entry goes as a whole: its key lies in rules that it may be the last to hold.
 void Snapshot::replace(const NamespaceKey& key, std::shared_ptr<const Rules> next) {
-    by_namespace_.erase(key);
-    if (next != nullptr) {
-        marks_.set(key.workspace, key.name_space);
-        by_namespace_.emplace(key_of(*next), std::move(next));
-        return;
-    }
-    marks_ = {};
-    for (const auto& [held, rules] : by_namespace_) {
-        marks_.set(held.workspace, held.name_space);
-    }
+    const std::size_t mark = NamespaceMarks::mark_of(key.workspace, key.name_space);
+    if (rules(key) != nullptr) --sharing_mark_[mark];
+    if (next != nullptr) ++sharing_mark_[mark];
+    marks_.set(mark, sharing_mark_[mark] > 0);
+    by_namespace_ = by_namespace_.with(key, std::move(next));
 }
 
 }  // namespace sluice::overrides

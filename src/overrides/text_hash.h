@@ -6,6 +6,8 @@
 #include <cstdint>
 #include <string_view>
 
+#include "overrides/override.h"
+
 namespace sluice::overrides {
 
 // Seeded, so that nobody can choose texts that collide.
@@ -13,6 +15,9 @@ struct TextHash {
     std::uint64_t seed;
     std::size_t operator()(std::string_view text) const;
 };
+
+// The same for a namespace. A seed for each part, so that equal texts in both don't cancel out.
+std::size_t hash_of(const NamespaceKey& key, std::uint64_t seed);
 
 }  // namespace sluice::overrides
 

@@ -6,11 +6,9 @@
 
 namespace sluice::http {
 
-// A seed for each part, so that equal texts in both don't cancel out. 0 stands for an empty slot.
+// 0 stands for an empty slot.
 std::uint64_t KnownNamespaces::hash_of(const overrides::NamespaceKey& key) const {
-    const std::uint64_t hash =
-        overrides::TextHash{seed_}(key.workspace) ^ overrides::TextHash{seed_ + 1}(key.name_space);
-    return std::max<std::uint64_t>(hash, 1);
+    return std::max<std::uint64_t>(overrides::hash_of(key, seed_), 1);
 }
 
 // Ends: half of the slots stay empty. After a lost race the same slot is read again; it is not
