@@ -146,10 +146,10 @@ class TextSearch::Builder {
                 if (nodes_[*node].label != Node::kLeaf) row[nodes_[*node].label] = *node + 1;
             }
         }
-        const auto children = std::ranges::equal_range(
+        auto child = std::ranges::lower_bound(
             branched_, number, {}, [&](NodeNumber node) { return origins_[node].parent; });
-        for (const NodeNumber child : children)
-            row[origins_[child].byte] = child;
+        for (; child != branched_.end() && origins_[*child].parent == number; ++child)
+            row[origins_[*child].byte] = *child;
         return row;
     }
 
