@@ -28,10 +28,11 @@ using sluice::http::Problems;
 using sluice::http::Schema;
 
 // The first byte of the input chooses one of these.
-constexpr std::array<Schema, 4> kSchemas = {sluice::http::kDecisionSchema,
+constexpr std::array<Schema, 5> kSchemas = {sluice::http::kDecisionSchema,
                                             sluice::http::kGrantSchema,
                                             sluice::http::kNameSchema,
-                                            sluice::http::kPageSchema};
+                                            sluice::http::kPageSchema,
+                                            sluice::http::kV1DecisionSchema};
 
 [[noreturn]] void fail(const char* what, std::string_view body) {
     std::fprintf(stderr, "%s: %.*s\n", what, static_cast<int>(body.size()), body.data());
@@ -62,7 +63,7 @@ bool obeys_text(const json::value& value, const FieldRule& rule, const Fields& r
     if (!value.is_string() || (read.*rule.text) != std::string_view(value.as_string()))
         return false;
     const std::size_t length = characters(read.*rule.text);
-    return length >= 1 && length <= sluice::http::kMaxCharacters;
+    return length >= static_cast<std::size_t>(rule.min) && length <= sluice::http::kMaxCharacters;
 }
 
 // A number with a point or an exponent is no int64 to the other parser, although it may be whole.
@@ -83,6 +84,7 @@ bool obeys(const json::value& value, Schema schema, const Fields& read) {
         if (field == nullptr && rule.presence == Presence::kRequired) return false;
         if (field == nullptr) continue;
         ++found;
+        if (rule.text == nullptr && rule.number == nullptr) continue;  // may be anything
         if (!(rule.text != nullptr ? obeys_text(*field, rule, read)
                                    : obeys_number(*field, rule, read)))
             return false;

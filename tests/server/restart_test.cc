@@ -13,6 +13,7 @@ constexpr std::string_view kGet = "/v2/ratelimit.getOverride";
 constexpr std::string_view kList = "/v2/ratelimit.listOverrides";
 constexpr std::string_view kDelete = "/v2/ratelimit.deleteOverride";
 constexpr std::string_view kLimit = "/v2/ratelimit.limit";
+constexpr std::string_view kWholeList = R"({"namespace":"kept","limit":100})";
 
 std::string grant(const std::string& identifier, int limit) {
     return R"({"namespace":"kept","identifier":")" + identifier + R"(","limit":)" +
@@ -34,12 +35,12 @@ TEST_F(Restart, AfterKillKeepsEveryOverrideThatWasAnswered) {
             expect_data(server.ask(kSet, grant("i" + std::to_string(i), i)));
         expect_data(server.ask(kSet, grant("i3", 333)));
         expect_data(server.ask(kDelete, R"({"namespace":"kept","identifier":"i4"})"));
-        before = expect_data(server.ask(kList, R"({"namespace":"kept"})"), "pagination");
+        before = expect_data(server.ask(kList, kWholeList), "pagination");
         server.program().signal(SIGKILL);
         EXPECT_EQ(server.program().wait().signal, SIGKILL);
     }
     const Server server(options());
-    EXPECT_EQ(expect_data(server.ask(kList, R"({"namespace":"kept"})"), "pagination"), before);
+    EXPECT_EQ(expect_data(server.ask(kList, kWholeList), "pagination"), before);
     EXPECT_EQ(before.as_array().size(), 29U);
     expect_error(server.ask(kGet, R"({"namespace":"kept","identifier":"i4"})"), 404);
     EXPECT_EQ(expect_data(server.ask(kLimit, grant("i3", 1))).at("limit").as_int64(), 333);
@@ -61,11 +62,9 @@ TEST_F(Restart, GivesAnOverrideThatIsSetAgainItsOldId) {
 TEST_F(Restart, KilledAgainAndAgainLosesNothing) {
     for (int round = 0; round < 5; ++round) {
         Server server(options());
-        EXPECT_EQ(expect_data(server.ask(kList, R"({"namespace":"kept"})"), "pagination")
-                      .as_array()
-                      .size(),
-                  static_cast<std::size_t>(round));
         expect_data(server.ask(kSet, grant("i" + std::to_string(round), round)));
+        EXPECT_EQ(expect_data(server.ask(kList, kWholeList), "pagination").as_array().size(),
+                  static_cast<std::size_t>(round + 1));
         server.program().signal(SIGKILL);
         server.program().wait();
     }
@@ -77,7 +76,7 @@ TEST_F(Restart, WithoutADataFolderForgets) {
         expect_data(server.ask(kSet, grant("a", 1)));
     }
     const Server server;
-    EXPECT_EQ(expect_data(server.ask(kList, R"({"namespace":"kept"})"), "pagination"), json("[]"));
+    expect_error(server.ask(kList, kWholeList), 404);
 }
 
 TEST_F(Restart, OnADamagedFileStopsTheProgramBeforeItListens) {

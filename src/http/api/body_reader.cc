@@ -283,7 +283,8 @@ bool is_at_end(ondemand::document& document) {
 bool read_items(ondemand::document& document,
                 Schema schema,
                 std::vector<Fields>& items,
-                Problems& problems) {
+                Problems& problems,
+                bool& has_skipped) {
     ondemand::array array;
     if (document.get_array().get(array) != simdjson::SUCCESS) {
         problems.add("body", "is " + type_of(document) + "; allowed: an array of 1 to 100 objects");
@@ -295,9 +296,9 @@ bool read_items(ondemand::document& document,
         if (entry.get(value) != simdjson::SUCCESS) return false;
         if (++count > kMaxItems) continue;
         Fields& item = items.emplace_back();
-        if (!ObjectReader({.item = count - 1, .schema = schema}, item, problems).read(value)) {
-            return false;
-        }
+        ObjectReader object({.item = count - 1, .schema = schema}, item, problems);
+        if (!object.read(value)) return false;
+        has_skipped |= object.has_skipped();
     }
     if (count < 1 || count > kMaxItems) {
         problems.add("body", "has " + std::to_string(count) + " items; allowed: 1 to 100");
@@ -308,7 +309,7 @@ bool read_items(ondemand::document& document,
 // How far the parser has looked at a body.
 struct Coverage {
     bool to_end;
-    bool has_skipped = false;  // values within it
+    bool has_skipped;  // values within it
 };
 
 // The parser is lazy: what it skipped it has not checked. So a body with an ignored value or with
@@ -346,9 +347,11 @@ void BodyReader::read_array(std::string_view body,
                             Problems& problems) {
     items.clear();
     auto document = core_->open(body);
-    const bool read_to_end =
-        document && read_items(*document, schema, items, problems) && is_at_end(*document);
-    settle({.to_end = read_to_end}, body, problems);
+    bool has_skipped = false;
+    const bool read_to_end = document &&
+                             read_items(*document, schema, items, problems, has_skipped) &&
+                             is_at_end(*document);
+    settle({.to_end = read_to_end, .has_skipped = has_skipped}, body, problems);
 }
 
 }  // namespace sluice::http
