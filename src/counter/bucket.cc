@@ -25,17 +25,30 @@ std::uint64_t Bucket::find_slot(std::uint64_t hash) const {
 
 Entry* Bucket::find_elsewhere(HashedRequest request) const {
     const LimitKey key(request);
+    Entry* found = nullptr;
+    while (!try_find_elsewhere(key, found)) {  // ends: repeats only after the epoch has moved on
+    }
+    return found;
+}
+
+bool Bucket::try_find_elsewhere(const LimitKey& key, Entry*& found) const {
     const std::uint64_t hash = key.hash();
     for (const auto& slot : slots()) {
         const std::uint64_t below = below_address(slot, hash);
-        if (below < kAddressMask && address_in(below + 1)->has_key(key))
-            return address_in(below + 1);
+        if (below >= kAddressMask) continue;
+        found = address_in(below + 1);
+        if (!Epoch::confirm()) return false;
+        if (found->has_key(key)) return true;
     }
-    Entry* entry = address_in(chain().load(std::memory_order_seq_cst));
-    while (entry != nullptr && (entry->hash() != key.hash() || !entry->has_key(key))) {
-        entry = entry->next_in_bucket_.load(std::memory_order_seq_cst);
+    found = address_in(chain().load(std::memory_order_seq_cst));
+    while (found != nullptr) {
+        // An entry that was removed leads to one that may have been removed later, and even used
+        // again if it was made after this thread's interval: then this fails.
+        if (!Epoch::confirm()) return false;
+        if (found->hash() == hash && found->has_key(key)) return true;
+        found = found->next_in_bucket_.load(std::memory_order_seq_cst);
     }
-    return entry;
+    return true;
 }
 
 bool Bucket::insert_in_slot(const Entry& entry) {

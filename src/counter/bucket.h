@@ -10,6 +10,7 @@
 #include <span>
 
 #include "counter/entry.h"
+#include "counter/epoch.h"
 
 namespace sluice {
 
@@ -26,7 +27,8 @@ namespace sluice {
 // lock before it believes a miss.
 //
 // Memory order: slots publish the content of their entries, and lookups must be ordered after the
-// reader's epoch announcement. Sequential consistency gives both; see counter/epoch.h.
+// reader's epoch announcement. Sequential consistency gives both; see counter/epoch.h. Whoever
+// looks up is pinned; each address is confirmed before it is followed.
 class alignas(64) Bucket {
   public:
     [[gnu::always_inline]] Entry* find(const LimitKey& key) const {
@@ -38,15 +40,18 @@ class alignas(64) Bucket {
 
     // What find() most probably returns, and is on its way from memory then; or nullptr.
     [[gnu::always_inline]] Entry* guess(std::uint64_t hash) const {
-        std::uint64_t below = candidate(hash);
-        if (below >= kAddressMask) [[unlikely]]
-            below = find_slot(hash);
-        if (below >= kAddressMask) return nullptr;
-        Entry* const entry = address_in(below + 1);
-        // A decision needs two lines of an entry: fetched at once, they cost one miss.
-        __builtin_prefetch(entry);
-        __builtin_prefetch(entry->admitted_, 1);
-        return entry;
+        for (;;) {  // ends: repeats only after the epoch has moved on
+            std::uint64_t below = candidate(hash);
+            if (below >= kAddressMask) [[unlikely]]
+                below = find_slot(hash);
+            if (below >= kAddressMask) return nullptr;
+            Entry* const entry = address_in(below + 1);
+            // A decision needs two lines of an entry: fetched at once, they cost one miss.
+            __builtin_prefetch(entry);
+            __builtin_prefetch(entry->admitted_, 1);
+            if (Epoch::confirm()) [[likely]]
+                return entry;
+        }
     }
 
     void insert(Entry& entry);
@@ -100,8 +105,9 @@ class alignas(64) Bucket {
     // The same of all slots, or of the last one.
     std::uint64_t find_slot(std::uint64_t hash) const;
 
-    // The rest of a lookup.
+    // The rest of a lookup. The second is false if the epoch has moved on, and it begins anew.
     Entry* find_elsewhere(HashedRequest request) const;
+    bool try_find_elsewhere(const LimitKey& key, Entry*& found) const;
 
     using Place = std::atomic<std::uint64_t>;
     std::span<Place, kPlaces - 1> slots() { return std::span(places_).first<kPlaces - 1>(); }

@@ -250,6 +250,7 @@ class alignas(64) Entry {
   private:
     friend class ChangedList;
     friend class Bucket;
+    friend class Shard;
 
     // How far the ring may move at once: LapCount tells older from newer within 4,096 sequences,
     // and up to kRingSize of these are taken by the cells themselves.
@@ -306,6 +307,13 @@ class alignas(64) Entry {
     Entry* next_changed_ = nullptr;
     const std::uint64_t hash_;
     std::atomic<bool> is_offered_{false};  // see begin_offer()
+    // Where it stands with the shard's queue of entries on their way out. Guarded by the shard's
+    // lock.
+    struct Leaving {
+        bool is_queued : 1;      // it is in the queue
+        bool is_unlinked : 1;    // meanwhile, it has been removed from the table
+        bool is_given_back : 1;  // and whoever had it to tell of it has done with it
+    } leaving_{};
     // See has_told(). The number of the cell is one modulo 2^16, which is enough: whoever relies on
     // it has heard of the cell before the newest since the newest began, and noted this then.
     std::atomic<std::uint16_t> told_sequence_{0};

@@ -2,27 +2,21 @@
 
 #include <new>
 
+#include "base/check.h"
+
 namespace sluice {
 
 EntryPool::~EntryPool() {
-    for (const Waiting& waiting : waiting_)
-        waiting.entry->~Entry();
+    waiting_.for_each([](Entry& entry) { entry.~Entry(); });
 }
 
-void EntryPool::give_back(Entry& entry) noexcept {
-    try {
-        waiting_.push_back({.entry = &entry, .unlinked = Epoch::now()});
-    } catch (const std::bad_alloc&) {
-        return;
-    }
-    if (waiting_.size() < kPatience) return;
-    // Up to two for each one that comes: this keeps up, and never sweeps.
-    for (int i = 0; i < 2 && !waiting_.empty(); ++i) {
-        const Waiting oldest = waiting_.front();
-        if (Epoch::now() < oldest.unlinked + Epoch::kGrace) return Epoch::try_advance();
-        waiting_.pop_front();
-        reclaim(*oldest.entry);
-    }
+// A failure to allocate loses the memory of one entry at most: what is not queued is not reused,
+// and what is queued is looked at again.
+void EntryPool::give_back(Entry& entry) noexcept try {
+    waiting_.add(entry, lifetime(entry));
+    if (waiting_.fresh() < kPatience) return;
+    waiting_.poll(2 * kPatience, [this](Entry& unseen) { reclaim(unseen); });
+} catch (const std::bad_alloc&) {
 }
 
 void EntryPool::reclaim(Entry& entry) {
@@ -32,15 +26,17 @@ void EntryPool::reclaim(Entry& entry) {
 
 EntryPool::Place* EntryPool::take() {
     if (free_ != nullptr) return std::exchange(free_, free_->next_free);
-    if (used_ == kChunk) {
-        newest_ = static_cast<Place*>(memory_->take_chunk());
+    if (used_ == Chunk::kPlaces) {
+        newest_ = static_cast<Chunk*>(memory_->take_chunk());
         if (newest_ == nullptr) {
-            own_chunks_.push_back(std::make_unique_for_overwrite<Place[]>(kChunk));
+            own_chunks_.push_back(std::make_unique_for_overwrite<Chunk>());
             newest_ = own_chunks_.back().get();
         }
+        SLUICE_CHECK(reinterpret_cast<std::uintptr_t>(newest_) % sizeof(Chunk) == 0);
         used_ = 0;
     }
-    return &newest_[used_++];
+    ++allocated_;
+    return &newest_->places[used_++];
 }
 
 }  // namespace sluice

@@ -4,13 +4,13 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <deque>
 #include <memory>
 #include <utility>
 #include <vector>
 
 #include "counter/entry.h"
 #include "counter/epoch.h"
+#include "counter/grace_queue.h"
 #include "counter/memory_ahead.h"
 
 namespace sluice {
@@ -30,7 +30,9 @@ class EntryPool {
     Entry& make(Args&&... args) {
         Place* const place = take();
         try {
-            return *new (place) Entry(std::forward<Args>(args)...);
+            Entry& entry = *new (place) Entry(std::forward<Args>(args)...);
+            born(entry) = Epoch::now();
+            return entry;
         } catch (...) {
             free_ = new (place) Place{.next_free = free_};
             throw;
@@ -39,31 +41,54 @@ class EntryPool {
     // `entry` was made and no reader has seen it.
     void unmake(Entry& entry) { reclaim(entry); }
 
-    // `entry` has been unlinked. It is destroyed after the grace period. Its memory is lost to the
-    // pool where there is none to remember it.
+    // From when `entry` was made to now: to be called when nobody can find it any more.
+    static Epoch::Lifetime lifetime(Entry& entry) {
+        return {.born = born(entry), .unlinked = Epoch::now()};
+    }
+
+    // `entry` has been unlinked. It is destroyed when no reader can see it. Its memory is lost to
+    // the pool where there is none to remember it.
     void give_back(Entry& entry) noexcept;
+
+    struct Stats {
+        std::size_t allocated;   // entries that there is memory for, but for the end of a chunk
+        std::uint64_t examined;  // how often it was checked whether an entry can be used again
+    };
+    Stats stats() const { return {.allocated = allocated_, .examined = waiting_.examined()}; }
 
   private:
     union alignas(alignof(Entry)) Place {
         std::byte bytes[sizeof(Entry)];
         Place* next_free;
     };
-    struct Waiting {
-        Entry* entry;
-        std::uint64_t unlinked;  // the epoch in which it was
+    // Begins with the epochs in which its entries were made: an entry itself has no room for that.
+    // It lies on a multiple of its size, so that an entry leads to it.
+    struct alignas(MemoryAhead::kChunkBytes) Chunk {
+        static constexpr std::size_t kPlaces = 248;
+        std::uint64_t born[8 * sizeof(Entry) / sizeof(std::uint64_t)];
+        Place places[kPlaces];
     };
-    static constexpr std::size_t kChunk = MemoryAhead::kChunkBytes / sizeof(Place);
-    static constexpr std::size_t kPatience = 32;  // entries that wait before the epoch is pushed on
+    static_assert(sizeof(Chunk) == MemoryAhead::kChunkBytes);
+    static_assert(sizeof(Chunk::born) >= Chunk::kPlaces * sizeof(std::uint64_t));
+    static constexpr std::size_t kPatience = 32;  // entries that wait before readers are looked at
+
+    static std::uint64_t& born(Entry& entry) {
+        const auto address = reinterpret_cast<std::uintptr_t>(&entry);
+        auto* const chunk =  // NOLINTNEXTLINE(performance-no-int-to-ptr)
+            reinterpret_cast<Chunk*>(address / sizeof(Chunk) * sizeof(Chunk));
+        return chunk->born[reinterpret_cast<Place*>(&entry) - chunk->places];
+    }
 
     Place* take();
     void reclaim(Entry& entry);
 
     MemoryAhead* memory_ = nullptr;
-    std::vector<std::unique_ptr<Place[]>> own_chunks_;  // where none was ready
-    Place* newest_ = nullptr;
-    std::size_t used_ = kChunk;  // of the newest chunk
+    std::vector<std::unique_ptr<Chunk>> own_chunks_;  // where none was ready
+    Chunk* newest_ = nullptr;
+    std::size_t used_ = Chunk::kPlaces;  // of the newest chunk
+    std::size_t allocated_ = 0;
     Place* free_ = nullptr;
-    std::deque<Waiting> waiting_;
+    GraceQueue waiting_;
 };
 
 }  // namespace sluice

@@ -51,14 +51,27 @@ void Epoch::forget_other_threads() {
 
 const int Epoch::kAtFork = pthread_atfork(nullptr, nullptr, forget_other_threads);
 
-void Epoch::try_advance() {
-    std::uint64_t epoch = now();
+Epoch::Pins::Pins() {
     for (const Reader* reader = readers_.load(std::memory_order_seq_cst); reader != nullptr;
          reader = reader->next) {
-        const std::uint64_t pinned = reader->pinned.load(std::memory_order_seq_cst);
-        if (pinned != 0 && pinned != epoch) return;
+        const std::uint64_t since = reader->pinned.load(std::memory_order_seq_cst);
+        if (since == 0) continue;
+        if (count_ == kMost) {
+            are_all_ = false;
+            return;
+        }
+        pins_[count_++] = {.reader = reader,
+                           .since = since,
+                           .newest = reader->newest.load(std::memory_order_seq_cst)};
     }
-    current_.compare_exchange_strong(epoch, epoch + 1, std::memory_order_seq_cst);
+}
+
+const Epoch::Pin* Epoch::Pins::blocking(const Lifetime& lifetime) const {
+    for (std::size_t i = 0; i < count_; ++i) {
+        const Pin& pin = pins_[i];
+        if (pin.since <= lifetime.unlinked && lifetime.born <= pin.newest) return &pin;
+    }
+    return are_all_ ? nullptr : &pins_[count_ - 1];
 }
 
 }  // namespace sluice

@@ -2,48 +2,111 @@
 #ifndef SLUICE_COUNTER_EPOCH_H_
 #define SLUICE_COUNTER_EPOCH_H_
 
+#include <array>
 #include <atomic>
+#include <cstddef>
 #include <cstdint>
+#include <span>
 
 namespace sluice {
 
-// A process-wide clock of epochs. A thread that reads a table holds an EpochPin meanwhile, which
-// announces the epoch that it began in. The epoch moves on only when every pinned thread has
-// announced the present one. So what was unlinked in epoch n is out of sight in epoch n + 2.
+// A process-wide clock of epochs, and who may see what (interval-based reclamation). An entry lives
+// from the epoch in which it is made to the one in which it is unlinked. A thread that reads a
+// table holds an EpochPin meanwhile, which announces an interval: from the epoch in which the pin
+// began to the newest one that the thread has seen. It may see an entry only if the two intervals
+// meet.
 //
 //     const EpochPin pin;                     // reader
-//     Entry* entry = table.find(key);         // valid until `pin` ends
+//     do entry = load(); while (!Epoch::confirm());   // valid until `pin` ends
 //
-//     unlink(entry);                          // remover
-//     const std::uint64_t unlinked = Epoch::now();
+//     const std::uint64_t born = Epoch::now();        // maker, before it links the entry
+//     unlink(entry);                                  // remover
+//     const Epoch::Lifetime lifetime{born, Epoch::now()};
 //     ...
-//     Epoch::try_advance();
-//     if (Epoch::now() >= unlinked + Epoch::kGrace) reuse(entry);
+//     Epoch::advance();
+//     if (Epoch::Pins().blocking(lifetime) == nullptr) reuse(entry);
 //
-// Nothing here waits: a thread that sleeps while pinned only delays the reuse of memory. In a child
+// Nothing here waits, and the epoch moves on whoever is pinned. A thread that sleeps while pinned
+// keeps the memory of the entries that existed when it fell asleep, and of no others. In a child
 // process, only the thread that forked is left.
 //
-// Memory order. The announcement, the lookups that follow it, the unlinking and the scan of the
-// announcements are sequentially consistent: either the scan sees the reader, or the reader sees
-// that the entry is gone. The end of a pin is a release which the scan acquires, and the epoch's
-// own swap passes that on to the remover: all that a reader did happens before the reuse.
+// Memory order. The announcement, the lookups and confirmations that follow it, the unlinking and
+// the scan of the announcements are sequentially consistent. A confirmed load found the entry
+// linked, so the unlinking comes after it, and the scan after that: it sees the announcement. The
+// entry was made in the confirmed epoch or before, and unlinked in the one in which the pin began
+// or later: so the intervals meet. The end of a pin is a release which the scan acquires: all that
+// a reader did happens before the reuse.
 class Epoch {
+    struct Reader;
+
   public:
-    static constexpr std::uint64_t kGrace = 2;
+    // Of an entry.
+    struct Lifetime {
+        std::uint64_t born;
+        std::uint64_t unlinked;
+    };
 
     static std::uint64_t now() { return current_.load(std::memory_order_seq_cst); }
 
-    // Moves the epoch on by one if no thread is pinned in an earlier one. Looks at each thread that
-    // ever read a table; call it now and then, not for each entry.
-    static void try_advance();
+    // Begins the next epoch: pins that begin from here on don't see what was unlinked before.
+    static void advance() { current_.fetch_add(1, std::memory_order_seq_cst); }
+
+    // To be called after a pointer to an entry was loaded, and before it is followed. False if the
+    // epoch has moved on: it is announced now, and the lookup begins anew, without following any
+    // pointer that it has. The caller is pinned.
+    [[gnu::always_inline]] static bool confirm() {
+        const std::uint64_t epoch = now();
+        // Relaxed: this thread's own.
+        if (self_->newest.load(std::memory_order_relaxed) == epoch) [[likely]]
+            return true;
+        self_->newest.store(epoch, std::memory_order_seq_cst);
+        return false;
+    }
+
+    // Makes sure that this thread may see what has been made so far. The caller is pinned, and
+    // keeps it from being unlinked meanwhile.
+    static void confirm_made() {
+        while (!confirm()) {  // ends: repeats only after another thread's advance()
+        }
+    }
+
+    // One thread's announcement, as it was read.
+    struct Pin {
+        const Reader* reader;
+        std::uint64_t since;
+        std::uint64_t newest;
+
+        // Whether it has ended.
+        bool is_over() const { return reader->pinned.load(std::memory_order_seq_cst) != since; }
+    };
+
+    // All announcements at one moment. Looks at each thread that ever read a table.
+    class Pins {
+      public:
+        Pins();
+
+        // One that may see an entry of this lifetime; nullptr if none may.
+        const Pin* blocking(const Lifetime& lifetime) const;
+
+      private:
+        // If more threads are pinned at once, the last one of these stands for all of them.
+        static constexpr std::size_t kMost = 64;
+
+        std::array<Pin, kMost> pins_;
+        std::size_t count_ = 0;
+        bool are_all_ = true;
+    };
 
   private:
     friend class EpochPin;
 
-    // One thread's announcement: 0, or the epoch in which it is pinned. Reused by a later thread
-    // when its thread ends, and never freed.
+    // One thread's announcement. Reused by a later thread when its thread ends, and never freed.
     struct alignas(64) Reader {
-        std::atomic<std::uint64_t> pinned{0};  // written by its thread, read by try_advance()
+        // 0, or the epoch in which the pin began. Written by its thread, read by Pins.
+        std::atomic<std::uint64_t> pinned{0};
+        // The newest epoch that it may see entries of; means nothing while it is not pinned.
+        // Written by its thread (before `pinned`, and while it is), read by Pins (after that).
+        std::atomic<std::uint64_t> newest{0};
         std::atomic<bool> in_use{true};
         Reader* next = nullptr;  // constant once the reader is in the list
     };
@@ -66,8 +129,9 @@ class EpochPin {
     EpochPin() : reader_(Epoch::self_) {
         if (reader_ == nullptr) [[unlikely]]
             reader_ = Epoch::enrol();
-        reader_->pinned.store(Epoch::current_.load(std::memory_order_relaxed),
-                              std::memory_order_seq_cst);
+        const std::uint64_t epoch = Epoch::current_.load(std::memory_order_relaxed);
+        reader_->newest.store(epoch, std::memory_order_relaxed);
+        reader_->pinned.store(epoch, std::memory_order_seq_cst);
     }
     ~EpochPin() { reader_->pinned.store(0, std::memory_order_release); }
     EpochPin(const EpochPin&) = delete;

@@ -2,33 +2,54 @@
 
 #include <atomic>
 #include <thread>
+#include <vector>
 
 #include <gtest/gtest.h>
 
 namespace sluice {
 namespace {
 
-TEST(Epoch, MovesOnWhenNobodyIsPinned) {
+// Whether the memory of an entry of this lifetime could be used again.
+bool is_unseen(std::uint64_t born, std::uint64_t unlinked) {
+    return Epoch::Pins().blocking({.born = born, .unlinked = unlinked}) == nullptr;
+}
+
+TEST(Epoch, NothingIsSeenWhereNobodyIsPinned) {
+    EXPECT_TRUE(is_unseen(Epoch::now(), Epoch::now()));
+}
+
+TEST(Epoch, MovesOnWhileAReaderIsPinned) {
+    const EpochPin pin;
     const std::uint64_t before = Epoch::now();
-    Epoch::try_advance();
+    Epoch::advance();
     EXPECT_EQ(Epoch::now(), before + 1);
 }
 
-TEST(Epoch, WaitsForAReaderThatIsPinned) {
+TEST(Epoch, APinKeepsWhatItMaySee) {
     const std::uint64_t before = Epoch::now();
-    {
-        const EpochPin pin;
-        for (int i = 0; i < 5; ++i)
-            Epoch::try_advance();
-        EXPECT_LE(Epoch::now(), before + 1)
-            << "what was unlinked under the reader's eyes could be reused";
-    }
-    Epoch::try_advance();
-    Epoch::try_advance();
-    EXPECT_GE(Epoch::now(), before + Epoch::kGrace);
+    Epoch::advance();
+    const EpochPin pin;
+    const std::uint64_t pinned = Epoch::now();
+    Epoch::advance();
+    EXPECT_TRUE(is_unseen(before, before)) << "it was unlinked before";
+    EXPECT_FALSE(is_unseen(before, pinned));
+    EXPECT_FALSE(is_unseen(before, pinned + 1));
+    EXPECT_FALSE(is_unseen(pinned, pinned + 1));
+    EXPECT_TRUE(is_unseen(pinned + 1, pinned + 1)) << "it was made after";
 }
 
-TEST(Epoch, WaitsForReadersOfOtherThreads) {
+TEST(Epoch, AReaderThatGoesOnKeepsWhatItConfirms) {
+    const EpochPin pin;
+    EXPECT_TRUE(Epoch::confirm());
+    Epoch::advance();
+    const std::uint64_t next = Epoch::now();
+    EXPECT_TRUE(is_unseen(next, next));
+    EXPECT_FALSE(Epoch::confirm()) << "the lookup has to be repeated";
+    EXPECT_TRUE(Epoch::confirm());
+    EXPECT_FALSE(is_unseen(next, next));
+}
+
+TEST(Epoch, SeesReadersOfOtherThreads) {
     std::atomic<bool> pinned{false};
     std::atomic<bool> go{false};
     std::thread reader([&] {
@@ -40,14 +61,38 @@ TEST(Epoch, WaitsForReadersOfOtherThreads) {
     while (!pinned.load())
         std::this_thread::yield();
     const std::uint64_t before = Epoch::now();
-    for (int i = 0; i < 5; ++i)
-        Epoch::try_advance();
-    EXPECT_LE(Epoch::now(), before + 1);
+    Epoch::advance();
+    const Epoch::Pins pins;
+    const Epoch::Pin* const pin = pins.blocking({.born = 1, .unlinked = before});
+    ASSERT_NE(pin, nullptr);
+    EXPECT_FALSE(pin->is_over());
     go.store(true);
     reader.join();
-    Epoch::try_advance();
-    Epoch::try_advance();
-    EXPECT_GE(Epoch::now(), before + Epoch::kGrace);
+    EXPECT_TRUE(pin->is_over());
+    EXPECT_TRUE(is_unseen(1, before));
+}
+
+TEST(Epoch, KeepsEverythingIfMoreAreRememberedThanThereIsRoomFor) {
+    constexpr int kThreads = 70;
+    std::atomic<int> pinned{0};
+    std::atomic<bool> go{false};
+    std::vector<std::thread> readers;
+    for (int i = 0; i < kThreads; ++i) {
+        readers.emplace_back([&] {
+            const EpochPin pin;
+            pinned.fetch_add(1);
+            while (!go.load())
+                std::this_thread::yield();
+        });
+    }
+    while (pinned.load() < kThreads)
+        std::this_thread::yield();
+    Epoch::advance();
+    EXPECT_FALSE(is_unseen(Epoch::now(), Epoch::now()));
+    go.store(true);
+    for (std::thread& reader : readers)
+        reader.join();
+    EXPECT_TRUE(is_unseen(Epoch::now(), Epoch::now()));
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <compare>
 #include <optional>
+#include <utility>
 
 #include "counter/changed.h"
 #include "counter/epoch.h"
@@ -32,15 +33,17 @@ bool was_requested(const Entry& entry) {
 // What forgetting an entry would cost its limit. Entries that have used less than half of it are
 // compared by the part that they have used; the others by what they have spent, so that many small
 // limits, each used up by one request, don't displace a large one. Between equals, the one that was
-// used last stays. Those that no request asked for go first.
+// used last stays. Those that no request asked for go first, those with counts that others were not
+// told of last.
 struct Usefulness {
     bool needed;
+    bool untold;
     bool requested;
     bool close_to_limit;
     Count amount;
     UnixTime last_used;
 
-    bool is_little() const { return !needed && !close_to_limit; }
+    bool is_little() const { return !needed && !untold && !close_to_limit; }
     friend auto operator<=>(const Usefulness&, const Usefulness&) = default;
 };
 
@@ -57,6 +60,7 @@ Usefulness usefulness(const Entry& entry, UnixTime now, Needed needed) {
     const bool close = requested && spent >= limit - limit / 2;
     constexpr Count kFine = 1'024;  // 2^53 * 2^10 still is a 64-bit number
     return {.needed = std::ranges::find(needed, &entry) != needed.end(),
+            .untold = entry.is_untold(),
             .requested = requested,
             .close_to_limit = close,
             .amount = close ? spent : spent * kFine / limit,
@@ -79,6 +83,9 @@ Shard::~Shard() {
     for (std::size_t i = 0; i < bucket_count(); ++i) {
         bucket_at(i).for_each([](Entry& entry) { entry.~Entry(); });
     }
+    leaving_.for_each([](Entry& entry) {
+        if (entry.leaving_.is_given_back) entry.~Entry();
+    });
 }
 
 Entry& Shard::find_or_make(const LimitKey& key, UnixTime now, Sharing sharing, Needed needed) {
@@ -92,6 +99,7 @@ Entry& Shard::find_or_make(const LimitKey& key, UnixTime now, Sharing sharing, N
         throw;
     }
     insert(entry);
+    Epoch::confirm_made();
     Tally::add(tally_->created);
     return entry;
 }
@@ -114,6 +122,7 @@ Entry* Shard::find_or_import(const LimitKey& key, UnixTime now, Sharing sharing)
         return nullptr;
     }
     insert(entry);
+    Epoch::confirm_made();
     Tally::add(tally_->imported);
     return &entry;
 }
@@ -150,12 +159,20 @@ std::vector<Entry*> Shard::entries_with_hash(std::uint64_t hash) {
     bucket_of(hash).for_each([&](Entry& entry) {
         if (entry.hash() == hash) found.push_back(&entry);
     });
+    Epoch::confirm_made();
     return found;
 }
 
 void Shard::dispose(Entry& entry) {
     const MutexLock lock(mutex_);
-    pool_.give_back(entry);
+    give_back(entry);
+}
+
+EntryPool::Stats Shard::memory() const {
+    const MutexLock lock(mutex_);
+    EntryPool::Stats stats = pool_.stats();
+    stats.examined += leaving_.examined();
+    return stats;
 }
 
 std::size_t Shard::list_again(std::size_t from,
@@ -205,25 +222,35 @@ void Shard::clean(UnixTime now) {
     finish_leaving();
 }
 
-// Removes up to two entries whose grace period is over, which keeps up with those that come.
+// Removes entries whose grace period is over. Looks at up to eight, which keeps up with those that
+// come and catches up with those that a sleeping thread has kept.
 void Shard::finish_leaving() {
-    for (int i = 0; i < 2 && !leaving_.empty(); ++i) {
-        const Leaving first = leaving_.front();
-        if (first.entry->is_leaving() && Epoch::now() < first.since + Epoch::kGrace)
-            return Epoch::try_advance();
-        leaving_.pop_front();
-        tally_->end_leaving();
-        if (!ChangedList::retire_leaving(*first.entry)) continue;  // it was used again
-        Tally::add(tally_->evicted);
-        unlink(*first.entry);
-        pool_.give_back(*first.entry);
-    }
+    leaving_.poll(8, [this](Entry& entry) {
+        mutex_.assert_held();
+        leave_queue(entry);
+    });
 }
 
-void Shard::forget_leaving(const Entry& entry) {
-    const auto is_entry = [&](const Leaving& leaving) { return leaving.entry == &entry; };
-    for (auto gone = std::erase_if(leaving_, is_entry); gone > 0; --gone)
-        tally_->end_leaving();
+void Shard::leave_queue(Entry& entry) {
+    const Entry::Leaving was = std::exchange(entry.leaving_, {});
+    if (was.is_unlinked) {
+        if (was.is_given_back) pool_.give_back(entry);
+        return;
+    }
+    tally_->end_leaving();
+    if (!ChangedList::retire_leaving(entry)) return;  // it was used again
+    Tally::add(tally_->evicted);
+    unlink(entry);
+    pool_.give_back(entry);
+}
+
+// Its memory may be used again, once it is in no queue and no reader can see it.
+void Shard::give_back(Entry& entry) {
+    if (entry.leaving_.is_queued) {
+        entry.leaving_.is_given_back = true;
+    } else {
+        pool_.give_back(entry);
+    }
 }
 
 // Looks at one bucket. Each insertion does, so a table in use is gone through about twice while it
@@ -249,7 +276,7 @@ bool Shard::evict(UnixTime now, Needed needed, Evicts evicts) {
         if (seen >= enough && victim != nullptr && least.is_little()) break;
         next_bucket().for_each([&](Entry& entry) {
             ++seen;
-            if ((entry.is_untold() && !takes_untold) || entry.is_leaving()) return;
+            if ((entry.is_untold() && !takes_untold) || entry.leaving_.is_queued) return;
             if (!takes_any && was_requested(entry) &&
                 !is_dead(entry.high() + 1, entry.duration(), now))
                 return;
@@ -282,8 +309,11 @@ bool Shard::drop_if_dead(Entry& entry, UnixTime now) {
 // Whoever has it to tell of it disposes of it; else it goes at once.
 void Shard::remove(Entry& entry) {
     unlink(entry);
-    forget_leaving(entry);
-    if (ChangedList::retire(entry)) pool_.give_back(entry);
+    if (entry.leaving_.is_queued) {
+        entry.leaving_.is_unlinked = true;
+        tally_->end_leaving();
+    }
+    if (ChangedList::retire(entry)) give_back(entry);
 }
 
 // Removes an entry whose counts may matter; its key starts anew. If others are told of them, that
@@ -291,10 +321,10 @@ void Shard::remove(Entry& entry) {
 bool Shard::drop(Entry& entry) {
     if (!ChangedList::leave(entry)) return false;
     if (entry.is_tracked()) {
-        forget_leaving(entry);  // it may have been on its way out before, and come back
-        // Read after the state was set: whoever is pinned now, is so in this epoch or an earlier
-        // one.
-        leaving_.push_back({.entry = &entry, .since = Epoch::now()});
+        // The epoch is read after the state was set: whoever has found the entry before is pinned
+        // in this epoch or an earlier one.
+        leaving_.add(entry, EntryPool::lifetime(entry));
+        entry.leaving_.is_queued = true;
         tally_->begin_leaving();
         return true;
     }

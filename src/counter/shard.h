@@ -8,7 +8,6 @@
 #include <bit>
 #include <cstddef>
 #include <cstdint>
-#include <deque>
 #include <span>
 #include <vector>
 
@@ -17,6 +16,7 @@
 #include "counter/bucket.h"
 #include "counter/entry_pool.h"
 #include "counter/forgotten_counts.h"
+#include "counter/grace_queue.h"
 #include "counter/tally.h"
 
 namespace sluice {
@@ -67,7 +67,7 @@ class alignas(64) Shard {
     // have to go that a request asked for.
     Entry* find_or_import(const LimitKey& key, UnixTime now, Sharing sharing);
 
-    // All entries whose keys have that hash.
+    // All entries whose keys have that hash. The caller is pinned.
     std::vector<Entry*> entries_with_hash(std::uint64_t hash);
 
     // Disposes of an entry that the changed list returned as retired.
@@ -80,6 +80,10 @@ class alignas(64) Shard {
                            std::size_t buckets,
                            UnixTime now,
                            ChangedList& changed);
+
+    // Of the memory for entries. `examined` tells as well how often it was checked whether an entry
+    // may leave.
+    EntryPool::Stats memory() const;
 
     static constexpr std::size_t kAverage = 2;
 
@@ -111,7 +115,8 @@ class alignas(64) Shard {
     bool drop_if_dead(Entry& entry, UnixTime now) SLUICE_REQUIRES(mutex_);
     bool drop(Entry& entry) SLUICE_REQUIRES(mutex_);
     void finish_leaving() SLUICE_REQUIRES(mutex_);
-    void forget_leaving(const Entry& entry) SLUICE_REQUIRES(mutex_);
+    void leave_queue(Entry& entry) SLUICE_REQUIRES(mutex_);
+    void give_back(Entry& entry) SLUICE_REQUIRES(mutex_);
     void remove(Entry& entry) SLUICE_REQUIRES(mutex_);
     void unlink(Entry& entry) SLUICE_REQUIRES(mutex_);
     void split() SLUICE_REQUIRES(mutex_);
@@ -127,17 +132,12 @@ class alignas(64) Shard {
     std::atomic<std::uint64_t> end_{0};
     std::atomic<std::uint64_t> offset_mask_{0};
 
-    alignas(64) ForkSafeMutex mutex_{ForkSafeMutex::Rank::kShard};
+    alignas(64) mutable ForkSafeMutex mutex_{ForkSafeMutex::Rank::kShard};
     std::size_t size_ SLUICE_GUARDED_BY(mutex_) = 0;
     std::size_t hand_ SLUICE_GUARDED_BY(mutex_) =
         0;  // the bucket that was looked at last for removals
-    // Entries on their way out, the first to go first, each with the epoch in which it began to
-    // leave. Some may have been used again since, and stay.
-    struct Leaving {
-        Entry* entry;
-        std::uint64_t since;
-    };
-    std::deque<Leaving> leaving_ SLUICE_GUARDED_BY(mutex_);
+    // Entries on their way out. Some may have been used again since, and stay; some may have died.
+    GraceQueue leaving_ SLUICE_GUARDED_BY(mutex_);
     ForgottenCounts forgotten_ SLUICE_GUARDED_BY(mutex_);
     EntryPool pool_ SLUICE_GUARDED_BY(mutex_);
 };

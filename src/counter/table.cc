@@ -122,6 +122,16 @@ bool Table::list_again(Walk& walk, std::size_t buckets, UnixTime now) {
     return true;
 }
 
+EntryPool::Stats Table::memory() const {
+    EntryPool::Stats sum{};
+    for (const Shard& shard : shards_) {
+        const EntryPool::Stats stats = shard.memory();
+        sum.allocated += stats.allocated;
+        sum.examined += stats.examined;
+    }
+    return sum;
+}
+
 // Must not throw: a batch is in the middle of settling its costs. Without memory for the successor
 // the cost stays untold, as that of a key evicted at twice the cap does.
 void Table::settle_in_successor(HashedRequest request, Sequence sequence, Count cost) noexcept try {

@@ -125,6 +125,9 @@ class Table {
     // Of an entry that the changed list returned as retired.
     void dispose(Entry& entry) { shard_at(entry.hash()).dispose(entry); }
 
+    // Of all shards.
+    EntryPool::Stats memory() const;
+
     Tally& tally() { return tally_; }
     const Tally& tally() const { return tally_; }
 
