@@ -289,7 +289,7 @@ class SLUICE_EXPORT Limiter {
                  std::function<void(Result<Inspection>)> inspected);
 
     // Tells the origin what it has not heard yet, then the other regions, for up to `patience`, and
-    // lets go of both. Takes up to three seconds longer where a thread is stuck in a call to one of
+    // lets go of both. Takes up to four seconds longer where a thread is stuck in a call to one of
     // them. What is decided afterwards is decided by what this process holds. Not for
     // two threads at a time, nor from within a callback.
     void close(std::chrono::milliseconds patience);

@@ -156,8 +156,7 @@ class RegionThread::Core {
             again();
             end_ = ended_.get_future();
         }
-        const auto last = steady_clock::now() + kLastTurn;
-        const bool has_ended = end_.wait_until(last) == std::future_status::ready;
+        const bool has_ended = end_.wait_for(kLastTurn) == std::future_status::ready;
         if (has_ended) thread_.join();
         {
             const MutexLock lock(mutex_);
@@ -165,7 +164,7 @@ class RegionThread::Core {
         }
         // What others asked before they saw that it is closed is answered as well.
         deadlines_.expire_all();
-        return deadlines_.stop(last) && has_ended;
+        return deadlines_.stop(steady_clock::now() + kLastTurn) && has_ended;
     }
 
     Counts counts() const {
