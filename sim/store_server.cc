@@ -4,8 +4,12 @@
 
 namespace sluice::sim {
 
+StoreServer::Place StoreServer::place_of(const CellName& cell) {
+    return {key_of(cell.identifier), cell.sequence};
+}
+
 void StoreServer::merge(Cells& cells, std::uint32_t region, const RegionCount& row, UnixTime at) {
-    Cell& cell = cells[{key_of(row.cell.identifier), row.cell.sequence}];
+    Cell& cell = cells[place_of(row.cell)];
     if (cell.components.empty()) {
         cell.name = row.cell;
         cell.components.resize(regions_);
@@ -48,8 +52,11 @@ void StoreServer::publish(std::uint32_t region, std::span<const RegionCount> pub
 
 StoreServer::Import StoreServer::import(std::uint32_t region, const ImportQuery& query) {
     Import result;
-    for (const auto& [key, cell] : replica_) {
-        if (is_dead(cell.name.sequence, cell.name.duration, query.living_at)) continue;
+    ImportEnd& end = result.end;
+    const UnixTime now = clock();
+    const auto after = query.after ? std::optional(place_of(*query.after)) : std::nullopt;
+    std::size_t read = 0;
+    for (const auto& [place, cell] : replica_) {
         ImportedCell imported{.cell = cell.name, .foreign = 0, .own = 0};
         UnixTime newest = UnixTime::min();
         for (std::uint32_t i = 0; i < regions_; ++i) {
@@ -57,8 +64,14 @@ StoreServer::Import StoreServer::import(std::uint32_t region, const ImportQuery&
             Count& sum = i == region ? imported.own : imported.foreign;
             sum += cell.components[i].count;
         }
+        end.newest = std::max(end.newest.value_or(UnixTime::min()), std::min(newest, now));
+        if (end.rest || (after && place <= *after)) continue;
+        if (++read == query.page_rows && !query.changed_since) {
+            end.rest = query;
+            end.rest->after = cell.name;
+        }
+        if (is_dead(cell.name.sequence, cell.name.duration, query.living_at)) continue;
         if (query.changed_since && newest < *query.changed_since) continue;
-        result.end.newest = std::max(result.end.newest.value_or(newest), newest);
         bytes += cell.name.identifier.size() + 56;
         result.cells.push_back(std::move(imported));
     }

@@ -31,6 +31,7 @@ class StoreServer {
         std::vector<ImportedCell> cells;
         ImportEnd end;
     };
+    // Full imports come in pages; what changed comes all at once.
     Import import(std::uint32_t region, const ImportQuery& query);
 
     // Whether any region has published anything of a cell.
@@ -53,7 +54,10 @@ class StoreServer {
         CellName name;
         std::vector<Component> components;  // by region
     };
-    using Cells = std::map<std::pair<KeyIndex, Sequence>, Cell>;
+    using Place = std::pair<KeyIndex, Sequence>;
+    using Cells = std::map<Place, Cell>;
+
+    static Place place_of(const CellName& cell);
 
     void merge(Cells& cells, std::uint32_t region, const RegionCount& row, UnixTime at);
     void forget_dead(UnixTime now);

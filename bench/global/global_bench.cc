@@ -13,6 +13,7 @@
 #include <cstdio>
 #include <exception>
 #include <iostream>
+#include <optional>
 #include <span>
 #include <stdexcept>
 #include <string>
@@ -188,12 +189,18 @@ int import(const std::string& url, std::uint32_t cells, std::uint32_t regions, d
     MysqlStore store = open(url, "region_0");
     const auto read = [&](std::optional<UnixTime> since) {
         std::size_t rows = 0;
+        std::optional<UnixTime> newest;
         const auto begin = Clock::now();
-        const auto end = store.import({.living_at = exact_wall_time(), .changed_since = since},
-                                      [&](const ImportedCell&) { ++rows; });
-        if (const auto* failed = std::get_if<StoreFailure>(&end))
-            throw std::runtime_error(failed->why);
-        return std::tuple{rows, seconds_since(begin), std::get<ImportEnd>(end).newest};
+        std::optional<ImportQuery> page =
+            ImportQuery{.living_at = exact_wall_time(), .changed_since = since};
+        while (page) {
+            const auto end = store.import(*page, [&](const ImportedCell&) { ++rows; });
+            if (const auto* failed = std::get_if<StoreFailure>(&end))
+                throw std::runtime_error(failed->why);
+            if (!newest) newest = std::get<ImportEnd>(end).newest;
+            page = std::get<ImportEnd>(end).rest;
+        }
+        return std::tuple{rows, seconds_since(begin), newest};
     };
     const auto [all, all_seconds, newest] = read(std::nullopt);
     const auto step = static_cast<std::uint32_t>(100 / percent);

@@ -6,6 +6,7 @@
 
 #include <chrono>
 #include <cstddef>
+#include <cstdint>
 #include <deque>
 #include <memory>
 #include <optional>
@@ -31,6 +32,7 @@ class FickleStore final : public GlobalStore {
     std::vector<ImportQuery> imports;
     std::size_t round_trips = 0;              // publishes without rows that succeeded
     std::optional<std::uint64_t> connection;  // shown instead of the store's own
+    std::size_t most_page_rows = SIZE_MAX;  // a larger page takes longer than its caller waits
 
     std::optional<StoreFailure> publish(std::span<const RegionCount> rows) override {
         if (auto failure = next_failure()) return failure;
@@ -47,6 +49,8 @@ class FickleStore final : public GlobalStore {
     StoreResult<ImportEnd> import(const ImportQuery& query, const Visit& visit) override {
         imports.push_back(query);
         if (auto failure = next_failure()) return *failure;
+        if (query.page_rows > most_page_rows)
+            return StoreFailure{.kind = StoreFailure::Kind::kLost, .why = "it took too long"};
         return store_->import(query, visit);
     }
     StoreResult<std::size_t> delete_expired(std::chrono::milliseconds min_age,
@@ -96,11 +100,16 @@ class GlobalNode {
         }
     };
 
-    GlobalNode(Clock& clock, const std::shared_ptr<MemoryWorld>& world, const std::string& region)
+    GlobalNode(Clock& clock,
+               const std::shared_ptr<MemoryWorld>& world,
+               const std::string& region,
+               std::size_t import_page_rows = kImportPageRows)
         : clock_(clock),
           table_(*Table::create({.max_keys = 10'000, .sharing = Sharing::kSole, .seed = 1})),
           store(world->join(region)),
-          globe(*table_, {.seed = std::hash<std::string>{}(region)}, clock.now) {}
+          globe(*table_,
+                {.seed = std::hash<std::string>{}(region), .import_page_rows = import_page_rows},
+                clock.now) {}
 
     // What a request of that cost leaves behind if it passes.
     void spend(const std::string& identifier, Count cost, Count limit = 10) {
@@ -151,13 +160,13 @@ class GlobalNode {
         } while (publisher.wake_at() < clock_.now + std::chrono::seconds{4});
     }
 
-    // Moves time to the next import, and imports.
+    // Moves time to the next page, and reads it and all that are due at once.
     void import() {
         Importer& importer = globe.importer();
         clock_.advance(
             std::max(std::chrono::ceil<std::chrono::milliseconds>(importer.wake_at() - clock_.now),
                      std::chrono::milliseconds{0}));
-        if (const auto query = importer.next(clock_.now, clock_.wall)) {
+        while (const auto query = importer.next(clock_.now, clock_.wall)) {
             const auto end =
                 store.import(*query, [&](const ImportedCell& cell) { importer.merge(cell); });
             importer.answered(end, clock_.now);

@@ -20,12 +20,13 @@ Globe::Globe(Table& table, const Config& config, Time now)
                  breaker_,
                  {.policy = config.policy, .interval = config.interval, .seed = config.seed},
                  now),
-      importer_(table,
-                offers_,
-                abridged_,
-                importer_breaker_,
-                {.interval = config.interval, .seed = ~config.seed},
-                now) {
+      importer_(
+          table,
+          offers_,
+          abridged_,
+          importer_breaker_,
+          {.interval = config.interval, .seed = ~config.seed, .page_rows = config.import_page_rows},
+          now) {
     table_.watch_long_keys(kLeastLong, [this](Entry& entry) {
         if (abridged_.add(entry)) offers_.offer(entry);
     });

@@ -31,6 +31,7 @@ class Globe {
         bool reads_replica = false;
         std::size_t most_abridged_cells = 500'000;  // that wait for their keys
         std::uint64_t seed = 0;
+        std::size_t import_page_rows = kImportPageRows;
     };
 
     // The table must outlive it.

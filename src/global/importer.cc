@@ -1,6 +1,7 @@
 #include "global/importer.h"
 
 #include <algorithm>
+#include <utility>
 #include <variant>
 
 #include "counter/epoch.h"
@@ -12,6 +13,11 @@ namespace {
 // How far before the newest change an import looks for changes that became visible late, beside one
 // interval: as late as a store allows, and a margin for the COMMIT itself.
 constexpr std::chrono::milliseconds kOverlap = kMaxCommitDelay + std::chrono::seconds{5};
+
+// However slow a store is, it can read so few rows.
+constexpr std::size_t kLeastPageRows = 100;
+// How many pages have to succeed before larger ones are tried.
+constexpr int kGrowAfter = 8;
 
 // Whether a request can have made it. Others than Sluice may write to the store.
 bool is_possible(const CellName& cell) {
@@ -42,25 +48,39 @@ Importer::Importer(Table& table,
       abridged_(abridged),
       breaker_(breaker),
       interval_(config.interval),
+      most_page_rows_(config.page_rows),
+      changes_page_{.rows = config.page_rows},
+      scan_page_{.rows = config.page_rows},
       schedule_(config.interval, now, config.seed) {}
 
 std::optional<ImportQuery> Importer::next(Time now, std::optional<UnixTime> wall) {
-    if (is_underway_ || !schedule_.is_due(now)) return std::nullopt;
+    if (underway_ != nullptr || now < wake_at()) return std::nullopt;
+    if (!is_in_tick_ && schedule_.is_due(now)) begin_tick();
     if (!breaker_.allow(now)) {
-        schedule_.finish(now);
+        end_tick(now);
         return std::nullopt;
     }
-    is_underway_ = true;
+    underway_ = is_in_tick_ && changes_ ? &*changes_ : &*scan_;
     call_began_ = now;
     wall_ = wall;
-    cells_of_pass_ = 0;
+    cells_of_page_ = 0;
     if (wall) abridged_.forget_dead(*wall);
-    if (passes_ == 0) since_.reset();
-    return ImportQuery{.living_at = wall.value_or(UnixTime{}), .changed_since = since_};
+    ImportQuery query = underway_->next;
+    query.living_at = wall.value_or(UnixTime{});
+    query.page_rows = page_size_of(*underway_).rows;
+    return query;
+}
+
+// What an earlier tick could not read to its end is gone on with.
+void Importer::begin_tick() {
+    is_in_tick_ = true;
+    if (!scan_ && (!since_ || ticks_ % kScanEvery == 0)) scan_ = Pass{};
+    if (!changes_ && since_) changes_ = Pass{.next = {.living_at = {}, .changed_since = since_}};
+    ++ticks_;
 }
 
 void Importer::merge(const ImportedCell& cell) {
-    ++cells_of_pass_;
+    ++cells_of_page_;
     if (!is_possible(cell.cell)) return;
     cells_.fetch_add(1, std::memory_order_relaxed);
     const UnixTime now = wall_.value_or(start_of(cell.cell.sequence, cell.cell.duration));
@@ -85,19 +105,64 @@ void Importer::merge_into(Entry& entry, const ImportedCell& cell) {
 }
 
 void Importer::answered(const StoreResult<ImportEnd>& end, Time now) {
-    is_underway_ = false;
+    Pass& pass = *std::exchange(underway_, nullptr);
+    page_ended_ = now;
     const auto* const failure = std::get_if<StoreFailure>(&end);
     breaker_.ended(StoreUse::kImport, {.began = call_began_, .ended = now}, failure);
-    schedule_.finish(now);
+    adapt_size(page_size_of(pass), failure);
     if (failure != nullptr) {
         failures_.fetch_add(1, std::memory_order_relaxed);
+        end_tick(now);
         return;
     }
-    passes_ = (passes_ + 1) % kFullEvery;
-    if (const auto newest = std::get<ImportEnd>(end).newest)
-        since_ = std::max(since_.value_or(UnixTime{}), *newest - interval_ - kOverlap);
-    cells_last_time_.store(cells_of_pass_, std::memory_order_relaxed);
-    last_success_.store(now, std::memory_order_relaxed);
+    const bool is_of_scan = scan_ && &pass == &*scan_;
+    succeeded(pass, std::get<ImportEnd>(end), now);
+    if (is_in_tick_ && !changes_ && (is_of_scan || !scan_)) end_tick(now);
+    goes_on_ = is_in_tick_ || scan_;
+}
+
+// Nothing more is asked for before the next one.
+void Importer::end_tick(Time now) {
+    goes_on_ = false;
+    if (std::exchange(is_in_tick_, false)) schedule_.finish(now);
+}
+
+// What changes while a pass lasts is left to the next one, or it might never end. What counts as
+// seen is what was visible when its first page was read.
+void Importer::succeeded(Pass& pass, const ImportEnd& end, Time now) {
+    if (!pass.newest) pass.newest = end.newest;
+    if (!since_ && end.newest) since_ = since(*end.newest);
+    pass.cells += cells_of_page_;
+    const bool is_up_to_date =
+        end.rest && end.rest->changed_since && *end.rest->changed_since > pass.newest;
+    if (!end.rest || is_up_to_date) return complete(pass, now);
+    pass.next = *end.rest;
+}
+
+void Importer::complete(const Pass& pass, Time now) {
+    cells_last_time_.store(pass.cells, std::memory_order_relaxed);
+    if (changes_ && &pass == &*changes_) {
+        if (pass.newest) since_ = since(*pass.newest);
+        changes_.reset();
+    } else {
+        has_scanned_ = true;
+        scan_.reset();
+    }
+    if (has_scanned_) last_success_.store(now, std::memory_order_relaxed);
+}
+
+Importer::PageSize& Importer::page_size_of(const Pass& pass) {
+    return changes_ && &pass == &*changes_ ? changes_page_ : scan_page_;
+}
+
+void Importer::adapt_size(PageSize& size, const StoreFailure* failure) const {
+    if (failure == nullptr && ++size.successes < kGrowAfter) return;
+    const std::size_t rows = failure != nullptr ? size.rows / 2 : size.rows * 2;
+    size = {.rows = std::min(std::max(rows, kLeastPageRows), most_page_rows_)};
+}
+
+UnixTime Importer::since(UnixTime newest) const {
+    return newest - interval_ - kOverlap;
 }
 
 Importer::Counts Importer::counts() const {

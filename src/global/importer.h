@@ -6,6 +6,7 @@
 
 #include <atomic>
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 
@@ -18,10 +19,14 @@
 
 namespace sluice {
 
-// The first pass asks for all cells that can matter, and so does one in kFullEvery. The others ask
-// for what changed since the newest change that was seen, less an overlap of 75 seconds: a row is
-// stamped before it is committed, and may become visible up to kMaxCommitDelay after others with
-// later stamps.
+// Each tick asks for what changed since the newest change that was seen, less an overlap of 75
+// seconds: a row is stamped before it is committed, and may become visible up to kMaxCommitDelay
+// after others with later stamps. The first tick, and then one in kScanEvery, also begins a scan of
+// all cells that can matter.
+//
+// Both are read page by page. A scan goes on, back to back, until the next tick is due, which has
+// its changes read first, and then at least one more page. After a failure both wait for the next
+// tick and go on where they were, with pages of half the size; a few that succeed double it again.
 //
 // A stepped object: it has no thread, no socket and no clock.
 //
@@ -38,6 +43,7 @@ class Importer {
     struct Config {
         std::chrono::milliseconds interval;
         std::uint64_t seed = 0;  // of phase and jitter
+        std::size_t page_rows = kImportPageRows;
     };
 
     // All must outlive it.
@@ -50,26 +56,27 @@ class Importer {
     Importer(const Importer&) = delete;
     Importer& operator=(const Importer&) = delete;
 
-    static constexpr int kFullEvery = 12;
+    static constexpr int kScanEvery = 12;
 
-    // What to ask for; none if it is not time. `wall` is the wall clock's time, or nothing where
-    // requests come with another one: then cells of all times are imported.
+    // The page to ask for; none if it is not time. `wall` is the wall clock's time, or nothing
+    // where requests come with another one: then cells of all times are imported.
     std::optional<ImportQuery> next(Time now, std::optional<UnixTime> wall);
 
-    // A cell of the answer. May come twice, late, or after a failure.
+    // A cell of the page. May come twice, late, or after a failure.
     void merge(const ImportedCell& cell);
 
-    // The import has come to its end.
+    // The page has come to its end.
     void answered(const StoreResult<ImportEnd>& end, Time now);
 
     // When to ask again.
-    Time wake_at() const { return schedule_.next(); }
+    Time wake_at() const { return goes_on_ ? page_ended_ : schedule_.next(); }
 
     // Since the start.
     struct Counts {
         std::uint64_t cells;            // merged
-        std::uint64_t failures;         // imports that failed
-        std::uint64_t cells_last_time;  // of the last import that succeeded
+        std::uint64_t failures;         // pages that failed
+        std::uint64_t cells_last_time;  // of the last pass or scan that came to its end
+        // When all that had changed was last read; none until the first scan has come to its end.
         std::optional<Time> last_success;
     };
     Counts counts() const;
@@ -79,18 +86,47 @@ class Importer {
 
     using Counter = std::atomic<std::uint64_t>;
 
+    // Several pages: all that changed, or all that there is.
+    struct Pass {
+        ImportQuery next = {};                // the page to ask for
+        std::optional<UnixTime> newest = {};  // when its first page was read; none before
+        std::uint64_t cells = 0;
+    };
+
+    struct PageSize {
+        std::size_t rows;
+        int successes = 0;  // since it changed
+    };
+
+    void begin_tick();
+    void end_tick(Time now);
+    void adapt_size(PageSize& size, const StoreFailure* failure) const;
+    void succeeded(Pass& pass, const ImportEnd& end, Time now);
+    void complete(const Pass& pass, Time now);
+    PageSize& page_size_of(const Pass& pass);
+    UnixTime since(UnixTime newest) const;
+
     Table& table_;
     Offers& offers_;
     AbridgedCells& abridged_;
     StoreBreaker& breaker_;
     const std::chrono::milliseconds interval_;
+    const std::size_t most_page_rows_;
+    PageSize changes_page_;
+    PageSize scan_page_;
     Schedule schedule_;
-    bool is_underway_ = false;
+    std::uint64_t ticks_ = 0;
+    bool is_in_tick_ = false;        // its changes, or its page of a scan, have not been read yet
+    bool goes_on_ = false;           // the next page may be asked for at once
+    std::optional<Pass> changes_;    // underway, or to be gone on with
+    std::optional<Pass> scan_;       // likewise
+    Pass* underway_ = nullptr;       // one of these two: that whose page was asked for
+    bool has_scanned_ = false;       // a scan has come to its end
+    std::optional<UnixTime> since_;  // from when on changes may not have been seen; none: from ever
     Time call_began_;
-    std::optional<UnixTime> wall_;  // of the pass
-    std::uint64_t cells_of_pass_ = 0;
-    int passes_ = 0;  // since a full one
-    std::optional<UnixTime> since_;
+    Time page_ended_;
+    std::optional<UnixTime> wall_;  // of the page
+    std::uint64_t cells_of_page_ = 0;
 
     // Written by the owner, read by any. Relaxed: each stands for itself.
     Counter cells_{0};

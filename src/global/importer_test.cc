@@ -1,5 +1,6 @@
 #include "global/importer.h"
 
+#include <algorithm>
 #include <limits>
 
 #include <gtest/gtest.h>
@@ -91,12 +92,146 @@ TEST_F(ImporterTest, OnlyWhatChangedIsReadAgainUntilTheNextFullPass) {
     b_.import();
     EXPECT_EQ(b_.globe.importer().counts().cells_last_time, 1U);
     EXPECT_EQ(b_.global("k3"), 7U);
-    std::size_t full = 0;
-    for (int i = 0; i < 2 * Importer::kFullEvery; ++i) {
+    b_.store.imports.clear();
+    for (int i = 0; i < 2 * Importer::kScanEvery; ++i)
         b_.import();
-        if (!b_.store.imports.back().changed_since) ++full;
+    const auto is_of_a_scan = [](const ImportQuery& query) { return !query.changed_since; };
+    EXPECT_EQ(std::ranges::count_if(b_.store.imports, is_of_a_scan), 2);
+    EXPECT_EQ(b_.store.imports.size(), 2U + 2 * Importer::kScanEvery) << "changes in each tick";
+}
+
+// A table that takes many pages.
+class ImporterScanTest : public ImporterTest {
+  protected:
+    static constexpr std::size_t kKeys = 1'000;
+
+    ImporterScanTest() {
+        for (std::size_t i = 0; i < kKeys; ++i)
+            a_.spend("k" + std::to_string(i), 6);
+        a_.publish();
     }
-    EXPECT_EQ(full, 2U);
+
+    // Moves time to the next page, and reads that alone.
+    void read_page(GlobalNode& node) {
+        Importer& importer = node.globe.importer();
+        clock_.advance(
+            std::max(std::chrono::ceil<std::chrono::milliseconds>(importer.wake_at() - clock_.now),
+                     std::chrono::milliseconds{0}));
+        const auto query = importer.next(clock_.now, clock_.wall);
+        ASSERT_TRUE(query);
+        const auto visit = [&](const ImportedCell& cell) { importer.merge(cell); };
+        importer.answered(node.store.import(*query, visit), clock_.now);
+    }
+    const ImportQuery& last_query(const GlobalNode& node) { return node.store.imports.back(); }
+    std::size_t known(GlobalNode& node) {
+        std::size_t known = 0;
+        for (std::size_t i = 0; i < kKeys; ++i)
+            if (node.global("k" + std::to_string(i)) == 6) ++known;
+        return known;
+    }
+
+    GlobalNode paged_{clock_, world_, "paged", 100};
+};
+
+TEST_F(ImporterScanTest, PagesFollowEachOtherWithoutWaiting) {
+    read_page(paged_);
+    EXPECT_EQ(known(paged_), 100U);
+    const auto began = clock_.now;
+    paged_.import();
+    EXPECT_EQ(clock_.now, began);
+    EXPECT_EQ(known(paged_), kKeys);
+    EXPECT_EQ(paged_.store.imports.size(), 11U) << "ten pages, and one that finds no more";
+    EXPECT_EQ(paged_.globe.importer().counts().cells_last_time, kKeys);
+}
+
+TEST_F(ImporterScanTest, AScanThatFailedGoesOnWhereItWas) {
+    for (int i = 0; i < 4; ++i)
+        read_page(paged_);
+    EXPECT_EQ(known(paged_), 400U);
+    paged_.store.failures = {Kind::kLost};
+    read_page(paged_);
+    const auto cursor = last_query(paged_).after;
+    ASSERT_TRUE(cursor);
+    EXPECT_EQ(paged_.globe.importer().counts().failures, 1U);
+    EXPECT_GT(paged_.globe.importer().wake_at(), clock_.now) << "it waits for the next tick";
+    read_page(paged_);
+    EXPECT_TRUE(last_query(paged_).changed_since) << "changes come first";
+    read_page(paged_);
+    EXPECT_EQ(last_query(paged_).after, cursor);
+    paged_.import();
+    EXPECT_EQ(known(paged_), kKeys);
+}
+
+TEST_F(ImporterScanTest, ChangesAreReadInEachTickHoweverLongAScanTakes) {
+    // All others changed so long ago that only the scan finds them.
+    clock_.advance(seconds{100});
+    a_.spend("k998", 1);
+    a_.publish();
+    read_page(paged_);
+    a_.spend("k999", 1);
+    a_.publish();
+    std::size_t ticks = 0;
+    for (int i = 0; i < 8; ++i) {
+        clock_.advance(seconds{6});  // what a page takes
+        read_page(paged_);
+        if (last_query(paged_).changed_since) ++ticks;
+    }
+    EXPECT_GE(ticks, 3U);
+    EXPECT_LE(ticks, 5U) << "the scan goes on as well";
+    EXPECT_EQ(paged_.global("k999"), 7U) << "the scan has not come to it";
+    EXPECT_LT(known(paged_), kKeys - 2);
+    EXPECT_EQ(paged_.globe.importer().counts().last_success, std::nullopt);
+}
+
+// A scan in one piece would fail for ever, and nothing else would be imported.
+TEST_F(ImporterScanTest, AStoreThatIsTooSlowForAPageIsAskedForSmallerOnes) {
+    GlobalNode slow(clock_, world_, "slow", kKeys);
+    slow.store.most_page_rows = 200;
+    for (int tick = 0; tick < 15; ++tick)
+        slow.import();
+    EXPECT_EQ(known(slow), kKeys);
+    EXPECT_GE(slow.globe.importer().counts().failures, 3U) << "1,000, 500 and 250 rows";
+    EXPECT_LE(slow.globe.importer().counts().failures, 8U);
+    slow.store.most_page_rows = SIZE_MAX;
+    for (int tick = 0; tick < 30 * Importer::kScanEvery; ++tick)
+        slow.import();
+    const auto is_full_page = [](const ImportQuery& query) {
+        return !query.changed_since && query.page_rows == kKeys;
+    };
+    slow.store.imports.erase(slow.store.imports.begin(), slow.store.imports.begin() + 20);
+    EXPECT_TRUE(std::ranges::any_of(slow.store.imports, is_full_page)) << "larger ones again";
+}
+
+TEST_F(ImporterScanTest, ChangesOfManyPagesAreReadToTheirEndAndNotBeyond) {
+    paged_.import();
+    clock_.advance(seconds{100});
+    for (std::size_t i = 0; i < kKeys; ++i) {
+        a_.spend("k" + std::to_string(i), 1);
+        if (i % 50 == 0) a_.publish(), clock_.advance(std::chrono::milliseconds{10});
+    }
+    a_.publish();
+    paged_.store.imports.clear();
+    paged_.import();
+    EXPECT_GE(paged_.store.imports.size(), 8U);
+    for (std::size_t i = 0; i < kKeys; ++i)
+        EXPECT_EQ(paged_.global("k" + std::to_string(i)), 7U);
+}
+
+TEST_F(ImporterTest, AStoreWhoseClockWasSetBackIsHeardAgain) {
+    a_.spend("k", 6);
+    a_.publish();
+    b_.import();
+    auto held = world_->held();
+    for (auto& [name, components] : held)
+        components["a"].updated_at += std::chrono::hours{1};
+    world_->restore(held);
+    b_.import();
+    clock_.advance(seconds{5});
+    a_.spend("other", 6);
+    a_.publish();
+    b_.import();
+    b_.import();
+    EXPECT_EQ(b_.global("other"), 6U);
 }
 
 TEST_F(ImporterTest, AFailedImportIsAskedForAgain) {

@@ -32,22 +32,22 @@ class MemoryWorld::Connection final : public GlobalStore {
     StoreResult<ImportEnd> import(const ImportQuery& query, const Visit& visit) override {
         if (is_over()) return gone();
         ImportEnd end;
-        const UnixTime now = world_->clock_();
-        // A visitor may call the store again.
-        for (const auto& [name, components] : world_->held()) {
-            if (is_dead(name.sequence, name.duration, query.living_at)) continue;
-            ImportedCell cell{.cell = name, .foreign = 0, .own = 0};
-            UnixTime newest = UnixTime::min();
-            for (const auto& [region, component] : components) {
-                newest = std::max(newest, component.updated_at);
-                Count& sum = region == region_ ? cell.own : cell.foreign;
-                sum = saturating_add(sum, component.count);
+        std::vector<ImportedCell> page;
+        {
+            const MutexLock lock(world_->mutex_);
+            end.newest = world_->newest();
+            end.rest =
+                query.changed_since ? world_->rest_of_changes(query) : world_->rest_of_cells(query);
+            for (auto it = world_->first_of(query); it != world_->cells_.end(); ++it) {
+                const auto& [name, components] = *it;
+                if (end.rest && end.rest->after && name > *end.rest->after) break;
+                if (is_dead(name.sequence, name.duration, query.living_at)) continue;
+                if (has_change(components, query, end.rest)) page.push_back(sums_of(*it));
             }
-            if (query.changed_since && newest < *query.changed_since) continue;
-            newest = std::min(newest, now);
-            end.newest = std::max(end.newest.value_or(newest), newest);
-            visit(cell);
         }
+        // A visitor may call the store again.
+        for (const ImportedCell& cell : page)
+            visit(cell);
         return end;
     }
 
@@ -101,6 +101,26 @@ class MemoryWorld::Connection final : public GlobalStore {
     void interrupt() override { is_over_.store(true, std::memory_order_relaxed); }
 
   private:
+    // Whether a component changed in the time that the page covers; true of a full import.
+    static bool has_change(const Components& components,
+                           const ImportQuery& query,
+                           const std::optional<ImportQuery>& rest) {
+        if (!query.changed_since) return true;
+        return std::ranges::any_of(components, [&](const auto& component) {
+            const UnixTime changed = component.second.updated_at;
+            return changed >= *query.changed_since && (!rest || changed < *rest->changed_since);
+        });
+    }
+
+    ImportedCell sums_of(const Cells::value_type& held) const {
+        ImportedCell cell{.cell = held.first, .foreign = 0, .own = 0};
+        for (const auto& [region, component] : held.second) {
+            Count& sum = region == region_ ? cell.own : cell.foreign;
+            sum = saturating_add(sum, component.count);
+        }
+        return cell;
+    }
+
     bool is_over() const { return is_over_.load(std::memory_order_relaxed); }
     static StoreFailure gone() {
         return {.kind = StoreFailure::Kind::kLost, .why = "it was told to end"};
@@ -127,6 +147,44 @@ std::shared_ptr<MemoryWorld> MemoryWorld::named(const std::string& name) {
 
 std::unique_ptr<GlobalStore> MemoryWorld::join(const std::string& region) {
     return std::make_unique<Connection>(shared_from_this(), region);
+}
+
+std::optional<UnixTime> MemoryWorld::newest() const {
+    std::optional<UnixTime> newest;
+    for (const auto& [name, components] : cells_)
+        for (const auto& [region, component] : components)
+            newest = std::max(newest.value_or(component.updated_at), component.updated_at);
+    if (newest) newest = std::min(*newest, clock_());
+    return newest;
+}
+
+MemoryWorld::Cells::const_iterator MemoryWorld::first_of(const ImportQuery& query) const {
+    return query.after ? cells_.upper_bound(*query.after) : cells_.begin();
+}
+
+std::optional<ImportQuery> MemoryWorld::rest_of_cells(ImportQuery query) const {
+    std::size_t rows = 0;
+    for (auto it = first_of(query); it != cells_.end(); ++it) {
+        rows += it->second.size();
+        if (rows < query.page_rows) continue;
+        query.after = it->first;
+        return query;
+    }
+    return std::nullopt;
+}
+
+std::optional<ImportQuery> MemoryWorld::rest_of_changes(ImportQuery query) const {
+    std::vector<UnixTime> changes;
+    for (const auto& [name, components] : cells_)
+        for (const auto& [region, component] : components)
+            if (component.updated_at >= *query.changed_since)
+                changes.push_back(component.updated_at);
+    if (changes.size() < query.page_rows) return std::nullopt;
+    const std::size_t last = std::max<std::size_t>(query.page_rows, 1) - 1;
+    const auto end = changes.begin() + static_cast<std::ptrdiff_t>(last);
+    std::ranges::nth_element(changes, end);
+    query.changed_since = *end + std::chrono::milliseconds{1};
+    return query;
 }
 
 MemoryWorld::Cells MemoryWorld::held() const {

@@ -8,6 +8,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -42,6 +43,14 @@ class MemoryWorld : public std::enable_shared_from_this<MemoryWorld> {
   private:
     class Connection;
     explicit MemoryWorld(std::function<UnixTime()> clock) : clock_(std::move(clock)) {}
+
+    // When a component last changed, but not after the present.
+    std::optional<UnixTime> newest() const SLUICE_REQUIRES(mutex_);
+    // The first cell that a full import's page may hold.
+    Cells::const_iterator first_of(const ImportQuery& query) const SLUICE_REQUIRES(mutex_);
+    // The page after that of a full, or of an incremental import.
+    std::optional<ImportQuery> rest_of_cells(ImportQuery query) const SLUICE_REQUIRES(mutex_);
+    std::optional<ImportQuery> rest_of_changes(ImportQuery query) const SLUICE_REQUIRES(mutex_);
 
     const std::function<UnixTime()> clock_;
     mutable Mutex mutex_;

@@ -50,12 +50,20 @@ struct RegionCount {
     Count count;
 };
 
-// Which cells to import.
+// How many components a page of an import reads, unless a query says otherwise.
+inline constexpr std::size_t kImportPageRows = 10'000;
+
+// Which cells to import: one page of them.
 struct ImportQuery {
     UnixTime living_at;  // those that matter then or later: (sequence + 2) * duration > living_at
     // Those of which some region's component changed at that time of the store's clock or later;
     // none: all.
-    std::optional<UnixTime> changed_since;
+    std::optional<UnixTime> changed_since = {};
+    // Those that follow this one, as the end of the page before had it; none: from the first.
+    std::optional<CellName> after = {};
+    // How many components the store may read, whether they matter or not, to find out which cells
+    // are in the page. All components of these cells are read, so there may be a few more.
+    std::size_t page_rows = kImportPageRows;
 };
 
 // What the regions have spent in a cell. The sums are complete, whichever component of it changed.
@@ -65,11 +73,13 @@ struct ImportedCell {
     Count own;      // that of this region
 };
 
-// What an import that came to its end has learned beside its cells.
+// What a page that came to its end has learned beside its cells.
 struct ImportEnd {
-    // When the component that changed last did so, by the store's clock, but not after the store's
-    // own time; none if no cell was found.
-    std::optional<UnixTime> newest;
+    // When the component that had changed last before the page was read did so, by the store's
+    // clock, but not after the store's own time; none if the store was empty.
+    std::optional<UnixTime> newest = {};
+    // The next page; none if this was the last.
+    std::optional<ImportQuery> rest = {};
 };
 
 // All that the store holds of a cell, for a person who wants to know.
@@ -104,7 +114,8 @@ class GlobalStore {
     // be another one, which may lack what was acknowledged before.
     virtual std::uint64_t connections() const = 0;
 
-    // Visits each cell once, in any order. After a failure some may have been visited.
+    // Reads a page, in time that depends on its size and not on that of the table. Visits each cell
+    // of it once, in any order, with complete sums. After a failure some may have been visited.
     using Visit = std::function<void(const ImportedCell&)>;
     virtual StoreResult<ImportEnd> import(const ImportQuery& query, const Visit& visit) = 0;
 

@@ -33,11 +33,9 @@ constexpr std::array<std::string_view, 6> kFirst = {
     "    KEY expires_at_idx (expires_at),\n"
     "    KEY updated_at_idx (updated_at)\n"
     ") ENGINE = InnoDB ROW_FORMAT = DYNAMIC COMMENT = 'unique_window_region finds the row that a "
-    "region publishes, and by its first five columns all rows of a cell: no other index on these "
-    "is "
-    "needed. expires_at_idx finds what a full import reads and what is deleted. updated_at_idx "
-    "finds "
-    "the cells that an incremental import reads.'",
+    "region publishes, by its first five columns all rows of a cell, and the pages of a full "
+    "import: no other index on these is needed. expires_at_idx finds what is deleted. "
+    "updated_at_idx finds the cells that an incremental import reads.'",
 
     "CREATE TABLE IF NOT EXISTS ratelimit_leases (\n"
     "    name VARBINARY(64) NOT NULL PRIMARY KEY,\n"

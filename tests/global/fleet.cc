@@ -60,7 +60,10 @@ class Fleet::Node {
           number(place),
           store(fleet.options_.join(fleet.regions_[region].name)),
           table(*Table::create({.max_keys = 1'000, .sharing = Sharing::kShared, .seed = place})),
-          globe(*table, {.seed = fleet.random_()}, fleet.now_),
+          globe(*table,
+                // Pages so small that a scan takes many, and meets all that can go wrong.
+                {.seed = fleet.random_(), .import_page_rows = 1 + fleet.below(4)},
+                fleet.now_),
           origin_(fleet.regions_[region].memory->join()),
           region_(*table,
                   *origin_,
@@ -345,7 +348,8 @@ void Fleet::settle() {
             node->settle();
             // The breaker may have been left open: nobody publishes faster than it allows.
             publish(*node);
-            import(*node);
+            for (int page = 0; page < 100; ++page)
+                import(*node);
         }
     }
 }

@@ -179,15 +179,26 @@ TEST_F(SqliteGlobalStoreTest, FindsWhatItNeedsByAnIndex) {
         return steps;
     };
     const ImportQuery changed{.living_at = {}, .changed_since = UnixTime{}};
-    const std::string import = plan_of(sqlite_sql::import_statement(changed));
+    const std::string import =
+        plan_of(sqlite_sql::import_statement(changed, sqlite_sql::HasEnd::kYes));
     EXPECT_EQ(import.find("SCAN ratelimit_window_counts"), std::string::npos) << import;
-    EXPECT_NE(import.find("updated_at_idx (updated_at>?)"), std::string::npos) << import;
+    EXPECT_NE(import.find("updated_at_idx (updated_at>?"), std::string::npos) << import;
     EXPECT_NE(import.find("(workspace_id=? AND namespace=? AND identifier=? AND duration_ms=? AND "
                           "sequence=?)"),
               std::string::npos)
         << import;
-    for (const char* sql : {sqlite_sql::kDelete, sqlite_sql::kList})
+    const std::string cell_order = "workspace_id,namespace,identifier,duration_ms,sequence";
+    const ImportQuery page{.living_at = {}, .after = cell_of("x")};
+    for (const std::string& sql : {sqlite_sql::page_end_statement(page),
+                                   sqlite_sql::import_statement(page, sqlite_sql::HasEnd::kYes)}) {
+        EXPECT_NE(plan_of(sql).find("((" + cell_order + ")>"), std::string::npos) << plan_of(sql);
+        EXPECT_EQ(plan_of(sql).find("TEMP B-TREE"), std::string::npos) << plan_of(sql);
+    }
+    for (const std::string& sql : {std::string(sqlite_sql::kDelete),
+                                   std::string(sqlite_sql::kList),
+                                   sqlite_sql::page_end_statement(changed)})
         EXPECT_EQ(plan_of(sql).find("SCAN"), std::string::npos) << plan_of(sql);
+    EXPECT_NE(plan_of(sqlite_sql::kNewest).find("updated_at_idx"), std::string::npos);
     EXPECT_NE(plan_of(sqlite_sql::kDelete).find("expires_at_idx (expires_at<?)"),
               std::string::npos);
 }
@@ -231,7 +242,7 @@ TEST_F(SqliteGlobalStoreTest, AnImportEndsWhenItIsInterrupted) {
     const auto visit = [&](const ImportedCell&) {
         if (++visits == 1) std::thread([&] { store->interrupt(); }).join();
     };
-    const auto end = store->import({.living_at = {}, .changed_since = {}}, visit);
+    const auto end = store->import({.living_at = {}}, visit);
     ASSERT_TRUE(std::holds_alternative<StoreFailure>(end));
     EXPECT_EQ(std::get<StoreFailure>(end).kind, Kind::kLost);
     EXPECT_LT(visits, rows.size());

@@ -17,17 +17,22 @@ T expect_done(StoreResult<T> result) {
     return std::get<0>(std::move(result));
 }
 
+}  // namespace
+
 Imported import(GlobalStore& store, const ImportQuery& query) {
     Imported imported;
     const auto visit = [&](const ImportedCell& found) {
         ++imported.visits;
         imported.cells[found.cell] = {.foreign = found.foreign, .own = found.own};
     };
-    imported.newest = expect_done(store.import(query, visit)).newest;
+    std::optional<ImportQuery> page = query;
+    while (page) {
+        ImportEnd end = expect_done(store.import(*page, visit));
+        if (imported.pages++ == 0) imported.newest = end.newest;
+        page = std::move(end.rest);
+    }
     return imported;
 }
-
-}  // namespace
 
 CellName cell_of(std::string identifier, Sequence sequence, Duration duration) {
     return {.workspace = "w",
@@ -61,7 +66,7 @@ void publish(GlobalStore& store, const std::string& identifier, Count count) {
 }
 
 Imported import_all(GlobalStore& store, UnixTime living_at) {
-    return import(store, {.living_at = living_at, .changed_since = std::nullopt});
+    return import(store, {.living_at = living_at});
 }
 
 Imported import_changed(GlobalStore& store, UnixTime since, UnixTime living_at) {

@@ -30,6 +30,7 @@ struct Imported {
     std::map<CellName, Sums> cells;
     std::optional<UnixTime> newest;
     std::size_t visits = 0;
+    std::size_t pages = 0;
 
     // Of a cell that must be there.
     Sums of(const CellName& cell) const;
@@ -40,6 +41,8 @@ struct Imported {
 void publish(GlobalStore& store, std::vector<RegionCount> rows);
 void publish(GlobalStore& store, const CellName& cell, Count count);
 void publish(GlobalStore& store, const std::string& identifier, Count count);
+// Page by page, to the end.
+Imported import(GlobalStore& store, const ImportQuery& query);
 Imported import_all(GlobalStore& store, UnixTime living_at = UnixTime{});
 Imported import_changed(GlobalStore& store, UnixTime since, UnixTime living_at = UnixTime{});
 std::size_t delete_expired(GlobalStore& store,

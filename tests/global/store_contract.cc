@@ -1,5 +1,6 @@
 #include "global/store_contract.h"
 
+#include <algorithm>
 #include <vector>
 
 #include "global/store_calls.h"
@@ -214,6 +215,72 @@ TEST_P(StoreContract, SumsEndAtTheGreatestCount) {
     EXPECT_EQ(changed.of("x"), (Sums{.foreign = kMaxCount, .own = 0}));
 }
 
+TEST_P(StoreContract, PagesOfAFullImportHoldEachCellOnceWithItsCompleteSums) {
+    for (const char* region : {"ap", "eu", "us"}) {
+        std::vector<RegionCount> rows;
+        for (int i = 10; i < 30; ++i)
+            rows.push_back({cell_of(std::to_string(i)), static_cast<Count>(i)});
+        publish(*kit_->open(region), rows);
+    }
+    const auto eu = kit_->open("eu");
+    for (const std::size_t page_rows : {1U, 3U, 7U, 20U, 59U, 60U, 61U, 1'000U}) {
+        const Imported imported = import(*eu, {.living_at = {}, .page_rows = page_rows});
+        EXPECT_EQ(imported.visits, 20U) << page_rows;
+        EXPECT_EQ(imported.cells, import_all(*eu).cells) << page_rows;
+        // At least three rows a page, those of one cell.
+        EXPECT_GE(imported.pages, 60 / std::max<std::size_t>(page_rows + 2, 3)) << page_rows;
+        EXPECT_LE(imported.pages, 60 / std::max<std::size_t>(page_rows, 3) + 1) << page_rows;
+    }
+    EXPECT_EQ(import_all(*eu).of("17"), (Sums{.foreign = 34, .own = 17}));
+}
+
+TEST_P(StoreContract, PagesOfAnIncrementalImportHoldAllThatChangedWithItsCompleteSums) {
+    const auto eu = kit_->open("eu");
+    const auto us = kit_->open("us");
+    publish(*us, {{cell_of("0"), 1}, {cell_of("3"), 1}, {cell_of("8"), 1}});
+    kit_->pass(1min);
+    for (Count i = 0; i < 8; ++i) {
+        publish(*(i % 2 == 0 ? eu : us), std::to_string(i), i + 2);
+        kit_->pass(1s);
+    }
+    const UnixTime since = kit_->now() - 30s;
+    for (const std::size_t page_rows : {1U, 2U, 3U, 100U}) {
+        const Imported changed =
+            import(*eu, {.living_at = {}, .changed_since = since, .page_rows = page_rows});
+        EXPECT_EQ(changed.cells, import_changed(*eu, since).cells) << page_rows;
+        EXPECT_EQ(changed.cells.size(), 8U) << page_rows;
+        EXPECT_GE(changed.pages, 8 / page_rows) << page_rows;
+        EXPECT_EQ(changed.of("0"), (Sums{.foreign = 1, .own = 2})) << page_rows;
+        EXPECT_EQ(changed.of("3"), (Sums{.foreign = 5, .own = 0})) << page_rows;
+    }
+}
+
+TEST_P(StoreContract, APageMayHoldNothingThatMattersAndStillHasANextOne) {
+    const auto eu = kit_->open("eu");
+    std::vector<RegionCount> rows;
+    for (int i = 10; i < 30; ++i)
+        rows.push_back({cell_of(std::to_string(i)), 1});
+    rows.push_back({cell_of("x", 1'000), 1});
+    publish(*eu, rows);
+    const Imported imported = import(*eu, {.living_at = end_of(cell_of("x")), .page_rows = 5});
+    EXPECT_EQ(imported.visits, 1U);
+    EXPECT_GE(imported.pages, 5U);
+}
+
+TEST_P(StoreContract, WhatIsPublishedBetweenTwoPagesIsReadOrComesLater) {
+    const auto eu = kit_->open("eu");
+    publish(*eu, {{cell_of("b"), 1}, {cell_of("d"), 1}, {cell_of("f"), 1}});
+    std::vector<std::string> seen;
+    const auto visit = [&](const ImportedCell& cell) { seen.push_back(cell.cell.identifier); };
+    const auto first = eu->import({.living_at = {}, .page_rows = 2}, visit);
+    ASSERT_TRUE(std::holds_alternative<ImportEnd>(first));
+    ASSERT_TRUE(std::get<ImportEnd>(first).rest);
+    publish(*eu, {{cell_of("a"), 1}, {cell_of("e"), 1}});
+    const auto second = eu->import(*std::get<ImportEnd>(first).rest, visit);
+    ASSERT_TRUE(std::holds_alternative<ImportEnd>(second));
+    EXPECT_EQ(seen, (std::vector<std::string>{"b", "d", "e", "f"}));
+}
+
 TEST_P(StoreContract, AnImportLeavesOutWhatDoesNotMatterAnyMore) {
     const auto eu = kit_->open("eu");
     const CellName cell = cell_of("x", 10);
@@ -318,7 +385,7 @@ TEST_P(StoreContract, FailsAfterItWasInterrupted) {
     publish(*eu, "x", 1);
     eu->interrupt();
     EXPECT_EQ(failure_of(*eu).kind, StoreFailure::Kind::kLost);
-    const auto imported = eu->import({.living_at = {}, .changed_since = {}}, [](const auto&) {});
+    const auto imported = eu->import({.living_at = {}}, [](const auto&) {});
     ASSERT_TRUE(std::holds_alternative<StoreFailure>(imported));
     EXPECT_EQ(std::get<StoreFailure>(imported).kind, StoreFailure::Kind::kLost);
     EXPECT_EQ(import_all(*kit_->open("eu")).of("x").own, 1U);

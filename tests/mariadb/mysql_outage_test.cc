@@ -70,7 +70,7 @@ TEST(MysqlOutage, AServerThatIsKilledInTheMidstOfAnImportIsLost) {
     const auto visit = [&](const ImportedCell&) {
         if (++visits == 1) server.kill();
     };
-    const auto end = store.import({.living_at = {}, .changed_since = {}}, visit);
+    const auto end = store.import({.living_at = {}, .page_rows = 1'000'000}, visit);
     ASSERT_TRUE(std::holds_alternative<StoreFailure>(end)) << visits;
     EXPECT_EQ(std::get<StoreFailure>(end).kind, Kind::kLost);
     EXPECT_LT(visits, 40'000U);

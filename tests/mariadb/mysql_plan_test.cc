@@ -58,6 +58,19 @@ class MysqlPlan : public testing::Test {
         return std::stoll(server_->rows("SHOW GLOBAL STATUS LIKE 'Handler_delete'").at(0).at(1));
     }
 
+    // Rows and entries of indexes, by all sessions.
+    std::int64_t rows_read_so_far() {
+        std::int64_t sum = 0;
+        for (const auto& row : server_->rows("SHOW GLOBAL STATUS LIKE 'Handler_read%'"))
+            sum += std::stoll(row.at(1));
+        return sum;
+    }
+    static CellName page_cell(const std::string& workspace, const std::string& identifier) {
+        CellName cell = cell_of(identifier, kNew);
+        cell.workspace = workspace;
+        return cell;
+    }
+
     std::vector<Step> plan_of(const std::string& statement) {
         std::vector<Step> steps;
         for (const auto& row : server_->rows("EXPLAIN " + statement))
@@ -71,14 +84,57 @@ class MysqlPlan : public testing::Test {
 
 MariadbServer* MysqlPlan::server_ = nullptr;
 
-TEST_F(MysqlPlan, AFullImportPassesByWhatHasExpired) {
-    fill(20'000, kOld);
+TEST_F(MysqlPlan, APageOfAFullImportIsARangeOfTheUniqueKey) {
+    fill(5'000, kOld);
     fill(1'000, kNew);
     analyze();
-    const auto plan = plan_of(import_statement("r1", {.living_at = kNow, .changed_since = {}}));
-    ASSERT_EQ(plan.size(), 1U);
-    EXPECT_EQ(plan[0].type, "range");
-    EXPECT_EQ(plan[0].key, "expires_at_idx");
+    const PageEnd end{.cell = page_cell("w7", "user4"), .changed = {}};
+    const ImportQuery query{.living_at = kNow, .after = page_cell("w42", "user3")};
+    const ImportQuery first{.living_at = kNow};
+    for (const std::string& statement :
+         {import_statement("r1", query, end), import_statement("r1", query, std::nullopt)}) {
+        const auto plan = plan_of(statement);
+        ASSERT_EQ(plan.size(), 1U);
+        EXPECT_EQ(plan[0].type, "range");
+        EXPECT_EQ(plan[0].key, "unique_window_region");
+        EXPECT_NE(plan[0].extra.find("index condition"), std::string::npos) << plan[0].extra;
+        EXPECT_EQ(plan[0].extra.find("temporary"), std::string::npos) << plan[0].extra;
+        EXPECT_EQ(plan[0].extra.find("filesort"), std::string::npos) << plan[0].extra;
+    }
+    for (const ImportQuery& page : {query, first}) {
+        for (const Step& step : plan_of(page_end_statement(page))) {
+            EXPECT_EQ(step.extra.find("filesort"), std::string::npos) << step.extra;
+            if (step.table != "ratelimit_window_counts") continue;
+            EXPECT_NE(step.type, "ALL");
+            EXPECT_EQ(step.key, "unique_window_region");
+            EXPECT_NE(step.extra.find("Using index"), std::string::npos) << step.extra;
+        }
+    }
+}
+
+// Whatever the table holds: 45,000 rows, of which two thirds do not matter any more.
+TEST_F(MysqlPlan, APageReadsNoMoreRowsThanItsSizeAsksFor) {
+    constexpr std::size_t kPageRows = 300;
+    fill(10'000, kOld);
+    fill(5'000, kNew);
+    analyze();
+    MysqlStore store(patient(url_, "r1"));
+    static_cast<void>(store.list({}));  // connects
+    const auto read_a_page = [&](const ImportQuery& query) {
+        const std::int64_t before = rows_read_so_far();
+        const auto end = store.import(query, [](const ImportedCell&) {});
+        EXPECT_TRUE(std::holds_alternative<ImportEnd>(end));
+        EXPECT_TRUE(std::get<ImportEnd>(end).rest);
+        return rows_read_so_far() - before;
+    };
+    const ImportQuery scan{
+        .living_at = kNow, .after = page_cell("w42", "user3"), .page_rows = kPageRows};
+    // Once to find the end of the page, and once to read it.
+    EXPECT_LE(read_a_page(scan), static_cast<std::int64_t>(3 * kPageRows));
+    // Each of its rows may be of another cell, with three rows, by way of two temporary tables.
+    const ImportQuery changes{
+        .living_at = kNow, .changed_since = UnixTime{1'005s}, .page_rows = kPageRows};
+    EXPECT_LE(read_a_page(changes), static_cast<std::int64_t>(12 * kPageRows));
 }
 
 TEST_F(MysqlPlan, AnIncrementalImportReadsWhatChangedAndTheirCellsOnly) {
@@ -86,8 +142,9 @@ TEST_F(MysqlPlan, AnIncrementalImportReadsWhatChangedAndTheirCellsOnly) {
     server_->run("UPDATE ratelimit_window_counts SET updated_at = 5000000 WHERE pk % 100 = 0");
     analyze();
     const ImportQuery query{.living_at = kNow, .changed_since = UnixTime{5'000s}};
+    const PageEnd end{.cell = {}, .changed = UnixTime{6'000s}};
     std::set<std::string> keys;
-    for (const Step& step : plan_of(import_statement("r1", query))) {
+    for (const Step& step : plan_of(import_statement("r1", query, end))) {
         if (step.table.starts_with("<derived")) continue;
         EXPECT_EQ(step.table, "ratelimit_window_counts");
         EXPECT_TRUE(step.type == "range" || step.type == "ref") << step.type;

@@ -1,8 +1,10 @@
 #include "global/mysql/count_statements.h"
 
+#include <algorithm>
 #include <array>
 #include <charconv>
 #include <cstdint>
+#include <utility>
 
 #include "mysql/sql_text.h"
 
@@ -56,7 +58,34 @@ std::string sums_for(std::string_view region) {
     const std::string own = "region = " + sql_bytes(region);
     const std::string most = std::to_string(kMaxCount);
     return "LEAST(SUM(IF(" + own + ", 0, count)), " + most + "), LEAST(SUM(IF(" + own +
-           ", count, 0)), " + most + "), MAX(updated_at), " + std::string(kSqlNow);
+           ", count, 0)), " + most + ")";
+}
+
+// Cells on one side of `cell`. Spelled out, since the server finds no range of an index by a
+// comparison of rows.
+std::string beyond(const CellName& cell, std::string_view side, std::string_view last) {
+    const std::array<std::pair<std::string_view, std::string>, 5> parts = {{
+        {"workspace_id", sql_bytes(cell.workspace)},
+        {"namespace", sql_bytes(cell.name_space)},
+        {"identifier", sql_bytes(cell.identifier)},
+        {"duration_ms", std::to_string(cell.duration.count())},
+        {"sequence", std::to_string(cell.sequence)},
+    }};
+    std::string sql;
+    for (const auto& [column, value] : parts) {
+        const bool is_last = column == parts.back().first;
+        sql += "(" + std::string(column) + ' ' + std::string(is_last ? last : side) + ' ' + value;
+        if (!is_last) sql += " OR (" + std::string(column) + " = " + value + " AND ";
+    }
+    return sql + std::string(2 * parts.size() - 1, ')');
+}
+
+std::string after(const ImportQuery& query) {
+    return query.after ? beyond(*query.after, ">", ">") : "TRUE";
+}
+
+std::string last_of_page(const ImportQuery& query) {
+    return " LIMIT " + std::to_string(std::max<std::size_t>(query.page_rows, 1) - 1) + ", 1";
 }
 
 }  // namespace
@@ -97,19 +126,45 @@ std::string publish_statement(std::string_view region,
     return sql;
 }
 
+std::string page_end_statement(const ImportQuery& query) {
+    const std::string cell(kCell);
+    const std::string end =
+        query.changed_since
+            ? "SELECT updated_at FROM ratelimit_window_counts FORCE INDEX (updated_at_idx) WHERE "
+              "updated_at >= " +
+                  number(*query.changed_since) + " ORDER BY updated_at"
+            : "SELECT " + cell +
+                  " FROM ratelimit_window_counts FORCE INDEX (unique_window_region) WHERE " +
+                  after(query) + " ORDER BY " + cell;
+    return "SELECT newest.at, " + std::string(kSqlNow) +
+           ", page_end.* FROM (SELECT MAX(updated_at) AS at FROM ratelimit_window_counts) AS "
+           "newest "
+           "LEFT JOIN (" +
+           end + last_of_page(query) + ") AS page_end ON TRUE";
+}
+
+// A page of a full import is a range of the unique key. What does not matter any more is left out
+// by the key as well: expires_at is (sequence + 2) * duration_ms, and would have each row looked
+// up.
+//
 // An incremental import first finds the cells of which a component changed, then reads all
 // components of each: sums are complete. Joined in this order whatever the statistics say, which
 // lag behind a table that changes all the time.
-std::string import_statement(std::string_view region, const ImportQuery& query) {
-    const std::string living = "expires_at > " + number(query.living_at);
+std::string import_statement(std::string_view region,
+                             const ImportQuery& query,
+                             const std::optional<PageEnd>& end) {
     const std::string cell(kCell);
     const std::string sums = sums_for(region);
     if (!query.changed_since)
-        return "SELECT " + cell + ", " + sums + " FROM ratelimit_window_counts WHERE " + living +
-               " GROUP BY " + cell;
+        return "SELECT " + cell + ", " + sums +
+               " FROM ratelimit_window_counts FORCE INDEX (unique_window_region) WHERE " +
+               after(query) + (end ? " AND " + beyond(end->cell, "<", "<=") : "") +
+               " AND sequence > CAST(" + number(query.living_at) +
+               " DIV duration_ms AS SIGNED) - 2 GROUP BY " + cell;
     return "SELECT STRAIGHT_JOIN " + cell + ", " + sums + " FROM (SELECT DISTINCT " + cell +
            " FROM ratelimit_window_counts WHERE updated_at >= " + number(*query.changed_since) +
-           " AND " + living + ") AS changed JOIN ratelimit_window_counts USING (" + cell +
+           (end ? " AND updated_at <= " + number(end->changed) : "") + " AND expires_at > " +
+           number(query.living_at) + ") AS changed JOIN ratelimit_window_counts USING (" + cell +
            ") GROUP BY " + cell;
 }
 

@@ -6,6 +6,7 @@
 
 #include <chrono>
 #include <cstddef>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -30,9 +31,20 @@ std::string publish_statement(std::string_view region,
                               std::span<const RegionCount> rows,
                               Stamp stamp);
 
-// Columns: workspace, namespace, identifier, duration, sequence, foreign, own, when a component of
-// the cell changed last, and the server's time.
-std::string import_statement(std::string_view region, const ImportQuery& query);
+// Where a page ends: at a cell of a full import, at a time of an incremental one.
+struct PageEnd {
+    CellName cell;
+    UnixTime changed;
+};
+// Finds the end of a page by an index alone. One row: when a component last changed (NULL if there
+// is none), the server's time, and then the last cell of the page in five columns, or the last time
+// of an incremental one; NULL if the page is the last.
+std::string page_end_statement(const ImportQuery& query);
+// The cells of the page up to that end; none: to the last. Columns: workspace, namespace,
+// identifier, duration, sequence, foreign, own.
+std::string import_statement(std::string_view region,
+                             const ImportQuery& query,
+                             const std::optional<PageEnd>& end);
 
 // Deletes rows that expired more than `min_age` ago, by the server's clock.
 std::string delete_statement(std::chrono::milliseconds min_age, std::size_t at_most);

@@ -39,11 +39,24 @@ TEST(CountStatements, ADeleteIsBoundedAndUsesTheClockOfTheServer) {
 }
 
 TEST(CountStatements, AnImportAsksForChangesOnlyWhereItIsIncremental) {
-    const ImportQuery full{.living_at = UnixTime{5s}, .changed_since = {}};
-    EXPECT_EQ(import_statement("eu", full).find("updated_at >="), std::string::npos);
+    const ImportQuery full{.living_at = UnixTime{5s}};
+    EXPECT_EQ(import_statement("eu", full, {}).find("updated_at >="), std::string::npos);
     const ImportQuery changed{.living_at = UnixTime{5s}, .changed_since = UnixTime{4s}};
-    EXPECT_NE(import_statement("eu", changed).find("updated_at >= 4000 AND expires_at > 5000"),
+    EXPECT_NE(import_statement("eu", changed, {}).find("updated_at >= 4000 AND expires_at > 5000"),
               std::string::npos);
+}
+
+TEST(CountStatements, APageFollowsTheLastCellOfTheOneBefore) {
+    const ImportQuery page{.living_at = {}, .after = cell("a"), .page_rows = 100};
+    const std::string statement = page_end_statement(page);
+    EXPECT_NE(statement.find(
+                  "WHERE (workspace_id > _binary'w' OR (workspace_id = _binary'w' AND (namespace > "
+                  "_binary'n' OR (namespace = _binary'n' AND (identifier > _binary'a' OR "
+                  "(identifier = _binary'a' AND (duration_ms > 60000 OR (duration_ms = 60000 AND "
+                  "(sequence > 10))))))))) ORDER BY"),
+              std::string::npos)
+        << statement;
+    EXPECT_NE(statement.find("LIMIT 99, 1"), std::string::npos) << statement;
 }
 
 }  // namespace

@@ -26,14 +26,31 @@ UnixTime time_in(const MysqlRow& row, int column) {
     return UnixTime{std::chrono::milliseconds{row.number(column)}};
 }
 
+CellName cell_in(const MysqlRow& row, int first) {
+    return {.workspace = std::string(row.bytes(first)),
+            .name_space = std::string(row.bytes(first + 1)),
+            .identifier = std::string(row.bytes(first + 2)),
+            .duration = Duration{row.number(first + 3)},
+            .sequence = row.number(first + 4)};
+}
+
 ImportedCell imported_in(const MysqlRow& row) {
-    return {.cell = {.workspace = std::string(row.bytes(0)),
-                     .name_space = std::string(row.bytes(1)),
-                     .identifier = std::string(row.bytes(2)),
-                     .duration = Duration{row.number(3)},
-                     .sequence = row.number(4)},
-            .foreign = count_in(row, 5),
-            .own = count_in(row, 6)};
+    return {.cell = cell_in(row, 0), .foreign = count_in(row, 5), .own = count_in(row, 6)};
+}
+
+std::optional<PageEnd> page_end_in(const MysqlRow& row, const ImportQuery& query) {
+    // A time, or a sequence: never empty unless it is NULL.
+    if (row.bytes(row.columns() - 1).empty()) return std::nullopt;
+    if (query.changed_since) return PageEnd{.cell = {}, .changed = time_in(row, 2)};
+    return PageEnd{.cell = cell_in(row, 2), .changed = {}};
+}
+
+ImportQuery rest_of(ImportQuery query, PageEnd end) {
+    if (query.changed_since)
+        query.changed_since = end.changed + std::chrono::milliseconds{1};
+    else
+        query.after = std::move(end.cell);
+    return query;
 }
 
 GlobalListing::Component component_in(const MysqlRow& row) {
@@ -119,15 +136,20 @@ std::optional<StoreFailure> MysqlStore::lift_and_commit(std::span<const RegionCo
     return run_on_connection("COMMIT");
 }
 
+// Where the page ends is found first. Rows that come in between are in the page, or in the next
+// one.
 StoreResult<ImportEnd> MysqlStore::import(const ImportQuery& query, const Visit& visit) {
     ImportEnd end;
-    const auto show = [&](const MysqlRow& row) {
-        const UnixTime changed = std::min(time_in(row, 7), time_in(row, 8));
-        end.newest = std::max(end.newest.value_or(changed), changed);
-        visit(imported_in(row));
+    std::optional<PageEnd> page_end;
+    const auto note = [&](const MysqlRow& row) {
+        if (!row.bytes(0).empty()) end.newest = std::min(time_in(row, 0), time_in(row, 1));
+        page_end = page_end_in(row, query);
     };
-    if (auto failure = this->query(import_statement(region_, query), show))
+    if (auto failure = this->query(page_end_statement(query), note)) return *std::move(failure);
+    const auto show = [&](const MysqlRow& row) { visit(imported_in(row)); };
+    if (auto failure = this->query(import_statement(region_, query, page_end), show))
         return *std::move(failure);
+    if (page_end) end.rest = rest_of(query, *std::move(page_end));
     return end;
 }
 

@@ -33,9 +33,20 @@ inline constexpr const char* kList =
     "SELECT region, count, updated_at FROM ratelimit_window_counts WHERE workspace_id = ?1 AND "
     "namespace = ?2 AND identifier = ?3 AND duration_ms = ?4 AND sequence = ?5 ORDER BY region";
 
-// Parameters: our region, living_at and, where the query has it, changed_since. Columns: the five
-// of a cell's name, foreign, own, and when a component changed last.
-std::string import_statement(const ImportQuery& query);
+// When a component last changed; 0 if there is none.
+inline constexpr const char* kNewest =
+    "SELECT coalesce(max(updated_at), 0) FROM ratelimit_window_counts";
+
+// Where a page ends: no row if it is the last one. Parameters: where the query has them, 3
+// changed_since, 4 to 8 the cell that it follows. Columns: the five of a cell's name, or the time
+// of an incremental import.
+std::string page_end_statement(const ImportQuery& query);
+
+// The cells of a page. Parameters: 1 our region, 2 living_at, those of page_end_statement(), and,
+// if the page has an end, 9 to 13 its last cell, or 9 its last time. Columns: the five of a cell's
+// name, foreign and own.
+enum class HasEnd { kNo, kYes };
+std::string import_statement(const ImportQuery& query, HasEnd has_end);
 
 }  // namespace sluice::sqlite_sql
 

@@ -26,22 +26,46 @@ Count count_in(const Statement& row, int column) {
         std::clamp<std::int64_t>(row.number(column), 0, static_cast<std::int64_t>(kMaxCount)));
 }
 
-Statement& bind_cell(Statement& statement, const CellName& cell) {
-    return statement.bind(1, cell.workspace)
-        .bind(2, cell.name_space)
-        .bind(3, cell.identifier)
-        .bind(4, cell.duration.count())
-        .bind(5, cell.sequence);
+Statement& bind_cell(Statement& statement, const CellName& cell, int first = 1) {
+    return statement.bind(first, cell.workspace)
+        .bind(first + 1, cell.name_space)
+        .bind(first + 2, cell.identifier)
+        .bind(first + 3, cell.duration.count())
+        .bind(first + 4, cell.sequence);
+}
+
+// What both statements of a page have in common.
+void bind_start(Statement& statement, const ImportQuery& query) {
+    if (query.changed_since) statement.bind(3, number(*query.changed_since));
+    if (query.after) bind_cell(statement, *query.after, 4);
+}
+
+CellName cell_in(const Statement& row) {
+    return {.workspace = row.bytes(0),
+            .name_space = row.bytes(1),
+            .identifier = row.bytes(2),
+            .duration = Duration{row.number(3)},
+            .sequence = row.number(4)};
 }
 
 ImportedCell imported_in(const Statement& row) {
-    return {.cell = {.workspace = row.bytes(0),
-                     .name_space = row.bytes(1),
-                     .identifier = row.bytes(2),
-                     .duration = Duration{row.number(3)},
-                     .sequence = row.number(4)},
-            .foreign = count_in(row, 5),
-            .own = count_in(row, 6)};
+    return {.cell = cell_in(row), .foreign = count_in(row, 5), .own = count_in(row, 6)};
+}
+
+// The query of the page after the one that ends with `row`.
+ImportQuery rest_in(const Statement& row, ImportQuery query) {
+    if (query.changed_since)
+        query.changed_since = time_in(row, 0) + std::chrono::milliseconds{1};
+    else
+        query.after = cell_in(row);
+    return query;
+}
+
+void bind_end(Statement& statement, const ImportQuery& rest) {
+    if (rest.changed_since)
+        statement.bind(9, number(*rest.changed_since) - 1);
+    else
+        bind_cell(statement, *rest.after, 9);
 }
 
 StoreFailure::Kind kind_of(int code) {
@@ -155,18 +179,23 @@ std::optional<StoreFailure> SqliteGlobalStore::lift_all(std::span<const RegionCo
 
 StoreResult<ImportEnd> SqliteGlobalStore::import(const ImportQuery& query, const Visit& visit) {
     if (auto failure = make_ready()) return *std::move(failure);
+    auto newest = database_->number(sqlite_sql::kNewest);
+    if (!newest) return failure(std::move(newest).error());
     ImportEnd end;
-    const UnixTime now = options_.now();
+    if (*newest != 0)
+        end.newest = std::min(UnixTime{std::chrono::milliseconds{*newest}}, options_.now());
+    const auto find_end = [&](Statement& statement) { bind_start(statement, query); };
+    const auto note_end = [&](const Statement& row) { end.rest = rest_in(row, query); };
+    if (auto failure = run(sqlite_sql::page_end_statement(query), find_end, note_end))
+        return *std::move(failure);
     const auto bind = [&](Statement& statement) {
         statement.bind(1, options_.region).bind(2, number(query.living_at));
-        if (query.changed_since) statement.bind(3, number(*query.changed_since));
+        bind_start(statement, query);
+        if (end.rest) bind_end(statement, *end.rest);
     };
-    const auto show = [&](const Statement& row) {
-        const UnixTime changed = std::min(time_in(row, 7), now);
-        end.newest = std::max(end.newest.value_or(changed), changed);
-        visit(imported_in(row));
-    };
-    if (auto failure = run(sqlite_sql::import_statement(query), bind, show))
+    const auto show = [&](const Statement& row) { visit(imported_in(row)); };
+    const auto has_end = end.rest ? sqlite_sql::HasEnd::kYes : sqlite_sql::HasEnd::kNo;
+    if (auto failure = run(sqlite_sql::import_statement(query, has_end), bind, show))
         return *std::move(failure);
     return end;
 }
