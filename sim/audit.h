@@ -52,6 +52,7 @@ class Audit {
         std::string name;
         std::uint32_t region;
         std::uint32_t serial;
+        std::size_t max_keys;
         // Clocks that step leave some rules without a meaning.
         bool has_steps = false;
     };
@@ -118,6 +119,8 @@ class Audit {
     bool has_dropped() const;
     // Whether the node was asked for it, or heard of it.
     bool holds(KeyIndex key);
+    // Whether it has published so much of a cell.
+    bool has_published(KeyIndex key, Sequence sequence, Count count) const;
     // What it has granted.
     Count told(KeyIndex key, Sequence sequence) const;
     void each_told(
@@ -178,6 +181,7 @@ class Audit {
     void check_excess(const Decided& made, const Seen& seen, Count ahead);
     void check_denial(const Decided& made, const Seen& seen, Count ahead);
     void grant(const Decided& made, Seen& seen);
+    bool may_refuse_import(KeyIndex key) const;
     void fail(const std::string& what) const;
     std::string cell_text(KeyIndex key, Sequence sequence) const;
 

@@ -87,6 +87,13 @@ void Audit::lost_store() {
     }
 }
 
+// Whether an import need not make an entry for the key: nobody can tell it from its stored name, or
+// the table is full, where imports displace nothing that is in use here.
+bool Audit::may_refuse_import(KeyIndex key) const {
+    return !is_stored_by_name(truth_.key(key).identifier) ||
+           table_.tally().held() >= config_.max_keys;
+}
+
 // A row that was merged is held: the other regions' as spent by them, the region's own as the least
 // that its nodes spent. Windows that are over by the node's clock need not be held.
 void Audit::imported(const ImportedCell& imported, UnixTime now) {
@@ -96,7 +103,7 @@ void Audit::imported(const ImportedCell& imported, UnixTime now) {
     if (sequence < today - 1 || sequence > today) return;
     const EpochPin pin;
     const Entry* const entry = table_.find(table_.key(truth_.request(key, 0)));
-    if (entry == nullptr && !is_stored_by_name(truth_.key(key).identifier)) return;
+    if (entry == nullptr && may_refuse_import(key)) return;
     const Count regional =
         entry == nullptr ? 0 : entry->admitted(sequence).of(sequence) + entry->others(sequence);
     const Count global = entry == nullptr ? 0 : entry->global(sequence);
@@ -111,7 +118,7 @@ void Audit::check_staleness(KeyIndex key, Sequence sequence, std::int64_t true_m
     if (expected == 0) return;
     const EpochPin pin;
     const Entry* const entry = table_.find(table_.key(truth_.request(key, 0)));
-    if (entry == nullptr && !is_stored_by_name(truth_.key(key).identifier)) return;
+    if (entry == nullptr && may_refuse_import(key)) return;
     const Count global = entry == nullptr ? 0 : entry->global(sequence);
     if (global < expected)
         fail("takes " + number(global) + " to be spent by other regions at " +

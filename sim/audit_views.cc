@@ -68,6 +68,13 @@ bool Audit::has_dropped() const {
     return table_.tally().evicted_untold.load(std::memory_order_relaxed) != 0;
 }
 
+bool Audit::has_published(KeyIndex key, Sequence sequence, Count count) const {
+    if (key >= places_.size() || places_[key] == 0) return false;
+    const Sent& sent =
+        slots_[places_[key] - 1].sent[static_cast<std::size_t>(sequence) % kTrueCells];
+    return sent.sequence == sequence && sent.row >= count;
+}
+
 Count Audit::told(KeyIndex key, Sequence sequence) const {
     if (key >= places_.size() || places_[key] == 0) return 0;
     const Cell& cell =

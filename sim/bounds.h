@@ -39,7 +39,13 @@ inline constexpr Moment kTimeToSettle = std::chrono::seconds{12};
 // All regions agree within so many intervals of publishers and importers. Publishing, importing,
 // telling those who have just learned that they are not alone, and hearing of that takes four
 // ticks; a breaker that is open costs one or two more.
-inline constexpr int kIntervalsToConverge = 6;
+//
+// Rows that were deleted while nothing else changed are published again on every twelfth tick.
+constexpr int intervals_to_converge(FaultKind fault) {
+    constexpr int kUsual = 6;
+    constexpr int kRepublish = 12;
+    return fault == FaultKind::kStoreCleanup ? kUsual + kRepublish : kUsual;
+}
 
 // From which share of a limit on a region publishes its count, by the name of the policy.
 constexpr Permille publishes_from(std::string_view policy) {

@@ -31,6 +31,9 @@ constexpr std::array kNames = {
     Name{"store-slow", FaultKind::kStoreSlow, Amount::kTime, kSecond},
     Name{"store-busy", FaultKind::kStoreBusy, Amount::kShare, 500},
     Name{"store-lag", FaultKind::kStoreLag, Amount::kTime, 5 * kSecond},
+    Name{"store-failover", FaultKind::kStoreFailover, Amount::kTime, 5 * kSecond},
+    Name{"store-clock", FaultKind::kStoreClock, Amount::kSignedTime, -30 * kSecond},
+    Name{"store-cleanup", FaultKind::kStoreCleanup, Amount::kTime, 600 * kSecond},
     Name{"partition", FaultKind::kPartition, Amount::kNone, 0},
     Name{"crash", FaultKind::kCrash, Amount::kNone, 0},
     Name{"restart", FaultKind::kRestart, Amount::kNone, 0},
@@ -119,6 +122,8 @@ const char* const kFaultHelp =
     "From START on, for LENGTH:\n"
     "  origin-down  origin-slow=100ms  origin-empty  origin-stale=5s   [:region-N]\n"
     "  store-down  store-slow=1s  store-busy=0.5  store-lag=5s\n"
+    "  store-failover=5s (lacks the last rows)  store-clock=-30s (is wrong)\n"
+    "  store-cleanup=10m (deletes by a clock that is ahead)\n"
     "  partition:node-N  partition:region-N  partition:store\n"
     "  crash:node-N  restart:node-N  rolling-restart=5s  pause:node-N\n"
     "  clock-step=-2s:node-N  burst=10\n"

@@ -71,5 +71,18 @@ TEST(Share, IsReadExactly) {
         EXPECT_EQ(parse_permille(text), std::nullopt) << text;
 }
 
+TEST(Fault, StoresFailOverLoseTheTimeAndAreCleaned) {
+    FaultPlan plan;
+    ASSERT_FALSE(add_fault("store-failover=30s@40s", plan));
+    ASSERT_FALSE(add_fault("store-clock=-40s@1m+20s", plan));
+    ASSERT_FALSE(add_fault("store-cleanup=1h@2m", plan));
+    ASSERT_EQ(plan.scheduled.size(), 3U);
+    EXPECT_EQ(plan.scheduled[0].kind, FaultKind::kStoreFailover);
+    EXPECT_EQ(Moment{plan.scheduled[0].amount}, std::chrono::seconds{30});
+    EXPECT_EQ(Moment{plan.scheduled[1].amount}, -std::chrono::seconds{40});
+    EXPECT_EQ(Moment{plan.scheduled[2].amount}, std::chrono::hours{1});
+    EXPECT_TRUE(add_fault("store-cleanup=-1h@2m", plan)) << "a cleaner that is behind is harmless";
+}
+
 }  // namespace
 }  // namespace sluice::sim

@@ -91,8 +91,10 @@ void Fleet::schedule_faults() {
         const Fault& fault = options_.faults.scheduled[i];
         world_.scheduler.at(fault.at, [this, i] { begin(i); });
         world_.scheduler.at(fault.at + fault.lasts, [this, i] { end(i); });
-        if (fault.kind != FaultKind::kOriginStale) continue;
         const Moment then = std::max(fault.at - Moment{fault.amount}, Moment{0});
+        if (fault.kind == FaultKind::kStoreFailover)
+            world_.scheduler.at(then, [this, i] { earlier_stores_[i] = world_.store.contents(); });
+        if (fault.kind != FaultKind::kOriginStale) continue;
         world_.scheduler.at(then, [this, i] {
             for (const OriginServer& origin : world_.origins)
                 earlier_[i].push_back(origin.contents());
@@ -136,6 +138,16 @@ void Fleet::begin(std::size_t index) {
         case FaultKind::kStoreLag:
             world_.store.lag = Moment{fault.amount};
             return;
+        case FaultKind::kStoreFailover:
+            return fail_over_store(earlier_stores_[index]);
+        case FaultKind::kStoreClock:
+            world_.store.clock_error = Moment{fault.amount};
+            return;
+        case FaultKind::kStoreCleanup: {
+            const StoreServer::Contents before = world_.store.contents();
+            world_.store.clean_up(Moment{fault.amount});
+            return note_lost_rows(before);
+        }
         case FaultKind::kPartition:
             return partition(fault.target, true);
         case FaultKind::kCrash:
@@ -184,6 +196,9 @@ void Fleet::end(std::size_t index) {
             break;
         case FaultKind::kStoreLag:
             world_.store.lag = Moment{0};
+            break;
+        case FaultKind::kStoreClock:
+            world_.store.clock_error = Moment{0};
             break;
         case FaultKind::kPartition:
             partition(fault.target, false);
@@ -237,6 +252,29 @@ void Fleet::fail_over(std::uint32_t region, const OriginServer::Contents& earlie
     ++world_.origins[region].losses;
     each_alive({Target::Kind::kRegion, region},
                [](Node& node) { node.origin().disconnect("it fails over"); });
+}
+
+void Fleet::fail_over_store(const StoreServer::Contents& earlier) {
+    const StoreServer::Contents before = world_.store.contents();
+    world_.store.fail_over(earlier);
+    note_lost_rows(before);
+}
+
+// A row that the store lost comes back from a node that has published it and lives. Where there is
+// none, other regions hear of it when its cell next grows.
+void Fleet::note_lost_rows(const StoreServer::Contents& before) {
+    for (const auto& [name, cell] : before.cells) {
+        const auto [key, sequence] = name;
+        for (std::uint32_t region = 0; region < options_.regions; ++region) {
+            const Count count = cell.components[region].count;
+            if (world_.store.component(key, sequence, region) >= count) continue;
+            const bool is_known = std::ranges::any_of(seats_, [&](const Node* node) {
+                return node->is_alive() && node->place().region == region &&
+                       node->audit().has_published(key, sequence, count);
+            });
+            if (!is_known) world_.truth.lose(key, sequence, region, Truth::Lost::kToOthers);
+        }
+    }
 }
 
 void Fleet::partition(const Target& target, bool is_cut) {
@@ -400,7 +438,10 @@ void Fleet::calm_down() {
     wait_until(calm + kTimeToSettle);
     check_convergence(Scope::kRegion);
     if (options_.load.duration < kShortWindow) check_short_windows();
-    wait_until(calm + kIntervalsToConverge * (options_.interval + options_.interval / 5));
+    int intervals = intervals_to_converge(FaultKind::kStoreDown);
+    for (const Fault& fault : options_.faults.scheduled)
+        intervals = std::max(intervals, intervals_to_converge(fault.kind));
+    wait_until(calm + intervals * longest_between_ticks(options_.interval));
     check_convergence(Scope::kWorld);
 }
 

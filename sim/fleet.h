@@ -59,6 +59,8 @@ class Fleet {
     void empty_origin(std::uint32_t region);
     void fail_over(std::uint32_t region, const OriginServer::Contents& earlier);
     void note_lost_components(std::uint32_t region, const OriginServer::Contents& kept);
+    void fail_over_store(const StoreServer::Contents& earlier);
+    void note_lost_rows(const StoreServer::Contents& before);
     void partition(const Target& target, bool is_cut);
     void restart(std::uint32_t index, Moment down);
     void restart_all(Moment apart);
@@ -91,6 +93,7 @@ class Fleet {
     std::vector<Node*> seats_;                  // those of today, by index
     std::vector<std::vector<std::uint32_t>> region_seats_;
     std::map<std::size_t, std::vector<OriginServer::Contents>> earlier_;  // by fault, by region
+    std::map<std::size_t, StoreServer::Contents> earlier_stores_;         // by fault
     std::vector<bool> is_active_;                                         // by fault
     std::vector<Recovery> recoveries_;
     std::vector<Permille> over_time_;

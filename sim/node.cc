@@ -107,6 +107,7 @@ Node::Node(World& world, Place place, Moment skew) : world_(world), place_(place
         Audit::Config{.name = "node-" + std::to_string(place.serial),
                       .region = place.region,
                       .serial = place.serial,
+                      .max_keys = options.max_keys,
                       .has_steps = options.faults.has(FaultKind::kClockStep)},
         world.truth,
         world.knowledge,
@@ -132,6 +133,7 @@ Node::Node(World& world, Place place, Moment skew) : world_(world), place_(place
     asking_.emplace(*region_, waits_);
     deciding_.emplace(*table_);
     deciding_->join(link_);
+    failovers_seen_ = world.store.failovers;
     world_.note(Happening::kNodeStarted, place.serial, place.region);
     region_->start();
     publish_when_due();
@@ -284,6 +286,7 @@ void Node::publish() {
     const auto rows = globe_->publisher().next(world_.steady(), wall());
     if (!rows) return publish_when_due();
     is_publishing_ = true;
+    notice_failover();
     for (const RegionCount& row : *rows)
         audit_->publishing(row.cell, row.count, world_.true_ms());
     const auto sent = std::make_shared<std::vector<RegionCount>>(rows->begin(), rows->end());
@@ -310,7 +313,8 @@ void Node::publish() {
         return world_.scheduler.after(is_cut_from_store ? kStoreTimeout : store_delay(),
                                       [answered, lost] { answered(lost); });
     const Moment there = store_delay();
-    world_.scheduler.after(there, [this, sent, answered, lost, there] {
+    world_.scheduler.after(there, [this, sent, answered, lost, there, seen = failovers_seen_] {
+        if (world_.store.failovers != seen) return answered(lost);
         if (is_cut_from_store || world_.store.is_down)
             return world_.scheduler.after(kStoreTimeout, [answered, lost] { answered(lost); });
         const bool is_busy = world_.random.permille(world_.store.busy);
@@ -322,6 +326,13 @@ void Node::publish() {
             answered(StoreFailure{StoreFailure::Kind::kBusy, "deadlock"});
         });
     });
+}
+
+// A call that finds its connection broken makes a new one.
+void Node::notice_failover() {
+    if (std::exchange(failovers_seen_, world_.store.failovers) == world_.store.failovers) return;
+    ++store_connection_;
+    audit_->lost_store();
 }
 
 void Node::import_when_due() {

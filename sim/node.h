@@ -99,6 +99,7 @@ class Node {
     void set_alarm();
     void publish_when_due();
     void publish();
+    void notice_failover();
     void import_when_due();
     void import();
     void merge(const ImportedCell& cell);
@@ -124,6 +125,7 @@ class Node {
     std::uint64_t waiting_ = 0;     // questions
     bool is_publishing_ = false;
     std::uint64_t store_connection_ = 1;
+    std::uint64_t failovers_seen_ = 0;
     Moment publish_alarm_ = Moment::max();
     Moment import_alarm_ = Moment::max();
     bool is_closing_ = false;

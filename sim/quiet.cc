@@ -31,6 +31,9 @@ bool strikes(const Fault& fault, std::uint32_t region, const Options& options) {
         case FaultKind::kStoreSlow:
         case FaultKind::kStoreBusy:
         case FaultKind::kStoreLag:
+        case FaultKind::kStoreFailover:
+        case FaultKind::kStoreClock:
+        case FaultKind::kStoreCleanup:
         case FaultKind::kBurst:
             return false;
         case FaultKind::kPartition:
@@ -58,7 +61,7 @@ Quiet::Quiet(const Options& options) : regions_(options.regions) {
     for (const Fault& fault : plan.scheduled) {
         if (fault.kind == FaultKind::kBurst) continue;
         const Moment end = end_of(fault, options);
-        world_.push_back({fault.at, end + kIntervalsToConverge * interval});
+        world_.push_back({fault.at, end + intervals_to_converge(fault.kind) * interval});
         for (std::uint32_t region = 0; region < options.regions; ++region)
             if (strikes(fault, region, options))
                 regions_[region].push_back({fault.at, end + kTimeToSettle});

@@ -53,7 +53,8 @@ TEST_P(Scenario, KeepsItsPromises) {
             << options.seed << keys;
         EXPECT_GT(outcome.decisions, 1'000U);
         EXPECT_GT(outcome.checked_views, 0U);
-        EXPECT_GT(outcome.fixed.windows, 0U) << "no window has closed: its promise says nothing";
+        if (options.promise.most_window || options.promise.least_steady)
+            EXPECT_GT(outcome.fixed.windows, 0U) << "no window has closed: it promises nothing";
     }
 }
 

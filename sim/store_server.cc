@@ -78,6 +78,21 @@ StoreServer::Import StoreServer::import(std::uint32_t region, const ImportQuery&
     return result;
 }
 
+void StoreServer::clean_up(Moment ahead) {
+    const UnixTime now = clock() + std::chrono::duration_cast<std::chrono::milliseconds>(ahead);
+    const auto is_expired = [&](const auto& held) {
+        return is_dead(held.second.name.sequence, held.second.name.duration, now);
+    };
+    std::erase_if(cells_, is_expired);
+    std::erase_if(replica_, is_expired);
+}
+
+void StoreServer::fail_over(const Contents& earlier) {
+    cells_ = earlier.cells;
+    replica_ = earlier.cells;
+    ++failovers;
+}
+
 bool StoreServer::holds(KeyIndex key, Sequence sequence) const {
     return cells_.contains({key, sequence});
 }

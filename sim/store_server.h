@@ -38,14 +38,6 @@ class StoreServer {
     bool holds(KeyIndex key, Sequence sequence) const;
     Count component(KeyIndex key, Sequence sequence, std::uint32_t region) const;
 
-    bool is_down = false;
-    Moment slowness{0};
-    Permille busy = 0;  // of the calls end in a deadlock
-    Moment lag{0};
-    std::uint64_t rows = 0;
-    std::uint64_t bytes = 0;
-
-  private:
     struct Component {
         Count count = 0;
         UnixTime updated_at{};
@@ -54,6 +46,28 @@ class StoreServer {
         CellName name;
         std::vector<Component> components;  // by region
     };
+
+    // Deletes what a clock that is `ahead` takes to be expired.
+    void clean_up(Moment ahead);
+
+    // Everything, for a server that fails over to what another one held earlier.
+    struct Contents {
+        std::map<std::pair<KeyIndex, Sequence>, Cell> cells;
+    };
+    Contents contents() const { return {cells_}; }
+    // All connections break.
+    void fail_over(const Contents& earlier);
+    std::uint64_t failovers = 0;
+
+    bool is_down = false;
+    Moment clock_error{0};
+    Moment slowness{0};
+    Permille busy = 0;  // of the calls end in a deadlock
+    Moment lag{0};
+    std::uint64_t rows = 0;
+    std::uint64_t bytes = 0;
+
+  private:
     using Place = std::pair<KeyIndex, Sequence>;
     using Cells = std::map<Place, Cell>;
 
@@ -62,7 +76,8 @@ class StoreServer {
     void merge(Cells& cells, std::uint32_t region, const RegionCount& row, UnixTime at);
     void forget_dead(UnixTime now);
     UnixTime clock() const {
-        return began_ + std::chrono::duration_cast<std::chrono::milliseconds>(scheduler_.now());
+        return began_ + std::chrono::duration_cast<std::chrono::milliseconds>(scheduler_.now() +
+                                                                              clock_error);
     }
 
     Scheduler& scheduler_;
