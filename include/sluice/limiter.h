@@ -31,6 +31,14 @@ struct GlobalChange {
     std::string why;  // for people; empty when it is back. Holds no secret
 };
 
+// What on_global_refusal is called with.
+struct GlobalRefusal {
+    std::string name_space;  // of the row that was refused last; long texts are cut
+    std::string identifier;
+    std::string why;     // for people; holds no secret
+    std::uint64_t rows;  // refused since the last call
+};
+
 // For an origin that is reached by TLS. Each is the path of a PEM file, or empty.
 struct OriginTls {
     std::string ca = {};    // whom to trust; empty: whom the system trusts
@@ -87,6 +95,10 @@ struct Options {
     // Called on a thread of the limiter's own, which must not be kept waiting.
     std::function<void(const GlobalChange&)> on_global_change = {};
 
+    // Called when the store has refused rows that no retry would help, at most once a minute, on a
+    // thread of the limiter's own, which must not be kept waiting.
+    std::function<void(const GlobalRefusal&)> on_global_refusal = {};
+
     // For tests only, 0 or 10 ms to 1 hour: publishes and imports so often instead of every 10
     // seconds, and takes the time from requests alone, whatever it is.
     std::chrono::milliseconds test_global_interval{0};
@@ -141,11 +153,16 @@ struct OriginStats {
 struct GlobalStats {
     bool attached;                   // there is one
     bool away;                       // the last call failed
-    bool breaker_open;               // it failed too often, and is left alone for a while
+    bool publish_unavailable;        // the last call to publish failed
+    bool import_unavailable;         // the last import failed
+    bool breaker_open;               // one of the next two
+    bool publish_breaker_open;       // it failed too often, and is left alone for a while
+    bool import_breaker_open;        // the same of imports
     std::uint64_t rows_published;    // components, however often
     std::uint64_t publishes;         // calls that carried these
     std::uint64_t publish_failures;  // calls that failed
     std::uint64_t rows_given_up;     // that ceased to matter unpublished, or were too many
+    std::uint64_t rows_refused;      // by the store, and given up
     std::uint64_t republishes;       // how often all rows were published again, after a reconnect
     std::uint64_t rows_forgotten;    // published, and too many to be published again
     std::uint64_t cells_imported;    // merged, however often

@@ -116,6 +116,14 @@ Options limiter_options(const config::Settings& settings, Log& log) {
                         log.info("global_back");
                     }
                 },
+            .on_global_refusal =
+                [&log](const GlobalRefusal& refusal) {
+                    log.warn("global_rows_refused",
+                             {{"rows", refusal.rows},
+                              {"namespace", refusal.name_space},
+                              {"identifier", refusal.identifier},
+                              {"why", refusal.why}});
+                },
             .test_global_interval = settings.test_global_interval};
 }
 
@@ -126,10 +134,15 @@ double seconds_of(std::optional<std::chrono::milliseconds> age) {
 metrics::GlobalReadings readings_of(const GlobalStats& stats) {
     if (!stats.attached) return {};
     return {.away = stats.away,
+            .publish_unavailable = stats.publish_unavailable,
+            .import_unavailable = stats.import_unavailable,
             .breaker_open = stats.breaker_open,
+            .publish_breaker_open = stats.publish_breaker_open,
+            .import_breaker_open = stats.import_breaker_open,
             .writes = stats.rows_published,
             .write_errors = stats.publish_failures,
             .writes_given_up = stats.rows_given_up,
+            .rows_refused = stats.rows_refused,
             .republishes = stats.republishes,
             .rows_forgotten = stats.rows_forgotten,
             .rows_applied = stats.cells_imported,

@@ -4,10 +4,12 @@
 
 #include <sluice/limiter.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -30,12 +32,15 @@ class FickleStore final : public GlobalStore {
     std::deque<StoreFailure::Kind> failures;          // of the next calls, one each
     std::vector<std::vector<RegionCount>> published;  // what succeeded
     std::vector<ImportQuery> imports;
-    std::size_t round_trips = 0;              // publishes without rows that succeeded
-    std::optional<std::uint64_t> connection;  // shown instead of the store's own
+    std::size_t round_trips = 0;                      // publishes without rows that succeeded
+    std::optional<std::uint64_t> connection;          // shown instead of the store's own
+    std::function<bool(const RegionCount&)> refuses;  // all chunks with such a row
     std::size_t most_page_rows = SIZE_MAX;  // a larger page takes longer than its caller waits
 
     std::optional<StoreFailure> publish(std::span<const RegionCount> rows) override {
         if (auto failure = next_failure()) return failure;
+        if (refuses && std::ranges::any_of(rows, refuses))
+            return StoreFailure{.kind = StoreFailure::Kind::kRows, .why = "told to"};
         if (rows.empty()) {
             ++round_trips;
         } else {

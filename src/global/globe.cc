@@ -14,17 +14,16 @@ Globe::Globe(Table& table, const Config& config, Time now)
     : table_(table),
       offers_(config.policy),
       abridged_(table, config.most_abridged_cells),
-      importer_breaker_(config.reads_replica ? replica_breaker_ : breaker_),
       publisher_(table,
                  offers_,
-                 breaker_,
+                 publish_breaker_,
                  {.policy = config.policy, .interval = config.interval, .seed = config.seed},
                  now),
       importer_(
           table,
           offers_,
           abridged_,
-          importer_breaker_,
+          import_breaker_,
           {.interval = config.interval, .seed = ~config.seed, .page_rows = config.import_page_rows},
           now) {
     table_.watch_long_keys(kLeastLong, [this](Entry& entry) {

@@ -17,8 +17,8 @@
 namespace sluice {
 
 // Globe holds the publisher, the importer and what they share. Each of the two is driven by one
-// thread, which may be the same. The breaker is that of the server they call; a replica that the
-// importer reads has its own.
+// thread, which may be the same. Each has a breaker of its own, so that neither stops when the
+// calls of the other fail.
 //
 // A stepped object: it has no thread, no socket and no clock. offer() is thread-safe.
 class Globe {
@@ -28,7 +28,6 @@ class Globe {
     struct Config {
         PublishPolicy policy = publish_from_half;
         std::chrono::milliseconds interval = kGlobalInterval;
-        bool reads_replica = false;
         std::size_t most_abridged_cells = 500'000;  // that wait for their keys
         std::uint64_t seed = 0;
         std::size_t import_page_rows = kImportPageRows;
@@ -52,18 +51,17 @@ class Globe {
     Importer& importer() { return importer_; }
     const Importer& importer() const { return importer_; }
     const AbridgedCells& abridged_cells() const { return abridged_; }
-    StoreBreaker& breaker() { return breaker_; }
-    const StoreBreaker& breaker() const { return breaker_; }
-    // Of what the importer reads.
-    const StoreBreaker& reader_breaker() const { return importer_breaker_; }
+    StoreBreaker& publish_breaker() { return publish_breaker_; }
+    const StoreBreaker& publish_breaker() const { return publish_breaker_; }
+    const StoreBreaker& import_breaker() const { return import_breaker_; }
 
   private:
     Table& table_;
     Offers offers_;
     AbridgedCells abridged_;
-    StoreBreaker breaker_;
-    StoreBreaker replica_breaker_;
-    StoreBreaker& importer_breaker_;
+    StoreBreaker publish_breaker_{3 * kGlobalInterval};  // of cleaning up, too
+    // Imports are not retried before their next tick: it takes six intervals to see five of them.
+    StoreBreaker import_breaker_{6 * kGlobalInterval};
     Publisher publisher_;
     Importer importer_;
 };

@@ -100,7 +100,7 @@ void Publisher::sort_waiting(Time now) {
 
 // What is forgotten too early is published once more, which harms nobody.
 void Publisher::forget_dead(UnixTime now) {
-    std::erase_if(waiting_, [&](Cells::iterator cell) { return give_up_if_dead(cell, now); });
+    std::erase_if(waiting_, [&](Cells::iterator cell) { return give_up_if_useless(cell, now); });
     const auto end = deaths_.upper_bound(now);
     for (auto death = deaths_.begin(); death != end; ++death)
         cells_.erase(death->second);
@@ -157,8 +157,9 @@ void Publisher::collect(const Offer& offer, std::optional<UnixTime> wall) {
     }
     const UnixTime now = std::max(counts.as_of, wall.value_or(UnixTime::min()));
     for (const RegionalCounts::Cell& cell : counts.cells) {
-        if (cell.regional == 0 || is_dead(cell.sequence, offer.key.duration, now)) continue;
-        want(stored_name(name_of(offer.key, cell.sequence)), counts, cell);
+        if (cell.regional == 0) continue;
+        CellName name = name_of(offer.key, cell.sequence);
+        if (!is_useless(name, now)) want(stored_name(std::move(name)), counts, cell);
     }
 }
 
@@ -170,6 +171,7 @@ void Publisher::want(CellName cell, const RegionalCounts& counts, const Regional
                   .has_foreign = use.has_foreign,
                   .last_pushed = is_new ? 0 : it->second.last_pushed}))
         return;
+    if (!is_new && use.regional <= it->second.refused) return;
     if (is_new) {
         const UnixTime dies = start_of(cell.sequence + 2, cell.duration);
         it = cells_.try_emplace(it, std::move(cell));
@@ -179,29 +181,44 @@ void Publisher::want(CellName cell, const RegionalCounts& counts, const Regional
     if (!std::exchange(it->second.is_waiting, true)) waiting_.push_back(it);
 }
 
-bool Publisher::give_up_if_dead(Cells::iterator waiting, UnixTime now) {
+bool Publisher::is_useless(const CellName& cell, UnixTime now) const {
+    return is_dead(cell.sequence, cell.duration, now + interval_);
+}
+
+bool Publisher::give_up_if_useless(Cells::iterator waiting, UnixTime now) {
     auto& [name, cell] = *waiting;
-    if (!is_dead(name.sequence, name.duration, now)) return false;
+    if (!is_useless(name, now)) return false;
     if (cell.wanted > cell.last_pushed) given_up_.fetch_add(1, std::memory_order_relaxed);
     cell.is_waiting = false;
     return true;
 }
 
-// Cells may have died since the tick began.
 void Publisher::fill_chunk(std::optional<UnixTime> wall) {
-    const UnixTime now = wall.value_or(UnixTime::min());
-    while (chunk_.empty() && !waiting_.empty()) {
-        const std::size_t rows = std::min(waiting_.size(), kChunkRows);
-        const auto first = waiting_.end() - static_cast<std::ptrdiff_t>(rows);
-        const auto is_given_up = [&](Cells::iterator cell) { return give_up_if_dead(cell, now); };
-        const auto last = std::remove_if(first, waiting_.end(), is_given_up);
-        chunk_.reserve(rows);
-        for (auto it = last; it != first; --it) {
-            const auto& [name, cell] = **std::prev(it);
-            chunk_.push_back({.cell = name, .count = cell.wanted});
-        }
-        waiting_.erase(last, waiting_.end());
+    while (chunk_.empty() && !(waiting_.empty() && refused_.empty())) {
+        chunk_cells_ = next_group();
+        // Some may have become useless since the tick began.
+        const auto is_given_up = [&](Cells::iterator cell) {
+            return wall && give_up_if_useless(cell, *wall);
+        };
+        std::erase_if(chunk_cells_, is_given_up);
+        chunk_.reserve(chunk_cells_.size());
+        for (const Cells::iterator cell : chunk_cells_)
+            chunk_.push_back({.cell = cell->first, .count = cell->second.wanted});
     }
+}
+
+// Those that were refused come last: they must not keep the others waiting.
+Publisher::Group Publisher::next_group() {
+    Group group;
+    if (waiting_.empty()) {
+        group = std::move(refused_.back());
+        refused_.pop_back();
+        return group;
+    }
+    const auto rows = static_cast<std::ptrdiff_t>(std::min(waiting_.size(), kChunkRows));
+    group.assign(waiting_.rbegin(), waiting_.rbegin() + rows);
+    waiting_.erase(waiting_.end() - rows, waiting_.end());
+    return group;
 }
 
 // It lets a probe through after a while, which may still be within the time of the tick.
@@ -217,22 +234,20 @@ void Publisher::answered(const std::optional<StoreFailure>& failure,
     breaker_.ended(
         StoreUse::kPublish, {.began = call_began_, .ended = now}, failure ? &*failure : nullptr);
     const bool has_reconnected = std::exchange(connection_, connection) != connection;
-    if (failure) {
-        failed_.fetch_add(1, std::memory_order_relaxed);
-        ++failures_;
-    } else {
-        failures_ = 0;
-        acknowledge_chunk();
-    }
-    if (has_reconnected && republish(now, connection)) {
-        chunk_.clear();
+    const bool is_refused =
+        failure && failure->kind == StoreFailure::Kind::kRows && !chunk_.empty();
+    if (failure) failed_.fetch_add(1, std::memory_order_relaxed);
+    if (!failure) acknowledge_chunk();
+    if (is_refused) split_chunk(*failure);
+    if (has_reconnected && republish(now, connection))
         republishes_.fetch_add(1, std::memory_order_relaxed);
-    }
-    wake_at_ = failure ? retry_time(now) : now;
-    const bool is_over = failure ? failure->kind == StoreFailure::Kind::kRefused ||
-                                       wake_at_ >= *tick_began_ + interval_
-                                 : waiting_.empty();
-    if (is_over) end_tick(now);
+    const bool goes_on = !failure || is_refused;
+    failures_ = goes_on ? 0 : failures_ + 1;
+    wake_at_ = goes_on ? now : retry_time(now);
+    const bool is_done = goes_on && waiting_.empty() && refused_.empty();
+    const bool is_late = failure && wake_at_ >= *tick_began_ + interval_;
+    const bool is_hopeless = !goes_on && failure->kind == StoreFailure::Kind::kRefused;
+    if (is_done || is_late || is_hopeless) end_tick(now);
 }
 
 void Publisher::acknowledge_chunk() {
@@ -240,19 +255,43 @@ void Publisher::acknowledge_chunk() {
     if (chunk_.empty()) return;
     rows_.fetch_add(chunk_.size(), std::memory_order_relaxed);
     chunks_.fetch_add(1, std::memory_order_relaxed);
-    for (const RegionCount& row : chunk_) {
-        Cell& cell = waiting_.back()->second;
-        cell.last_pushed = std::max(cell.last_pushed, row.count);
+    for (std::size_t i = 0; i < chunk_.size(); ++i) {
+        Cell& cell = chunk_cells_[i]->second;
+        cell.last_pushed = std::max(cell.last_pushed, chunk_[i].count);
         cell.connection = connection_;
         cell.is_waiting = false;
-        waiting_.pop_back();
     }
+    drop_chunk();
+}
+
+void Publisher::split_chunk(const StoreFailure& failure) {
+    if (chunk_cells_.size() == 1) {
+        auto& [name, cell] = *chunk_cells_.front();
+        cell.refused = cell.wanted;
+        cell.wanted = cell.last_pushed;
+        cell.is_waiting = false;
+        refused_rows_.fetch_add(1, std::memory_order_relaxed);
+        refusal_ = Refusal{.cell = name, .why = failure.why};
+    } else {
+        const auto half =
+            chunk_cells_.begin() + static_cast<std::ptrdiff_t>(chunk_cells_.size() / 2);
+        refused_.emplace_back(half, chunk_cells_.end());
+        refused_.emplace_back(chunk_cells_.begin(), half);
+    }
+    drop_chunk();
+}
+
+void Publisher::drop_chunk() {
     chunk_.clear();
+    chunk_cells_.clear();
 }
 
 // What still waits is part of the next tick.
 void Publisher::end_tick(Time now) {
-    chunk_.clear();
+    refused_.push_back(std::exchange(chunk_cells_, {}));
+    for (const Group& group : std::exchange(refused_, {}))
+        waiting_.insert(waiting_.end(), group.begin(), group.end());
+    drop_chunk();
     failures_ = 0;
     tick_began_.reset();
     if (waiting_.empty()) {
@@ -286,6 +325,7 @@ Publisher::Counts Publisher::counts() const {
             .chunks = read(chunks_),
             .failures = read(failed_),
             .given_up = read(given_up_),
+            .refused = read(refused_rows_),
             .republishes = read(republishes_),
             .forgotten = read(forgotten_),
             .last_success = success == Time::min() ? std::nullopt : std::optional(success),

@@ -11,6 +11,8 @@
 #include <map>
 #include <optional>
 #include <span>
+#include <string>
+#include <utility>
 #include <vector>
 
 #include "base/jitter.h"
@@ -38,6 +40,12 @@ inline constexpr std::chrono::milliseconds kGlobalInterval{10'000};
 // and still matters is published again when a call was made on a new connection, and on one tick in
 // kRepublishEvery. A tick with nothing to publish makes a call without rows, so that a lost
 // connection is noticed within the tick.
+//
+// A chunk whose rows the store refuses is published in halves after all other chunks, down to the
+// single row, which is given up until its count grows.
+//
+// Cells that are dead before the next tick are not published: other regions would import them too
+// late, or not at all. So windows of up to half an interval are never published.
 //
 // A stepped object: it has no thread, no socket and no clock.
 //
@@ -72,13 +80,22 @@ class Publisher {
     static constexpr int kRepublishEvery = 12;
 
     // The rows to publish next, valid until they are answered for; without rows, a call that only
-    // finds out whether the connection is still there. None if it is not time. Rows can still
-    // matter at `wall`: the wall clock's time, or nothing where requests come with another one.
+    // finds out whether the connection is still there. None if it is not time. Rows still matter an
+    // interval after `wall`: the wall clock's time, or nothing where requests come with another
+    // one.
     std::optional<std::span<const RegionCount>> next(Time now, std::optional<UnixTime> wall);
 
     // How the call ended. `connection` is the number of connections that the store had made by
     // then.
     void answered(const std::optional<StoreFailure>& failure, std::uint64_t connection, Time now);
+
+    // The last row that was given up because the store refused it, if there was any since the last
+    // call.
+    struct Refusal {
+        CellName cell;
+        std::string why;
+    };
+    std::optional<Refusal> take_refusal() { return std::exchange(refusal_, std::nullopt); }
 
     // When to ask for rows again.
     Time wake_at() const { return wake_at_; }
@@ -95,6 +112,7 @@ class Publisher {
         std::uint64_t failures;  // calls that did not
         // Rows that were never published: their cells ceased to matter, or they were too many.
         std::uint64_t given_up;
+        std::uint64_t refused;      // rows given up because the store refused them
         std::uint64_t republishes;  // how often all rows were published again, after a reconnect
         // Published rows of cells that still mattered, forgotten because they were too many.
         std::uint64_t forgotten;
@@ -113,10 +131,12 @@ class Publisher {
         Count last_pushed = 0;
         Count wanted = 0;              // what it should be
         std::uint64_t connection = 0;  // that last_pushed was acknowledged on
+        Count refused = 0;             // by the store; not worth another try
         bool is_waiting = false;       // to be published, perhaps again
     };
     // By stored name, and so in the order of the store's unique key.
     using Cells = std::map<CellName, Cell>;
+    using Group = std::vector<Cells::iterator>;
 
     void begin_tick(Time now, std::optional<UnixTime> wall);
     void forget_dead(UnixTime now);
@@ -128,9 +148,13 @@ class Publisher {
     // without one, everything. Returns whether there was any.
     bool republish(Time now, std::optional<std::uint64_t> current_connection);
     void sort_waiting(Time now);
-    bool give_up_if_dead(Cells::iterator waiting, UnixTime now);
+    bool is_useless(const CellName& cell, UnixTime now) const;
+    bool give_up_if_useless(Cells::iterator waiting, UnixTime now);
     void fill_chunk(std::optional<UnixTime> wall);
+    Group next_group();
     void acknowledge_chunk();
+    void split_chunk(const StoreFailure& failure);
+    void drop_chunk();
     void await_breaker(Time now);
     void end_tick(Time now);
     Time retry_time(Time now);
@@ -149,21 +173,27 @@ class Publisher {
 
     Cells cells_;
     std::multimap<UnixTime, Cells::iterator> deaths_;
-    // Those that wait, the last in the store's order first.
-    std::vector<Cells::iterator> waiting_;
-    std::vector<RegionCount> chunk_;  // underway, or to be tried again: the first of these
+    // Those that wait, the last in the store's order first. While a tick lasts, without those
+    // below.
+    Group waiting_;
+    // Groups of rows that were refused together, in the store's order. The last is tried next.
+    std::vector<Group> refused_;
+    Group chunk_cells_;               // underway, or to be tried again
+    std::vector<RegionCount> chunk_;  // the rows of these
     bool needs_round_trip_ = false;   // of this tick, which has no rows
     bool is_underway_ = false;
     std::optional<Time> tick_began_;
     Time call_began_;
     int failures_ = 0;  // of the chunk, in a row
     Jitter jitter_;
+    std::optional<Refusal> refusal_;
 
     // Written by the owner, read by any. Relaxed: each stands for itself.
     Counter rows_{0};
     Counter chunks_{0};
     Counter failed_{0};
     Counter given_up_{0};
+    Counter refused_rows_{0};
     Counter republishes_{0};
     Counter forgotten_{0};
     std::atomic<Time> last_success_{Time::min()};

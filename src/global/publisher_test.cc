@@ -164,8 +164,8 @@ TEST_F(PublisherTest, AStoreThatFailsIsLeftAlone) {
     node_.publish();
     const std::size_t calls = 50 - node_.store.failures.size();
     EXPECT_EQ(calls, 5U);
-    EXPECT_EQ(node_.globe.breaker().state(clock_.now), Breaker::State::kOpen);
-    EXPECT_EQ(node_.globe.breaker().trouble(), "told to");
+    EXPECT_EQ(node_.globe.publish_breaker().state(clock_.now), Breaker::State::kOpen);
+    EXPECT_EQ(node_.globe.publish_breaker().trouble(), "told to");
     clock_.advance(seconds{20});
     node_.publish();  // a probe, which fails
     EXPECT_EQ(50 - node_.store.failures.size(), calls + 1);
@@ -173,7 +173,7 @@ TEST_F(PublisherTest, AStoreThatFailsIsLeftAlone) {
     clock_.advance(seconds{20});
     node_.publish();
     EXPECT_EQ(row("k", "a"), 6U);
-    EXPECT_FALSE(node_.globe.breaker().trouble());
+    EXPECT_FALSE(node_.globe.publish_breaker().trouble());
 }
 
 TEST_F(PublisherTest, AStoreThatComesBackWithinTheTickIsToldInIt) {
@@ -282,19 +282,9 @@ TEST_F(PublisherTest, ARefusalToPublishIsNoLessTrueBecauseImportsSucceed) {
     node_.store.failures = {Kind::kRefused};
     node_.publish();
     node_.import();
-    EXPECT_EQ(node_.globe.breaker().trouble(), "told to");
+    EXPECT_EQ(node_.globe.publish_breaker().trouble(), "told to");
     node_.publish();
-    EXPECT_FALSE(node_.globe.breaker().trouble());
-}
-
-TEST_F(PublisherTest, AStoreThatWasLostIsBackWhenAnImportSucceeds) {
-    node_.spend("k", 6);
-    node_.store.failures.assign(5, Kind::kLost);
-    node_.publish();
-    EXPECT_TRUE(node_.globe.breaker().trouble());
-    clock_.advance(seconds{20});
-    node_.import();
-    EXPECT_FALSE(node_.globe.breaker().trouble());
+    EXPECT_FALSE(node_.globe.publish_breaker().trouble());
 }
 
 // Whoever spends in it may find it gone before that is announced, and enters it elsewhere.
@@ -333,7 +323,7 @@ class CrowdedPublisherTest : public PublisherTest {
     }
 
     Offers offers_{publish_from_half};
-    StoreBreaker breaker_;
+    StoreBreaker breaker_{kGlobalInterval};
     Publisher publisher_{node_.table(), offers_, breaker_, {.most_cells = 2}, clock_.now};
 };
 

@@ -24,6 +24,8 @@ struct StoreFailure {
     enum class Kind {
         kBusy,     // a deadlock, a lock that others held too long: nothing was done; try again soon
         kLost,     // it can't be reached, or went away: what was asked may have been done or not
+        kRows,     // it refused the rows of a publish: a value that does not fit, or a row that is
+                   // too long. It may take other rows
         kRefused,  // it answers, but won't do this until somebody mends it: password, schema,
                    // rights
     };
@@ -105,9 +107,10 @@ class GlobalStore {
 
     // Lifts this region's components where they are lower. The rows are sorted by cell, and no cell
     // comes twice. One transaction: all of it is done, or nothing, and not after kMaxCommitDelay.
-    // A component that grows gets the store's time as its updated_at, which never decreases; one
-    // that does not grow keeps its own. Without rows it only makes a round
-    // trip, so that a lost connection is noticed.
+    // Where the server's limit for the size of a statement is too small for that, several, of which
+    // some may be done when another fails. A component that grows gets the store's time as its
+    // updated_at, which never decreases; one that does not grow keeps its own. Without rows it only
+    // makes a round trip, so that a lost connection is noticed.
     virtual std::optional<StoreFailure> publish(std::span<const RegionCount> rows) = 0;
 
     // How many connections have been made so far. When it has changed after a call, the server may

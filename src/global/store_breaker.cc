@@ -3,16 +3,18 @@
 namespace sluice {
 namespace {
 
-// Calls are few, a handful in ten seconds, so few failures must do.
-constexpr Breaker::Config kConfig{.least_calls = 5,
-                                  .failed_percent = 50,
-                                  .window = std::chrono::milliseconds{30'000},
-                                  .open_for = std::chrono::milliseconds{5'000},
-                                  .probe_patience = std::chrono::milliseconds{15'000}};
+// Calls are few, so few failures must do.
+Breaker::Config config_with(std::chrono::milliseconds window) {
+    return {.least_calls = 5,
+            .failed_percent = 50,
+            .window = window,
+            .open_for = std::chrono::milliseconds{5'000},
+            .probe_patience = std::chrono::milliseconds{15'000}};
+}
 
 }  // namespace
 
-StoreBreaker::StoreBreaker() : breaker_(kConfig) {}
+StoreBreaker::StoreBreaker(std::chrono::milliseconds window) : breaker_(config_with(window)) {}
 
 bool StoreBreaker::allow(Time now) {
     const MutexLock lock(mutex_);
@@ -22,7 +24,9 @@ bool StoreBreaker::allow(Time now) {
 void StoreBreaker::ended(StoreUse use, const Breaker::Call& call, const StoreFailure* failure) {
     const MutexLock lock(mutex_);
     auto& trouble = troubles_[static_cast<std::size_t>(use)];
-    if (failure != nullptr && failure->kind != StoreFailure::Kind::kBusy) {
+    const bool is_at_fault = failure != nullptr && failure->kind != StoreFailure::Kind::kBusy &&
+                             failure->kind != StoreFailure::Kind::kRows;
+    if (is_at_fault) {
         breaker_.failed(call);
         trouble = *failure;
         return;
@@ -36,6 +40,11 @@ void StoreBreaker::ended(StoreUse use, const Breaker::Call& call, const StoreFai
 Breaker::State StoreBreaker::state(Time now) const {
     const MutexLock lock(mutex_);
     return breaker_.state(now);
+}
+
+bool StoreBreaker::is_failing(StoreUse use) const {
+    const MutexLock lock(mutex_);
+    return troubles_[static_cast<std::size_t>(use)].has_value();
 }
 
 std::optional<std::string> StoreBreaker::trouble() const {

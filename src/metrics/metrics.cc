@@ -102,10 +102,15 @@ void Metrics::write_origin(const OriginReadings& readings, Text& text) {
 
 void Metrics::write_global(const GlobalReadings& readings, Text& text) {
     text.single(kGlobalAway, readings.away ? 1 : 0);
+    text.single(kGlobalPublishUnavailable, readings.publish_unavailable ? 1 : 0);
+    text.single(kGlobalImportUnavailable, readings.import_unavailable ? 1 : 0);
     text.single(kGlobalBreakerOpen, readings.breaker_open ? 1 : 0);
+    text.single(kGlobalPublishBreakerOpen, readings.publish_breaker_open ? 1 : 0);
+    text.single(kGlobalImportBreakerOpen, readings.import_breaker_open ? 1 : 0);
     text.single(kGlobalWrites, readings.writes);
     text.single(kGlobalWriteErrors, readings.write_errors);
     text.single(kGlobalWritesGivenUp, readings.writes_given_up);
+    text.single(kGlobalRowsRefused, readings.rows_refused);
     text.single(kGlobalRepublishes, readings.republishes);
     text.single(kGlobalRowsForgotten, readings.rows_forgotten);
     text.single(kGlobalRowsApplied, readings.rows_applied);

@@ -48,10 +48,15 @@ struct OriginReadings {
 // none.
 struct GlobalReadings {
     bool away = false;
+    bool publish_unavailable = false;
+    bool import_unavailable = false;
     bool breaker_open = false;
+    bool publish_breaker_open = false;
+    bool import_breaker_open = false;
     std::uint64_t writes = 0;
     std::uint64_t write_errors = 0;
     std::uint64_t writes_given_up = 0;
+    std::uint64_t rows_refused = 0;
     std::uint64_t republishes = 0;
     std::uint64_t rows_forgotten = 0;
     std::uint64_t rows_applied = 0;

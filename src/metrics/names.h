@@ -58,6 +58,14 @@ inline constexpr Name kOriginResubmissions{"sluice_origin_resubmissions_total", 
 
 inline constexpr Name kGlobalAway{"sluice_global_away", Type::kGauge,
     "1 while the global store fails and regions don't hear of each other's counts, else 0."};
+inline constexpr Name kGlobalPublishUnavailable{"sluice_global_publish_unavailable", Type::kGauge,
+    "1 while publishing to the global store fails, else 0."};
+inline constexpr Name kGlobalImportUnavailable{"sluice_global_import_unavailable", Type::kGauge,
+    "1 while imports from the global store fail, else 0."};
+inline constexpr Name kGlobalPublishBreakerOpen{"sluice_global_publish_breaker_open", Type::kGauge,
+    "1 while publishing failed so often that it pauses, else 0."};
+inline constexpr Name kGlobalImportBreakerOpen{"sluice_global_import_breaker_open", Type::kGauge,
+    "1 while imports failed so often that they pause, else 0."};
 inline constexpr Name kGlobalBreakerOpen{"sluice_global_breaker_open", Type::kGauge,
     "1 while the global store failed so often that it is left alone for a while, else 0."};
 inline constexpr Name kGlobalWrites{"sluice_global_writes_total", Type::kCounter,
@@ -66,6 +74,8 @@ inline constexpr Name kGlobalWriteErrors{"sluice_global_write_errors_total", Typ
     "Statements to publish rows that failed; their rows stay to be published."};
 inline constexpr Name kGlobalWritesGivenUp{"sluice_global_writes_given_up_total", Type::kCounter,
     "Rows never published: they ceased to matter before the global store took them, or were too many."};
+inline constexpr Name kGlobalRowsRefused{"sluice_global_rows_refused_total", Type::kCounter,
+    "Rows that the global store refused and that are not published until their counts grow."};
 inline constexpr Name kGlobalRepublishes{"sluice_global_republishes_total", Type::kCounter,
     "How often all rows were published again because a new connection to the global store was made."};
 inline constexpr Name kGlobalRowsForgotten{"sluice_global_rows_forgotten_total", Type::kCounter,
@@ -149,10 +159,15 @@ inline constexpr std::array kAllNames = {
     kOriginOutages,
     kOriginResubmissions,
     kGlobalAway,
+    kGlobalPublishUnavailable,
+    kGlobalImportUnavailable,
     kGlobalBreakerOpen,
+    kGlobalPublishBreakerOpen,
+    kGlobalImportBreakerOpen,
     kGlobalWrites,
     kGlobalWriteErrors,
     kGlobalWritesGivenUp,
+    kGlobalRowsRefused,
     kGlobalRepublishes,
     kGlobalRowsForgotten,
     kGlobalRowsApplied,

@@ -16,6 +16,8 @@ namespace {
 constexpr unsigned int kGone = 2006;
 constexpr unsigned int kBrokeOff = 2013;
 constexpr unsigned int kTlsFailed = 2026;
+// The server's code for a statement that it did not read to its end. It closes the connection.
+constexpr unsigned int kTooLong = 1153;
 
 // What the client may be asked for before it knows who asks. Others would send the password as it
 // is.
@@ -216,7 +218,9 @@ MysqlFailure MysqlConnection::told_failure() const {
 }
 
 MysqlFailure MysqlConnection::settled(MysqlFailure failure) {
-    if (failure.kind != MysqlFailure::Kind::kBusy) disconnect();
+    const bool goes_on = failure.kind == MysqlFailure::Kind::kBusy ||
+                         (failure.kind == MysqlFailure::Kind::kRows && failure.code != kTooLong);
+    if (!goes_on) disconnect();
     if (failure.kind == MysqlFailure::Kind::kLost && is_interrupted()) return interrupted();
     return failure;
 }

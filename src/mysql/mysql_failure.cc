@@ -30,6 +30,8 @@ constexpr std::string_view kTls =
 constexpr std::string_view kUnsafe =
     "it wants to be told the password in an unsafe way; check who answers there, or use "
     "ssl-mode=verify";
+constexpr std::string_view kValue = "a value does not fit its column; run `sluice migrate`";
+constexpr std::string_view kConstraint = "a constraint or a trigger of the table refused a value";
 constexpr std::string_view kHost = "it blocks this host; run mariadb-admin flush-hosts there";
 
 // All others are refusals, told in the server's own words.
@@ -40,6 +42,21 @@ constexpr std::array kMeanings = {
     Meaning{1317, Kind::kBusy, kEnded},
     Meaning{1969, Kind::kBusy, kEnded},
     Meaning{3024, Kind::kBusy, kEnded},
+
+    Meaning{1048, Kind::kRows, kValue},
+    Meaning{1153, Kind::kRows, "the statement is too long; raise its max_allowed_packet"},
+    Meaning{1264, Kind::kRows, kValue},
+    Meaning{1265, Kind::kRows, kValue},
+    Meaning{1292, Kind::kRows, kValue},
+    Meaning{1301, Kind::kRows, "a value is too long; raise its max_allowed_packet"},
+    Meaning{1366, Kind::kRows, kValue},
+    Meaning{1406, Kind::kRows, kValue},
+    Meaning{1452, Kind::kRows, kConstraint},
+    Meaning{1526, Kind::kRows, kConstraint},
+    Meaning{1644, Kind::kRows, kConstraint},
+    Meaning{1690, Kind::kRows, kValue},
+    Meaning{3819, Kind::kRows, kConstraint},
+    Meaning{4025, Kind::kRows, kConstraint},
 
     Meaning{1040, Kind::kLost, kFull},
     Meaning{1203, Kind::kLost, kFull},
@@ -74,7 +91,6 @@ constexpr std::array kMeanings = {
     Meaning{1130, Kind::kRefused, "no user may come from this host; create one that may"},
     Meaning{1142, Kind::kRefused, kGrant},
     Meaning{1143, Kind::kRefused, kGrant},
-    Meaning{1153, Kind::kRefused, "the statement is too long; raise its max_allowed_packet"},
     Meaning{1227, Kind::kRefused, kGrant},
     Meaning{1251, Kind::kRefused, kLogin},
     Meaning{1290, Kind::kRefused, kWrite},

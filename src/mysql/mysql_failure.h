@@ -12,6 +12,8 @@ struct MysqlFailure {
     enum class Kind {
         kBusy,     // a deadlock, a lock that others held too long, a statement that was ended: it
                    // was rolled back, and the connection goes on
+        kRows,     // a value of the statement does not fit its column or a constraint, or the
+                   // statement is too long: others may be accepted
         kLost,     // no answer, or none any more: the statement may have been run or not
         kRefused,  // an answer that stays the same until somebody changes something
     };

@@ -22,6 +22,12 @@ TEST(MysqlFailure, AServerThatIsNotThereIsLost) {
     }
 }
 
+TEST(MysqlFailure, AValueThatDoesNotFitConcernsTheRowsAlone) {
+    for (const unsigned int code : {1153U, 1264U, 1366U, 1406U, 1644U, 3819U, 4025U}) {
+        EXPECT_EQ(kind_of(code), Kind::kRows) << code;
+    }
+}
+
 TEST(MysqlFailure, WhatSomebodyMustMendIsRefused) {
     for (const unsigned int code : {1044U, 1045U, 1049U, 1146U, 1290U, 1836U, 2026U, 1U, 65'000U}) {
         EXPECT_EQ(kind_of(code), Kind::kRefused) << code;

@@ -73,7 +73,8 @@ std::optional<Error> MysqlStore::make_ready() {
 }
 
 Error MysqlStore::failed(const MysqlFailure& failure) {
-    const bool is_refused = failure.kind == MysqlFailure::Kind::kRefused;
+    const bool is_refused =
+        failure.kind == MysqlFailure::Kind::kRefused || failure.kind == MysqlFailure::Kind::kRows;
     Error error{is_refused ? kStoreFailed : kStoreAway, "overrides: " + failure.why};
     if (failure.kind == MysqlFailure::Kind::kLost) {
         last_ = error;

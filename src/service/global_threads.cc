@@ -29,6 +29,10 @@ using Time = TurnThread::Time;
 // the cap.
 constexpr milliseconds kLook{1'000};
 
+// How often refused rows are reported, and how many bytes of a name are shown.
+constexpr seconds kRefusalPause{60};
+constexpr std::size_t kShownBytes = 64;
+
 // How often one node looks for rows to clean up, how many it deletes at a time, and how long it
 // rests in between.
 constexpr seconds kCleanup{60};
@@ -48,6 +52,15 @@ std::optional<milliseconds> age(std::optional<Time> then, Time now) {
     return std::chrono::duration_cast<milliseconds>(now - *then);
 }
 
+// Never within a character of UTF-8.
+std::string cut(const std::string& text) {
+    if (text.size() <= kShownBytes) return text;
+    std::size_t end = kShownBytes;
+    while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xC0U) == 0x80U)
+        --end;
+    return text.substr(0, end) + "...";
+}
+
 }  // namespace
 
 class GlobalThreads::Core {
@@ -59,10 +72,10 @@ class GlobalThreads::Core {
           look_every_(is_test_ ? std::min<milliseconds>(kLook, options.test_global_interval / 4)
                                : kLook),
           on_change_(options.on_global_change),
+          on_refusal_(options.on_global_refusal),
           name_(std::to_string(system_random())),
           globe_(table,
                  {.interval = is_test_ ? options.test_global_interval : kGlobalInterval,
-                  .reads_replica = !options.global_replica.empty(),
                   .seed = system_random()},
                  steady_clock::now()) {}
 
@@ -143,13 +156,20 @@ class GlobalThreads::Core {
         const auto is_open = [&](const StoreBreaker& breaker) {
             return breaker.state(now) != Breaker::State::kClosed;
         };
+        const bool publish_open = is_open(globe_.publish_breaker());
+        const bool import_open = is_open(globe_.import_breaker());
         return {.attached = true,
                 .away = is_away_.load(std::memory_order_relaxed),
-                .breaker_open = is_open(globe_.breaker()) || is_open(globe_.reader_breaker()),
+                .publish_unavailable = globe_.publish_breaker().is_failing(StoreUse::kPublish),
+                .import_unavailable = globe_.import_breaker().is_failing(StoreUse::kImport),
+                .breaker_open = publish_open || import_open,
+                .publish_breaker_open = publish_open,
+                .import_breaker_open = import_open,
                 .rows_published = published.rows,
                 .publishes = published.chunks,
                 .publish_failures = published.failures,
                 .rows_given_up = published.given_up,
+                .rows_refused = published.refused,
                 .republishes = published.republishes,
                 .rows_forgotten = published.forgotten,
                 .cells_imported = imported.cells,
@@ -193,6 +213,7 @@ class GlobalThreads::Core {
             const auto failure = writing_->publish(*rows);
             publisher.answered(failure, writing_->connections(), steady_clock::now());
             note_trouble();
+            note_refusal();
         }
         if (published != nullptr && publisher.is_idle()) end_published();
         return std::min(publisher.wake_at(), clean_up());
@@ -219,10 +240,10 @@ class GlobalThreads::Core {
         const Time now = steady_clock::now();
         if (now < clean_at_) return clean_at_;
         clean_at_ = now + kCleanup;
-        if (!globe_.breaker().allow(now)) return clean_at_;
+        if (!globe_.publish_breaker().allow(now)) return clean_at_;
         const auto deleted = delete_if_ours();
         const auto* const failure = std::get_if<StoreFailure>(&deleted);
-        globe_.breaker().ended(
+        globe_.publish_breaker().ended(
             StoreUse::kCleanup, {.began = now, .ended = steady_clock::now()}, failure);
         note_trouble();
         if (failure != nullptr) return clean_at_;
@@ -276,9 +297,24 @@ class GlobalThreads::Core {
     }
 
     void note_trouble() {
-        auto trouble = globe_.breaker().trouble();
-        if (!trouble) trouble = globe_.reader_breaker().trouble();
+        auto trouble = globe_.publish_breaker().trouble();
+        if (!trouble) trouble = globe_.import_breaker().trouble();
         note_trouble(trouble);
+    }
+
+    // By the writer. A row that is refused may be refused again and again: one report a minute.
+    void note_refusal() {
+        const std::uint64_t rows = globe_.publisher().counts().refused;
+        if (rows == rows_reported_ || steady_clock::now() < report_at_) return;
+        const auto refusal = globe_.publisher().take_refusal();
+        if (!refusal) return;
+        report_at_ = steady_clock::now() + kRefusalPause;
+        const std::uint64_t since = rows - std::exchange(rows_reported_, rows);
+        if (on_refusal_)
+            on_refusal_({.name_space = cut(refusal->cell.name_space),
+                         .identifier = cut(refusal->cell.identifier),
+                         .why = refusal->why,
+                         .rows = since});
     }
 
     // Tells whether the store works, where that is news.
@@ -297,6 +333,7 @@ class GlobalThreads::Core {
     const bool cleans_up_;
     const milliseconds look_every_;
     const std::function<void(const GlobalChange&)> on_change_;
+    const std::function<void(const GlobalRefusal&)> on_refusal_;
     const std::string name_;
     Globe globe_;
     std::unique_ptr<GlobalStore> writing_;
@@ -304,7 +341,9 @@ class GlobalThreads::Core {
     std::atomic<bool> has_ended_{false};  // set once, by close(); relaxed: a hint to others
     bool have_threads_ended_ = true;      // the closing thread's
     bool has_looked_ = false;             // the reader's
-    Time clean_at_ = Time::min();         // the writer's
+    Time clean_at_ = Time::min();         // the writer's, as the next two
+    Time report_at_ = Time::min();
+    std::uint64_t rows_reported_ = 0;
 
     Mutex mutex_;
     std::vector<Listing> listings_ SLUICE_GUARDED_BY(mutex_);

@@ -124,6 +124,28 @@ TEST(UnusableGlobal, AServerThatOnlyReads) {
     expect_well(server);
 }
 
+TEST(UnusableGlobal, OneRowThatIsRefusedLeavesTheOthersAlone) {
+    MariadbServer mariadb;
+    const std::string database = mariadb.make_store().database;
+    mariadb.run("CREATE TRIGGER " + database + ".guard BEFORE INSERT ON " + database +
+                ".ratelimit_window_counts FOR EACH ROW IF NEW.identifier = 'bad' THEN SIGNAL "
+                "SQLSTATE '45000' SET MESSAGE_TEXT = 'not this one'; END IF");
+    Server server(in_region("a", mariadb.url_text(database)));
+    for (const char* identifier : {"alice", "bad", "carol"})
+        EXPECT_TRUE(passes(server, ask_for(identifier, 8)));
+    for (const char* identifier : {"alice", "carol"})
+        EXPECT_TRUE(eventually([&] { return !rows_of(mariadb, database, identifier).empty(); }))
+            << identifier;
+    EXPECT_TRUE(
+        eventually([&] { return metric(server, "sluice_global_rows_refused_total") == 1; }));
+    EXPECT_TRUE(eventually([&] {
+        const std::string log = server.program().output();
+        return log.find("global_rows_refused") != std::string::npos &&
+               log.find("not this one") != std::string::npos;
+    })) << server.program().output();
+    expect_well(server);
+}
+
 // The new primary lacks the last rows, and their keys are at their limits: nothing of them grows.
 TEST(GlobalOutage, RowsThatAFailoverLosesAreRestored) {
     MariadbServer mariadb;

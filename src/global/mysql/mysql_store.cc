@@ -9,11 +9,15 @@
 namespace sluice {
 namespace {
 
+// What a packet holds beside the text of a statement, generously.
+constexpr std::size_t kPacketHeader = 16;
+
 StoreFailure converted(MysqlFailure failure) {
     using From = MysqlFailure::Kind;
     using To = StoreFailure::Kind;
     const To kind = failure.kind == From::kBusy   ? To::kBusy
                     : failure.kind == From::kLost ? To::kLost
+                    : failure.kind == From::kRows ? To::kRows
                                                   : To::kRefused;
     return {kind, std::move(failure.why)};
 }
@@ -82,7 +86,9 @@ std::optional<StoreFailure> MysqlStore::make_ready(CommitMode mode) {
 
 std::optional<StoreFailure> MysqlStore::connect() {
     if (auto failure = connection_.connect()) return converted(*std::move(failure));
-    if (auto failure = check_mysql_schema(connection_)) {
+    auto failure = check_mysql_schema(connection_);
+    if (!failure) failure = read_most_bytes();
+    if (failure) {
         // The next call looks again.
         connection_.disconnect();
         return converted(*std::move(failure));
@@ -95,6 +101,13 @@ std::optional<StoreFailure> MysqlStore::run_on_connection(const std::string& sta
     auto changed = connection_.run(statement);
     auto* const failure = std::get_if<MysqlFailure>(&changed);
     return failure == nullptr ? std::nullopt : std::optional(converted(std::move(*failure)));
+}
+
+std::optional<MysqlFailure> MysqlStore::read_most_bytes() {
+    auto bytes = connection_.number("SELECT @@max_allowed_packet");
+    if (auto* const failure = std::get_if<MysqlFailure>(&bytes)) return std::move(*failure);
+    most_bytes_ = static_cast<std::size_t>(std::get<0>(bytes).value_or(0));
+    return std::nullopt;
 }
 
 StoreResult<std::uint64_t> MysqlStore::run(const std::string& statement) {
@@ -115,8 +128,13 @@ std::optional<StoreFailure> MysqlStore::query(const std::string& statement,
 std::optional<StoreFailure> MysqlStore::publish(std::span<const RegionCount> rows) {
     if (rows.empty()) return query("DO 0", [](const MysqlRow&) {});
     if (auto failure = make_ready(CommitMode::kManual)) return failure;
-    auto failure = lift_and_commit(rows);
-    may_have_published_ = failure && failure->kind == StoreFailure::Kind::kLost;
+    // A retry after a lost answer stamps anew what the first try may have committed late.
+    const std::string lift = publish_statement(
+        region_, rows, may_have_published_ ? Stamp::kGrownAndEqual : Stamp::kGrown);
+    if (lift.size() + kPacketHeader > most_bytes_) return publish_in_halves(rows);
+    auto failure = run_and_commit(lift);
+    if (!failure || failure->kind == StoreFailure::Kind::kLost)
+        may_have_published_ = failure.has_value();
     // Not every failure of a statement ends its transaction.
     if (failure && connection_.is_connected()) {
         if (auto lost = run_on_connection("ROLLBACK")) return lost;
@@ -124,16 +142,27 @@ std::optional<StoreFailure> MysqlStore::publish(std::span<const RegionCount> row
     return failure;
 }
 
-// A retry after a lost answer stamps anew what the first try may have committed late.
-std::optional<StoreFailure> MysqlStore::lift_and_commit(std::span<const RegionCount> rows) {
+std::optional<StoreFailure> MysqlStore::run_and_commit(const std::string& statement) {
     const auto began = std::chrono::steady_clock::now();
-    const Stamp stamp = may_have_published_ ? Stamp::kGrownAndEqual : Stamp::kGrown;
-    if (auto failure = run_on_connection(publish_statement(region_, rows, stamp))) return failure;
+    if (auto failure = run_on_connection(statement)) return failure;
     if (std::chrono::steady_clock::now() - began > commit_within_)
         return StoreFailure{StoreFailure::Kind::kBusy,
                             connection_.url().shown() +
                                 ": a publish waited too long for locks and was rolled back"};
     return run_on_connection("COMMIT");
+}
+
+std::optional<StoreFailure> MysqlStore::publish_in_halves(std::span<const RegionCount> rows) {
+    if (rows.size() == 1)
+        return StoreFailure{StoreFailure::Kind::kRows,
+                            connection_.url().shown() + ": a row is longer than its " +
+                                "max_allowed_packet of " + std::to_string(most_bytes_) +
+                                " bytes; raise that"};
+    const std::size_t half = rows.size() / 2;
+    const bool may_have_published = may_have_published_;
+    auto failure = publish(rows.first(half));
+    may_have_published_ |= may_have_published;
+    return failure ? failure : publish(rows.subspan(half));
 }
 
 // Where the page ends is found first. Rows that come in between are in the page, or in the next

@@ -49,7 +49,9 @@ class MysqlStore final : public GlobalStore {
     std::optional<StoreFailure> make_ready(CommitMode mode = CommitMode::kAutomatic);
     std::optional<StoreFailure> connect();
     std::optional<StoreFailure> run_on_connection(const std::string& statement);
-    std::optional<StoreFailure> lift_and_commit(std::span<const RegionCount> rows);
+    std::optional<StoreFailure> run_and_commit(const std::string& statement);
+    std::optional<MysqlFailure> read_most_bytes();
+    std::optional<StoreFailure> publish_in_halves(std::span<const RegionCount> rows);
     StoreResult<std::uint64_t> run(const std::string& statement);
     std::optional<StoreFailure> query(const std::string& statement,
                                       const MysqlConnection::Visit& visit);
@@ -59,8 +61,10 @@ class MysqlStore final : public GlobalStore {
     MysqlConnection connection_;
     std::uint64_t connections_ = 0;
     CommitMode mode_ = CommitMode::kAutomatic;  // of the session
-    // The last publish was lost: it may have been committed, or will be, with the stamps of then.
+    // A publish was lost, and none has succeeded since: it may have been committed, or will be,
+    // with the stamps of then.
     bool may_have_published_ = false;
+    std::size_t most_bytes_ = 0;  // that the server takes in a statement
 };
 
 }  // namespace sluice

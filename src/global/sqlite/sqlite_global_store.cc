@@ -76,6 +76,10 @@ StoreFailure::Kind kind_of(int code) {
         case SQLITE_INTERRUPT:
         case SQLITE_IOERR:
             return StoreFailure::Kind::kLost;
+        case SQLITE_CONSTRAINT:
+        case SQLITE_MISMATCH:
+        case SQLITE_TOOBIG:
+            return StoreFailure::Kind::kRows;
         default:
             return StoreFailure::Kind::kRefused;
     }
@@ -134,7 +138,7 @@ void SqliteGlobalStore::interrupt() {
 
 StoreFailure SqliteGlobalStore::failure(int code, Error error) {
     const StoreFailure::Kind kind = kind_of(code & 0xFF);
-    is_broken_ = kind != StoreFailure::Kind::kBusy;
+    is_broken_ = kind == StoreFailure::Kind::kLost || kind == StoreFailure::Kind::kRefused;
     return {kind, std::move(error.message)};
 }
 

@@ -1,0 +1,74 @@
+// Servers that take short statements only, or refuse some rows.
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "mariadb/mariadb_server.h"
+#include "mariadb/store_client.h"
+
+namespace sluice::mariadb_test {
+namespace {
+
+using global_test::cell_of;
+using global_test::import_all;
+using global_test::publish;
+using Kind = StoreFailure::Kind;
+
+std::vector<RegionCount> rows_with(const std::string& identifier, int rows) {
+    std::vector<RegionCount> made;
+    for (int i = 0; i < rows; ++i)
+        made.push_back({cell_of(identifier + std::to_string(100'000 + i)), 1});
+    return made;
+}
+
+std::int64_t rows_in(MariadbServer& server, const MysqlUrl& url) {
+    return server.number("SELECT COUNT(*) FROM " + url.database + ".ratelimit_window_counts");
+}
+
+TEST(MysqlRefusal, AStatementKeepsToTheLargestPacket) {
+    MariadbServer server;
+    const MysqlUrl url = server.make_store();
+    server.run("SET GLOBAL max_allowed_packet = 16384");
+    MysqlStore store(patient(url));
+    publish(store, rows_with(std::string(200, 'x'), 1'000));
+    EXPECT_EQ(import_all(store).cells.size(), 1'000U);
+    EXPECT_EQ(store.connections(), 1U);
+}
+
+TEST(MysqlRefusal, ARowThatIsTooLongByItselfIsNamed) {
+    MariadbServer server;
+    const MysqlUrl url = server.make_store();
+    server.run("SET GLOBAL max_allowed_packet = 1024");
+    MysqlStore store(patient(url));
+    std::vector<RegionCount> too_long = rows_with(std::string(240, '\x01'), 1);
+    too_long.front().cell.name_space = std::string(240, '\x01');
+    const auto failure = store.publish(too_long);
+    ASSERT_TRUE(failure);
+    EXPECT_EQ(failure->kind, Kind::kRows);
+    EXPECT_NE(failure->why.find("max_allowed_packet of 1024"), std::string::npos) << failure->why;
+    publish(store, "x", 1);
+    EXPECT_EQ(rows_in(server, url), 1);
+    EXPECT_EQ(store.connections(), 1U);
+}
+
+TEST(MysqlRefusal, AValueThatATriggerRefusesLeavesTheConnectionAlone) {
+    MariadbServer server;
+    const MysqlUrl url = server.make_store();
+    server.run("CREATE TRIGGER " + url.database + ".guard BEFORE INSERT ON " + url.database +
+               ".ratelimit_window_counts FOR EACH ROW IF NEW.identifier = 'bad' THEN SIGNAL "
+               "SQLSTATE '45000' SET MESSAGE_TEXT = 'not this one'; END IF");
+    MysqlStore store(patient(url));
+    const std::vector<RegionCount> rows = {
+        {cell_of("bac"), 1}, {cell_of("bad"), 1}, {cell_of("bae"), 1}};
+    const auto failure = store.publish(rows);
+    ASSERT_TRUE(failure);
+    EXPECT_EQ(failure->kind, Kind::kRows);
+    EXPECT_NE(failure->why.find("not this one"), std::string::npos) << failure->why;
+    EXPECT_EQ(rows_in(server, url), 0);
+    publish(store, "bac", 1);
+    EXPECT_EQ(store.connections(), 1U);
+}
+
+}  // namespace
+}  // namespace sluice::mariadb_test
