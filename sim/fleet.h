@@ -101,7 +101,7 @@ class Fleet {
     std::uint64_t unserved_ = 0;
     std::uint64_t checked_views_ = 0;
     bool is_over_ = false;
-    Moment answers_;  // how long a last round of questions takes
+    Moment answers_ = std::chrono::seconds{3};  // how long a last round of questions takes
     // Before the last questions: cells of which something was published, and those whose count in
     // a region no node of that region holds any more.
     std::set<std::pair<KeyIndex, Sequence>> published_;

@@ -43,6 +43,9 @@ struct World {
         return Region::Time{std::chrono::hours{1}} +
                std::chrono::duration_cast<Region::Time::duration>(scheduler.now());
     }
+    static Moment since_start(Region::Time steady) {
+        return steady - Region::Time{std::chrono::hours{1}};
+    }
     Moment message_delay() {
         return network.delay +
                Moment{random.below(static_cast<std::uint64_t>(network.jitter.count()) + 1)};

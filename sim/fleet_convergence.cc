@@ -1,0 +1,169 @@
+// The end of a run: all faults are over, and everybody must come to know the same.
+#include <algorithm>
+
+#include "sim/fleet.h"
+
+namespace sluice::sim {
+namespace {
+
+using std::chrono::duration_cast;
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+
+// Time for a last round of questions, where windows are short.
+constexpr Moment kQuickAnswers = milliseconds{200};
+// Shorter windows are over before there was time to recover from a fault.
+constexpr Duration kShortWindow = seconds{60};
+constexpr std::size_t kMostKeysChecked = 1'500;
+
+}  // namespace
+
+// All faults end, nobody asks any more, and there is time to hear of everything.
+void Fleet::calm_down() {
+    is_over_ = true;
+    for (std::size_t i = 0; i < is_active_.size(); ++i)
+        end(i);
+    world_.network = {.delay = FaultPlan{}.delay, .jitter = FaultPlan{}.jitter};
+    Moment last_pause{0};
+    for (const Fault& fault : options_.faults.scheduled)
+        if (fault.kind == FaultKind::kPause)
+            last_pause = std::max(last_pause, fault.at + fault.lasts);
+    wait_until(last_pause);
+    for (std::uint32_t i = 0; i < seats_.size(); ++i)
+        if (!seats_[i]->is_alive()) start_node(i);
+    const Moment calm = world_.scheduler.now();
+    wait_until(calm + kTimeToSettle);
+    check_convergence(Scope::kRegion);
+    if (options_.load.duration < kShortWindow) check_short_windows();
+    int intervals = intervals_to_converge(FaultKind::kStoreDown);
+    for (const Fault& fault : options_.faults.scheduled)
+        intervals = std::max(intervals, intervals_to_converge(fault.kind));
+    wait_until(calm + intervals * longest_between_ticks(options_.interval));
+    check_convergence(Scope::kWorld);
+}
+
+// Short windows in which a fault struck are over by now. In new ones, all nodes of a region agree
+// as soon as the last grant must have been told.
+void Fleet::check_short_windows() {
+    constexpr int kRequests = 240;
+    const Duration window = options_.load.duration;
+    const Instant now = instant_at(world_.wall(), window);
+    // Until a quarter of the window after the next one.
+    const Moment lasts = 2 * window - now.elapsed + window / 4;
+    for (int i = 0; i < kRequests && !world_.verdict.failure(); ++i) {
+        world_.scheduler.run_until(world_.scheduler.now() + lasts / kRequests);
+        const auto key = static_cast<KeyIndex>(world_.random.below(world_.truth.keys()));
+        seats_[world_.random.below(seats_.size())]->serve(key, 1);
+    }
+    wait_until(world_.scheduler.now() + longest_untold(window));
+    const Moment usual = std::exchange(answers_, kQuickAnswers);
+    check_convergence(Scope::kRegion);
+    answers_ = usual;
+}
+
+void Fleet::wait_until(Moment when) {
+    while (world_.scheduler.now() < when && !world_.verdict.failure())
+        world_.scheduler.run_until(std::min(when, world_.scheduler.now() + seconds{1}));
+}
+
+std::vector<KeyIndex> Fleet::keys_to_check() const {
+    std::vector<KeyIndex> keys;
+    const std::size_t stride = world_.truth.keys() / kMostKeysChecked + 1;
+    for (std::size_t key = 0; key < world_.truth.keys(); key += stride)
+        keys.push_back(static_cast<KeyIndex>(key));
+    return keys;
+}
+
+void Fleet::check_convergence(Scope scope) {
+    if (world_.verdict.failure()) return;
+    const std::vector<KeyIndex> keys = keys_to_check();
+    // What the last questions bring to light may be published, too late to be heard of.
+    published_.clear();
+    displaced_.clear();
+    for (const KeyIndex key : keys) {
+        for (const Sequence sequence : living()) {
+            if (world_.store.holds(key, sequence)) published_.emplace(key, sequence);
+            for (std::uint32_t region = 0; region < options_.regions; ++region)
+                if (is_displaced(key, sequence, region)) displaced_.emplace(key, sequence, region);
+        }
+    }
+    std::vector<std::vector<KeyIndex>> held(seats_.size());
+    for (std::size_t i = 0; i < seats_.size(); ++i) {
+        for (const KeyIndex key : keys)
+            if (seats_[i]->audit().holds(key)) held[i].push_back(key);
+        seats_[i]->refresh(held[i]);
+    }
+    world_.scheduler.run_until(world_.scheduler.now() + answers_);
+    for (Node* const node : seats_)
+        node->check_calm();
+    // After a clock has stepped, what is read depends on who asks when.
+    if (options_.faults.has(FaultKind::kClockStep)) return;
+    for (std::uint32_t region = 0; region < options_.regions; ++region)
+        check_origin(region, keys);
+    for (std::size_t i = 0; i < seats_.size(); ++i)
+        for (const KeyIndex key : held[i])
+            check_view(*seats_[i], key, scope);
+}
+
+std::vector<Sequence> Fleet::living() const {
+    const auto wrong = duration_cast<Duration>(options_.faults.skew + 2 * answers_);
+    const UnixTime now = world_.wall() + wrong;
+    const Sequence newest = world_.true_ms() / options_.load.duration.count();
+    std::vector<Sequence> sequences;
+    for (Sequence sequence = newest - 2; sequence <= newest + 1; ++sequence)
+        if (!is_dead(sequence, options_.load.duration, now)) sequences.push_back(sequence);
+    return sequences;
+}
+
+// The origin holds what callers were told, no more and no less.
+void Fleet::check_origin(std::uint32_t region, const std::vector<KeyIndex>& keys) {
+    for (const auto& node : nodes_)
+        if (node->place().region == region && node->audit().has_dropped()) return;
+    for (const KeyIndex key : keys) {
+        for (const Sequence sequence : living()) {
+            const Count held = world_.origins[region].total(key, sequence);
+            const Count spent = world_.truth.of_region(key, sequence, region);
+            const bool is_lossy =
+                world_.truth.lost(key, sequence, region) == Truth::Lost::kToRegion;
+            if (held > spent || (held < spent && !is_lossy))
+                world_.verdict.fail("the origin of region-" + std::to_string(region + 1) +
+                                    " holds " + std::to_string(held) + " of k" +
+                                    std::to_string(key) + " in window " + std::to_string(sequence) +
+                                    ", of which its nodes granted " + std::to_string(spent));
+        }
+    }
+}
+
+// Whether nodes of the region displaced the cell, and none of the others has heard of all of it.
+bool Fleet::is_displaced(KeyIndex key, Sequence sequence, std::uint32_t region) const {
+    const Count spent = world_.truth.of_region(key, sequence, region);
+    bool is_displaced = false;
+    for (const std::uint32_t index : region_seats_[region]) {
+        const Audit& audit = seats_[index]->audit();
+        if (audit.regional(key, sequence) >= spent) return false;
+        is_displaced |= audit.has_displaced(key, sequence);
+    }
+    return is_displaced;
+}
+
+void Fleet::check_view(Node& node, KeyIndex key, Scope scope) {
+    for (const Sequence sequence : living()) {
+        bool is_wanted = published_.contains({key, sequence});
+        bool is_displaced = false;
+        for (std::uint32_t region = 0; region < options_.regions; ++region) {
+            const Count spent = world_.truth.of_region(key, sequence, region);
+            is_wanted |= spent != 0 && 2 * spent >= options_.load.limit &&
+                         world_.truth.lost(key, sequence, region) == Truth::Lost::kNothing;
+            is_displaced |=
+                region != node.place().region && displaced_.contains({key, sequence, region});
+        }
+        node.audit().check_converged(key,
+                                     sequence,
+                                     {.node_time = node.wall() - duration_cast<Duration>(answers_),
+                                      .is_shared_widely = is_wanted && scope == Scope::kWorld,
+                                      .may_be_unpublished = is_displaced});
+        ++checked_views_;
+    }
+}
+
+}  // namespace sluice::sim

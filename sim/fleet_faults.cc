@@ -1,0 +1,236 @@
+// What strikes a fleet, and how it ends.
+#include <algorithm>
+
+#include "sim/fleet.h"
+
+namespace sluice::sim {
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+
+constexpr Moment kDownBetweenLives = seconds{2};
+constexpr Moment kNoticesSilence = seconds{1};
+
+}  // namespace
+
+void Fleet::schedule_faults() {
+    for (std::size_t i = 0; i < options_.faults.scheduled.size(); ++i) {
+        const Fault& fault = options_.faults.scheduled[i];
+        world_.scheduler.at(fault.at, [this, i] { begin(i); });
+        world_.scheduler.at(fault.at + fault.lasts, [this, i] { end(i); });
+        const Moment then = std::max(fault.at - Moment{fault.amount}, Moment{0});
+        if (fault.kind == FaultKind::kStoreFailover)
+            world_.scheduler.at(then, [this, i] { earlier_stores_[i] = world_.store.contents(); });
+        if (fault.kind != FaultKind::kOriginStale) continue;
+        world_.scheduler.at(then, [this, i] {
+            for (const OriginServer& origin : world_.origins)
+                earlier_[i].push_back(origin.contents());
+        });
+    }
+}
+
+void Fleet::begin(std::size_t index) {
+    if (is_over_) return;
+    const Fault& fault = options_.faults.scheduled[index];
+    world_.note(Happening::kFaultBegins, static_cast<std::uint32_t>(index));
+    is_active_[index] = true;
+    switch (fault.kind) {
+        case FaultKind::kOriginDown:
+            each_origin(fault.target, [&](std::uint32_t region) {
+                world_.origins[region].is_down = true;
+                each_alive({Target::Kind::kRegion, region},
+                           [](Node& node) { node.origin().disconnect("it is down"); });
+            });
+            return;
+        case FaultKind::kOriginSlow:
+            each_origin(fault.target, [&](std::uint32_t region) {
+                world_.origins[region].slowness = Moment{fault.amount};
+            });
+            return;
+        case FaultKind::kOriginEmpty:
+            return each_origin(fault.target, [&](std::uint32_t region) { empty_origin(region); });
+        case FaultKind::kOriginStale:
+            return each_origin(fault.target, [&](std::uint32_t region) {
+                fail_over(region, earlier_[index].at(region));
+            });
+        case FaultKind::kStoreDown:
+            world_.store.is_down = true;
+            return;
+        case FaultKind::kStoreSlow:
+            world_.store.slowness = Moment{fault.amount};
+            return;
+        case FaultKind::kStoreBusy:
+            world_.store.busy = static_cast<Permille>(fault.amount);
+            return;
+        case FaultKind::kStoreLag:
+            world_.store.lag = Moment{fault.amount};
+            return;
+        case FaultKind::kStoreFailover:
+            return fail_over_store(earlier_stores_[index]);
+        case FaultKind::kStoreClock:
+            world_.store.clock_error = Moment{fault.amount};
+            return;
+        case FaultKind::kStoreCleanup: {
+            const StoreServer::Contents before = world_.store.contents();
+            world_.store.clean_up(Moment{fault.amount});
+            return note_lost_rows(before);
+        }
+        case FaultKind::kPartition:
+            return partition(fault.target, true);
+        case FaultKind::kCrash:
+            each_alive(fault.target, [](Node& node) { node.crash(); });
+            return;
+        case FaultKind::kRestart:
+            each_alive(fault.target,
+                       [&](Node& node) { restart(node.place().index, kDownBetweenLives); });
+            return;
+        case FaultKind::kRollingRestart:
+            return restart_all(Moment{fault.amount});
+        case FaultKind::kClockStep:
+            each_alive(fault.target, [&](Node& node) { node.step_clock(Moment{fault.amount}); });
+            return;
+        case FaultKind::kPause:
+            each_alive(fault.target, [&](Node& node) { node.pause_until(fault.at + fault.lasts); });
+            return;
+        case FaultKind::kBurst:
+            arrivals_.burst = static_cast<Permille>(fault.amount);
+            return;
+    }
+}
+
+void Fleet::end(std::size_t index) {
+    if (!is_active_[index]) return;
+    const Fault& fault = options_.faults.scheduled[index];
+    world_.note(Happening::kFaultEnds, static_cast<std::uint32_t>(index));
+    is_active_[index] = false;
+    switch (fault.kind) {
+        case FaultKind::kOriginDown:
+            each_origin(fault.target,
+                        [&](std::uint32_t region) { world_.origins[region].is_down = false; });
+            break;
+        case FaultKind::kOriginSlow:
+            each_origin(fault.target,
+                        [&](std::uint32_t region) { world_.origins[region].slowness = Moment{0}; });
+            break;
+        case FaultKind::kStoreDown:
+            world_.store.is_down = false;
+            break;
+        case FaultKind::kStoreSlow:
+            world_.store.slowness = Moment{0};
+            break;
+        case FaultKind::kStoreBusy:
+            world_.store.busy = 0;
+            break;
+        case FaultKind::kStoreLag:
+            world_.store.lag = Moment{0};
+            break;
+        case FaultKind::kStoreClock:
+            world_.store.clock_error = Moment{0};
+            break;
+        case FaultKind::kPartition:
+            partition(fault.target, false);
+            break;
+        case FaultKind::kCrash:
+            for (std::uint32_t i = 0; i < seats_.size(); ++i)
+                if (!seats_[i]->is_alive()) start_node(i);
+            break;
+        case FaultKind::kBurst:
+            arrivals_.burst = 1'000;
+            break;
+        default:
+            break;
+    }
+    if (!is_over_) watch_recovery(index);
+}
+
+void Fleet::note_lost_components(std::uint32_t region, const OriginServer::Contents& kept) {
+    OriginServer after(world_.scheduler);
+    after.become(kept);
+    const auto lives = [&](Serial serial) {
+        return std::ranges::any_of(seats_, [&](const Node* node) {
+            return node->place().serial == serial && node->is_alive();
+        });
+    };
+    for (const auto& held : world_.origins[region].contents().keys) {
+        for (const OriginServer::Cell& cell : held.cells) {
+            for (const OriginServer::Component& one : cell.components) {
+                if (lives(one.node)) continue;
+                if (after.component(one.node, held.key, cell.sequence, one.incarnation) < one.count)
+                    world_.truth.lose(held.key, cell.sequence, region, Truth::Lost::kToRegion);
+            }
+        }
+    }
+}
+
+// Nodes that are connected notice within a second, or when they hear less than they told.
+void Fleet::empty_origin(std::uint32_t region) {
+    note_lost_components(region, {});
+    world_.origins[region].become({});
+    ++world_.origins[region].losses;
+    each_alive({Target::Kind::kRegion, region}, [&](Node& node) {
+        const Moment later = milliseconds{world_.random.between(1, 1'000)};
+        world_.scheduler.after(later, [&node] { node.origin().forgot(); });
+    });
+}
+
+void Fleet::fail_over(std::uint32_t region, const OriginServer::Contents& earlier) {
+    note_lost_components(region, earlier);
+    world_.origins[region].become(earlier);
+    ++world_.origins[region].losses;
+    each_alive({Target::Kind::kRegion, region},
+               [](Node& node) { node.origin().disconnect("it fails over"); });
+}
+
+void Fleet::fail_over_store(const StoreServer::Contents& earlier) {
+    const StoreServer::Contents before = world_.store.contents();
+    world_.store.fail_over(earlier);
+    note_lost_rows(before);
+}
+
+// A row that the store lost comes back from a node that has published it and lives. Where there is
+// none, other regions hear of it when its cell next grows.
+void Fleet::note_lost_rows(const StoreServer::Contents& before) {
+    for (const auto& [name, cell] : before.cells) {
+        const auto [key, sequence] = name;
+        for (std::uint32_t region = 0; region < options_.regions; ++region) {
+            const Count count = cell.components[region].count;
+            if (world_.store.component(key, sequence, region) >= count) continue;
+            const bool is_known = std::ranges::any_of(seats_, [&](const Node* node) {
+                return node->is_alive() && node->place().region == region &&
+                       node->audit().has_published(key, sequence, count);
+            });
+            if (!is_known) world_.truth.lose(key, sequence, region, Truth::Lost::kToOthers);
+        }
+    }
+}
+
+void Fleet::partition(const Target& target, bool is_cut) {
+    each_alive(target.kind == Target::Kind::kStore ? Target{} : target, [&](Node& node) {
+        node.is_cut_from_store = is_cut;
+        if (target.kind != Target::Kind::kNode) return;
+        node.origin().is_cut = is_cut;
+        if (!is_cut) return;
+        world_.scheduler.after(kNoticesSilence, [&node] {
+            if (node.origin().is_cut) node.origin().disconnect("it does not answer");
+        });
+    });
+}
+
+void Fleet::restart(std::uint32_t index, Moment down) {
+    seats_[index]->close([this, index, down] {
+        world_.scheduler.after(down, [this, index] {
+            if (!seats_[index]->is_alive()) start_node(index);
+        });
+    });
+}
+
+void Fleet::restart_all(Moment apart) {
+    for (std::uint32_t i = 0; i < seats_.size(); ++i) {
+        world_.scheduler.after(static_cast<std::int64_t>(i) * apart, [this, i] {
+            if (!is_over_ && seats_[i]->is_alive()) restart(i, kDownBetweenLives);
+        });
+    }
+}
+
+}  // namespace sluice::sim
