@@ -54,7 +54,7 @@ StoreServer::Import StoreServer::import(std::uint32_t region, const ImportQuery&
     Import result;
     ImportEnd& end = result.end;
     const UnixTime now = clock();
-    const auto after = query.after ? std::optional(place_of(*query.after)) : std::nullopt;
+    const Place after = query.after ? place_of(*query.after) : Place{};
     std::size_t read = 0;
     for (const auto& [place, cell] : replica_) {
         ImportedCell imported{.cell = cell.name, .foreign = 0, .own = 0};
@@ -65,7 +65,7 @@ StoreServer::Import StoreServer::import(std::uint32_t region, const ImportQuery&
             sum += cell.components[i].count;
         }
         end.newest = std::max(end.newest.value_or(UnixTime::min()), std::min(newest, now));
-        if (end.rest || (after && place <= *after)) continue;
+        if (end.rest || (query.after && place <= after)) continue;
         if (++read == query.page_rows && !query.changed_since) {
             end.rest = query;
             end.rest->after = cell.name;

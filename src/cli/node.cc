@@ -81,6 +81,17 @@ http::WireLimits admin_limits(const config::Settings& settings) {
     return limits;
 }
 
+http::TlsFiles tls_files(const config::TlsSettings& tls) {
+    return {.certificate = tls.cert, .key = tls.key, .client_ca = tls.client_ca};
+}
+
+// Behind a proxy the hosts are the proxy's to pick. On another address than loopback's requests
+// need a token, which a web site does not have.
+http::HostRule host_rule(const config::Settings& settings, const config::Address& address) {
+    if (settings.behind_proxy || !config::is_loopback(address)) return {};
+    return http::HostRule::local(settings.allowed_hosts);
+}
+
 // What is left to tell the origin is told even if draining took all its time.
 constexpr std::chrono::milliseconds kLeastToTell{200};
 
@@ -214,8 +225,7 @@ std::optional<Error> Node::open_overrides() {
 
 std::optional<Error> Node::open_tls() {
     if (!settings_.tls.enabled()) return std::nullopt;
-    auto context =
-        http::TlsContext::load({.certificate = settings_.tls.cert, .key = settings_.tls.key});
+    auto context = http::TlsContext::load(tls_files(settings_.tls));
     if (!context) return std::move(context).error();
     tls_ = std::make_shared<http::TlsSlot>(*std::move(context));
     return std::nullopt;
@@ -231,7 +241,7 @@ std::optional<Error> Node::start_workers() {
     const http::WireLimits limits = wire_limits(settings_, possible_connections(settings_, log_));
     for (std::size_t i = 0; i < settings_.threads; ++i) {
         workers_.push_back(
-            std::make_unique<Worker>(api_context(metrics_.thread(i)),
+            std::make_unique<Worker>(api_context(metrics_.thread(i), settings_.listen),
                                      Worker::Options{.listener = {.limits = limits, .tls = tls_},
                                                      .log = log_,
                                                      .log_requests = settings_.log.requests}));
@@ -253,7 +263,7 @@ std::optional<Error> Node::start_admin() {
     };
     const auto address = http::claim({.host = wanted.host, .port = wanted.port});
     if (!address) return failed(address.error());
-    http::ApiContext context = api_context(metrics_.admin_thread());
+    http::ApiContext context = api_context(metrics_.admin_thread(), wanted);
     context.surface =
         config::is_loopback(wanted) ? http::Surface::kAdmin : http::Surface::kProtectedAdmin;
     admin_ = std::make_unique<Worker>(
@@ -268,7 +278,8 @@ std::optional<Error> Node::start_admin() {
     return std::nullopt;
 }
 
-http::ApiContext Node::api_context(metrics::ThreadMetrics& thread_metrics) {
+http::ApiContext Node::api_context(metrics::ThreadMetrics& thread_metrics,
+                                   const config::Address& address) {
     return {
         .limiter = limiter_,
         .overrides = *overrides_,
@@ -278,7 +289,8 @@ http::ApiContext Node::api_context(metrics::ThreadMetrics& thread_metrics) {
         .metrics = metrics_,
         .thread_metrics = thread_metrics,
         .readiness = readiness_,
-        .clock = settings_.test_clock ? http::ClockSource::kRequest : http::ClockSource::kSystem};
+        .clock = settings_.test_clock ? http::ClockSource::kRequest : http::ClockSource::kSystem,
+        .hosts = host_rule(settings_, address)};
 }
 
 metrics::Readings Node::read() const {
@@ -349,8 +361,7 @@ std::optional<Error> Node::apply(const config::Settings& wanted) {
     }
     std::shared_ptr<const http::TlsContext> certificate;
     if (tls_ != nullptr && wanted.tls.enabled()) {
-        auto context =
-            http::TlsContext::load({.certificate = wanted.tls.cert, .key = wanted.tls.key});
+        auto context = http::TlsContext::load(tls_files(wanted.tls));
         if (!context) return std::move(context).error();
         certificate = *std::move(context);
     }

@@ -65,7 +65,8 @@ class Node {
     std::optional<Error> open_tls();
     std::optional<Error> start_workers();
     std::optional<Error> start_admin();
-    http::ApiContext api_context(metrics::ThreadMetrics& thread_metrics);
+    http::ApiContext api_context(metrics::ThreadMetrics& thread_metrics,
+                                 const config::Address& address);
     metrics::Readings read() const;
     std::optional<Error> apply(const config::Settings& wanted);
     std::string waiting_for_restart(const config::Settings& wanted) const;

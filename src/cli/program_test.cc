@@ -134,8 +134,9 @@ TEST(Serve, RefusesABadSettingBeforeItListens) {
     EXPECT_TRUE(run({"serve", "--listen", "0.0.0.0:0"})
                     .err.starts_with("sluice serve: --listen: listen is \"0.0.0.0:0\"; allowed is "
                                      "an address on loopback"));
-    EXPECT_TRUE(run({"serve", "--listen", "0.0.0.0:0", "--token", "t", "--test-clock"})
-                    .err.starts_with("sluice serve: --test-clock: "));
+    EXPECT_TRUE(
+        run({"serve", "--listen", "0.0.0.0:0", "--insecure-http", "--token", "t", "--test-clock"})
+            .err.starts_with("sluice serve: --test-clock: "));
     EXPECT_TRUE(run({"serve"}, {{"SLUICE_REGION", ""}})
                     .err.starts_with("sluice serve: SLUICE_REGION: region is \"\"; "));
 }

@@ -94,6 +94,12 @@ void log_start(const config::Settings& settings, Log& log) {
               {"data_dir", settings.data_dir},
               {"origin", shown_origin(settings.origin)},
               {"global", shown_global(settings.global)}});
+    const bool is_plain = !settings.tls.enabled() && !config::is_loopback(settings.listen);
+    if (is_plain && settings.insecure_http) {
+        log.warn(
+            "insecure_http",
+            {{"why", "tokens cross the network in plain HTTP; anyone on the way can read them"}});
+    }
     if (settings.test_clock) {
         log.warn(
             "test_clock",

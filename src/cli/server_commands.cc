@@ -27,7 +27,7 @@ constexpr const char* kServeFooter =
     "  sluice serve --origin redis://127.0.0.1:6379/0\n"
     "  SLUICE_GLOBAL=mysql://sluice:secret@db/limits sluice serve --region eu\n"
     "  sluice serve --config sluice.toml\n"
-    "  SLUICE_SERVER_TOKENS=secret sluice serve --listen 0.0.0.0:8080\n"
+    "  SLUICE_SERVER_TOKENS=secret sluice serve --listen 0.0.0.0:8080 --behind-proxy\n"
     "  sluice serve --listen 0.0.0.0:8443 --token secret --tls-cert cert.pem --tls-key key.pem";
 
 constexpr const char* kCheckFooter =

@@ -2,10 +2,12 @@
 
 #include <algorithm>
 #include <array>
+#include <cctype>
 #include <charconv>
 #include <chrono>
 #include <cstdint>
 #include <optional>
+#include <sstream>
 
 #include "config/duration.h"
 #include "service/open_global.h"
@@ -85,6 +87,31 @@ bool is_shared_origin(const std::string& url) {
 // A store that regions can share, for the same reason.
 bool is_shared_global(const std::string& url) {
     return !url.starts_with("memory:") && !invalid_global(url);
+}
+
+// Host names with commas and spaces between them.
+std::optional<std::vector<std::string>> parse_hosts(const std::string& text) {
+    std::vector<std::string> hosts;
+    std::istringstream stream(text);
+    for (std::string host; std::getline(stream, host, ',');) {
+        host.erase(0, host.find_first_not_of(' '));
+        host.erase(host.find_last_not_of(' ') + 1);
+        const auto fits = [](unsigned char c) {
+            return std::isalnum(c) != 0 || c == '.' || c == '-' || c == '_';
+        };
+        if (host.empty() || host.size() > 253 || !std::all_of(host.begin(), host.end(), fits))
+            return std::nullopt;
+        hosts.push_back(std::move(host));
+    }
+    if (hosts.empty()) return std::nullopt;
+    return hosts;
+}
+
+std::string joined(const std::vector<std::string>& texts) {
+    std::string all;
+    for (const std::string& text : texts)
+        all += (all.empty() ? "" : ",") + text;
+    return all;
 }
 
 constexpr std::size_t kLongestPath = 4096;
@@ -273,6 +300,37 @@ const std::array kCatalog = {
             "the path of a file",
             [](Settings& s, const Value& v) { return assign_text(s.tls.key, v, kLongestPath); },
             [](const Settings& s) { return quoted(s.tls.key); }},
+    Setting{
+        "tls.client_ca",
+        "FILE",
+        "Authorities of client certificates, in PEM; with it every client must show one",
+        "the path of a file",
+        [](Settings& s, const Value& v) { return assign_text(s.tls.client_ca, v, kLongestPath); },
+        [](const Settings& s) { return quoted(s.tls.client_ca); }},
+    Setting{"behind_proxy",
+            "",
+            "A proxy in front terminates TLS: take tokens over plain HTTP from other machines, and "
+            "any Host",
+            "true or false",
+            [](Settings& s, const Value& v) { return assign(s.behind_proxy, as_bool(v)); },
+            [](const Settings& s) { return show_bool(s.behind_proxy); }},
+    Setting{"insecure_http",
+            "",
+            "Take tokens over plain HTTP from other machines, although anyone on the way can read "
+            "them",
+            "true or false",
+            [](Settings& s, const Value& v) { return assign(s.insecure_http, as_bool(v)); },
+            [](const Settings& s) { return show_bool(s.insecure_http); }},
+    Setting{"allowed_hosts",
+            "NAMES",
+            "Names, with commas between them, that requests to a listener on loopback may have in "
+            "Host besides localhost and loopback addresses",
+            "host names without ports, with commas between them",
+            [](Settings& s, const Value& v) {
+                const auto text = as_string(v);
+                return text && assign(s.allowed_hosts, parse_hosts(*text));
+            },
+            [](const Settings& s) { return quoted(joined(s.allowed_hosts)); }},
     Setting{"log.level",
             "LEVEL",
             "What is worth a line in the log",

@@ -132,6 +132,7 @@ class Loader {
     }
 
     void check_together();
+    void check_plain_http();
     void check_global();
 
     Result<Loaded> finish() {
@@ -206,6 +207,7 @@ void Loader::check_together() {
                "an address on loopback, such as 127.0.0.1:9090, as long as there is no token that "
                "protects the metrics. `sluice token` makes a token");
     }
+    check_plain_http();
     if (is_open && settings.test_clock) {
         refuse("test_clock",
                "false unless the server listens on loopback: its clients choose the time");
@@ -224,12 +226,30 @@ void Loader::check_together() {
     if (!origin_tls.cert.empty() && origin_tls.key.empty()) {
         refuse("origin_tls.key", "the path of a file, since origin_tls.cert is set");
     }
+    if (settings.tls.cert.empty() && !settings.tls.client_ca.empty()) {
+        refuse("tls.cert", "the path of a file, since tls.client_ca is set");
+    }
     if (settings.tls.cert.empty() && !settings.tls.key.empty()) {
         refuse("tls.cert", "the path of a file, since tls.key is set");
     }
     if (!settings.tls.cert.empty() && settings.tls.key.empty()) {
         refuse("tls.key", "the path of a file, since tls.cert is set");
     }
+}
+
+// Whoever can read a token on its way can use it.
+void Loader::check_plain_http() {
+    const Settings& settings = loaded_.settings;
+    const bool is_accepted =
+        settings.tls.enabled() || settings.behind_proxy || settings.insecure_http;
+    if (is_accepted || settings.tokens.empty()) return;
+    constexpr std::string_view kAllowed =
+        "an address on loopback as long as tokens are sent over plain HTTP, which anyone on the "
+        "way can read. Set tls.cert and tls.key, or --behind-proxy if a proxy in front terminates "
+        "TLS, or --insecure-http to accept that";
+    if (!is_loopback(settings.listen)) refuse("listen", kAllowed);
+    if (settings.admin_listen && !is_loopback(*settings.admin_listen))
+        refuse("admin_listen", kAllowed);
 }
 
 void Loader::check_global() {

@@ -88,9 +88,13 @@ TEST(Settings, EverySettingIsAKeyOfTheFile) {
         global_replica = "mysql://u:p@copy/limits"
         global_cleanup = true
         test_global_interval = "100ms"
+        behind_proxy = true
+        insecure_http = true
+        allowed_hosts = "sluice.internal"
         [tls]
         cert = "cert.pem"
         key = "key.pem"
+        client_ca = "ca.pem"
         [log]
         level = "debug"
         format = "json"
@@ -116,7 +120,10 @@ TEST(Settings, EverySettingIsAKeyOfTheFile) {
                             .drain_timeout = 2s,
                             .test_clock = true,
                             .test_global_interval = 100ms,
-                            .tls = {"cert.pem", "key.pem"},
+                            .behind_proxy = true,
+                            .insecure_http = true,
+                            .allowed_hosts = {"sluice.internal"},
+                            .tls = {"cert.pem", "key.pem", "ca.pem"},
                             .log = {LogLevel::kDebug, LogFormat::kJson, true},
                             .http = {.header_timeout = 1s,
                                      .body_timeout = 2s,
@@ -142,10 +149,12 @@ TEST(Settings, EverySettingIsAVariableAndAFlagAsWell) {
     wanted.threads = 2;
     wanted.test_clock = true;
     wanted.tls = {"c", "k"};
+    wanted.allowed_hosts = {"a.example", "b.example"};
     wanted.origin = "redis://127.0.0.1:6379";
     for (const Setting& setting : catalog()) {
         // These need each other.
         if (setting.key.starts_with("origin_tls.") || setting.key.starts_with("global")) continue;
+        if (setting.key == "tls.client_ca") continue;
         const std::string value = given_again(setting, wanted);
         const bool is_tls = setting.key.starts_with("tls.");
         const std::map<std::string, std::string> other_half{
@@ -400,8 +409,10 @@ TEST(Settings, OpenListenerNeedsAToken) {
                           "such as 127.0.0.1:8080, as long as there is no token"))
         << fault;
     EXPECT_FALSE(with_flag("listen", "[::]:8080"));
-    EXPECT_TRUE(load_settings(
-        {.file = {}, .environment = {}, .flags = {{"listen", "0.0.0.0:1"}}, .tokens = {"secret"}}));
+    EXPECT_TRUE(load_settings({.file = {},
+                               .environment = {},
+                               .flags = {{"listen", "0.0.0.0:1"}, {"insecure_http", "true"}},
+                               .tokens = {"secret"}}));
     EXPECT_FALSE(load_settings(
         {.file = {}, .environment = {}, .flags = {{"listen", "0.0.0.0:1"}}, .tokens = {""}}));
 }
@@ -422,18 +433,52 @@ TEST(Settings, OpenAdminListenerNeedsAToken) {
         << fault;
     EXPECT_TRUE(load_settings({.file = {},
                                .environment = {},
-                               .flags = {{"admin_listen", "0.0.0.0:1"}},
+                               .flags = {{"admin_listen", "0.0.0.0:1"}, {"behind_proxy", "true"}},
                                .tokens = {"secret"}}));
+}
+
+TEST(Settings, TokensOverPlainHttpBeyondLoopbackMustBeAccepted) {
+    const auto with = [](std::map<std::string, std::string> flags) {
+        return load_settings(
+            {.file = {}, .environment = {}, .flags = std::move(flags), .tokens = {"secret"}});
+    };
+    const std::string reason =
+        "an address on loopback as long as tokens are sent over plain HTTP, which anyone on the "
+        "way can read. Set tls.cert and tls.key, or --behind-proxy if a proxy in front terminates "
+        "TLS, or --insecure-http to accept that";
+    EXPECT_EQ(fault_of(with({{"listen", "0.0.0.0:1"}})),
+              "--listen: listen is \"0.0.0.0:1\"; allowed is " + reason);
+    EXPECT_EQ(fault_of(with({{"admin_listen", "10.0.0.1:1"}})),
+              "--admin-listen: admin_listen is \"10.0.0.1:1\"; allowed is " + reason);
+    EXPECT_TRUE(with({{"listen", "127.0.0.1:1"}}));
+    EXPECT_TRUE(with({{"listen", "0.0.0.0:1"}, {"behind_proxy", "true"}}));
+    EXPECT_TRUE(with({{"listen", "0.0.0.0:1"}, {"insecure_http", "true"}}));
+    EXPECT_TRUE(with({{"listen", "0.0.0.0:1"}, {"tls.cert", "c"}, {"tls.key", "k"}}));
+    EXPECT_FALSE(with_flag("insecure_http", "maybe"));
+    EXPECT_FALSE(load_settings({.file = {},
+                                .environment = {},
+                                .flags = {{"listen", "0.0.0.0:1"}, {"insecure_http", "true"}},
+                                .tokens = {}}))
+        << "a listener beyond loopback needs a token";
+}
+
+TEST(Settings, AllowedHostsAreNamesWithCommasBetweenThem) {
+    EXPECT_EQ(settings_of("allowed_hosts = \"a.example, b_c-d\"").allowed_hosts,
+              (std::vector<std::string>{"a.example", "b_c-d"}));
+    for (const char* bad : {"", ",", "a,,b", "a b", "a:80", "[::1]", "*.example"})
+        EXPECT_FALSE(with_flag("allowed_hosts", bad)) << bad;
 }
 
 TEST(Settings, TestClockIsForLoopbackOnly) {
     EXPECT_TRUE(with_flag("test_clock", "true"));
-    EXPECT_EQ(fault_of(load_settings({.file = {},
-                                      .environment = {},
-                                      .flags = {{"listen", "0.0.0.0:1"}, {"test_clock", "true"}},
-                                      .tokens = {"secret"}})),
-              "--test-clock: test_clock is true; allowed is false unless the server listens on "
-              "loopback: its clients choose the time");
+    EXPECT_EQ(
+        fault_of(load_settings(
+            {.file = {},
+             .environment = {},
+             .flags = {{"listen", "0.0.0.0:1"}, {"insecure_http", "true"}, {"test_clock", "true"}},
+             .tokens = {"secret"}})),
+        "--test-clock: test_clock is true; allowed is false unless the server listens on "
+        "loopback: its clients choose the time");
 }
 
 TEST(Settings, CertificateAndKeyComeTogether) {
@@ -441,6 +486,9 @@ TEST(Settings, CertificateAndKeyComeTogether) {
               "default: tls.key is \"\"; allowed is the path of a file, since tls.cert is set");
     EXPECT_EQ(fault_of(with_flag("tls.key", "k.pem")),
               "default: tls.cert is \"\"; allowed is the path of a file, since tls.key is set");
+    EXPECT_EQ(
+        fault_of(with_flag("tls.client_ca", "ca.pem")),
+        "default: tls.cert is \"\"; allowed is the path of a file, since tls.client_ca is set");
 }
 
 std::string token_lines(const std::string& more) {

@@ -25,10 +25,11 @@ struct LogSettings {
     bool operator==(const LogSettings&) const = default;
 };
 
-// Both paths are empty where the server speaks plain HTTP.
+// All paths are empty where the server speaks plain HTTP.
 struct TlsSettings {
     std::string cert;
     std::string key;
+    std::string client_ca{};  // empty: clients need no certificate
 
     bool enabled() const { return !cert.empty(); }
     bool operator==(const TlsSettings&) const = default;
@@ -74,6 +75,9 @@ struct Settings {
     std::chrono::milliseconds drain_timeout{10'000};
     bool test_clock = false;
     std::chrono::milliseconds test_global_interval{0};  // 0: as in production
+    bool behind_proxy = false;                 // a proxy in front speaks TLS and picks hosts
+    bool insecure_http = false;                // tokens may cross the network in plain HTTP
+    std::vector<std::string> allowed_hosts{};  // on loopback, besides loopback's own
     TlsSettings tls;
     LogSettings log;
     HttpSettings http;

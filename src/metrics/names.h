@@ -228,6 +228,7 @@ enum class ErrorKind {
     kTimeout,           // 408
     kBodyTooLarge,      // 413
     kUnsupportedMedia,  // 415
+    kMisdirected,       // 421: a foreign host
     kHeaderTooLarge,    // 431
     kInternal,          // 500
     kUnavailable,       // 503
@@ -265,6 +266,7 @@ inline constexpr Texts<ErrorKind> kErrorTexts = {"invalid_request",
                                                  "timeout",
                                                  "body_too_large",
                                                  "unsupported_media_type",
+                                                 "misdirected_request",
                                                  "header_too_large",
                                                  "internal",
                                                  "unavailable",
@@ -291,6 +293,8 @@ constexpr ErrorKind error_kind_of(int status) {
             return ErrorKind::kBodyTooLarge;
         case 415:
             return ErrorKind::kUnsupportedMedia;
+        case 421:
+            return ErrorKind::kMisdirected;
         case 431:
             return ErrorKind::kHeaderTooLarge;
         case 500:

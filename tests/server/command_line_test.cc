@@ -265,7 +265,12 @@ TEST(Listening, BeyondLoopbackNeedsAToken) {
     EXPECT_NE(ending.exit_code, 0);
     EXPECT_TRUE(contains(ending.err, "token"));
 
-    Program guarded({"serve", "--listen", everywhere, "--token", "the-token"});
+    const Ending plain = run({"serve", "--listen", everywhere, "--token", "the-token"});
+    EXPECT_NE(plain.exit_code, 0);
+    EXPECT_TRUE(contains(plain.err, "--insecure-http")) << plain.err;
+    EXPECT_TRUE(contains(plain.err, "--behind-proxy")) << plain.err;
+
+    Program guarded({"serve", "--listen", everywhere, "--token", "the-token", "--insecure-http"});
     const auto deadline = std::chrono::steady_clock::now() + kPatience;
     while (!contains(guarded.output(), everywhere)) {
         ASSERT_TRUE(guarded.running()) << guarded.output();
@@ -279,6 +284,7 @@ TEST(Listening, BeyondLoopbackForbidsTheTestClock) {
                                "0.0.0.0:" + std::to_string(free_port()),
                                "--token",
                                "t",
+                               "--insecure-http",
                                "--test-clock"});
     EXPECT_NE(ending.exit_code, 0);
     EXPECT_TRUE(contains(ending.err, "test"));

@@ -59,6 +59,11 @@ SSL* new_session(const TlsDemand& demand, int socket) {
                             reinterpret_cast<const unsigned char*>(offer.data()),
                             static_cast<unsigned>(offer.size()));
     }
+    if (!demand.ciphers.empty()) SSL_set_cipher_list(session, demand.ciphers.c_str());
+    if (!demand.certificate.empty()) {
+        SSL_use_certificate_file(session, demand.certificate.c_str(), SSL_FILETYPE_PEM);
+        SSL_use_PrivateKey_file(session, demand.key.c_str(), SSL_FILETYPE_PEM);
+    }
     SSL_set_fd(session, socket);
     return session;
 }

@@ -17,9 +17,12 @@ namespace sluice::server_test {
 
 // What a TLS connection insists on.
 struct TlsDemand {
-    std::string trusted;    // path of the certificate that the server must prove to have
-    int version = 0;        // such as TLS1_2_VERSION, and no other; 0 takes any
-    std::string alpn = {};  // a protocol to offer
+    std::string trusted;           // path of the certificate that the server must prove to have
+    int version = 0;               // such as TLS1_2_VERSION, and no other; 0 takes any
+    std::string alpn = {};         // a protocol to offer
+    std::string ciphers = {};      // of TLS 1.2, as OpenSSL names them; empty offers the usual
+    std::string certificate = {};  // paths of a certificate of its own and its key
+    std::string key = {};
 };
 
 // A connection to the server on this machine. Owned by one thread. Whatever can't be done throws.

@@ -157,7 +157,7 @@ TEST_F(Errors, ARefusedBodyIsToldInTheTypeThatIsAskedFor) {
 TEST_F(Errors, AChunkedBodyOverAMebibyteIs413) {
     Connection connection = server_->connect();
     connection.send(
-        "POST /v2/ratelimit.limit HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n"
+        "POST /v2/ratelimit.limit HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
         "Transfer-Encoding: chunked\r\n\r\n");
     const std::string chunk = "10000\r\n" + std::string(0x10000, ' ') + "\r\n";
     for (int i = 0; i < 17; ++i)

@@ -41,7 +41,7 @@ class Framing : public testing::Test {
     // A POST with these lines in its head, before and after the body.
     static std::string with_lines(const std::string& lines,
                                   const std::string& body = std::string(kBody)) {
-        return "POST /v2/ratelimit.limit HTTP/1.1\r\nHost: x\r\nContent-Type: "
+        return "POST /v2/ratelimit.limit HTTP/1.1\r\nHost: localhost\r\nContent-Type: "
                "application/json\r\n" +
                lines + "\r\n" + body;
     }
@@ -141,7 +141,7 @@ TEST_F(Framing, AClientThatWaitsForContinueIsToldToGoOn) {
 
 TEST_F(Framing, HeadIsAnsweredWithTheHeaderOfGetAlone) {
     Connection connection = server_->connect();
-    connection.send("HEAD /healthz HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n");
+    connection.send("HEAD /healthz HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n");
     const std::string rest = connection.receive_rest();
     EXPECT_TRUE(rest.starts_with("HTTP/1.1 200 ")) << rest;
     EXPECT_TRUE(rest.ends_with("\r\n\r\n")) << rest;
@@ -197,16 +197,16 @@ TEST_F(Framing, ACodingOtherThanChunkedOnceIsRefused) {
 }
 
 TEST_F(Framing, ABareLineFeedIsRefused) {
-    expect_refused("GET /healthz HTTP/1.1\nHost: x\n\n");
-    expect_refused("GET /healthz HTTP/1.1\r\nHost: x\nX: y\r\n\r\n");
+    expect_refused("GET /healthz HTTP/1.1\nHost: localhost\n\n");
+    expect_refused("GET /healthz HTTP/1.1\r\nHost: localhost\nX: y\r\n\r\n");
     expect_refused(with_lines("X: y\n" + length()));
-    expect_refused("GET /healthz HTTP/1.1\r\nHost: x\r\n\n");
+    expect_refused("GET /healthz HTTP/1.1\r\nHost: localhost\r\n\n");
 }
 
 TEST_F(Framing, AFoldedOrOddFieldIsRefused) {
     expect_refused(with_lines("X: a\r\n b\r\n" + length()));
     expect_refused(with_lines("X: a\r\n\tb\r\n" + length()));
-    expect_refused("GET /healthz HTTP/1.1\r\n Host: x\r\n\r\n");
+    expect_refused("GET /healthz HTTP/1.1\r\n Host: localhost\r\n\r\n");
     expect_refused(with_lines("Content-Length : 61\r\n"));
     expect_refused(with_lines(" Content-Length: 61\r\n"));
     expect_refused(with_lines("Content\tLength: 61\r\n" + length()));
@@ -221,18 +221,42 @@ TEST_F(Framing, ARequestNeedsOneHost) {
     expect_refused("GET /healthz HTTP/1.1\r\nHost: a\r\nHost: b\r\n\r\n");
 }
 
+TEST_F(Framing, ARequestHasOneAuthorization) {
+    expect_refused(with_lines(length() + "Authorization: Bearer a\r\nAuthorization: Bearer a\r\n"));
+}
+
+TEST_F(Framing, AForeignHostIsRefused) {
+    const auto asks = [](const std::string& host) { return post(kLimit, kBody, {{"Host", host}}); };
+    Connection connection = server_->connect();
+    for (const std::string host : {"example.com", "evil.example:8080", "127.0.0.1.example.com"})
+        expect_error(connection.ask(asks(host)), 421);
+    for (const std::string host : {"localhost", "127.0.0.1:8080", "[::1]:8080", "a.localhost"})
+        EXPECT_EQ(connection.ask(asks(host)).status, 200) << host;
+    EXPECT_EQ(connection.ask("GET /healthz HTTP/1.1\r\nHost: example.com\r\n\r\n").status, 421);
+    expect_error(
+        server_->connect_to_admin().ask("GET /metrics HTTP/1.1\r\nHost: example.com\r\n\r\n"), 421);
+}
+
+TEST(ForeignHost, IsTakenWhereASettingSaysSo) {
+    const std::string request = post(kLimit, kBody, {{"Host", "example.com"}});
+    const Server named({.flags = {"--allowed-hosts", "sluice.internal,Example.com"}});
+    EXPECT_EQ(named.connect().ask(request).status, 200);
+    const Server behind_proxy({.flags = {"--behind-proxy"}});
+    EXPECT_EQ(behind_proxy.connect().ask(request).status, 200);
+}
+
 TEST_F(Framing, AMalformedRequestLineIsRefused) {
     expect_refused("nonsense\r\n\r\n");
-    expect_refused("GET  /healthz HTTP/1.1\r\nHost: x\r\n\r\n");
-    expect_refused("GET /healthz\r\nHost: x\r\n\r\n");
-    expect_refused("GET /health\x01z HTTP/1.1\r\nHost: x\r\n\r\n");
-    expect_refused("G@T /healthz HTTP/1.1\r\nHost: x\r\n\r\n");
-    expect_refused("GET /healthz http/1.1\r\nHost: x\r\n\r\n");
+    expect_refused("GET  /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n");
+    expect_refused("GET /healthz\r\nHost: localhost\r\n\r\n");
+    expect_refused("GET /health\x01z HTTP/1.1\r\nHost: localhost\r\n\r\n");
+    expect_refused("G@T /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n");
+    expect_refused("GET /healthz http/1.1\r\nHost: localhost\r\n\r\n");
 }
 
 TEST_F(Framing, AnotherVersionOfHttpIs505) {
-    expect_refused("GET /healthz HTTP/2.0\r\nHost: x\r\n\r\n", {505});
-    expect_refused("GET /healthz HTTP/1.2\r\nHost: x\r\n\r\n", {505});
+    expect_refused("GET /healthz HTTP/2.0\r\nHost: localhost\r\n\r\n", {505});
+    expect_refused("GET /healthz HTTP/1.2\r\nHost: localhost\r\n\r\n", {505});
     expect_refused("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", {505});
 }
 

@@ -67,7 +67,8 @@ TEST(Metrics, ElsewhereThanOnLoopbackNeedAToken) {
                            "--admin-listen",
                            "0.0.0.0:" + std::to_string(port),
                            "--token",
-                           "the-token"});
+                           "the-token",
+                           "--insecure-http"});
     await_start(program);
     EXPECT_EQ(Connection(port).ask(get_request("/metrics")).status, 401);
     const std::string scrape =

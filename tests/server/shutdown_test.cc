@@ -53,7 +53,7 @@ TEST(Shutdown, AnswersWhatIsInFlight) {
     server.program().signal(SIGTERM);
     wait_until_closed(server);
 
-    const Answer readiness = head.ask("Host: x\r\n\r\n");
+    const Answer readiness = head.ask("Host: localhost\r\n\r\n");
     EXPECT_EQ(readiness.status, 503);
     EXPECT_EQ(readiness.field("Connection"), "close");
     EXPECT_EQ(head.receive_rest(), "");

@@ -42,6 +42,46 @@ TEST_F(Tls, OlderVersionsAreRefused) {
                      std::runtime_error);
 }
 
+TEST_F(Tls, OnlyModernCiphersAreTaken) {
+    const Server server(secure());
+    const auto connect = [&](const std::string& ciphers) {
+        return Connection(
+            server.port(),
+            {.trusted = certificate_.cert, .version = TLS1_2_VERSION, .ciphers = ciphers});
+    };
+    EXPECT_EQ(connect("ECDHE-ECDSA-AES128-GCM-SHA256").ask(get_request("/healthz")).status, 200);
+    for (const std::string cbc : {"ECDHE-ECDSA-AES128-SHA", "ECDHE-ECDSA-AES256-SHA384"})
+        EXPECT_THROW(connect(cbc), std::runtime_error) << cbc;
+}
+
+TEST_F(Tls, ClientsNeedACertificateWhereTheirAuthorityIsSet) {
+    const Certificate client = make_certificate(folder_, "client", "client");
+    const std::string port = std::to_string(free_port());
+    // Not a Server, which would wait for a client without a certificate to be answered.
+    Program program({"serve",
+                     "--listen",
+                     "127.0.0.1:" + port,
+                     "--tls-cert",
+                     certificate_.cert,
+                     "--tls-key",
+                     certificate_.key,
+                     "--tls-client-ca",
+                     client.cert});
+    const auto deadline = std::chrono::steady_clock::now() + kPatience;
+    while (program.output().find("started") == std::string::npos)
+        ASSERT_LT(std::chrono::steady_clock::now(), deadline) << program.output();
+    const auto connect = [&](const Certificate& own) {
+        return Connection(static_cast<std::uint16_t>(std::stoi(port)),
+                          {.trusted = certificate_.cert,
+                           .version = TLS1_2_VERSION,
+                           .certificate = own.cert,
+                           .key = own.key});
+    };
+    EXPECT_EQ(connect(client).ask(post(kLimit, kBody)).status, 200);
+    EXPECT_THROW(connect({}), std::runtime_error);
+    EXPECT_THROW(connect(make_certificate(folder_, "stranger", "stranger")), std::runtime_error);
+}
+
 TEST_F(Tls, PipelinedAndLargeRequestsPass) {
     const Server server(secure());
     Connection connection = server.connect();

@@ -64,6 +64,22 @@ TEST_F(Tokens, TheSchemeIsReadInAnyCase) {
     expect_data(server_->ask(kLimit, kBody, {{"Authorization", "bearer full-token"}}));
 }
 
+TEST_F(Tokens, AreCheckedBeforeAClientIsToldToSendItsBody) {
+    const Fields waiting = {{"Expect", "100-continue"}, {"Content-Length", "60"}};
+    const auto first_answer = [&](std::string_view path, const Fields& token) {
+        Fields fields = waiting;
+        fields.insert(fields.end(), token.begin(), token.end());
+        return server_->connect().ask(post(path, "", fields));
+    };
+    for (const auto& [token, status] : {std::pair{Fields{}, 401}, {bearing("wrong"), 401}}) {
+        const Answer refused = first_answer(kLimit, token);
+        expect_error(refused, status);
+        EXPECT_EQ(refused.field("Connection"), "close");
+    }
+    expect_error(first_answer("/nowhere", bearing("full-token")), 404);
+    EXPECT_EQ(first_answer(kLimit, bearing("full-token")).status, 100);
+}
+
 TEST_F(Tokens, OpenWhatTheirPermissionsSayAndNothingElse) {
     const std::vector<std::pair<std::string_view, std::string_view>> routes = {
         {kLimit, "only-limit"},

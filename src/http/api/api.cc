@@ -46,6 +46,10 @@ using Metric = metrics::Route;
 
 constexpr std::string_view kMetricsPath = "/metrics";
 
+constexpr std::string_view kForeignHost =
+    "The Host field names a host that this server does not answer for: it listens on loopback. The "
+    "setting allowed_hosts adds names.";
+
 // The busiest first.
 constexpr std::array kRoutes{
     Route{"/v2/ratelimit.limit", Metric::kLimit, answer_limit, kMayLimit},
@@ -137,7 +141,10 @@ Progress Api::handle(const RequestView& request, Reply& reply, Completion comple
               .notes = notes_,
               .completion = completion};
     try {
-        serve(call, route);
+        if (check(call, route)) {
+            overrides_.refresh();
+            route->answer(call);
+        }
     } catch (const std::exception& error) {
         // Memory ran out, most likely.
         answer_failure(call, "The request could not be answered.", error.what());
@@ -151,26 +158,59 @@ Progress Api::handle(const RequestView& request, Reply& reply, Completion comple
     return Progress::kDone;
 }
 
-void Api::serve(Call& call, const Route* route) {
-    if (route == nullptr) return answer_no_route(call);
-    if (!route->takes(call.request.method)) return answer_wrong_method(call, *route);
-    const bool needs_token = route->takes_body() || context_.surface == Surface::kProtectedAdmin;
-    if (!needs_token) return route->answer(call);
-    call.caller = caller_of(call.request, tokens_.current());
-    if (call.caller == nullptr) return answer_unauthorised(call);
-    if (context_.report.on_request) notes_.workspace = call.caller->workspace;
-    serve_authorised(call, *route);
+// Everything that a request's head tells. False: it was answered with an error.
+bool Api::check(Call& call, const Route* route) {
+    if (!context_.hosts.allows(call.request)) {
+        answer_error(call, 421, kForeignHost);
+    } else if (route == nullptr) {
+        answer_no_route(call);
+    } else if (!route->takes(call.request.method)) {
+        answer_wrong_method(call, *route);
+    } else {
+        const bool needs_token =
+            route->takes_body() || context_.surface == Surface::kProtectedAdmin;
+        return !needs_token || check_token(call, *route);
+    }
+    return false;
 }
 
-void Api::serve_authorised(Call& call, const Route& route) {
-    if (!(call.caller->permissions.*route.permission.granted)) return answer_forbidden(call, route);
-    // A request without a type is refused like one with another: a browser sends such for any page,
-    // to any host.
-    if (route.takes_body() && !is_json(call.request.header("content-type"))) {
-        return answer_error(call, 415, "The content type must be application/json.");
+bool Api::check_token(Call& call, const Route& route) {
+    call.caller = caller_of(call.request, tokens_.current());
+    if (call.caller == nullptr) {
+        answer_unauthorised(call);
+        return false;
     }
-    overrides_.refresh();
-    route.answer(call);
+    if (context_.report.on_request) notes_.workspace = call.caller->workspace;
+    if (!(call.caller->permissions.*route.permission.granted)) {
+        answer_forbidden(call, route);
+    } else if (route.takes_body() && !is_json(call.request.header("content-type"))) {
+        // A request without a type is refused like one with another: a browser sends such for any
+        // page, to any host.
+        answer_error(call, 415, "The content type must be application/json.");
+    } else {
+        return true;
+    }
+    return false;
+}
+
+bool Api::check_head(const RequestView& request, Reply& reply) {
+    const auto began = std::chrono::steady_clock::now();
+    const Route* const route = find_route(request.path, context_.surface);
+    notes_.clear();
+    Completion none(nullptr);
+    Call call{.request = request,
+              .reply = reply,
+              .context = context_,
+              .scratch = scratch_,
+              .overrides = overrides_,
+              .caller = nullptr,
+              .request_id = ids_.next(),
+              .error_format = route == nullptr ? ErrorFormat::kV2 : route->error_format,
+              .notes = notes_,
+              .completion = none};
+    const bool is_accepted = check(call, route);
+    if (!is_accepted) report_answer(call, std::chrono::steady_clock::now() - began);
+    return is_accepted;
 }
 
 void Api::protocol_error(int status,

@@ -17,21 +17,23 @@ struct Route;
 // answered at once, out of memory. A decision that needs a fresher count is answered later, when
 // the origin has been heard, and a change of an override when its store has taken it.
 //
-// The order of the checks: route (404), method (405), token (401), permission (403), content type
-// (415), body (400), namespace (403). A request that fails any of them changes nothing.
+// The order of the checks: host (421), route (404), method (405), token (401), permission (403),
+// content type (415), body (400), namespace (403). A request that fails any of them changes
+// nothing.
 class Api final : public Handler {
   public:
     explicit Api(const ApiContext& context);
 
     Progress handle(const RequestView& request, Reply& reply, Completion later) override;
+    bool check_head(const RequestView& request, Reply& reply) override;
     void protocol_error(int status,
                         std::string_view detail,
                         std::string_view accept,
                         Reply& reply) override;
 
   private:
-    void serve(Call& call, const Route* route);
-    void serve_authorised(Call& call, const Route& route);
+    bool check(Call& call, const Route* route);
+    bool check_token(Call& call, const Route& route);
 
     const ApiContext context_;
     TokenReader tokens_;

@@ -7,6 +7,7 @@
 #include <atomic>
 #include <functional>
 
+#include "http/api/host_rule.h"
 #include "http/api/known_namespaces.h"
 #include "http/api/request_report.h"
 #include "http/api/token_set.h"
@@ -46,6 +47,7 @@ struct ApiContext {
     const std::atomic<Readiness>& readiness;
     ClockSource clock = ClockSource::kSystem;
     Surface surface = Surface::kPublic;
+    HostRule hosts = {};
     // Has something done on the serving thread, soon. May be called by any thread.
     std::function<void(std::function<void()>)> post = {};
     ReportHooks report = {};

@@ -182,6 +182,26 @@ TEST_F(ApiTest, ReadinessIs503WhileStartingAndDraining) {
     EXPECT_EQ(limit(std::string(kGood)).status, 200) << "what still arrives is answered";
 }
 
+TEST_F(ApiTest, AForeignHostIsRefusedWhereTheRuleIsLocal) {
+    ApiContext local = context(Surface::kPublic);
+    local.hosts = HostRule::local({});
+    Api api(local);  // The fixture's requests name the host "h".
+    const Answer answer = send(api, {.body = std::string(kGood)});
+    EXPECT_EQ(answer.status, 421);
+    EXPECT_EQ(answer.body,
+              body_of({421,
+                       "Misdirected Request",
+                       "The Host field names a host that this server does not answer for: it "
+                       "listens on loopback. The setting allowed_hosts adds names.",
+                       "misdirected-request"}));
+    EXPECT_EQ(send(api, {.method = "GET", .path = "/healthz", .json = false}).status, 421);
+    EXPECT_NE(metrics_text().find("sluice_http_errors_total{kind=\"misdirected_request\"} 2"),
+              std::string::npos);
+    local.hosts = HostRule::local({"h"});
+    Api other(local);
+    EXPECT_EQ(send(other, {.body = std::string(kGood)}).status, 200);
+}
+
 TEST_F(ApiTest, TheMainListenerHasNoMetricsAndTheAdminListenerNothingElse) {
     const Answer answer = send({.method = "GET", .path = "/metrics", .json = false});
     EXPECT_EQ(answer.status, 404);

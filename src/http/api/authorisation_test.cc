@@ -159,6 +159,28 @@ TEST_F(Authorisation, TheTokenIsCheckedBeforeTheBodyAndAfterTheRoute) {
     EXPECT_EQ(call("nothing", "limit", "{").status, 403);
 }
 
+TEST_F(Authorisation, AHeadIsJudgedLikeAWholeRequest) {
+    const auto status =
+        [&](std::string_view method, std::string_view path, const std::string& fields) {
+            const std::string head = std::string(method) + " " + std::string(path) +
+                                     " HTTP/1.1\r\nHost: h\r\n" + fields + "\r\n";
+            RequestView request;
+            HeadFacts facts;
+            EXPECT_EQ(parse_head(head, request, facts).status, 0) << head;
+            Reply reply;
+            return api_.check_head(request, reply) ? 100 : answer_of(reply).status;
+        };
+    const std::string json = "Content-Type: application/json\r\n";
+    const std::string path = "/v2/ratelimit.limit";
+    EXPECT_EQ(status("POST", path, json + "Authorization: Bearer limit\r\n"), 100);
+    EXPECT_EQ(status("POST", path, json), 401);
+    EXPECT_EQ(status("POST", path, json + "Authorization: Bearer wrong\r\n"), 401);
+    EXPECT_EQ(status("POST", path, json + "Authorization: Bearer nothing\r\n"), 403);
+    EXPECT_EQ(status("POST", path, "Authorization: Bearer limit\r\n"), 415);
+    EXPECT_EQ(status("POST", "/nowhere", json + "Authorization: Bearer limit\r\n"), 404);
+    EXPECT_EQ(status("PUT", path, json + "Authorization: Bearer limit\r\n"), 405);
+}
+
 TEST_F(Authorisation, ProbesNeedNoToken) {
     for (const std::string_view path : {"/healthz", "/readyz"}) {
         EXPECT_EQ(send({.method = "GET", .path = path, .json = false}).status, 200) << path;

@@ -39,6 +39,7 @@ constexpr std::array kKinds{
     Kind{414, "URI Too Long", kInvalidInput, "BAD_REQUEST"},
     Kind{415, "Unsupported Media Type", kInvalidInput, "BAD_REQUEST"},
     Kind{417, "Expectation Failed", kInvalidInput, "BAD_REQUEST"},
+    Kind{421, "Misdirected Request", kInvalidInput, "BAD_REQUEST"},
     Kind{431, "Request Header Fields Too Large", kInvalidInput, "BAD_REQUEST"},
     Kind{500, "Internal Server Error", kUnexpected, "INTERNAL_SERVER_ERROR"},
     Kind{501, "Not Implemented", kInvalidInput, "BAD_REQUEST"},

@@ -220,7 +220,7 @@ void Connection::serve(std::span<char> bytes) {
         bytes = bytes.subspan(used);
         if (!is_answered) break;
     }
-    if (reader_.take_continue() && !is_closing_) bench_.output += "HTTP/1.1 100 Continue\r\n\r\n";
+    if (reader_.take_continue() && !is_closing_) answer_expectation(bench_.request);
     keep(bytes);
     if (!bench_.output.empty()) send_output();
     if (is_closed_) return;
@@ -235,8 +235,7 @@ bool Connection::answer(RequestView& request) {
     exchange_->framing = {.after = closes ? After::kClose : After::kKeepAlive,
                           .minor_version = request.minor_version,
                           .head_only = request.method == "HEAD"};
-    request.tls = transport_.is_tls();
-    request.peer = {peer_.data(), peer_size_};
+    complete(request);
     bench_.counters.requests.add(1);
     if (ask_handler(request) == Progress::kLater &&
         exchange_->state() == PendingExchange::State::kHandling) {
@@ -246,6 +245,30 @@ bool Connection::answer(RequestView& request) {
     }
     finish_exchange();
     return true;
+}
+
+// The head of `request` was read in this turn, and its body has not come completely.
+void Connection::answer_expectation(RequestView& request) {
+    complete(request);
+    request.body = {};
+    std::unique_ptr<PendingExchange> exchange = bench_.take_exchange();
+    exchange->reply.begin(500, "");
+    try {
+        if (bench_.handler.check_head(request, exchange->reply)) {
+            bench_.output += "HTTP/1.1 100 Continue\r\n\r\n";
+        } else {
+            bench_.writer.write(exchange->reply, {.after = After::kClose}, bench_.output);
+            is_closing_ = true;
+        }
+    } catch (const std::exception&) {
+        write_error({500, "The server failed to answer this request."});
+    }
+    bench_.return_exchange(std::move(exchange));
+}
+
+void Connection::complete(RequestView& request) const {
+    request.tls = transport_.is_tls();
+    request.peer = {peer_.data(), peer_size_};
 }
 
 Progress Connection::ask_handler(RequestView& request) {

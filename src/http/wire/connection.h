@@ -85,6 +85,8 @@ class Connection {
     void serve(std::span<char> bytes);
     bool answer(RequestView& request);
     Progress ask_handler(RequestView& request);
+    void answer_expectation(RequestView& request);
+    void complete(RequestView& request) const;
     void finish_exchange();
     void write_error(ProtocolError error, std::string_view accept = {});
     void keep(std::span<const char> rest);

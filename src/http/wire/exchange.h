@@ -119,6 +119,11 @@ class Handler {
     // Until a kLater is completed, its connection hands over no further request.
     virtual Progress handle(const RequestView& request, Reply& reply, Completion later) = 0;
 
+    // Judges the head of a request whose client waits for "100 Continue" before it sends the body,
+    // which `request` lacks. False: the client must not send it; `reply` is the answer, after which
+    // the connection is closed.
+    virtual bool check_head(const RequestView& request, Reply& reply) = 0;
+
     // Words an answer to what never became a request: 400, 408, 413, 417, 431, 500, 501, 503, 505.
     // The connection is closed after it. `detail` is one sentence for the person who wrote the
     // client.

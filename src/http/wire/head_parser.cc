@@ -1,6 +1,7 @@
 #include "http/wire/head_parser.h"
 
 #include <algorithm>
+#include <utility>
 
 #include <boost/beast/http/basic_parser.hpp>
 #include <boost/beast/http/rfc7230.hpp>
@@ -135,6 +136,11 @@ class HeadParser : public beast_http::basic_parser<true> {
             case field::host:
                 ++hosts_;
                 return;
+            case field::authorization:
+                if (std::exchange(has_authorization_, true)) {
+                    refuse({400, "A request may have one Authorization field."}, failure);
+                }
+                return;
             default:
                 return;
         }
@@ -195,6 +201,7 @@ class HeadParser : public beast_http::basic_parser<true> {
     ProtocolError error_;
     int hosts_ = 0;
     bool has_length_ = false;
+    bool has_authorization_ = false;
 };
 
 ProtocolError parse_head(std::string_view head, RequestView& request, HeadFacts& facts) {

@@ -30,8 +30,8 @@ struct HeadFacts {
 //
 // Beast's parser does the reading. It lets some things through that another server in front might
 // read in another way, and those are refused here: a repeated Content-Length or a list of lengths,
-// a transfer coding other than chunked (Beast takes such a request for one without a body), and
-// codings in HTTP/1.0.
+// a repeated Authorization, a transfer coding other than chunked (Beast takes such a request for
+// one without a body), and codings in HTTP/1.0.
 ProtocolError parse_head(std::string_view head, RequestView& request, HeadFacts& facts);
 
 }  // namespace sluice::http

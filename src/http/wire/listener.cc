@@ -210,6 +210,7 @@ class Listener::Core : public std::enable_shared_from_this<Core> {
             bench_.set_time();
             bench_.roster.expire(bench_.now, [](auto& connection) { connection->on_timeout(); });
             bench_.shed_load();
+            if (tls_ != nullptr) tls_->current()->expire_ticket_keys();
             after_round();
             if (!bench_.is_draining || bench_.roster.size() != 0) wait_for_tick();
         }));

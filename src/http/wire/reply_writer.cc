@@ -111,6 +111,8 @@ std::string_view reason_of(int status) {
             return "Unsupported Media Type";
         case 417:
             return "Expectation Failed";
+        case 421:
+            return "Misdirected Request";
         case 422:
             return "Unprocessable Content";
         case 429:

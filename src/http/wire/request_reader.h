@@ -44,7 +44,8 @@ class RequestReader {
     // After kNeedMore: what of the request is underway.
     Part part() const { return part_; }
 
-    // After kNeedMore: whether the client waits for "100 Continue". True once per request.
+    // After kNeedMore: whether the client waits for "100 Continue". True once per request, after
+    // the read() that found the end of its head, which `request` then holds.
     bool take_continue();
 
   private:

@@ -345,5 +345,12 @@ TEST(RequestReader, StaysRefused) {
     EXPECT_EQ(reader.read(input, request), Outcome::kError);
 }
 
+TEST(RequestReader, RefusesASecondAuthorization) {
+    EXPECT_EQ(error_of("GET / HTTP/1.1\r\nHost: h\r\nAuthorization: Bearer a\r\n\r\n"), 0);
+    EXPECT_EQ(error_of("GET / HTTP/1.1\r\nHost: h\r\nAuthorization: Bearer a\r\nX: y\r\n"
+                       "authorization: Bearer a\r\n\r\n"),
+              400);
+}
+
 }  // namespace
 }  // namespace sluice::http

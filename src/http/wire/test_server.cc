@@ -47,6 +47,14 @@ Progress FakeHandler::handle(const RequestView& request, Reply& reply, Completio
     return is_later ? Progress::kLater : Progress::kDone;
 }
 
+bool FakeHandler::check_head(const RequestView& request, Reply& reply) {
+    if (request.path == "/throw") throw std::runtime_error("as asked");
+    if (request.path != "/closed") return true;
+    reply.begin(403, "text/plain");
+    ((reply.body() += request.method) += ' ') += request.header("x-test");
+    return false;
+}
+
 void FakeHandler::protocol_error(int status,
                                  std::string_view detail,
                                  std::string_view /*accept*/,

@@ -26,11 +26,13 @@ namespace sluice::http {
 //     /throw    throws
 //     /big      8 MiB
 //     /page     64 KiB
+//     /closed   403 before its body is sent, where the client waits for that
 class FakeHandler : public Handler {
   public:
     explicit FakeHandler(boost::asio::io_context& context) : context_(context) {}
 
     Progress handle(const RequestView& request, Reply& reply, Completion later) override;
+    bool check_head(const RequestView& request, Reply& reply) override;
     void protocol_error(int status,
                         std::string_view detail,
                         std::string_view accept,
@@ -97,6 +99,13 @@ class TestClient {
     std::string buffer_;
     std::string head_;
 };
+
+// Waits for something that another thread does.
+template <class Condition>
+void wait_until(Condition condition) {
+    while (!condition())
+        std::this_thread::yield();
+}
 
 // A receive buffer that takes in little of an answer before it is read.
 inline constexpr int kSmallWindow = 4096;

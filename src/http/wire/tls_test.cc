@@ -1,5 +1,7 @@
 #include "http/wire/tls.h"
 
+#include <atomic>
+#include <chrono>
 #include <cstdio>
 #include <deque>
 #include <memory>
@@ -18,11 +20,13 @@
 namespace sluice::http {
 namespace {
 
+enum class KeyType { kEc, kRsa };
+
 // Writes a self-signed certificate for `name` and its key into the test's temporary folder.
-TlsFiles make_certificate(const std::string& name) {
+TlsFiles make_certificate(const std::string& name, KeyType type = KeyType::kEc) {
     const TlsFiles files{.certificate = testing::TempDir() + name + ".cert.pem",
                          .key = testing::TempDir() + name + ".key.pem"};
-    EVP_PKEY* key = EVP_EC_gen("P-256");
+    EVP_PKEY* key = type == KeyType::kEc ? EVP_EC_gen("P-256") : EVP_RSA_gen(2048);
     X509* certificate = X509_new();
     X509_gmtime_adj(X509_getm_notBefore(certificate), 0);
     X509_gmtime_adj(X509_getm_notAfter(certificate), 3600);
@@ -69,7 +73,10 @@ class TlsClient {
   public:
     struct Offer {
         int version = TLS1_3_VERSION;
-        std::string protocols;  // in ALPN's coding
+        std::string protocols{};  // in ALPN's coding
+        std::string ciphers{};    // of TLS 1.2
+        SSL_SESSION* session = nullptr;
+        TlsFiles own{};  // the certificate to show, if any
     };
 
     explicit TlsClient(std::uint16_t port) : TlsClient(port, Offer{}) {}
@@ -78,7 +85,13 @@ class TlsClient {
         SSL_CTX_set_min_proto_version(context_, offer.version);
         SSL_CTX_set_max_proto_version(context_, offer.version);
         SSL_CTX_set_security_level(context_, 0);
+        if (!offer.ciphers.empty()) SSL_CTX_set_cipher_list(context_, offer.ciphers.c_str());
+        if (!offer.own.key.empty()) {
+            SSL_CTX_use_certificate_chain_file(context_, offer.own.certificate.c_str());
+            SSL_CTX_use_PrivateKey_file(context_, offer.own.key.c_str(), SSL_FILETYPE_PEM);
+        }
         ssl_ = SSL_new(context_);
+        if (offer.session != nullptr) SSL_set_session(ssl_, offer.session);
         SSL_set_fd(ssl_, client_.socket());
         if (!offer.protocols.empty()) {
             const auto* bytes = reinterpret_cast<const unsigned char*>(offer.protocols.data());
@@ -158,6 +171,95 @@ TEST(Tls, RefusesOldVersionsAndOtherProtocols) {
     EXPECT_EQ(plain.read_answer(), "closed");
     while (server.counters().handshake_failures.get() < 3)
         std::this_thread::yield();
+}
+
+TEST(Tls, TakesModernCiphersOnly) {
+    const auto context = TlsContext::load(make_certificate("ciphers", KeyType::kRsa));
+    ASSERT_TRUE(context.has_value());
+    TestServer server({}, std::make_shared<TlsSlot>(*context));
+    const auto connects = [&](const std::string& ciphers) {
+        return TlsClient(server.port(), {.version = TLS1_2_VERSION, .ciphers = ciphers})
+            .is_connected();
+    };
+    for (const std::string good : {"ECDHE-RSA-AES128-GCM-SHA256",
+                                   "ECDHE-RSA-AES256-GCM-SHA384",
+                                   "ECDHE-RSA-CHACHA20-POLY1305"})
+        EXPECT_TRUE(connects(good)) << good;
+    for (const std::string bad : {"AES128-GCM-SHA256",
+                                  "AES256-GCM-SHA384",
+                                  "AES128-SHA",
+                                  "AES256-SHA256",
+                                  "ECDHE-RSA-AES128-SHA",
+                                  "ECDHE-RSA-AES256-SHA384",
+                                  "DHE-RSA-AES128-SHA256",
+                                  "ECDHE-RSA-CAMELLIA128-SHA256"})
+        EXPECT_FALSE(connects(bad)) << bad;
+}
+
+TEST(Tls, ResumesSessionsUntilTheirTicketKeyIsTooOld) {
+    // Written by the test, read by the server's thread; relaxed, since it stands for itself.
+    std::atomic<std::chrono::hours::rep> hours{0};
+    const auto clock = [&] {
+        return std::chrono::steady_clock::time_point(
+            std::chrono::hours{hours.load(std::memory_order_relaxed)});
+    };
+    const auto context = TlsContext::load(make_certificate("tickets"), clock);
+    ASSERT_TRUE(context.has_value());
+    TestServer server({}, std::make_shared<TlsSlot>(*context));
+    const auto resumes = [&](SSL_SESSION* original) {
+        // OpenSSL does not resume a session again that ended without a farewell.
+        const std::unique_ptr<SSL_SESSION, void (*)(SSL_SESSION*)> copy(SSL_SESSION_dup(original),
+                                                                        SSL_SESSION_free);
+        TlsClient client(server.port(), {.version = TLS1_2_VERSION, .session = copy.get()});
+        EXPECT_TRUE(client.is_connected());
+        return SSL_session_reused(client.native()) == 1;
+    };
+    TlsClient first(server.port(), {.version = TLS1_2_VERSION});
+    ASSERT_TRUE(first.is_connected());
+    const std::unique_ptr<SSL_SESSION, void (*)(SSL_SESSION*)> session(
+        SSL_get1_session(first.native()), SSL_SESSION_free);
+    EXPECT_TRUE(resumes(session.get()));
+    hours = 1;
+    EXPECT_TRUE(resumes(session.get())) << "the previous key still decrypts";
+    hours = 2;
+    EXPECT_FALSE(resumes(session.get()));
+}
+
+TEST(Tls, DoesNotResumeSessionsOfAnotherContext) {
+    const TlsFiles files = make_certificate("reloaded");
+    const auto slot = std::make_shared<TlsSlot>(*TlsContext::load(files));
+    TestServer server({}, slot);
+    TlsClient first(server.port(), {.version = TLS1_2_VERSION});
+    ASSERT_TRUE(first.is_connected());
+    const std::unique_ptr<SSL_SESSION, void (*)(SSL_SESSION*)> session(
+        SSL_get1_session(first.native()), SSL_SESSION_free);
+    slot->replace(*TlsContext::load(files));
+    TlsClient second(server.port(), {.version = TLS1_2_VERSION, .session = session.get()});
+    ASSERT_TRUE(second.is_connected());
+    EXPECT_EQ(SSL_session_reused(second.native()), 0);
+}
+
+TEST(Tls, RequiresACertificateOfTheClientWhereAuthoritiesAreSet) {
+    const TlsFiles client = make_certificate("client");
+    TlsFiles files = make_certificate("strict");
+    files.client_ca = client.certificate;
+    const auto context = TlsContext::load(files);
+    ASSERT_TRUE(context.has_value()) << context.error().message;
+    TestServer server({}, std::make_shared<TlsSlot>(*context));
+    const auto answer = [&](const TlsFiles& own, int version) {
+        TlsClient connection(server.port(), {.version = version, .own = own});
+        connection.send(get("/"));
+        return connection.read_until("GET /? ");
+    };
+    for (const int version : {TLS1_2_VERSION, TLS1_3_VERSION}) {
+        EXPECT_TRUE(answer(client, version).ends_with("GET /? "));
+        EXPECT_EQ(answer({}, version), "") << "no certificate";
+        EXPECT_EQ(answer(make_certificate("stranger"), version), "") << "an unknown authority";
+    }
+    files.client_ca = "/none";
+    const auto refused = TlsContext::load(files);
+    ASSERT_FALSE(refused.has_value());
+    EXPECT_NE(refused.error().message.find("/none"), std::string::npos);
 }
 
 TEST(Tls, PipelinesAndSendsLargeAnswers) {

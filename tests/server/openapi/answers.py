@@ -82,6 +82,10 @@ OPEN = [
     ("/v2/liveness", None, {}, 200),
     ("/readyz", None, {}, 200),
     ("/metrics", None, {}, 200),
+] + [
+    (path, body, {"Host": "example.com"}, 421)
+    for path, body in [(LIMIT, QUESTION), (MULTI, [QUESTION]), (INSPECT, KEY), (SET, GRANT)]
+    + [(path, NAME) for path in (GET, LIST, DELETE)]
 ]
 
 # The same, of a server with tokens.
@@ -94,7 +98,7 @@ GUARDED = (
 )
 
 # These need a failing disk or a broken connection, and other tests bring them about.
-NOT_ASKED = {"403 limit", "403 limitV1", "403 multiLimit", "403 inspect"} | {
+NOT_ASKED = {"403 limit", "403 limitV1", "403 multiLimit", "403 inspect", "401 metrics", "403 metrics"} | {
     f"{status} {operation}"
     for operation in ("limit", "limitV1", "multiLimit", "inspect", "setOverride", "getOverride", "listOverrides", "deleteOverride", "readiness")
     for status in ("408", "413", "431", "500", "503")
