@@ -84,7 +84,7 @@ OPEN = [
     ("/metrics", None, {}, 200),
 ] + [
     (path, body, {"Host": "example.com"}, 421)
-    for path, body in [(LIMIT, QUESTION), (MULTI, [QUESTION]), (INSPECT, KEY), (SET, GRANT)]
+    for path, body in [(LIMIT, QUESTION), (LIMIT_V1, QUESTION), (MULTI, [QUESTION]), (INSPECT, KEY), (SET, GRANT)]
     + [(path, NAME) for path in (GET, LIST, DELETE)]
 ]
 
