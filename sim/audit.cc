@@ -154,6 +154,7 @@ void Audit::check_excess(const Decided& made, const Seen& seen, Count ahead) {
                            .limit = load_.limit};
     if (naive_pass(question) || config_.has_steps) return;
     const auto known = [&](Sequence sequence) {
+        if (knowledge_.is_forgotten(sequence, made.true_ms)) return told(made.key, sequence);
         return told(made.key, sequence) +
                knowledge_.of_region(
                    {config_.region, config_.serial}, made.key, sequence, made.asked_ms) +

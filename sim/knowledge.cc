@@ -42,6 +42,11 @@ Knowledge::Knowledge(const Options& options, const Truth& truth, UnixTime began)
       // Far beyond the cap, nodes drop what an origin that is away has not been told.
       may_drop_(has_small_tables_ && !options.faults.scheduled.empty()) {}
 
+bool Knowledge::is_forgotten(Sequence sequence, std::int64_t at_ms) const {
+    const std::int64_t skew_ms = duration_cast<Duration>(2 * options_.faults.skew).count();
+    return at_ms + skew_ms >= (sequence + 2) * options_.load.duration.count();
+}
+
 Count Knowledge::of_region(const Viewer& viewer,
                            KeyIndex key,
                            Sequence sequence,

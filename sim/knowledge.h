@@ -40,6 +40,10 @@ class Knowledge {
                     std::int64_t at_ms) const;
     Count of_world(std::uint32_t region, KeyIndex key, Sequence sequence, std::int64_t at_ms) const;
 
+    // Whether a cell is dead by some node's clock: the origin forgets it then, and a request that
+    // was made before and is decided after that can't learn of it any more.
+    bool is_forgotten(Sequence sequence, std::int64_t at_ms) const;
+
     // How long what a region granted may be unknown to another one.
     Duration longest_between_regions() const { return world_lag_; }
 

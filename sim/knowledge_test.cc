@@ -75,6 +75,13 @@ TEST_F(KnowledgeTest, ExpectsNothingWhileAFaultIsRecent) {
     EXPECT_EQ(of_region(33'000), 0U);
 }
 
+TEST_F(KnowledgeTest, KnowsWhenTheOriginForgets) {
+    EXPECT_FALSE(Knowledge(options_, truth_, kBegan).is_forgotten(kWindow, kStart + 119'999));
+    EXPECT_TRUE(Knowledge(options_, truth_, kBegan).is_forgotten(kWindow, kStart + 120'000));
+    options_.faults.skew = std::chrono::seconds{1};
+    EXPECT_TRUE(Knowledge(options_, truth_, kBegan).is_forgotten(kWindow, kStart + 118'000));
+}
+
 TEST_F(KnowledgeTest, ExpectsNothingThatWasLostWithANode) {
     grant(0, 4, 7, 1'000);
     truth_.lose(0, kWindow, 0, Truth::Lost::kToRegion);

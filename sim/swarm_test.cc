@@ -37,6 +37,9 @@ TEST(Swarm, HoldsWhereItOnceDidNot) {
              Once{99'010'404, kPaused},
              Once{110'003'919, kPaused},
              Once{130'006'216, kPaused},
+             Once{700'004'932,
+                  "a request made at the end of a window was decided after it, when its origin had "
+                  "just forgotten the window before"},
              Once{8'160,
                   "a node at its cap was about to displace a key when it heard that another "
                   "region spends of it, too: what it granted is held by its origin alone, "
