@@ -156,6 +156,7 @@ inline constexpr std::array kAllNames = {
     kOriginTold,
     kOriginUnanswered,
     kOriginFallbacks,
+    kOriginQueueOverflows,
     kOriginOutages,
     kOriginResubmissions,
     kGlobalAway,
