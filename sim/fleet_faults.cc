@@ -192,7 +192,8 @@ void Fleet::fail_over_store(const StoreServer::Contents& earlier) {
 // none, other regions hear of it when its cell next grows.
 void Fleet::note_lost_rows(const StoreServer::Contents& before) {
     for (const auto& [name, cell] : before.cells) {
-        const auto [key, sequence] = name;
+        const KeyIndex key = name.first;
+        const Sequence sequence = name.second;
         for (std::uint32_t region = 0; region < options_.regions; ++region) {
             const Count count = cell.components[region].count;
             if (world_.store.component(key, sequence, region) >= count) continue;
