@@ -20,10 +20,9 @@ namespace sluice {
 // long window that expired says nothing about short ones.
 //
 // In normal operation that instant is never ahead of the clock. It is only believed by requests
-// whose clock is less than two of their windows behind the one that dropped the counts: that covers
-// every step back that can return to a window with counts. A clock further ahead is taken for a
-// jump (a wrong timestamp, a suspended machine), which must not hold back all keys that are new
-// after it.
+// whose clock is less than two of their windows behind the one that dropped the counts. A clock
+// further ahead is taken for a jump (a wrong timestamp, a suspended machine), which must not hold
+// back all keys that are new after it.
 //
 // Thread-compatible: guarded by its shard's lock.
 class ForgottenCounts {

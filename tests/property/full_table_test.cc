@@ -96,14 +96,41 @@ TEST(FullTable, CountsWhatABatchSpendsInAKeyThatItDisplaced) {
     EXPECT_EQ(limiter.limit(request_for("new", 0, 10), at(kStart))->remaining, 9);
 }
 
-// A thousand idle keys are swept away after their counts have ceased to matter. When the clock then
-// steps back to the time when they did matter, that time must not be decided on empty cells.
+// A thousand idle keys are swept away as soon as their counts have ceased to matter. When the clock
+// then steps back by less than two windows, to a time when they did matter, that time must not be
+// decided on empty cells.
 TEST(ExpiredKeys, AreNotDecidedAgainWhereTheirCountsMattered) {
     constexpr int kIdle = 1'000;
+    constexpr std::int64_t kSwept = kStart + 3 * kWindow;
+    constexpr std::int64_t kSteppedBack = kSwept - 2 * kWindow + 1;
     Limiter limiter = limiter_for(1'000'000);
     for (int i = 0; i < kIdle; ++i) {
         ASSERT_TRUE(
             limiter.limit(request_for("idle " + std::to_string(i), 10, 10), at(kStart))->passed);
+    }
+    ASSERT_FALSE(limiter.limit(request_for("idle 0", 1, 10), at(kSteppedBack))->passed);
+    for (int i = 0; i < 20'000; ++i) {
+        ASSERT_TRUE(
+            limiter.limit(request_for("busy " + std::to_string(i), 1, 10), at(kSwept))->passed);
+    }
+    // The first one was asked for a window later.
+    ASSERT_EQ(limiter.stats().keys_expired, static_cast<std::uint64_t>(kIdle - 1));
+    EXPECT_EQ(limiter.stats().keys_evicted, 0U);
+    for (int i = 1; i < kIdle; ++i) {
+        const auto decision =
+            limiter.limit(request_for("idle " + std::to_string(i), 1, 10), at(kSteppedBack))
+                .value();
+        ASSERT_GE(decision.reset_at, at(kSwept)) << "idle " << i;
+        ASSERT_TRUE(decision.passed);
+    }
+}
+
+// A clock that was further ahead is taken for a wrong one: new keys are not held back by it.
+TEST(ExpiredKeys, HoldNothingBackAfterALargeJumpOfTheClock) {
+    Limiter limiter = limiter_for(1'000'000);
+    for (int i = 0; i < 2'000; ++i) {
+        ASSERT_TRUE(
+            limiter.limit(request_for("idle " + std::to_string(i), 1, 10), at(kStart))->passed);
     }
     for (int i = 0; i < 20'000; ++i) {
         ASSERT_TRUE(
@@ -111,14 +138,10 @@ TEST(ExpiredKeys, AreNotDecidedAgainWhereTheirCountsMattered) {
                 .limit(request_for("busy " + std::to_string(i), 1, 10), at(kStart + 10 * kWindow))
                 ->passed);
     }
-    ASSERT_EQ(limiter.stats().keys_expired, static_cast<std::uint64_t>(kIdle));
-    EXPECT_EQ(limiter.stats().keys_evicted, 0U);
-    for (int i = 0; i < kIdle; ++i) {
-        const auto decision =
-            limiter.limit(request_for("idle " + std::to_string(i), 1, 10), at(kStart)).value();
-        ASSERT_GE(decision.reset_at, at(kStart + 3 * kWindow)) << "idle " << i;
-        ASSERT_TRUE(decision.passed);
-    }
+    ASSERT_EQ(limiter.stats().keys_expired, 2'000U);
+    const auto decision = limiter.limit(request_for("new", 1, 10), at(kStart)).value();
+    EXPECT_TRUE(decision.passed);
+    EXPECT_EQ(decision.reset_at, at(kStart + kWindow));
 }
 
 }  // namespace
