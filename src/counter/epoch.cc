@@ -51,27 +51,27 @@ void Epoch::forget_other_threads() {
 
 const int Epoch::kAtFork = pthread_atfork(nullptr, nullptr, forget_other_threads);
 
-Epoch::Pins::Pins() {
-    for (const Reader* reader = readers_.load(std::memory_order_seq_cst); reader != nullptr;
-         reader = reader->next) {
-        const std::uint64_t since = reader->pinned.load(std::memory_order_seq_cst);
-        if (since == 0) continue;
-        if (count_ == kMost) {
-            are_all_ = false;
-            return;
-        }
-        pins_[count_++] = {.reader = reader,
-                           .since = since,
-                           .newest = reader->newest.load(std::memory_order_seq_cst)};
+Epoch::Pin Epoch::Pin::read(const Reader& reader) {
+    const std::uint64_t since = reader.pinned.load(std::memory_order_seq_cst);
+    return {
+        .reader = &reader, .since = since, .newest = reader.newest.load(std::memory_order_seq_cst)};
+}
+
+Epoch::Pins::Pins() : rest_(readers_.load(std::memory_order_seq_cst)) {
+    for (; rest_ != nullptr && count_ < kMost; rest_ = rest_->next) {
+        const Pin pin = Pin::read(*rest_);
+        if (pin.since != 0) pins_[count_++] = pin;
     }
 }
 
-const Epoch::Pin* Epoch::Pins::blocking(const Lifetime& lifetime) const {
-    for (std::size_t i = 0; i < count_; ++i) {
-        const Pin& pin = pins_[i];
-        if (pin.since <= lifetime.unlinked && lifetime.born <= pin.newest) return &pin;
+std::optional<Epoch::Pin> Epoch::Pins::blocking(const Lifetime& lifetime) const {
+    for (std::size_t i = 0; i < count_; ++i)
+        if (pins_[i].may_see(lifetime)) return pins_[i];
+    for (const Reader* reader = rest_; reader != nullptr; reader = reader->next) {
+        const Pin pin = Pin::read(*reader);
+        if (pin.may_see(lifetime)) return pin;
     }
-    return are_all_ ? nullptr : &pins_[count_ - 1];
+    return std::nullopt;
 }
 
 }  // namespace sluice

@@ -6,7 +6,7 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
-#include <span>
+#include <optional>
 
 namespace sluice {
 
@@ -24,7 +24,7 @@ namespace sluice {
 //     const Epoch::Lifetime lifetime{born, Epoch::now()};
 //     ...
 //     Epoch::advance();
-//     if (Epoch::Pins().blocking(lifetime) == nullptr) reuse(entry);
+//     if (!Epoch::Pins().blocking(lifetime).has_value()) reuse(entry);
 //
 // Nothing here waits, and the epoch moves on whoever is pinned. A thread that sleeps while pinned
 // keeps the memory of the entries that existed when it fell asleep, and of no others. In a child
@@ -73,28 +73,34 @@ class Epoch {
     // One thread's announcement, as it was read.
     struct Pin {
         const Reader* reader;
-        std::uint64_t since;
+        std::uint64_t since;  // 0 if the thread was not pinned
         std::uint64_t newest;
 
+        static Pin read(const Reader& reader);
+
+        bool may_see(const Lifetime& lifetime) const {
+            return since != 0 && since <= lifetime.unlinked && lifetime.born <= newest;
+        }
         // Whether it has ended.
         bool is_over() const { return reader->pinned.load(std::memory_order_seq_cst) != since; }
     };
 
-    // All announcements at one moment. Looks at each thread that ever read a table.
+    // All announcements, read after this was made. Looks at each thread that ever read a table.
     class Pins {
       public:
         Pins();
 
-        // One that may see an entry of this lifetime; nullptr if none may.
-        const Pin* blocking(const Lifetime& lifetime) const;
+        // One that may see an entry of this lifetime, which ended before this was made; none if
+        // none may.
+        std::optional<Pin> blocking(const Lifetime& lifetime) const;
 
       private:
-        // If more threads are pinned at once, the last one of these stands for all of them.
+        // If more threads are pinned at once, the others are read whenever they are asked for.
         static constexpr std::size_t kMost = 64;
 
         std::array<Pin, kMost> pins_;
         std::size_t count_ = 0;
-        bool are_all_ = true;
+        const Reader* rest_;  // the first thread that was not copied
     };
 
   private:

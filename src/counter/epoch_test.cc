@@ -1,6 +1,8 @@
 #include "counter/epoch.h"
 
 #include <atomic>
+#include <cstdint>
+#include <optional>
 #include <thread>
 #include <vector>
 
@@ -11,7 +13,7 @@ namespace {
 
 // Whether the memory of an entry of this lifetime could be used again.
 bool is_unseen(std::uint64_t born, std::uint64_t unlinked) {
-    return Epoch::Pins().blocking({.born = born, .unlinked = unlinked}) == nullptr;
+    return !Epoch::Pins().blocking({.born = born, .unlinked = unlinked}).has_value();
 }
 
 TEST(Epoch, NothingIsSeenWhereNobodyIsPinned) {
@@ -63,8 +65,8 @@ TEST(Epoch, SeesReadersOfOtherThreads) {
     const std::uint64_t before = Epoch::now();
     Epoch::advance();
     const Epoch::Pins pins;
-    const Epoch::Pin* const pin = pins.blocking({.born = 1, .unlinked = before});
-    ASSERT_NE(pin, nullptr);
+    const std::optional<Epoch::Pin> pin = pins.blocking({.born = 1, .unlinked = before});
+    ASSERT_TRUE(pin.has_value());
     EXPECT_FALSE(pin->is_over());
     go.store(true);
     reader.join();
@@ -72,7 +74,7 @@ TEST(Epoch, SeesReadersOfOtherThreads) {
     EXPECT_TRUE(is_unseen(1, before));
 }
 
-TEST(Epoch, KeepsEverythingIfMoreAreRememberedThanThereIsRoomFor) {
+TEST(Epoch, SeesEachOfMoreReadersThanAreCopied) {
     constexpr int kThreads = 70;
     std::atomic<int> pinned{0};
     std::atomic<bool> go{false};
@@ -87,12 +89,46 @@ TEST(Epoch, KeepsEverythingIfMoreAreRememberedThanThereIsRoomFor) {
     }
     while (pinned.load() < kThreads)
         std::this_thread::yield();
+    const std::uint64_t before = Epoch::now();
     Epoch::advance();
-    EXPECT_FALSE(is_unseen(Epoch::now(), Epoch::now()));
+    EXPECT_TRUE(is_unseen(Epoch::now(), Epoch::now())) << "it was made after";
+    EXPECT_FALSE(is_unseen(before, before));
     go.store(true);
     for (std::thread& reader : readers)
         reader.join();
-    EXPECT_TRUE(is_unseen(Epoch::now(), Epoch::now()));
+    EXPECT_TRUE(is_unseen(before, before));
+}
+
+// Whichever of the readers it is: the one that may see the entry is found behind all that may not.
+TEST(Epoch, SeesTheOnlyReaderThatMatters) {
+    constexpr int kThreads = 70;
+    std::atomic<int> pinned{0};
+    std::atomic<bool> go{false};
+    std::vector<std::thread> readers;
+    std::vector<std::uint64_t> epochs;
+    for (int i = 0; i < kThreads; ++i) {
+        epochs.push_back(Epoch::now());
+        readers.emplace_back([&] {
+            const EpochPin pin;
+            pinned.fetch_add(1);
+            while (!go.load())
+                std::this_thread::yield();
+        });
+        while (pinned.load() <= i)
+            std::this_thread::yield();
+        Epoch::advance();
+        Epoch::advance();
+    }
+    // An entry that was made and unlinked in the epoch of one reader, or in the one after it.
+    const std::uint64_t first = epochs.front();
+    EXPECT_FALSE(is_unseen(first, first));
+    EXPECT_FALSE(is_unseen(epochs.back(), epochs.back()));
+    EXPECT_TRUE(is_unseen(epochs.back() + 1, epochs.back() + 1));
+    EXPECT_TRUE(is_unseen(first - 1, first - 1));
+    go.store(true);
+    for (std::thread& reader : readers)
+        reader.join();
+    EXPECT_TRUE(is_unseen(first, first));
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <optional>
 #include <vector>
 
 #include "counter/entry.h"
@@ -40,10 +41,10 @@ class GraceQueue {
             const Waiting first = fresh_.front();
             if (first.lifetime.unlinked == epoch) return;
             ++examined_;
-            const Epoch::Pin* const pin = pins.blocking(first.lifetime);
-            if (pin != nullptr) set_aside(first, *pin);
+            const std::optional<Epoch::Pin> pin = pins.blocking(first.lifetime);
+            if (pin) set_aside(first, *pin);
             fresh_.pop_front();
-            if (pin == nullptr) done(*first.entry);
+            if (!pin) done(*first.entry);
         }
     }
 

@@ -4,6 +4,7 @@
 #include <memory>
 #include <string>
 #include <thread>
+#include <vector>
 
 #include <gtest/gtest.h>
 
@@ -106,6 +107,15 @@ TEST_P(SleepingReaderTest, SeveralThatFallAsleepOneAfterTheOther) {
     }
     EXPECT_LE(table_->memory().allocated, 4 * kCap + kSlack) << "two slept at a time";
     EXPECT_LE(table_->memory().examined, 6U * static_cast<unsigned>(next_));
+}
+
+TEST_P(SleepingReaderTest, ManyThatFallAsleepTogether) {
+    use_new_keys(kCap);
+    std::vector<std::unique_ptr<Sleeper>> sleepers;
+    for (int i = 0; i < 70; ++i)
+        sleepers.push_back(std::make_unique<Sleeper>(*table_, "key " + std::to_string(i)));
+    use_new_keys(kNewKeys);
+    expect_bounded();
 }
 
 TEST_P(SleepingReaderTest, TheTableReturnsToItsCapWhenTheThreadWakes) {
