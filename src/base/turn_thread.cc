@@ -5,8 +5,8 @@
 namespace sluice {
 
 void TurnThread::start(Turn turn) {
-    thread_ = std::thread([state = state_, turn = std::move(turn)] { state->run(turn); });
-    id_ = thread_.get_id();
+    handle_.thread = std::thread([state = state_, turn = std::move(turn)] { state->run(turn); });
+    id_ = handle_.thread.get_id();
 }
 
 void TurnThread::State::run(const Turn& turn) {
@@ -32,25 +32,22 @@ void TurnThread::wake() {
 }
 
 bool TurnThread::stop(Time deadline) {
-    if (!thread_.joinable()) return true;
-    if (made_.is_in_child()) {
-        // The thread is not in this process, and holds its share of the state for ever.
-        thread_.detach();
-        return true;
-    }
+    // The thread is not in this process, and holds its share of the state for ever.
+    if (made_.is_in_child()) return true;
     {
         std::unique_lock lock(state_->mutex);
+        if (!handle_.thread.joinable()) return id_ == std::thread::id{} || state_->has_ended;
         state_->is_stopping = true;
         state_->woken.notify_one();
         const auto has_ended = [this] { return state_->has_ended; };
         if (deadline == Time::max()) {
             state_->ended.wait(lock, has_ended);
         } else if (!state_->ended.wait_until(lock, deadline, has_ended)) {
-            thread_.detach();
+            handle_.thread.detach();
             return false;
         }
     }
-    thread_.join();
+    handle_.thread.join();
     return true;
 }
 

@@ -33,7 +33,7 @@ class TurnThread {
     // process.
     void stop() { stop(Time::max()); }
     // The same until `deadline`. False if the turn has not ended by then; the thread is on its own
-    // from then on, and ends after that turn.
+    // from then on, and ends after that turn. Another call tells whether it has.
     bool stop(Time deadline);
 
     bool is_this_thread() const { return std::this_thread::get_id() == id_; }
@@ -53,7 +53,13 @@ class TurnThread {
     // Shared with the thread, which may outlive this.
     std::shared_ptr<State> state_ = std::make_shared<State>();
     ForkMark made_;  // where the thread is
-    std::thread thread_;
+    // Never destroyed, which costs nothing once the thread was joined or detached. In a child
+    // process neither is possible: the system may have given the handle to another thread.
+    union Handle {
+        Handle() : thread() {}
+        ~Handle() {}
+        std::thread thread;
+    } handle_;
     std::thread::id id_;  // constant after the start
 };
 

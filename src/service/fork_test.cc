@@ -157,6 +157,29 @@ TEST_P(ForkTest, TheChildWorksAloneAndTheParentGoesOn) {
     EXPECT_TRUE(limiter.limit(request("after"), kNow)->passed);
 }
 
+// The table's own thread, which a large table has, is not in the child either. The system may give
+// its handle to a thread that the child starts.
+TEST(Fork, TheChildMayStartThreadsAndEndALargeTable) {
+    Limiter limiter = *Limiter::create({.region = "eu", .max_keys = 100'000});
+    ASSERT_TRUE(limiter.limit(request("before"), kNow)->passed);
+    run_in_children(
+        [](Limiter& one) {
+            int turns = 0;
+            const auto run_thread = [&] { std::thread([&] { ++turns; }).join(); };
+            run_thread();
+            std::atomic<bool> is_over{false};
+            std::thread meanwhile([&] { is_over.wait(false); });
+            { const Limiter last = std::move(one); }
+            is_over = true;
+            is_over.notify_one();
+            meanwhile.join();
+            run_thread();
+            return turns == 2 ? 0 : 1;
+        },
+        limiter);
+    EXPECT_TRUE(limiter.limit(request("after"), kNow)->passed);
+}
+
 // A thread that never ends its pin in the child, since it is not there.
 TEST(Fork, AThreadThatWasPinnedDoesNotStopReclamationInTheChild) {
     Limiter limiter = *Limiter::create({.region = "eu", .max_keys = kMaxKeys});
