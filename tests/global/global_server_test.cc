@@ -145,7 +145,7 @@ TEST_F(GlobalServer, ARegionThatLostItsMemoryIsRemindedByItsOwnRow) {
 }
 
 TEST_F(GlobalServer, WhatAStoppingServerSpentIsPublishedFirst) {
-    auto node = std::make_unique<Server>(in_region("a", url(), {}, "1h"));
+    auto node = std::make_unique<Server>(in_region("a", url(), {}, "30s"));
     EXPECT_TRUE(passes(*node, ask_for("alice", 8)));
     node->program().signal(SIGTERM);
     EXPECT_EQ(node->program().wait().exit_code, 0);
