@@ -35,12 +35,15 @@ class FickleStore final : public GlobalStore {
     std::size_t round_trips = 0;                      // publishes without rows that succeeded
     std::optional<std::uint64_t> connection;          // shown instead of the store's own
     std::function<bool(const RegionCount&)> refuses;  // all chunks with such a row
+    std::function<bool(const RegionCount&)> locked;   // all chunks with such a row are kBusy
     std::size_t most_page_rows = SIZE_MAX;  // a larger page takes longer than its caller waits
 
     std::optional<StoreFailure> publish(std::span<const RegionCount> rows) override {
         if (auto failure = next_failure()) return failure;
         if (refuses && std::ranges::any_of(rows, refuses))
             return StoreFailure{.kind = StoreFailure::Kind::kRows, .why = "told to"};
+        if (locked && std::ranges::any_of(rows, locked))
+            return StoreFailure{.kind = StoreFailure::Kind::kBusy, .why = "told to"};
         if (rows.empty()) {
             ++round_trips;
         } else {

@@ -1,6 +1,7 @@
 #include "global/publisher.h"
 
 #include <algorithm>
+#include <tuple>
 #include <utility>
 
 #include "counter/epoch.h"
@@ -14,6 +15,9 @@ using std::chrono::milliseconds;
 // Between a chunk that failed and the next try.
 constexpr milliseconds kFirstRetry{50};
 constexpr int kMostDoublings = 6;
+
+// How often a chunk whose rows are locked is halved: down to a single row.
+constexpr int kMostHalvings = 10;
 
 // How often a breaker that is open is looked at.
 constexpr milliseconds kBreakerLook{500};
@@ -92,7 +96,9 @@ bool Publisher::republish(Time now, std::optional<std::uint64_t> current_connect
 }
 
 void Publisher::sort_waiting(Time now) {
-    const auto is_later = [](Cells::iterator a, Cells::iterator b) { return a->first > b->first; };
+    const auto is_later = [](Cells::iterator a, Cells::iterator b) {
+        return std::tie(a->second.failures, a->first) > std::tie(b->second.failures, b->first);
+    };
     std::ranges::sort(waiting_, is_later);
     if (!waiting_.empty() && waiting_since_.load(std::memory_order_relaxed) == Time::max())
         waiting_since_.store(now, std::memory_order_relaxed);
@@ -207,17 +213,24 @@ void Publisher::fill_chunk(std::optional<UnixTime> wall) {
     }
 }
 
-// Those that were refused come last: they must not keep the others waiting.
+// Those that were refused come after those that were not tried yet, and those whose chunks failed
+// after both: neither must keep the others waiting.
 Publisher::Group Publisher::next_group() {
     Group group;
-    if (waiting_.empty()) {
+    if (waiting_.empty() || (waiting_.back()->second.failures != 0 && !refused_.empty())) {
         group = std::move(refused_.back());
         refused_.pop_back();
         return group;
     }
-    const auto rows = static_cast<std::ptrdiff_t>(std::min(waiting_.size(), kChunkRows));
-    group.assign(waiting_.rbegin(), waiting_.rbegin() + rows);
-    waiting_.erase(waiting_.end() - rows, waiting_.end());
+    const int failures = waiting_.back()->second.failures;
+    const std::size_t most = std::max<std::size_t>(kChunkRows >> std::max(failures - 1, 0), 1);
+    while (!waiting_.empty() && group.size() < most &&
+           waiting_.back()->second.failures == failures) {
+        group.push_back(waiting_.back());
+        waiting_.pop_back();
+    }
+    std::ranges::sort(
+        group, {}, [](Cells::iterator cell) -> const CellName& { return cell->first; });
     return group;
 }
 
@@ -242,6 +255,7 @@ void Publisher::answered(const std::optional<StoreFailure>& failure,
     if (has_reconnected && republish(now, connection))
         republishes_.fetch_add(1, std::memory_order_relaxed);
     const bool goes_on = !failure || is_refused;
+    if (!goes_on) postpone_chunk(failure->kind);
     failures_ = goes_on ? 0 : failures_ + 1;
     wake_at_ = goes_on ? now : retry_time(now);
     const bool is_done = goes_on && waiting_.empty() && refused_.empty();
@@ -260,7 +274,20 @@ void Publisher::acknowledge_chunk() {
         cell.last_pushed = std::max(cell.last_pushed, chunk_[i].count);
         cell.connection = connection_;
         cell.is_waiting = false;
+        cell.failures = 0;
     }
+    drop_chunk();
+}
+
+// A lock may be on one row alone, so the next chunks are smaller; a connection that is lost says
+// nothing about the rows, so they are not.
+void Publisher::postpone_chunk(StoreFailure::Kind kind) {
+    const int step = kind == StoreFailure::Kind::kBusy ? 1 : 0;
+    for (const Cells::iterator cell : chunk_cells_) {
+        int& failures = cell->second.failures;
+        failures = std::clamp(failures + step, 1, kMostHalvings + 1);
+    }
+    waiting_.insert(waiting_.begin(), chunk_cells_.rbegin(), chunk_cells_.rend());
     drop_chunk();
 }
 

@@ -32,8 +32,10 @@ inline constexpr std::chrono::milliseconds kGlobalInterval{10'000};
 
 // A tick publishes what was offered since the last one, as the policy wants it: sorted, in chunks,
 // one underway at a time. What a cell's last successful publish carried is noted chunk by chunk,
-// after the store has answered. A chunk that fails for a passing reason is tried again within the
-// time of the tick; what is left then is part of the next one.
+// after the store has answered. A chunk that fails for a passing reason is tried again after all
+// others, within the time of the tick; what is left then is part of the next one. Rows whose chunks
+// fail repeatedly because the store is busy are published in ever smaller chunks, so that a row
+// that somebody has locked delays no others.
 //
 // A store that fails over to a replica may lose rows that it has acknowledged, and a key that is
 // denied does not grow, so nothing else would bring its row back. So everything that was published
@@ -133,6 +135,7 @@ class Publisher {
         std::uint64_t connection = 0;  // that last_pushed was acknowledged on
         Count refused = 0;             // by the store; not worth another try
         bool is_waiting = false;       // to be published, perhaps again
+        int failures = 0;              // of chunks that it was in, since it was last acknowledged
     };
     // By stored name, and so in the order of the store's unique key.
     using Cells = std::map<CellName, Cell>;
@@ -154,6 +157,7 @@ class Publisher {
     Group next_group();
     void acknowledge_chunk();
     void split_chunk(const StoreFailure& failure);
+    void postpone_chunk(StoreFailure::Kind kind);
     void drop_chunk();
     void await_breaker(Time now);
     void end_tick(Time now);
@@ -173,18 +177,18 @@ class Publisher {
 
     Cells cells_;
     std::multimap<UnixTime, Cells::iterator> deaths_;
-    // Those that wait, the last in the store's order first. While a tick lasts, without those
-    // below.
+    // Those that wait, the next one last: those that have not failed first, by cell. While a tick
+    // lasts, without those below.
     Group waiting_;
     // Groups of rows that were refused together, in the store's order. The last is tried next.
     std::vector<Group> refused_;
-    Group chunk_cells_;               // underway, or to be tried again
+    Group chunk_cells_;               // underway, or waiting for the breaker
     std::vector<RegionCount> chunk_;  // the rows of these
     bool needs_round_trip_ = false;   // of this tick, which has no rows
     bool is_underway_ = false;
     std::optional<Time> tick_began_;
     Time call_began_;
-    int failures_ = 0;  // of the chunk, in a row
+    int failures_ = 0;  // of calls, in a row
     Jitter jitter_;
     std::optional<Refusal> refusal_;
 

@@ -112,6 +112,53 @@ TEST_F(RefusedRowsTest, AConnectionThatIsLostInBetweenLosesNoRow) {
     EXPECT_EQ(publisher().counts().refused, 1U);
 }
 
+TEST_F(RefusedRowsTest, ALockedRowDelaysNoOthers) {
+    for (int i = 0; i < 2'500; ++i)
+        node_.spend("k" + std::to_string(10'000 + i), 6);
+    node_.store.locked = [](const RegionCount& row) { return row.cell.identifier == "k10000"; };
+    // A call that waits for a lock takes half of the tick.
+    const auto run_tick = [&] {
+        node_.globe.offer_changes();
+        publisher().hurry(clock_.now);
+        while (const auto rows = publisher().next(clock_.now, clock_.wall)) {
+            const auto failure = node_.store.publish(*rows);
+            if (failure) clock_.advance(seconds{5});
+            publisher().answered(failure, 1, clock_.now);
+            if (publisher().wake_at() > clock_.now + seconds{4}) break;
+            clock_.advance(std::chrono::ceil<std::chrono::milliseconds>(
+                std::max(publisher().wake_at() - clock_.now, {})));
+        }
+    };
+    run_tick();
+    EXPECT_EQ(world_->held().size(), 1'500U) << "all chunks but the one with the locked row";
+    for (int i = 0; i < 6; ++i)
+        run_tick();
+    EXPECT_EQ(world_->held().size(), 2'499U);
+    node_.store.locked = nullptr;
+    run_tick();
+    EXPECT_TRUE(holds("k10000"));
+    EXPECT_TRUE(publisher().is_idle());
+}
+
+// As rows that take longer to write than the caller waits.
+TEST_F(RefusedRowsTest, AChunkThatIsLostInEachTickDelaysNoOthers) {
+    for (int i = 0; i < 1'500; ++i)
+        node_.spend("k" + std::to_string(10'000 + i), 6);
+    node_.globe.offer_changes();
+    for (int i = 0; i < 2; ++i) {
+        publisher().hurry(clock_.now);
+        auto rows = publisher().next(clock_.now, clock_.wall);
+        while (rows && rows->front().cell.identifier != "k10000") {
+            publisher().answered(node_.store.publish(*rows), 1, clock_.now);
+            rows = publisher().next(clock_.now, clock_.wall);
+        }
+        ASSERT_TRUE(rows);
+        clock_.advance(kGlobalInterval);
+        publisher().answered(StoreFailure{Kind::kLost, "told to"}, 1, clock_.now);
+    }
+    EXPECT_EQ(world_->held().size(), 500U);
+}
+
 TEST_F(RefusedRowsTest, FailuresToPublishDontStopImports) {
     other_.spend("k", 6);
     other_.publish();

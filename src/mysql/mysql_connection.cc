@@ -87,7 +87,10 @@ std::optional<MysqlFailure> MysqlConnection::connect() {
     handle_.reset(mysql_init(nullptr));
     if (handle_ == nullptr) return mysql_failure(url().shown(), 2008, "no memory is left");
     set_options();
-    if (auto failure = log_in()) return failure;
+    if (auto failure = log_in()) {
+        disconnect();
+        return failure;
+    }
     if (!keep_socket()) {
         disconnect();
         return interrupted();
@@ -219,6 +222,7 @@ MysqlFailure MysqlConnection::told_failure() const {
 
 MysqlFailure MysqlConnection::settled(MysqlFailure failure) {
     const bool goes_on = failure.kind == MysqlFailure::Kind::kBusy ||
+                         failure.kind == MysqlFailure::Kind::kUnknown ||
                          (failure.kind == MysqlFailure::Kind::kRows && failure.code != kTooLong);
     if (!goes_on) disconnect();
     if (failure.kind == MysqlFailure::Kind::kLost && is_interrupted()) return interrupted();

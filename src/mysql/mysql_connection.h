@@ -51,7 +51,7 @@ class MysqlRow {
 // be lost unnoticed. The session's time zone is UTC, its isolation level READ COMMITTED, and each
 // statement is a transaction unless one was begun.
 //
-// After a failure that is neither kBusy nor kRows the connection is closed.
+// After a failure that is kLost or kRefused the connection is closed.
 //
 // Thread-compatible, but for interrupt(), which any thread may call at any time.
 class MysqlConnection {

@@ -34,7 +34,10 @@ constexpr std::string_view kValue = "a value does not fit its column; run `sluic
 constexpr std::string_view kConstraint = "a constraint or a trigger of the table refused a value";
 constexpr std::string_view kHost = "it blocks this host; run mariadb-admin flush-hosts there";
 
-// All others are refusals, told in the server's own words.
+constexpr std::string_view kRefusal = "it refused";
+
+// Others are reported in the server's own words: errors of the server as unknown, those of the
+// client library as refusals.
 constexpr std::array kMeanings = {
     Meaning{1020, Kind::kBusy, kWait},
     Meaning{1205, Kind::kBusy, kWait},
@@ -42,6 +45,8 @@ constexpr std::array kMeanings = {
     Meaning{1317, Kind::kBusy, kEnded},
     Meaning{1969, Kind::kBusy, kEnded},
     Meaning{3024, Kind::kBusy, kEnded},
+    Meaning{3101, Kind::kBusy, "a plugin rolled the transaction back, as for a conflict"},
+    Meaning{3572, Kind::kBusy, kWait},
 
     Meaning{1048, Kind::kRows, kValue},
     Meaning{1153, Kind::kRows, "the statement is too long; raise its max_allowed_packet"},
@@ -83,29 +88,64 @@ constexpr std::array kMeanings = {
     Meaning{2055, Kind::kLost, "the connection was lost, or the answer took too long"},
 
     Meaning{1021, Kind::kRefused, kDisk},
+    Meaning{1026, Kind::kRefused, kDisk},
+    Meaning{1030, Kind::kRefused, kRefusal},
+    Meaning{1036, Kind::kRefused, kWrite},
+    Meaning{1037, Kind::kRefused, kRefusal},
+    Meaning{1038, Kind::kRefused, kRefusal},
+    Meaning{1041, Kind::kRefused, kRefusal},
     Meaning{1044, Kind::kRefused, kGrant},
     Meaning{1045, Kind::kRefused, kLogin},
     Meaning{1049, Kind::kRefused, "it has no such database; CREATE DATABASE, or correct the URL"},
+    Meaning{1054, Kind::kRefused, kRefusal},
+    Meaning{1064, Kind::kRefused, kRefusal},
+    Meaning{1100, Kind::kRefused, kRefusal},
     Meaning{1114, Kind::kRefused, kDisk},
     Meaning{1129, Kind::kRefused, kHost},
     Meaning{1130, Kind::kRefused, "no user may come from this host; create one that may"},
+    Meaning{1136, Kind::kRefused, kRefusal},
     Meaning{1142, Kind::kRefused, kGrant},
     Meaning{1143, Kind::kRefused, kGrant},
+    Meaning{1146, Kind::kRefused, kRefusal},
+    Meaning{1148, Kind::kRefused, kRefusal},
+    Meaning{1193, Kind::kRefused, kRefusal},
+    Meaning{1194, Kind::kRefused, kRefusal},
+    Meaning{1195, Kind::kRefused, kRefusal},
+    Meaning{1223, Kind::kRefused, kRefusal},
     Meaning{1227, Kind::kRefused, kGrant},
     Meaning{1251, Kind::kRefused, kLogin},
+    Meaning{1286, Kind::kRefused, kRefusal},
     Meaning{1290, Kind::kRefused, kWrite},
+    Meaning{1305, Kind::kRefused, kRefusal},
+    Meaning{1356, Kind::kRefused, kRefusal},
+    Meaning{1364, Kind::kRefused, kRefusal},
+    Meaning{1370, Kind::kRefused, kGrant},
+    Meaning{1449, Kind::kRefused, kRefusal},
     Meaning{1698, Kind::kRefused, kLogin},
+    Meaning{1785, Kind::kRefused, kRefusal},
     Meaning{1792, Kind::kRefused, kWrite},
+    Meaning{1820, Kind::kRefused, kLogin},
     Meaning{1836, Kind::kRefused, kWrite},
+    Meaning{1862, Kind::kRefused, kLogin},
+    Meaning{1874, Kind::kRefused, kWrite},
+    Meaning{1932, Kind::kRefused, kRefusal},
     Meaning{2007, Kind::kRefused, kSpeech},
     Meaning{2012, Kind::kRefused, kSpeech},
     Meaning{2020, Kind::kRefused, "the answer is too long"},
     Meaning{2026, Kind::kRefused, kTls},
     Meaning{2059, Kind::kRefused, "the user's way to log in is not supported; give it another one"},
     Meaning{2061, Kind::kRefused, "the user's way to log in is not supported; give it another one"},
+    Meaning{3098, Kind::kRefused, kRefusal},
+    Meaning{3100, Kind::kRefused, kRefusal},
     Meaning{3159, Kind::kRefused, kTlsNeeded},
+    Meaning{3675, Kind::kRefused, kDisk},
     Meaning{5010, Kind::kRefused, kUnsafe},
 };
+
+// 2000 to 2999 and 5000 on are the client library's.
+bool is_of_server(unsigned int code) {
+    return (code >= 1'000 && code < 2'000) || (code >= 3'000 && code < 5'000);
+}
 
 }  // namespace
 
@@ -115,9 +155,10 @@ MysqlFailure mysql_failure(std::string_view server, unsigned int code, std::stri
     const bool is_known = known != kMeanings.end();
     std::string why(server);
     why += ": ";
-    why += is_known ? known->what : "it refused";
+    why += is_known ? known->what : kRefusal;
     why += " [MySQL: " + std::string(text) + ", " + std::to_string(code) + "]";
-    return {is_known ? known->kind : Kind::kRefused, code, std::move(why)};
+    const Kind unlisted = is_of_server(code) ? Kind::kUnknown : Kind::kRefused;
+    return {is_known ? known->kind : unlisted, code, std::move(why)};
 }
 
 }  // namespace sluice

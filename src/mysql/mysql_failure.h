@@ -16,6 +16,8 @@ struct MysqlFailure {
                    // statement is too long: others may be accepted
         kLost,     // no answer, or none any more: the statement may have been run or not
         kRefused,  // an answer that stays the same until somebody changes something
+        kUnknown,  // an error of the server that is none of the above, as far as is known; the
+                   // connection goes on
     };
     Kind kind;
     unsigned int code;  // of the server or the client library

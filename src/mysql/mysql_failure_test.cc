@@ -14,6 +14,7 @@ Kind kind_of(unsigned int code) {
 TEST(MysqlFailure, ALockThatOthersHeldIsBusy) {
     EXPECT_EQ(kind_of(1205), Kind::kBusy);
     EXPECT_EQ(kind_of(1213), Kind::kBusy);
+    EXPECT_EQ(kind_of(3101), Kind::kBusy);
 }
 
 TEST(MysqlFailure, AServerThatIsNotThereIsLost) {
@@ -31,6 +32,12 @@ TEST(MysqlFailure, AValueThatDoesNotFitConcernsTheRowsAlone) {
 TEST(MysqlFailure, WhatSomebodyMustMendIsRefused) {
     for (const unsigned int code : {1044U, 1045U, 1049U, 1146U, 1290U, 1836U, 2026U, 1U, 65'000U}) {
         EXPECT_EQ(kind_of(code), Kind::kRefused) << code;
+    }
+}
+
+TEST(MysqlFailure, AnUnlistedErrorOfTheServerIsUnknown) {
+    for (const unsigned int code : {1062U, 1416U, 3140U, 4078U}) {
+        EXPECT_EQ(kind_of(code), Kind::kUnknown) << code;
     }
 }
 

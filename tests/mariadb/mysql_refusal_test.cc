@@ -70,5 +70,22 @@ TEST(MysqlRefusal, AValueThatATriggerRefusesLeavesTheConnectionAlone) {
     EXPECT_EQ(store.connections(), 1U);
 }
 
+// As for a value that a trigger can't use: an error that this program does not list.
+TEST(MysqlRefusal, AnUnknownErrorConcernsTheRowsAndLeavesTheConnectionAlone) {
+    MariadbServer server;
+    const MysqlUrl url = server.make_store();
+    server.run("CREATE TRIGGER " + url.database + ".guard BEFORE INSERT ON " + url.database +
+               ".ratelimit_window_counts FOR EACH ROW IF NEW.identifier = 'bad' THEN SIGNAL "
+               "SQLSTATE '45000' SET MYSQL_ERRNO = 1416, MESSAGE_TEXT = 'not this one'; END IF");
+    MysqlStore store(patient(url));
+    const std::vector<RegionCount> rows = {{cell_of("bac"), 1}, {cell_of("bad"), 1}};
+    const auto failure = store.publish(rows);
+    ASSERT_TRUE(failure);
+    EXPECT_EQ(failure->kind, Kind::kRows);
+    EXPECT_EQ(rows_in(server, url), 0);
+    publish(store, "bac", 1);
+    EXPECT_EQ(store.connections(), 1U);
+}
+
 }  // namespace
 }  // namespace sluice::mariadb_test

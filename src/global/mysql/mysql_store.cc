@@ -144,7 +144,13 @@ std::optional<StoreFailure> MysqlStore::publish(std::span<const RegionCount> row
 
 std::optional<StoreFailure> MysqlStore::run_and_commit(const std::string& statement) {
     const auto began = std::chrono::steady_clock::now();
-    if (auto failure = run_on_connection(statement)) return failure;
+    auto changed = connection_.run(statement);
+    if (auto* const failure = std::get_if<MysqlFailure>(&changed)) {
+        // It may be a value of some row that the server does not accept.
+        if (failure->kind == MysqlFailure::Kind::kUnknown)
+            failure->kind = MysqlFailure::Kind::kRows;
+        return converted(std::move(*failure));
+    }
     if (std::chrono::steady_clock::now() - began > commit_within_)
         return StoreFailure{StoreFailure::Kind::kBusy,
                             connection_.url().shown() +
