@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "global/mysql/count_statements.h"
 #include "mysql/mysql_schema.h"
 
 namespace sluice {
@@ -68,6 +67,7 @@ GlobalListing::Component component_in(const MysqlRow& row) {
 MysqlStore::MysqlStore(MysqlStoreOptions options)
     : region_(std::move(options.region)),
       commit_within_(options.commit_within),
+      retry_period_(options.retry_period),
       connection_(std::move(options.server)) {}
 
 std::optional<StoreFailure> MysqlStore::make_ready(CommitMode mode) {
@@ -128,18 +128,23 @@ std::optional<StoreFailure> MysqlStore::query(const std::string& statement,
 std::optional<StoreFailure> MysqlStore::publish(std::span<const RegionCount> rows) {
     if (rows.empty()) return query("DO 0", [](const MysqlRow&) {});
     if (auto failure = make_ready(CommitMode::kManual)) return failure;
-    // A retry after a lost answer stamps anew what the first try may have committed late.
-    const std::string lift = publish_statement(
-        region_, rows, may_have_published_ ? Stamp::kGrownAndEqual : Stamp::kGrown);
+    const std::string lift = publish_statement(region_, rows, stamp());
     if (lift.size() + kPacketHeader > most_bytes_) return publish_in_halves(rows);
     auto failure = run_and_commit(lift);
-    if (!failure || failure->kind == StoreFailure::Kind::kLost)
-        may_have_published_ = failure.has_value();
-    // Not every failure of a statement ends its transaction.
-    if (failure && connection_.is_connected()) {
-        if (auto lost = run_on_connection("ROLLBACK")) return lost;
-    }
+    if (failure && failure->kind == StoreFailure::Kind::kLost)
+        last_loss_ = std::chrono::steady_clock::now();
+    // Not every failure of a statement ends its transaction; the end of the connection does.
+    if (failure && connection_.is_connected() && run_on_connection("ROLLBACK"))
+        connection_.disconnect();
     return failure;
+}
+
+// A retry after a lost answer stamps anew what the first try may have committed late. Which rows
+// were lost is not known here, and they may be published after others.
+Stamp MysqlStore::stamp() const {
+    const bool may_retry =
+        last_loss_ && std::chrono::steady_clock::now() - *last_loss_ < retry_period_;
+    return may_retry ? Stamp::kGrownAndEqual : Stamp::kGrown;
 }
 
 std::optional<StoreFailure> MysqlStore::run_and_commit(const std::string& statement) {
@@ -165,9 +170,7 @@ std::optional<StoreFailure> MysqlStore::publish_in_halves(std::span<const Region
                                 "max_allowed_packet of " + std::to_string(most_bytes_) +
                                 " bytes; raise that"};
     const std::size_t half = rows.size() / 2;
-    const bool may_have_published = may_have_published_;
     auto failure = publish(rows.first(half));
-    may_have_published_ |= may_have_published;
     return failure ? failure : publish(rows.subspan(half));
 }
 

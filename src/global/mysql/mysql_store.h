@@ -7,6 +7,7 @@
 #include <optional>
 #include <string>
 
+#include "global/mysql/count_statements.h"
 #include "global/store.h"
 #include "mysql/mysql_connection.h"
 
@@ -17,6 +18,9 @@ struct MysqlStoreOptions {
     std::string region;  // ours: 1 to 48 bytes
     // A publish that can't be committed within this time of its beginning is rolled back.
     std::chrono::milliseconds commit_within = kMaxCommitDelay;
+    // For how long after a publish was lost its rows may be published again: until it can't be
+    // committed any more, and two intervals of publishing.
+    std::chrono::milliseconds retry_period = kMaxCommitDelay + std::chrono::seconds{20};
 };
 
 // Writes are READ COMMITTED, and each is one statement. Times are the server's, so that all writers
@@ -49,6 +53,7 @@ class MysqlStore final : public GlobalStore {
     std::optional<StoreFailure> make_ready(CommitMode mode = CommitMode::kAutomatic);
     std::optional<StoreFailure> connect();
     std::optional<StoreFailure> run_on_connection(const std::string& statement);
+    Stamp stamp() const;
     std::optional<StoreFailure> run_and_commit(const std::string& statement);
     std::optional<MysqlFailure> read_most_bytes();
     std::optional<StoreFailure> publish_in_halves(std::span<const RegionCount> rows);
@@ -58,12 +63,13 @@ class MysqlStore final : public GlobalStore {
 
     const std::string region_;
     const std::chrono::milliseconds commit_within_;
+    const std::chrono::milliseconds retry_period_;
     MysqlConnection connection_;
     std::uint64_t connections_ = 0;
     CommitMode mode_ = CommitMode::kAutomatic;  // of the session
-    // A publish was lost, and none has succeeded since: it may have been committed, or will be,
-    // with the stamps of then.
-    bool may_have_published_ = false;
+    // When a publish was last lost: it may have been committed, or will be, with the stamps of
+    // then.
+    std::optional<std::chrono::steady_clock::time_point> last_loss_;
     std::size_t most_bytes_ = 0;  // that the server takes in a statement
 };
 
