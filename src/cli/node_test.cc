@@ -135,8 +135,10 @@ TEST_F(NodeTest, LogsRequestsWhereThatIsAskedFor) {
     status("hush");
     drain();
     node_.reset();
-    EXPECT_TRUE(
-        has_logged("info request method=POST path=/v2/ratelimit.limit status=200 peer=127.0.0.1"));
+    EXPECT_TRUE(has_logged("info request request_id="));
+    EXPECT_TRUE(has_logged("method=POST path=/v2/ratelimit.limit status=200 outcome=passed "
+                           "workspace=default namespace=n peer=127.0.0.1"))
+        << captured_.text();
     EXPECT_FALSE(has_logged("hush"));
 }
 

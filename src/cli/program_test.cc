@@ -120,8 +120,9 @@ TEST(Serve, HelpShowsDefaultsAndAllowedValuesAndNoTestFlags) {
                                 "default: false\n"})
         EXPECT_NE(help.find(initial), std::string::npos) << initial;
     // They are hidden, not gone.
-    EXPECT_TRUE(run({"serve", "--listen", "0.0.0.0:0", "--token", "t", "--test-clock"})
-                    .err.starts_with("sluice serve: --test-clock: "));
+    EXPECT_TRUE(
+        run({"serve", "--listen", "0.0.0.0:0", "--insecure-http", "--token", "t", "--test-clock"})
+            .err.starts_with("sluice serve: --test-clock: "));
 }
 
 TEST(Serve, RefusesABadSettingBeforeItListens) {

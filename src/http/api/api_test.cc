@@ -193,7 +193,7 @@ TEST_F(ApiTest, AForeignHostIsRefusedWhereTheRuleIsLocal) {
                        "Misdirected Request",
                        "The Host field names a host that this server does not answer for: it "
                        "listens on loopback. The setting allowed_hosts adds names.",
-                       "misdirected-request"}));
+                       "unkey/application/invalid_input"}));
     EXPECT_EQ(send(api, {.method = "GET", .path = "/healthz", .json = false}).status, 421);
     EXPECT_NE(metrics_text().find("sluice_http_errors_total{kind=\"misdirected_request\"} 2"),
               std::string::npos);
@@ -209,7 +209,7 @@ TEST_F(ApiTest, TheMainListenerHasNoMetricsAndTheAdminListenerNothingElse) {
               body_of({404,
                        "Not Found",
                        "Metrics are served on the address that the setting admin_listen names.",
-                       "not-found"}));
+                       "unkey/application/invalid_input"}));
     Api admin(context(Surface::kAdmin));
     for (const std::string_view path : {"/healthz", "/readyz", "/v2/ratelimit.limit"})
         EXPECT_EQ(send(admin, {.method = "GET", .path = path}).status, 404) << path;
