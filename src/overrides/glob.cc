@@ -34,6 +34,7 @@ Glob::Glob(std::string_view pattern) : is_exact_(pattern.find('*') == std::strin
         if (star > at + 1) inner_.emplace_back(pattern.substr(at + 1, star - at - 1));
         at = star;
     }
+    inner_.shrink_to_fit();
 }
 
 bool Glob::matches_ends(std::string_view text) const {

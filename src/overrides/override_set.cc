@@ -81,7 +81,12 @@ std::string full(const std::string& what, std::size_t most, const std::string& o
            ", which is as many as it may; remove one first";
 }
 
+std::size_t inner_texts_of(std::string_view pattern) {
+    return pattern.find('*') == std::string_view::npos ? 0 : Glob(pattern).inner().size();
+}
+
 struct Excess {
+    std::string where;
     std::size_t had;
     std::size_t added;
     std::size_t most;
@@ -89,7 +94,7 @@ struct Excess {
 };
 
 std::string too_much(const Excess& excess) {
-    return "the namespace has " + std::to_string(excess.had) + " " + excess.of +
+    return "the " + excess.where + " has " + std::to_string(excess.had) + " " + excess.of +
            ", and this override has " + std::to_string(excess.added) + " more; allowed: up to " +
            std::to_string(excess.most);
 }
@@ -121,12 +126,14 @@ Result<std::unique_ptr<OverrideSet>> OverrideSet::open_shared(std::unique_ptr<Ov
 // Holds these and no others.
 std::optional<Error> OverrideSet::take(std::vector<Override> overrides) {
     std::ranges::sort(overrides, {}, &Override::order);
-    std::unordered_map<std::string, std::size_t> per_workspace;
+    std::unordered_map<std::string, Usage> per_workspace;
     for (const Override& entry : overrides) {
         if (const auto error = invalid_override(entry.key(), entry.grant)) {
             return Error{kStoreFailed, "stored override " + entry.id + ": " + error->message};
         }
-        ++per_workspace[entry.workspace];
+        Usage& usage = per_workspace[entry.workspace];
+        ++usage.overrides;
+        usage.inner_texts += inner_texts_of(entry.identifier);
     }
     if (!overrides.empty()) next_order_ = overrides.back().order + 1;
     auto next = std::make_shared<const Snapshot>(std::move(overrides), system_random());
@@ -179,7 +186,8 @@ Result<std::string> OverrideSet::set(const OverrideKey& key, const Grant& grant)
                          .grant = grant,
                          .order = held == nullptr ? next_order_ : held->order};
     auto next = now->with(entry);
-    std::size_t& in_workspace = per_workspace_[entry.workspace];
+    Usage& in_workspace = per_workspace_[entry.workspace];
+    const std::size_t inner_texts = inner_texts_of(entry.identifier);
 
     auto stored = store_->put(entry);
     if (!stored) return std::move(stored).error();
@@ -187,7 +195,8 @@ Result<std::string> OverrideSet::set(const OverrideKey& key, const Grant& grant)
     if (stored->entry != entry) next = now->with(stored->entry);
     if (held == nullptr) {
         next_order_ = std::max(next_order_, stored->entry.order + 1);
-        ++in_workspace;
+        ++in_workspace.overrides;
+        in_workspace.inner_texts += inner_texts;
     }
     publish(std::move(next));
     made(stored->version);
@@ -201,12 +210,14 @@ Result<bool> OverrideSet::remove(const OverrideKey& key) {
     const bool is_held = rules != nullptr && rules->find(key.identifier) != nullptr;
     if (!is_held && sharing_ == Sharing::kAlone) return false;
     auto next = is_held ? now->without(key) : nullptr;
+    const std::size_t inner_texts = inner_texts_of(key.identifier);
 
     const auto removed = store_->remove(key);
     if (!removed) return removed.error();
     if (is_held) {
         const auto workspace = per_workspace_.find(std::string(key.workspace));
-        if (--workspace->second == 0) per_workspace_.erase(workspace);
+        workspace->second.inner_texts -= inner_texts;
+        if (--workspace->second.overrides == 0) per_workspace_.erase(workspace);
         publish(std::move(next));
     }
     if (removed->found) made(removed->version);
@@ -215,16 +226,19 @@ Result<bool> OverrideSet::remove(const OverrideKey& key) {
 
 std::optional<Error> OverrideSet::no_room(const OverrideKey& key, const Rules* rules) const {
     const auto workspace = per_workspace_.find(std::string(key.workspace));
-    if (workspace != per_workspace_.end() && workspace->second >= kMaxPerWorkspace) {
+    const Usage usage = workspace == per_workspace_.end() ? Usage{} : workspace->second;
+    if (usage.overrides >= kMaxPerWorkspace) {
         return invalid(full("the workspace", kMaxPerWorkspace, ""));
     }
     if (rules != nullptr && rules->in_order().size() >= kMaxPerNamespace) {
         return invalid(full("the namespace", kMaxPerNamespace, ""));
     }
-    return no_room_for_pattern(key, rules);
+    return no_room_for_pattern(key, rules, usage.inner_texts);
 }
 
-std::optional<Error> OverrideSet::no_room_for_pattern(const OverrideKey& key, const Rules* rules) {
+std::optional<Error> OverrideSet::no_room_for_pattern(const OverrideKey& key,
+                                                      const Rules* rules,
+                                                      std::size_t texts_in_workspace) {
     const Glob glob(key.identifier);
     if (glob.is_exact()) return std::nullopt;
     if (rules != nullptr && rules->patterns() >= kMaxPatternsPerNamespace) {
@@ -232,7 +246,8 @@ std::optional<Error> OverrideSet::no_room_for_pattern(const OverrideKey& key, co
     }
     const std::size_t bytes = rules == nullptr ? 0 : rules->pattern_bytes();
     if (bytes + key.identifier.size() > kMaxPatternBytesPerNamespace) {
-        return invalid(too_much({.had = bytes,
+        return invalid(too_much({.where = "namespace",
+                                 .had = bytes,
                                  .added = key.identifier.size(),
                                  .most = kMaxPatternBytesPerNamespace,
                                  .of = "bytes in patterns with a '*'"}));
@@ -244,9 +259,17 @@ std::optional<Error> OverrideSet::no_room_for_pattern(const OverrideKey& key, co
     }
     const std::size_t texts = rules == nullptr ? 0 : rules->inner_texts();
     if (texts + glob.inner().size() > kMaxInnerTextsPerNamespace) {
-        return invalid(too_much({.had = texts,
+        return invalid(too_much({.where = "namespace",
+                                 .had = texts,
                                  .added = glob.inner().size(),
                                  .most = kMaxInnerTextsPerNamespace,
+                                 .of = "texts between two '*'"}));
+    }
+    if (texts_in_workspace + glob.inner().size() > kMaxInnerTextsPerWorkspace) {
+        return invalid(too_much({.where = "workspace",
+                                 .had = texts_in_workspace,
+                                 .added = glob.inner().size(),
+                                 .most = kMaxInnerTextsPerWorkspace,
                                  .of = "texts between two '*'"}));
     }
     return std::nullopt;

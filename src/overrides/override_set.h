@@ -32,6 +32,8 @@ inline constexpr std::size_t kMaxPatternBytesPerNamespace = 262'144;  // of all 
 inline constexpr std::size_t kMaxSearchedPerNamespace = 100;  // of these, with text between two `*`
 inline constexpr std::size_t kMaxInnerTextsPerNamespace = 256;  // such texts, of all together
 inline constexpr std::size_t kMaxPerWorkspace = 100'000;
+// Such texts in all namespaces of a workspace. Each takes up to about 1 KiB of memory.
+inline constexpr std::size_t kMaxInnerTextsPerWorkspace = 10'000;
 
 // Where a page begins and how much it holds.
 struct PageRequest {
@@ -98,13 +100,21 @@ class OverrideSet {
 
     enum class Sharing { kAlone, kShared };
 
+    // What a workspace holds.
+    struct Usage {
+        std::size_t overrides = 0;
+        std::size_t inner_texts = 0;  // texts between two `*`
+    };
+
     OverrideSet(std::unique_ptr<OverrideStore> store, Sharing sharing);
     std::optional<Error> take(std::vector<Override> overrides) SLUICE_REQUIRES(writing_);
     std::optional<Error> take_changes() SLUICE_REQUIRES(writing_);
     void made(std::uint64_t version) SLUICE_REQUIRES(writing_);
     std::optional<Error> no_room(const OverrideKey& key, const Rules* rules) const
         SLUICE_REQUIRES(writing_);
-    static std::optional<Error> no_room_for_pattern(const OverrideKey& key, const Rules* rules);
+    static std::optional<Error> no_room_for_pattern(const OverrideKey& key,
+                                                    const Rules* rules,
+                                                    std::size_t texts_in_workspace);
     void publish(std::shared_ptr<const Snapshot> next) SLUICE_REQUIRES(writing_);
     std::shared_ptr<const Snapshot> current() const;
 
@@ -115,7 +125,7 @@ class OverrideSet {
     // Of the store, up to which nothing is missing here; none: that is not known.
     std::optional<std::uint64_t> seen_ SLUICE_GUARDED_BY(writing_);
     std::uint64_t next_order_ SLUICE_GUARDED_BY(writing_) = 1;
-    std::unordered_map<std::string, std::size_t> per_workspace_ SLUICE_GUARDED_BY(writing_);
+    std::unordered_map<std::string, Usage> per_workspace_ SLUICE_GUARDED_BY(writing_);
 
     const std::shared_ptr<const Snapshot> empty_;  // stands for current_ where that is null
 

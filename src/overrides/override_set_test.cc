@@ -272,5 +272,28 @@ TEST(OverrideSet, APatternBeyondTheBoundsOfANamespaceIsRefusedAsTheFirstOne) {
     expect_full(*set, too_many, "257 more");
 }
 
+TEST(OverrideSet, TheInnerTextsOfAWorkspaceAreBounded) {
+    const auto set = empty_set();
+    std::string pattern = "*";
+    for (int i = 0; i < 250; ++i)
+        pattern += "a*";
+    const auto set_in = [&](const std::string& workspace, int name_space) {
+        return set->set({workspace, std::to_string(name_space), pattern}, kGrant);
+    };
+    for (int i = 0; i < 40; ++i)
+        ASSERT_TRUE(set_in("w", i));
+    const auto refused = set->set({"w", "another", "*b*"}, kGrant);
+    ASSERT_FALSE(refused);
+    EXPECT_EQ(refused.error().message,
+              "the workspace has 10000 texts between two '*', and this override has 1 more; "
+              "allowed: up to 10000");
+    EXPECT_TRUE(set_in("w", 7)) << "it is held already";
+    EXPECT_TRUE(set_in("v", 7)) << "another workspace";
+    EXPECT_TRUE(set->set({"w", "another", "b*c"}, kGrant)) << "without inner texts";
+    EXPECT_TRUE(set->remove({"w", "7", pattern}).value());
+    EXPECT_TRUE(set->set({"w", "another", "*b*"}, kGrant));
+    EXPECT_FALSE(set_in("w", 7));
+}
+
 }  // namespace
 }  // namespace sluice::overrides

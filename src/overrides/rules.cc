@@ -68,17 +68,26 @@ Rules::Rules(std::vector<RulePointer> in_order, std::uint64_t hash_seed)
     std::ranges::stable_sort(patterns_, std::ranges::greater{}, [](const Pattern& pattern) {
         return pattern.rule->glob->literal_bytes();
     });
-    index_inner_texts();
+    count_inner_texts();
+    if (searched_ > kMaxUnindexed) index_inner_texts();
+}
+
+void Rules::count_inner_texts() {
+    for (const Pattern& pattern : patterns_) {
+        const std::size_t texts = pattern.rule->glob->inner().size();
+        searched_ += texts == 0 ? 0 : 1;
+        inner_texts_ += texts;
+    }
 }
 
 void Rules::index_inner_texts() {
     std::vector<const Glob*> globs;
+    std::size_t texts = 0;
     for (Pattern& pattern : patterns_) {
         const Glob& glob = *pattern.rule->glob;
         if (glob.inner().empty()) continue;
-        ++searched_;
-        inner_texts_ += glob.inner().size();
-        if (inner_texts_ > TextSearch::kMaxTexts) continue;
+        texts += glob.inner().size();
+        if (texts > TextSearch::kMaxTexts) break;
         pattern.searched = static_cast<std::uint16_t>(globs.size());
         globs.push_back(&glob);
         in_search_.push_back(pattern.rule);

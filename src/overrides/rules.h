@@ -33,12 +33,17 @@ using RulePointer = std::shared_ptr<const Rule>;
 //
 // match() takes one hash lookup and a comparison of two words for each pattern. The ends of those
 // that pass are compared in full, and the inner texts of all that remain are found in one pass over
-// the identifier. Patterns beyond TextSearch::kMaxTexts such texts, which only a store that others
-// write to can hold, are matched one by one.
+// the identifier. Up to kMaxUnindexed patterns with inner texts are matched one by one instead,
+// each in linear time: an automaton takes up to 1 KiB for each text, which is too much for a
+// namespace with a single override. Patterns beyond TextSearch::kMaxTexts inner texts, which only a
+// store that others write to can hold, are matched one by one as well.
 //
 // Immutable, hence thread-safe.
 class Rules {
   public:
+    // The most patterns with inner texts that are matched without an automaton.
+    static constexpr std::size_t kMaxUnindexed = 8;
+
     // In the order of their creation.
     Rules(std::vector<RulePointer> in_order, std::uint64_t hash_seed);
 
@@ -81,6 +86,7 @@ class Rules {
     };
     static constexpr std::uint16_t kNotSearched = 0xFFFF;
 
+    void count_inner_texts();
     void index_inner_texts();
     const Rule* match_pattern(std::string_view identifier) const;
 
@@ -92,7 +98,7 @@ class Rules {
     std::size_t pattern_bytes_ = 0;
     std::size_t searched_ = 0;
     std::size_t inner_texts_ = 0;
-    std::optional<TextSearch> search_;    // none if no pattern has inner texts
+    std::optional<TextSearch> search_;    // none up to kMaxUnindexed patterns with inner texts
     std::vector<const Rule*> in_search_;  // by the number there
 };
 

@@ -153,13 +153,16 @@ std::string random_text(std::mt19937_64& random, std::string_view letters, std::
 TEST(Rules, AgreeWithANaiveSearchOnRandomPatterns) {
     std::mt19937_64 random(99);
     int applied_at_all = 0;
+    int automata = 0;
     for (int round = 0; round < 2'000; ++round) {
         std::vector<std::string> patterns;
-        for (int i = 0; i < 10; ++i) {
+        const int count = round % 2 == 0 ? 10 : 40;  // without and with an automaton
+        for (int i = 0; i < count; ++i) {
             std::string pattern = random_text(random, std::string_view("ab*\0", 4), 12);
             if (std::ranges::find(patterns, pattern) == patterns.end()) patterns.push_back(pattern);
         }
         const Rules rules = rules_of(patterns);
+        automata += rules.searched() > Rules::kMaxUnindexed ? 1 : 0;
         for (int i = 0; i < 20; ++i) {
             const std::string text = random_text(random, std::string_view("ab*\0", 4), 14);
             const std::string expected = applied_naively(patterns, text);
@@ -168,6 +171,8 @@ TEST(Rules, AgreeWithANaiveSearchOnRandomPatterns) {
         }
     }
     EXPECT_GT(applied_at_all, 1'000);
+    EXPECT_GT(automata, 500);
+    EXPECT_LT(automata, 1'500);
 }
 
 }  // namespace

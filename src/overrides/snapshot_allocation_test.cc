@@ -5,21 +5,26 @@
 #include <vector>
 
 #include <gtest/gtest.h>
+#include <malloc.h>
 
 #include "overrides/snapshot.h"
 
 namespace {
 
 std::size_t allocated = 0;
+std::size_t held = 0;  // of these, not freed yet
 
 // Where the compiler sees through these two it takes malloc and delete for a pair that doesn't
 // match.
 [[gnu::noinline]] void* take(std::size_t size) noexcept {
     allocated += size;
-    return std::malloc(size);  // NOLINT: this is what new is made of
+    void* const memory = std::malloc(size);  // NOLINT: this is what new is made of
+    held += malloc_usable_size(memory);
+    return memory;
 }
 
 [[gnu::noinline]] void give_back(void* memory) noexcept {
+    held -= malloc_usable_size(memory);
     std::free(memory);  // NOLINT
 }
 
@@ -32,6 +37,9 @@ void* operator new(std::size_t size) {
 }
 void* operator new[](std::size_t size) {
     return operator new(size);
+}
+void* operator new(std::size_t size, const std::nothrow_t&) noexcept {
+    return take(size);
 }
 void operator delete(void* memory) noexcept {
     give_back(memory);
@@ -63,6 +71,26 @@ std::shared_ptr<const Snapshot> snapshot_of(int namespaces) {
     for (int i = 0; i < namespaces; ++i)
         overrides.push_back(override_in("namespace " + std::to_string(i), "i"));
     return std::make_shared<const Snapshot>(std::move(overrides), 7);
+}
+
+// As many texts between two `*` as 512 bytes can hold where they all branch.
+std::string branching_pattern() {
+    std::string pattern = "*";
+    for (char first = 'a'; pattern.size() + 4 <= 512; ++first) {
+        for (char second = 'a'; second <= 'h' && pattern.size() + 4 <= 512; ++second)
+            pattern += {first, second, second, '*'};
+    }
+    return pattern;
+}
+
+TEST(SnapshotAllocation, OneOverrideInANamespaceTakesLittleMemoryWhateverItsPattern) {
+    constexpr int kNamespaces = 50;
+    std::vector<Override> overrides;
+    for (int i = 0; i < kNamespaces; ++i)
+        overrides.push_back(override_in("namespace " + std::to_string(i), branching_pattern()));
+    const std::size_t before = held;
+    const Snapshot snapshot(overrides, 7);
+    EXPECT_LT((held - before) / kNamespaces, 12U * 1024);
 }
 
 // The bytes that it takes to set one override more, and to remove it again.

@@ -33,6 +33,9 @@ class TextSearch::Builder {
         links_.resize(nodes_.size());
         for (const NodeNumber node : by_depth())
             complete(node);
+        nodes_.shrink_to_fit();
+        rows_.shrink_to_fit();
+        ends_.shrink_to_fit();
     }
 
   private:
