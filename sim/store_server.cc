@@ -64,7 +64,8 @@ StoreServer::Import StoreServer::import(std::uint32_t region, const ImportQuery&
             Count& sum = i == region ? imported.own : imported.foreign;
             sum += cell.components[i].count;
         }
-        end.newest = std::max(end.newest.value_or(UnixTime::min()), std::min(newest, now));
+        end.last_stamp = std::max(end.last_stamp.value_or(UnixTime::min()), newest);
+        end.newest = std::min(*end.last_stamp, now);
         if (end.rest || (query.after && place <= after)) continue;
         if (++read == query.page_rows && !query.changed_since) {
             end.rest = query;

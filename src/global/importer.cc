@@ -128,13 +128,16 @@ void Importer::end_tick(Time now) {
 }
 
 // What changes while a pass lasts is left to the next one, or it might never end. What counts as
-// seen is what was visible when its first page was read.
+// seen is what was visible when its first page was read, rows with stamps in the future included.
 void Importer::succeeded(Pass& pass, const ImportEnd& end, Time now) {
-    if (!pass.newest) pass.newest = end.newest;
+    if (!pass.newest) {
+        pass.newest = end.newest;
+        pass.last_stamp = end.last_stamp;
+    }
     if (!since_ && end.newest) since_ = since(*end.newest);
     pass.cells += cells_of_page_;
     const bool is_up_to_date =
-        end.rest && end.rest->changed_since && *end.rest->changed_since > pass.newest;
+        end.rest && end.rest->changed_since && *end.rest->changed_since > pass.last_stamp;
     if (!end.rest || is_up_to_date) return complete(pass, now);
     pass.next = *end.rest;
 }

@@ -88,8 +88,10 @@ class Importer {
 
     // Several pages: all that changed, or all that there is.
     struct Pass {
-        ImportQuery next = {};                // the page to ask for
-        std::optional<UnixTime> newest = {};  // when its first page was read; none before
+        ImportQuery next = {};  // the page to ask for
+        // As its first page had them; none before.
+        std::optional<UnixTime> newest = {};
+        std::optional<UnixTime> last_stamp = {};
         std::uint64_t cells = 0;
     };
 

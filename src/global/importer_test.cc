@@ -217,6 +217,26 @@ TEST_F(ImporterScanTest, ChangesOfManyPagesAreReadToTheirEndAndNotBeyond) {
         EXPECT_EQ(paged_.global("k" + std::to_string(i)), 7U);
 }
 
+// The clock of the store was set back after they were stamped.
+TEST_F(ImporterScanTest, ChangesOfManyPagesIncludeRowsStampedInTheFuture) {
+    paged_.import();
+    clock_.advance(seconds{100});
+    for (std::size_t i = 0; i < kKeys; ++i)
+        a_.spend("k" + std::to_string(i), 1);
+    a_.publish();
+    auto held = world_->held();
+    std::size_t row = 0;
+    for (auto& [name, components] : held)
+        components["a"].updated_at += std::chrono::milliseconds{++row * 1'000};
+    world_->restore(held);
+    paged_.store.imports.clear();
+    paged_.import();
+    const auto is_of_a_scan = [](const ImportQuery& query) { return !query.changed_since; };
+    ASSERT_TRUE(std::ranges::none_of(paged_.store.imports, is_of_a_scan));
+    for (std::size_t i = 0; i < kKeys; ++i)
+        EXPECT_EQ(paged_.global("k" + std::to_string(i)), 7U);
+}
+
 TEST_F(ImporterTest, AStoreWhoseClockWasSetBackIsHeardAgain) {
     a_.spend("k", 6);
     a_.publish();

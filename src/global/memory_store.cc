@@ -35,7 +35,8 @@ class MemoryWorld::Connection final : public GlobalStore {
         std::vector<ImportedCell> page;
         {
             const MutexLock lock(world_->mutex_);
-            end.newest = world_->newest();
+            end.last_stamp = world_->last_stamp();
+            if (end.last_stamp) end.newest = std::min(*end.last_stamp, world_->clock_());
             end.rest =
                 query.changed_since ? world_->rest_of_changes(query) : world_->rest_of_cells(query);
             for (auto it = world_->first_of(query); it != world_->cells_.end(); ++it) {
@@ -149,13 +150,12 @@ std::unique_ptr<GlobalStore> MemoryWorld::join(const std::string& region) {
     return std::make_unique<Connection>(shared_from_this(), region);
 }
 
-std::optional<UnixTime> MemoryWorld::newest() const {
-    std::optional<UnixTime> newest;
+std::optional<UnixTime> MemoryWorld::last_stamp() const {
+    std::optional<UnixTime> last;
     for (const auto& [name, components] : cells_)
         for (const auto& [region, component] : components)
-            newest = std::max(newest.value_or(component.updated_at), component.updated_at);
-    if (newest) newest = std::min(*newest, clock_());
-    return newest;
+            last = std::max(last.value_or(component.updated_at), component.updated_at);
+    return last;
 }
 
 MemoryWorld::Cells::const_iterator MemoryWorld::first_of(const ImportQuery& query) const {

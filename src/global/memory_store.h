@@ -45,7 +45,7 @@ class MemoryWorld : public std::enable_shared_from_this<MemoryWorld> {
     explicit MemoryWorld(std::function<UnixTime()> clock) : clock_(std::move(clock)) {}
 
     // When a component last changed, but not after the present.
-    std::optional<UnixTime> newest() const SLUICE_REQUIRES(mutex_);
+    std::optional<UnixTime> last_stamp() const SLUICE_REQUIRES(mutex_);
     // The first cell that a full import's page may hold.
     Cells::const_iterator first_of(const ImportQuery& query) const SLUICE_REQUIRES(mutex_);
     // The page after that of a full, or of an incremental import.

@@ -80,6 +80,8 @@ struct ImportEnd {
     // When the component that had changed last before the page was read did so, by the store's
     // clock, but not after the store's own time; none if the store was empty.
     std::optional<UnixTime> newest = {};
+    // The same, which may lie in the future where the store's clock was set back.
+    std::optional<UnixTime> last_stamp = {};
     // The next page; none if this was the last.
     std::optional<ImportQuery> rest = {};
 };

@@ -28,7 +28,10 @@ Imported import(GlobalStore& store, const ImportQuery& query) {
     std::optional<ImportQuery> page = query;
     while (page) {
         ImportEnd end = expect_done(store.import(*page, visit));
-        if (imported.pages++ == 0) imported.newest = end.newest;
+        if (imported.pages++ == 0) {
+            imported.newest = end.newest;
+            imported.last_stamp = end.last_stamp;
+        }
         page = std::move(end.rest);
     }
     return imported;

@@ -29,6 +29,7 @@ struct Imported {
     };
     std::map<CellName, Sums> cells;
     std::optional<UnixTime> newest;
+    std::optional<UnixTime> last_stamp;
     std::size_t visits = 0;
     std::size_t pages = 0;
 

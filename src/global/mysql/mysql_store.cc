@@ -180,7 +180,10 @@ StoreResult<ImportEnd> MysqlStore::import(const ImportQuery& query, const Visit&
     ImportEnd end;
     std::optional<PageEnd> page_end;
     const auto note = [&](const MysqlRow& row) {
-        if (!row.bytes(0).empty()) end.newest = std::min(time_in(row, 0), time_in(row, 1));
+        if (!row.bytes(0).empty()) {
+            end.last_stamp = time_in(row, 0);
+            end.newest = std::min(*end.last_stamp, time_in(row, 1));
+        }
         page_end = page_end_in(row, query);
     };
     if (auto failure = this->query(page_end_statement(query), note)) return *std::move(failure);

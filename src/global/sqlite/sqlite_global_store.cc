@@ -186,8 +186,10 @@ StoreResult<ImportEnd> SqliteGlobalStore::import(const ImportQuery& query, const
     auto newest = database_->number(sqlite_sql::kNewest);
     if (!newest) return failure(std::move(newest).error());
     ImportEnd end;
-    if (*newest != 0)
-        end.newest = std::min(UnixTime{std::chrono::milliseconds{*newest}}, options_.now());
+    if (*newest != 0) {
+        end.last_stamp = UnixTime{std::chrono::milliseconds{*newest}};
+        end.newest = std::min(*end.last_stamp, options_.now());
+    }
     const auto find_end = [&](Statement& statement) { bind_start(statement, query); };
     const auto note_end = [&](const Statement& row) { end.rest = rest_in(row, query); };
     if (auto failure = run(sqlite_sql::page_end_statement(query), find_end, note_end))
