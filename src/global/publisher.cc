@@ -1,6 +1,7 @@
 #include "global/publisher.h"
 
 #include <algorithm>
+#include <functional>
 #include <tuple>
 #include <utility>
 
@@ -96,10 +97,11 @@ bool Publisher::republish(Time now, std::optional<std::uint64_t> current_connect
 }
 
 void Publisher::sort_waiting(Time now) {
-    const auto is_later = [](Cells::iterator a, Cells::iterator b) {
-        return std::tie(a->second.failures, a->first) > std::tie(b->second.failures, b->first);
+    const auto rank = [](Cells::iterator it) {
+        const auto& [name, cell] = *it;
+        return std::tuple<bool, int, const CellName&>(cell.is_repeat(), cell.failures, name);
     };
-    std::ranges::sort(waiting_, is_later);
+    std::ranges::sort(waiting_, std::greater{}, rank);
     if (!waiting_.empty() && waiting_since_.load(std::memory_order_relaxed) == Time::max())
         waiting_since_.store(now, std::memory_order_relaxed);
 }
@@ -213,11 +215,13 @@ void Publisher::fill_chunk(std::optional<UnixTime> wall) {
     }
 }
 
-// Those that were refused come after those that were not tried yet, and those whose chunks failed
-// after both: neither must keep the others waiting.
+// Those that were refused come after those that have grown and were not tried yet; those whose
+// chunks failed, and those that are only repeated, after both.
 Publisher::Group Publisher::next_group() {
     Group group;
-    if (waiting_.empty() || (waiting_.back()->second.failures != 0 && !refused_.empty())) {
+    const bool can_wait = waiting_.empty() || waiting_.back()->second.failures != 0 ||
+                          waiting_.back()->second.is_repeat();
+    if (can_wait && !refused_.empty()) {
         group = std::move(refused_.back());
         refused_.pop_back();
         return group;
@@ -261,7 +265,13 @@ void Publisher::answered(const std::optional<StoreFailure>& failure,
     const bool is_done = goes_on && waiting_.empty() && refused_.empty();
     const bool is_late = failure && wake_at_ >= *tick_began_ + interval_;
     const bool is_hopeless = !goes_on && failure->kind == StoreFailure::Kind::kRefused;
-    if (is_done || is_late || is_hopeless) end_tick(now);
+    if (is_done || is_late || is_hopeless || may_end(now)) end_tick(now);
+}
+
+// Rows that have failed may follow, which a tick that is late does not try again either.
+bool Publisher::may_end(Time now) const {
+    return now >= *tick_began_ + interval_ && !waiting_.empty() &&
+           waiting_.back()->second.is_repeat();
 }
 
 void Publisher::acknowledge_chunk() {
@@ -279,15 +289,18 @@ void Publisher::acknowledge_chunk() {
     drop_chunk();
 }
 
-// A lock may be on one row alone, so the next chunks are smaller; a connection that is lost says
-// nothing about the rows, so they are not.
+// A lock may be on one row alone, so the rows come last, and the next chunks are smaller. A
+// connection that is lost says nothing about the rows, so only those that are as urgent come first.
 void Publisher::postpone_chunk(StoreFailure::Kind kind) {
     const int step = kind == StoreFailure::Kind::kBusy ? 1 : 0;
     for (const Cells::iterator cell : chunk_cells_) {
         int& failures = cell->second.failures;
         failures = std::clamp(failures + step, 1, kMostHalvings + 1);
     }
-    waiting_.insert(waiting_.begin(), chunk_cells_.rbegin(), chunk_cells_.rend());
+    const auto is_repeat = [](Cells::iterator cell) { return cell->second.is_repeat(); };
+    const bool is_urgent = step == 0 && !std::ranges::all_of(chunk_cells_, is_repeat);
+    const auto place = is_urgent ? std::ranges::find_if_not(waiting_, is_repeat) : waiting_.begin();
+    waiting_.insert(place, chunk_cells_.rbegin(), chunk_cells_.rend());
     drop_chunk();
 }
 

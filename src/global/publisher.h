@@ -41,7 +41,8 @@ inline constexpr std::chrono::milliseconds kGlobalInterval{10'000};
 // denied does not grow, so nothing else would bring its row back. So everything that was published
 // and still matters is published again when a call was made on a new connection, and on one tick in
 // kRepublishEvery. A tick with nothing to publish makes a call without rows, so that a lost
-// connection is noticed within the tick.
+// connection is noticed within the tick. Rows that have grown go first; when an interval has passed
+// and only repeated ones are left, they are left to the next tick.
 //
 // A chunk whose rows the store refuses is published in halves after all other chunks, down to the
 // single row, which is given up until its count grows.
@@ -136,6 +137,8 @@ class Publisher {
         Count refused = 0;             // by the store; not worth another try
         bool is_waiting = false;       // to be published, perhaps again
         int failures = 0;              // of chunks that it was in, since it was last acknowledged
+
+        bool is_repeat() const { return wanted <= last_pushed; }
     };
     // By stored name, and so in the order of the store's unique key.
     using Cells = std::map<CellName, Cell>;
@@ -157,6 +160,8 @@ class Publisher {
     Group next_group();
     void acknowledge_chunk();
     void split_chunk(const StoreFailure& failure);
+    // Whether a tick that began so long ago has nothing left to do that can't wait.
+    bool may_end(Time now) const;
     void postpone_chunk(StoreFailure::Kind kind);
     void drop_chunk();
     void await_breaker(Time now);
@@ -177,8 +182,8 @@ class Publisher {
 
     Cells cells_;
     std::multimap<UnixTime, Cells::iterator> deaths_;
-    // Those that wait, the next one last: those that have not failed first, by cell. While a tick
-    // lasts, without those below.
+    // Those that wait, the next one last: those that have grown first, of these those that have
+    // not failed, by cell. While a tick lasts, without those below.
     Group waiting_;
     // Groups of rows that were refused together, in the store's order. The last is tried next.
     std::vector<Group> refused_;

@@ -1,4 +1,6 @@
 // What a store loses after it has acknowledged it is published again.
+#include <algorithm>
+
 #include <gtest/gtest.h>
 
 #include "global/global_fixture.h"
@@ -18,6 +20,10 @@ class RepublishTest : public testing::Test {
             return found == components.end() ? 0 : found->second.count;
         }
         return 0;
+    }
+    std::uint64_t store_connections() { return node_.store.connections(); }
+    bool is_waiting_for_next_tick() {
+        return node_.globe.publisher().wake_at() > clock_.now + seconds{4};
     }
     std::uint64_t republishes() { return node_.globe.publisher().counts().republishes; }
 
@@ -63,6 +69,42 @@ TEST_F(RepublishTest, NothingIsPublishedAgainWhileTheConnectionStays) {
     EXPECT_EQ(node_.store.rows(), 1U);
     EXPECT_EQ(node_.store.round_trips, Publisher::kRepublishEvery - 2U);
     EXPECT_EQ(republishes(), 0U);
+}
+
+TEST_F(RepublishTest, RowsThatHaveGrownGoBeforeThoseThatAreOnlyRepeated) {
+    for (int i = 0; i < 3'000; ++i)
+        node_.spend("k" + std::to_string(10'000 + i), 10, 20);
+    node_.tick();
+    node_.store.published.clear();
+    for (int i = 2'000; i < 2'500; ++i)
+        node_.spend("k" + std::to_string(10'000 + i), 1, 20);
+    world_->restore(world_->held());
+    // The first call finds out about the new connection, so that all rows wait.
+    node_.globe.offer_changes();
+    Publisher& publisher = node_.globe.publisher();
+    clock_.advance(std::chrono::ceil<std::chrono::milliseconds>(publisher.wake_at() - clock_.now));
+    auto rows = publisher.next(clock_.now, clock_.wall);
+    ASSERT_TRUE(rows);
+    publisher.answered(StoreFailure{Kind::kLost, "told to"}, store_connections(), clock_.now);
+    int chunks = 0;
+    for (; chunks < 100 && !is_waiting_for_next_tick(); ++chunks) {
+        clock_.advance(
+            std::max(std::chrono::ceil<std::chrono::milliseconds>(publisher.wake_at() - clock_.now),
+                     std::chrono::milliseconds{0}));
+        rows = publisher.next(clock_.now, clock_.wall);
+        ASSERT_TRUE(rows);
+        const auto failure = node_.store.publish(*rows);
+        clock_.advance(seconds{6});
+        publisher.answered(failure, store_connections(), clock_.now);
+    }
+    ASSERT_EQ(node_.store.published.size(), 2U) << "an interval has passed";
+    EXPECT_EQ(row("k12000"), 11U);
+    EXPECT_EQ(row("k12499"), 11U);
+    for (const auto& chunk : node_.store.published)
+        EXPECT_TRUE(std::ranges::is_sorted(chunk, {}, &RegionCount::cell));
+    EXPECT_FALSE(publisher.is_idle()) << "the others are still queued";
+    node_.tick();
+    EXPECT_TRUE(publisher.is_idle());
 }
 
 // As behind a proxy, which keeps its connections to its clients.
