@@ -248,11 +248,15 @@ void Publisher::answered(const std::optional<StoreFailure>& failure,
                          std::uint64_t connection,
                          Time now) {
     is_underway_ = false;
-    breaker_.ended(
-        StoreUse::kPublish, {.began = call_began_, .ended = now}, failure ? &*failure : nullptr);
-    const bool has_reconnected = std::exchange(connection_, connection) != connection;
     const bool is_refused =
         failure && failure->kind == StoreFailure::Kind::kRows && !chunk_.empty();
+    if (is_refused && chunk_.size() == 1) ++refused_in_tick_;
+    const bool is_all_refused = is_refused && !has_accepted_ && refused_in_tick_ >= kMostRefused;
+    std::optional<StoreFailure> reported = failure;
+    if (is_all_refused) reported->kind = StoreFailure::Kind::kRefused;
+    breaker_.ended(
+        StoreUse::kPublish, {.began = call_began_, .ended = now}, reported ? &*reported : nullptr);
+    const bool has_reconnected = std::exchange(connection_, connection) != connection;
     if (failure) failed_.fetch_add(1, std::memory_order_relaxed);
     if (!failure) acknowledge_chunk();
     if (is_refused) split_chunk(*failure);
@@ -264,7 +268,7 @@ void Publisher::answered(const std::optional<StoreFailure>& failure,
     wake_at_ = goes_on ? now : retry_time(now);
     const bool is_done = goes_on && waiting_.empty() && refused_.empty();
     const bool is_late = failure && wake_at_ >= *tick_began_ + interval_;
-    const bool is_hopeless = !goes_on && failure->kind == StoreFailure::Kind::kRefused;
+    const bool is_hopeless = reported && reported->kind == StoreFailure::Kind::kRefused;
     if (is_done || is_late || is_hopeless || may_end(now)) end_tick(now);
 }
 
@@ -279,6 +283,7 @@ void Publisher::acknowledge_chunk() {
     if (chunk_.empty()) return;
     rows_.fetch_add(chunk_.size(), std::memory_order_relaxed);
     chunks_.fetch_add(1, std::memory_order_relaxed);
+    has_accepted_ = true;
     for (std::size_t i = 0; i < chunk_.size(); ++i) {
         Cell& cell = chunk_cells_[i]->second;
         cell.last_pushed = std::max(cell.last_pushed, chunk_[i].count);
@@ -333,6 +338,8 @@ void Publisher::end_tick(Time now) {
         waiting_.insert(waiting_.end(), group.begin(), group.end());
     drop_chunk();
     failures_ = 0;
+    has_accepted_ = false;
+    refused_in_tick_ = 0;
     tick_began_.reset();
     if (waiting_.empty()) {
         last_success_.store(now, std::memory_order_relaxed);

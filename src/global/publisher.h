@@ -45,7 +45,8 @@ inline constexpr std::chrono::milliseconds kGlobalInterval{10'000};
 // and only repeated ones are left, they are left to the next tick.
 //
 // A chunk whose rows the store refuses is published in halves after all other chunks, down to the
-// single row, which is given up until its count grows.
+// single row, which is given up until its count grows. Once kMostRefused rows have been refused in
+// a tick and none was accepted, the store refuses all, and the tick ends.
 //
 // Cells that are dead before the next tick are not published: other regions would import them too
 // late, or not at all. So windows of up to half an interval are never published.
@@ -81,6 +82,8 @@ class Publisher {
     static constexpr std::size_t kChunkRows = 1'000;
 
     static constexpr int kRepublishEvery = 12;
+
+    static constexpr int kMostRefused = 32;
 
     // The rows to publish next, valid until they are answered for; without rows, a call that only
     // finds out whether the connection is still there. None if it is not time. Rows still matter an
@@ -192,6 +195,8 @@ class Publisher {
     bool needs_round_trip_ = false;   // of this tick, which has no rows
     bool is_underway_ = false;
     std::optional<Time> tick_began_;
+    bool has_accepted_ = false;  // the store, any rows of this tick
+    int refused_in_tick_ = 0;    // single rows
     Time call_began_;
     int failures_ = 0;  // of calls, in a row
     Jitter jitter_;

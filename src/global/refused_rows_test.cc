@@ -73,6 +73,22 @@ TEST_F(RefusedRowsTest, ManyRefusedRowsAreAllFound) {
     EXPECT_EQ(publisher().counts().refused, 100U);
 }
 
+TEST_F(RefusedRowsTest, AStoreThatRefusesAllRowsIsLeftAloneUntilTheNextTick) {
+    for (int i = 0; i < 1'000; ++i)
+        node_.spend("k" + std::to_string(i), 6);
+    node_.store.refuses = [](const RegionCount&) { return true; };
+    node_.publish();
+    EXPECT_EQ(publisher().counts().refused, 32U);
+    EXPECT_LE(publisher().counts().failures, 80U);
+    EXPECT_EQ(node_.globe.publish_breaker().trouble(), "told to");
+    node_.publish();
+    EXPECT_EQ(node_.globe.publish_breaker().trouble(), "told to");
+    node_.store.refuses = nullptr;
+    node_.publish();
+    EXPECT_EQ(world_->held().size(), 1'000U - 64);
+    EXPECT_FALSE(node_.globe.publish_breaker().trouble());
+}
+
 TEST_F(RefusedRowsTest, ARefusedRowIsTriedAgainWhenItsCountGrows) {
     node_.spend("k", 6);
     refuse("k");

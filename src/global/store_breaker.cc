@@ -32,7 +32,8 @@ void StoreBreaker::ended(StoreUse use, const Breaker::Call& call, const StoreFai
         return;
     }
     breaker_.succeeded(call);
-    trouble.reset();
+    // A store that refuses rows may still refuse all of them.
+    if (failure == nullptr || failure->kind == StoreFailure::Kind::kBusy) trouble.reset();
     for (auto& other : troubles_)
         if (other && other->kind == StoreFailure::Kind::kLost) other.reset();
 }
