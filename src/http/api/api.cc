@@ -121,6 +121,18 @@ const Caller* caller_of(const RequestView& request, const TokenSet& tokens) {
     return token ? tokens.find(*token) : nullptr;
 }
 
+// Memory ran out, most likely. A call that was put off has handed over its reply, so the cause is
+// logged and whoever holds the completion answers, or drops it, which makes this a 500.
+void fail(Call& call, std::string_view cause) {
+    const ReportHooks& hooks = call.context.report;
+    if (!call.is_late) {
+        answer_failure(call, "The request could not be answered.", cause);
+    } else if (hooks.on_failure) {
+        hooks.on_failure(
+            {.request_id = call.request_id, .path = call.request.path, .cause = cause});
+    }
+}
+
 }  // namespace
 
 Api::Api(const ApiContext& context)
@@ -146,9 +158,7 @@ Progress Api::handle(const RequestView& request, Reply& reply, Completion comple
             route->answer(call);
         }
     } catch (const std::exception& error) {
-        // Memory ran out, most likely.
-        answer_failure(call, "The request could not be answered.", error.what());
-        call.is_late = false;
+        fail(call, error.what());
     }
     if (call.is_late) return Progress::kLater;
     const auto took = std::chrono::steady_clock::now() - began;
@@ -208,25 +218,32 @@ bool Api::check_head(const RequestView& request, Reply& reply) {
               .error_format = route == nullptr ? ErrorFormat::kV2 : route->error_format,
               .notes = notes_,
               .completion = none};
-    const bool is_accepted = check(call, route);
+    bool is_accepted = false;
+    try {
+        is_accepted = check(call, route);
+    } catch (const std::exception& error) {
+        fail(call, error.what());
+    }
     if (!is_accepted) report_answer(call, std::chrono::steady_clock::now() - began);
     return is_accepted;
 }
 
-void Api::protocol_error(int status,
-                         std::string_view detail,
-                         std::string_view accept,
-                         Reply& reply) {
-    const ErrorAnswer error{
-        .status = status, .request_id = ids_.next(), .detail = detail, .accept = accept};
-    write_error(error, reply);
+void Api::protocol_error(const WireError& error, Reply& reply) {
+    const ErrorAnswer answer{.status = error.status,
+                             .request_id = ids_.next(),
+                             .detail = error.detail,
+                             .accept = error.accept};
+    write_error(answer, reply);
     const ReportHooks& hooks = context_.report;
     if (hooks.on_refusal)
-        hooks.on_refusal({.request_id = error.request_id, .status = status, .detail = detail});
-    if (status == 500 && hooks.on_failure)
-        hooks.on_failure({.request_id = error.request_id, .path = "", .cause = detail});
-    const auto kind =
-        status == 400 ? metrics::ErrorKind::kMalformedHttp : metrics::error_kind_of(status);
+        hooks.on_refusal(
+            {.request_id = answer.request_id, .status = error.status, .detail = error.detail});
+    if (error.status == 500 && hooks.on_failure)
+        hooks.on_failure({.request_id = answer.request_id,
+                          .path = "",
+                          .cause = error.cause.empty() ? error.detail : error.cause});
+    const auto kind = error.status == 400 ? metrics::ErrorKind::kMalformedHttp
+                                          : metrics::error_kind_of(error.status);
     context_.thread_metrics.errors[kind].add();
 }
 

@@ -26,10 +26,7 @@ class Api final : public Handler {
 
     Progress handle(const RequestView& request, Reply& reply, Completion later) override;
     bool check_head(const RequestView& request, Reply& reply) override;
-    void protocol_error(int status,
-                        std::string_view detail,
-                        std::string_view accept,
-                        Reply& reply) override;
+    void protocol_error(const WireError& error, Reply& reply) override;
 
   private:
     bool check(Call& call, const Route* route);

@@ -226,7 +226,7 @@ TEST_F(ApiTest, MetricsAreTextForPrometheus) {
 TEST_F(ApiTest, ErrorsOfTheConnectionHaveTheSameShape) {
     Reply reply;
     reply.body() = "left over";
-    api_.protocol_error(413, "The body is too \"large\".", "", reply);
+    api_.protocol_error({.status = 413, .detail = "The body is too \"large\"."}, reply);
     const Answer answer = answer_of(reply);
     EXPECT_EQ(answer.status, 413);
     EXPECT_EQ(answer.fields, "Content-Type: application/json\r\n");
@@ -235,15 +235,16 @@ TEST_F(ApiTest, ErrorsOfTheConnectionHaveTheSameShape) {
                        "Content Too Large",
                        R"(The body is too \"large\".)",
                        "user/bad_request/request_body_too_large"}));
-    api_.protocol_error(413, "x", "application/problem+json", reply);
+    api_.protocol_error({.status = 413, .detail = "x", .accept = "application/problem+json"},
+                        reply);
     EXPECT_EQ(answer_of(reply).fields, "Content-Type: application/problem+json\r\n");
-    api_.protocol_error(400, "Bare LF.", "", reply);
+    api_.protocol_error({.status = 400, .detail = "Bare LF."}, reply);
     EXPECT_EQ(
         answer_of(reply).body,
         R"({"meta":{"requestId":"ID"},"error":{"title":"Bad Request","detail":"Bare LF.","status":400,)"
         R"("type":"https://unkey.com/docs/errors/unkey/application/invalid_input","errors":[{"location":"request","message":"Bare LF."}]}})");
     for (const int status : {400, 408, 413, 417, 431, 500, 501, 503, 505, 418}) {
-        api_.protocol_error(status, "x", "", reply);
+        api_.protocol_error({.status = status, .detail = "x"}, reply);
         EXPECT_EQ(reply.status(), status);
         EXPECT_FALSE(find_json_fault(reply.body())) << status;
     }
@@ -256,7 +257,7 @@ TEST_F(ApiTest, ErrorsAreCountedByKindAndRequestsByRoute) {
     send({.method = "GET"});
     send({.json = false});
     Reply reply;
-    api_.protocol_error(400, "x", "", reply);
+    api_.protocol_error({.status = 400, .detail = "x"}, reply);
     using metrics::ErrorKind;
     const auto count = [this](ErrorKind kind) { return metrics_.thread(0).errors[kind].read(); };
     EXPECT_EQ(count(ErrorKind::kInvalidRequest), 2U);

@@ -1,5 +1,7 @@
 #include "http/api/request_report.h"
 
+#include <stdexcept>
+
 #include "http/api/api_fixture.h"
 
 namespace sluice::http {
@@ -61,11 +63,33 @@ TEST_F(RequestReports, TellTheCauseOfAFailure) {
 
 TEST_F(RequestReports, TellOfWhatNeverBecameARequest) {
     Reply reply;
-    api_.protocol_error(400, "Bare LF.", "", reply);
+    api_.protocol_error({.status = 400, .detail = "Bare LF."}, reply);
     EXPECT_EQ(refusals_.at(answer_of(reply).request_id), "400 Bare LF.");
     EXPECT_TRUE(failures_.empty());
-    api_.protocol_error(500, "It failed.", "", reply);
+    api_.protocol_error({.status = 500, .detail = "It failed."}, reply);
     EXPECT_EQ(failures_.at(answer_of(reply).request_id), ": It failed.");
+    api_.protocol_error({.status = 500, .detail = "It failed.", .cause = "bad_alloc"}, reply);
+    EXPECT_EQ(failures_.at(answer_of(reply).request_id), ": bad_alloc");
+    EXPECT_EQ(reply.body().find("bad_alloc"), std::string::npos) << "that is for the log alone";
+}
+
+// Here the call has been put off when it fails: its answer is not the handler's any more.
+TEST_F(RequestReports, TellTheCauseWhereACallFailsThatIsAnsweredLater) {
+    ApiContext failing = context(Surface::kPublic);
+    failing.post = [](const std::function<void()>&) { throw std::runtime_error("no memory"); };
+    Api api(failing);
+    override_changes_.close();
+    const std::string head =
+        "POST /v2/ratelimit.setOverride HTTP/1.1\r\nHost: h\r\nContent-Type: "
+        "application/json\r\n\r\n";
+    RequestView request;
+    HeadFacts facts;
+    ASSERT_EQ(parse_head(head, request, facts).status, 0);
+    request.body = kGood;
+    Reply reply;
+    EXPECT_EQ(api.handle(request, reply, Completion(nullptr)), Progress::kLater);
+    ASSERT_EQ(failures_.size(), 1U);
+    EXPECT_EQ(failures_.begin()->second, "/v2/ratelimit.setOverride: no memory");
 }
 
 }  // namespace

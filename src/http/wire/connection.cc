@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 #include <exception>
+#include <string_view>
 
 #include "base/check.h"
 #include "http/wire/workbench.h"
@@ -25,6 +26,8 @@ constexpr std::size_t kLooseInput = 64UL * 1024;
 
 // A buffer that has grown for one answer is not kept for all others.
 constexpr std::size_t kOutputKept = 1024UL * 1024;
+
+constexpr std::string_view kHandlerFailed = "The server failed to answer this request.";
 
 // Short strings have no memory of their own.
 std::size_t allocated(const std::string& text) {
@@ -103,7 +106,7 @@ void Connection::on_drain() {
 
 void Connection::refuse(ProtocolError error) {
     bench_.output.clear();
-    write_error(error);
+    write_error({.status = error.status, .detail = error.detail});
     send_output();
     if (is_closed_) return;
     release_pending();
@@ -211,7 +214,9 @@ void Connection::serve(std::span<char> bytes) {
         const RequestReader::Outcome outcome = reader_.read(bytes, bench_.request);
         if (outcome == RequestReader::Outcome::kNeedMore) break;
         if (outcome == RequestReader::Outcome::kError) {
-            write_error(reader_.error(), bench_.request.header("accept"));
+            write_error({.status = reader_.error().status,
+                         .detail = reader_.error().detail,
+                         .accept = bench_.request.header("accept")});
             break;
         }
         ++answered;
@@ -260,8 +265,8 @@ void Connection::answer_expectation(RequestView& request) {
             bench_.writer.write(exchange->reply, {.after = After::kClose}, bench_.output);
             is_closing_ = true;
         }
-    } catch (const std::exception&) {
-        write_error({500, "The server failed to answer this request."});
+    } catch (const std::exception& error) {
+        write_error({.status = 500, .detail = kHandlerFailed, .cause = error.what()});
     }
     bench_.return_exchange(std::move(exchange));
 }
@@ -277,7 +282,8 @@ Progress Connection::ask_handler(RequestView& request) {
     Progress progress = Progress::kDone;
     try {
         progress = bench_.handler.handle(request, exchange_->reply, Completion(exchange_.get()));
-    } catch (const std::exception&) {
+    } catch (const std::exception& error) {
+        exchange_->failure = error.what();
         return Progress::kLater;  // Its completion was dropped, which makes this a 500.
     }
     // A completion that outlives a finished exchange would end another one's.
@@ -295,16 +301,16 @@ void Connection::finish_exchange() {
         bench_.writer.write(exchange->reply, exchange->framing, bench_.output);
         is_closing_ |= exchange->framing.after == After::kClose;
     } else {
-        write_error({500, "The server failed to answer this request."});
+        write_error({.status = 500, .detail = kHandlerFailed, .cause = exchange->failure});
     }
     bench_.return_exchange(std::move(exchange));
 }
 
-void Connection::write_error(ProtocolError error, std::string_view accept) {
+void Connection::write_error(const WireError& error) {
     bench_.counters.protocol_errors.add(1);
     std::unique_ptr<PendingExchange> exchange = bench_.take_exchange();
     exchange->reply.begin(error.status, "");
-    bench_.handler.protocol_error(error.status, error.detail, accept, exchange->reply);
+    bench_.handler.protocol_error(error, exchange->reply);
     bench_.writer.write(exchange->reply, {.after = After::kClose}, bench_.output);
     bench_.return_exchange(std::move(exchange));
     is_closing_ = true;

@@ -88,7 +88,7 @@ class Connection {
     void answer_expectation(RequestView& request);
     void complete(RequestView& request) const;
     void finish_exchange();
-    void write_error(ProtocolError error, std::string_view accept = {});
+    void write_error(const WireError& error);
     void keep(std::span<const char> rest);
     void release_pending();
     void send_output();

@@ -110,6 +110,14 @@ class Completion {
     PendingExchange* exchange_;
 };
 
+// An error that the connection itself answers with.
+struct WireError {
+    int status;                 // 400, 408, 413, 417, 431, 500, 501, 503 or 505
+    std::string_view detail;    // one sentence for the person who wrote the client
+    std::string_view accept{};  // the request's field of that name, where that was understood
+    std::string_view cause{};   // of a 500, for the log and not for the client
+};
+
 // What answers requests. Each serving thread has a handler of its own, which is called on that
 // thread only.
 class Handler {
@@ -124,14 +132,9 @@ class Handler {
     // the connection is closed.
     virtual bool check_head(const RequestView& request, Reply& reply) = 0;
 
-    // Words an answer to what never became a request: 400, 408, 413, 417, 431, 500, 501, 503, 505.
-    // The connection is closed after it. `detail` is one sentence for the person who wrote the
-    // client.
-    // `accept` is the request's field of that name, where that was understood.
-    virtual void protocol_error(int status,
-                                std::string_view detail,
-                                std::string_view accept,
-                                Reply& reply) = 0;
+    // Words an answer to what never became a request, or to one at which handle() or check_head()
+    // failed. The connection is closed after it.
+    virtual void protocol_error(const WireError& error, Reply& reply) = 0;
 };
 
 }  // namespace sluice::http

@@ -132,7 +132,8 @@ TEST(Listener, SurvivesAHandlerThatThrowsAtAnExpectation) {
     TestClient client(server.port());
     client.send(
         "POST /throw HTTP/1.1\r\nHost: h\r\nExpect: 100-continue\r\nContent-Length: 2\r\n\r\n");
-    EXPECT_EQ(client.read_answer(), "500 The server failed to answer this request.");
+    EXPECT_EQ(client.read_answer(),
+              "500 The server failed to answer this request. Cause: as asked.");
     EXPECT_EQ(client.read_answer(), "closed");
 }
 
@@ -199,7 +200,8 @@ TEST(Listener, SurvivesAHandlerThatThrows) {
     TestServer server;
     TestClient client(server.port());
     client.send(get("/throw"));
-    EXPECT_EQ(client.read_answer(), "500 The server failed to answer this request.");
+    EXPECT_EQ(client.read_answer(),
+              "500 The server failed to answer this request. Cause: as asked.");
     TestClient next(server.port());
     next.send(get("/next"));
     EXPECT_EQ(next.read_answer(), "200 GET /next? ");

@@ -3,6 +3,7 @@
 #define SLUICE_HTTP_WIRE_PENDING_EXCHANGE_H_
 
 #include <cstdint>
+#include <string>
 
 #include "http/wire/exchange.h"
 #include "http/wire/reply_writer.h"
@@ -22,7 +23,10 @@ class PendingExchange {
         kAbandoned,  // the completion was dropped
     };
 
-    void start() { state_ = State::kHandling; }
+    void start() {
+        state_ = State::kHandling;
+        failure.clear();
+    }
     // After handle() said kLater and neither called nor dropped its completion.
     void wait_for(Connection* connection) {
         state_ = State::kWaiting;
@@ -37,6 +41,7 @@ class PendingExchange {
 
     Reply reply;
     ReplyFraming framing;
+    std::string failure;  // what handle() threw, if it did
 
   private:
     State state_ = State::kHandling;

@@ -55,12 +55,10 @@ bool FakeHandler::check_head(const RequestView& request, Reply& reply) {
     return false;
 }
 
-void FakeHandler::protocol_error(int status,
-                                 std::string_view detail,
-                                 std::string_view /*accept*/,
-                                 Reply& reply) {
-    reply.begin(status, "text/plain");
-    reply.body() += detail;
+void FakeHandler::protocol_error(const WireError& error, Reply& reply) {
+    reply.begin(error.status, "text/plain");
+    reply.body() += error.detail;
+    if (!error.cause.empty()) ((reply.body() += " Cause: ") += error.cause) += '.';
 }
 
 TestServer::TestServer(const WireLimits& limits, std::shared_ptr<const TlsSlot> tls)

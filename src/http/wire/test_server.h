@@ -33,10 +33,7 @@ class FakeHandler : public Handler {
 
     Progress handle(const RequestView& request, Reply& reply, Completion later) override;
     bool check_head(const RequestView& request, Reply& reply) override;
-    void protocol_error(int status,
-                        std::string_view detail,
-                        std::string_view accept,
-                        Reply& reply) override;
+    void protocol_error(const WireError& error, Reply& reply) override;
 
     std::atomic<int> held_count{
         0};  // written by the server's thread, read by tests that wait for it
