@@ -4,7 +4,7 @@
 #include <sstream>
 #include <string>
 
-#include "http/wire/tls.h"
+#include "cli/tls_files.h"
 
 namespace sluice::cli {
 
@@ -22,7 +22,7 @@ ExitCode run_check_config(const config::Sources& sources, std::ostream& out, std
     }
     const config::TlsSettings& tls = loaded->settings.tls;
     if (tls.enabled()) {
-        const auto context = http::TlsContext::load({.certificate = tls.cert, .key = tls.key});
+        const auto context = http::TlsContext::load(tls_files(tls));
         if (!context) {
             print_problems("check-config", context.error(), err);
             return ExitCode::kError;

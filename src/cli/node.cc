@@ -12,6 +12,7 @@
 
 #include "cli/data_dir.h"
 #include "cli/open_overrides.h"
+#include "cli/tls_files.h"
 #include "cli/version.h"
 #include "cli/worker.h"
 #include "config/catalog.h"
@@ -79,10 +80,6 @@ http::WireLimits admin_limits(const config::Settings& settings) {
     limits.connections = 64;
     limits.buffered = 4UL * 1024 * 1024;
     return limits;
-}
-
-http::TlsFiles tls_files(const config::TlsSettings& tls) {
-    return {.certificate = tls.cert, .key = tls.key, .client_ca = tls.client_ca};
 }
 
 // Behind a proxy the hosts are the proxy's to pick. On another address than loopback's requests
