@@ -82,10 +82,13 @@ http::WireLimits admin_limits(const config::Settings& settings) {
     return limits;
 }
 
-// Behind a proxy the hosts are the proxy's to pick. On another address than loopback's requests
-// need a token, which a web site does not have.
-http::HostRule host_rule(const config::Settings& settings, const config::Address& address) {
-    if (settings.behind_proxy || !config::is_loopback(address)) return {};
+// Behind a proxy the hosts are the proxy's to pick; the admin listener is not behind it. On another
+// address than loopback's requests need a token, which a web site does not have.
+http::HostRule host_rule(const config::Settings& settings,
+                         const config::Address& address,
+                         http::Surface surface) {
+    const bool is_proxied = settings.behind_proxy && surface == http::Surface::kPublic;
+    if (is_proxied || !config::is_loopback(address)) return {};
     return http::HostRule::local(settings.allowed_hosts);
 }
 
@@ -237,11 +240,11 @@ std::optional<Error> Node::start_workers() {
     if (!address) return failed(address.error());
     const http::WireLimits limits = wire_limits(settings_, possible_connections(settings_, log_));
     for (std::size_t i = 0; i < settings_.threads; ++i) {
-        workers_.push_back(
-            std::make_unique<Worker>(api_context(metrics_.thread(i), settings_.listen),
-                                     Worker::Options{.listener = {.limits = limits, .tls = tls_},
-                                                     .log = log_,
-                                                     .log_requests = settings_.log.requests}));
+        workers_.push_back(std::make_unique<Worker>(
+            api_context(metrics_.thread(i), settings_.listen, http::Surface::kPublic),
+            Worker::Options{.listener = {.limits = limits, .tls = tls_},
+                            .log = log_,
+                            .log_requests = settings_.log.requests}));
         const auto port = workers_.back()->listen(*address);
         if (!port) return failed(port.error());
         settings_.listen.port = *port;
@@ -260,9 +263,10 @@ std::optional<Error> Node::start_admin() {
     };
     const auto address = http::claim({.host = wanted.host, .port = wanted.port});
     if (!address) return failed(address.error());
-    http::ApiContext context = api_context(metrics_.admin_thread(), wanted);
-    context.surface =
-        config::is_loopback(wanted) ? http::Surface::kAdmin : http::Surface::kProtectedAdmin;
+    const http::ApiContext context = api_context(
+        metrics_.admin_thread(),
+        wanted,
+        config::is_loopback(wanted) ? http::Surface::kAdmin : http::Surface::kProtectedAdmin);
     admin_ = std::make_unique<Worker>(
         context,
         Worker::Options{.listener = {.limits = admin_limits(settings_), .tls = tls_},
@@ -276,7 +280,8 @@ std::optional<Error> Node::start_admin() {
 }
 
 http::ApiContext Node::api_context(metrics::ThreadMetrics& thread_metrics,
-                                   const config::Address& address) {
+                                   const config::Address& address,
+                                   http::Surface surface) {
     return {
         .limiter = limiter_,
         .overrides = *overrides_,
@@ -287,7 +292,8 @@ http::ApiContext Node::api_context(metrics::ThreadMetrics& thread_metrics,
         .thread_metrics = thread_metrics,
         .readiness = readiness_,
         .clock = settings_.test_clock ? http::ClockSource::kRequest : http::ClockSource::kSystem,
-        .hosts = host_rule(settings_, address)};
+        .surface = surface,
+        .hosts = host_rule(settings_, address, surface)};
 }
 
 metrics::Readings Node::read() const {

@@ -66,7 +66,8 @@ class Node {
     std::optional<Error> start_workers();
     std::optional<Error> start_admin();
     http::ApiContext api_context(metrics::ThreadMetrics& thread_metrics,
-                                 const config::Address& address);
+                                 const config::Address& address,
+                                 http::Surface surface);
     metrics::Readings read() const;
     std::optional<Error> apply(const config::Settings& wanted);
     std::string waiting_for_restart(const config::Settings& wanted) const;

@@ -243,6 +243,9 @@ TEST(ForeignHost, IsTakenWhereASettingSaysSo) {
     EXPECT_EQ(named.connect().ask(request).status, 200);
     const Server behind_proxy({.flags = {"--behind-proxy"}});
     EXPECT_EQ(behind_proxy.connect().ask(request).status, 200);
+    expect_error(
+        behind_proxy.connect_to_admin().ask("GET /metrics HTTP/1.1\r\nHost: example.com\r\n\r\n"),
+        421);
 }
 
 TEST_F(Framing, AMalformedRequestLineIsRefused) {
