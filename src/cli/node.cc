@@ -4,6 +4,7 @@
 #include <chrono>
 #include <filesystem>
 #include <string>
+#include <string_view>
 #include <thread>
 #include <utility>
 
@@ -16,6 +17,7 @@
 #include "cli/version.h"
 #include "cli/worker.h"
 #include "config/catalog.h"
+#include "config/token.h"
 #include "http/wire/listener.h"
 #include "service/open_global.h"
 #include "service/open_origin.h"
@@ -101,6 +103,11 @@ std::string origin_of(const config::Settings& settings) {
     return "sqlite:" + (std::filesystem::path(settings.data_dir) / "counts.db").string();
 }
 
+// Enough of the hash to find an identifier that is known; identifiers are not logged.
+std::string short_hash(std::string_view identifier) {
+    return config::to_hex(config::sha256_of(identifier)).substr(0, 16);
+}
+
 Options limiter_options(const config::Settings& settings, Log& log) {
     const config::OriginTlsSettings& tls = settings.origin_tls;
     return {.region = settings.region,
@@ -132,7 +139,8 @@ Options limiter_options(const config::Settings& settings, Log& log) {
                     log.warn("global_rows_refused",
                              {{"rows", refusal.rows},
                               {"namespace", refusal.name_space},
-                              {"identifier", refusal.identifier},
+                              {"identifier_bytes", refusal.identifier.size()},
+                              {"identifier_sha256", short_hash(refusal.identifier)},
                               {"why", refusal.why}});
                 },
             .test_global_interval = settings.test_global_interval};

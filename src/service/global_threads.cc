@@ -312,7 +312,7 @@ class GlobalThreads::Core {
         const std::uint64_t since = rows - std::exchange(rows_reported_, rows);
         if (on_refusal_)
             on_refusal_({.name_space = cut(refusal->cell.name_space),
-                         .identifier = cut(refusal->cell.identifier),
+                         .identifier = refusal->cell.identifier,
                          .why = refusal->why,
                          .rows = since});
     }

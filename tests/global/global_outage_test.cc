@@ -143,6 +143,9 @@ TEST(UnusableGlobal, OneRowThatIsRefusedLeavesTheOthersAlone) {
         return log.find("global_rows_refused") != std::string::npos &&
                log.find("not this one") != std::string::npos;
     })) << server.program().output();
+    EXPECT_NE(server.program().output().find("identifier_bytes=3 identifier_sha256="),
+              std::string::npos);
+    EXPECT_EQ(server.program().output().find("identifier=bad"), std::string::npos);
     expect_well(server);
 }
 
