@@ -63,11 +63,14 @@ Error about(const char* setting, const std::string& value, const std::string& wh
     return {kInvalidOption, std::string(setting) + " is " + value + ": " + why};
 }
 
+// A thread with less would close connections that have a few large requests underway.
+constexpr std::size_t kLeastBuffered = 4UL * 1024 * 1024;
+
 http::WireLimits wire_limits(const config::Settings& settings, std::size_t connections) {
     http::WireLimits limits;
     const config::HttpSettings& http = settings.http;
     limits.connections = (connections + settings.threads - 1) / settings.threads;
-    limits.buffered = http.max_buffered_bytes / settings.threads;
+    limits.buffered = std::max(http.max_buffered_bytes / settings.threads, kLeastBuffered);
     limits.pipelined = http.max_pipelined;
     limits.header_timeout = http.header_timeout;
     limits.body_timeout = http.body_timeout;
@@ -80,7 +83,7 @@ http::WireLimits wire_limits(const config::Settings& settings, std::size_t conne
 http::WireLimits admin_limits(const config::Settings& settings) {
     http::WireLimits limits = wire_limits(settings, 0);
     limits.connections = 64;
-    limits.buffered = 4UL * 1024 * 1024;
+    limits.buffered = kLeastBuffered;
     return limits;
 }
 
