@@ -373,6 +373,10 @@ std::optional<Error> Node::apply(const config::Settings& wanted) {
     if (wanted.tokens.empty() && !settings_.tokens.empty()) {
         return about("tokens", "empty", "removing the last token needs a restart");
     }
+    // For the same reason.
+    if (wanted.tls.client_ca.empty() && !settings_.tls.client_ca.empty()) {
+        return about("tls.client_ca", "empty", "removing it needs a restart");
+    }
     std::shared_ptr<const http::TlsContext> certificate;
     if (tls_ != nullptr && wanted.tls.enabled()) {
         auto context = http::TlsContext::load(tls_files(wanted.tls));
