@@ -152,6 +152,10 @@ bool ChangedList::retire_leaving(Entry& entry) {
     return move(entry, ChangeState::kLeaving, ChangeState::kRetired);
 }
 
+void ChangedList::stay(Entry& entry) {
+    move(entry, ChangeState::kLeaving, ChangeState::kIdle);
+}
+
 bool ChangedList::retire(Entry& entry) {
     if (entry.change_state_.load(std::memory_order_seq_cst) == ChangeState::kUntracked) return true;
     const ChangeState before =

@@ -51,6 +51,7 @@ class Components {
 //     kTaken, kTakenAgain -> kListed   release(): there is more to tell; give_back(): all of it
 //     kIdle -> kLeaving           leave(): the table wants to remove it, nothing is left to tell
 //     kLeaving -> kListed         mark(): it changed, and stays
+//     kLeaving -> kIdle           stay(): there was no memory to remember that it leaves
 //     kLeaving -> kRetired        retire_leaving(): out of the table, after a grace period
 //     any -> kRetired             retire(): its cells are dead, nobody needs to be told
 //
@@ -123,6 +124,8 @@ class ChangedList {
     // changes of is retired by any of them.
     static bool leave(Entry& entry);
     static bool retire_leaving(Entry& entry);
+    // Takes leave() back, unless the entry was changed meanwhile and stays anyway.
+    static void stay(Entry& entry);
     // Always retires, and returns whether the caller disposes of the entry (else the consumer
     // does).
     static bool retire(Entry& entry);

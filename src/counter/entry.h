@@ -105,8 +105,11 @@ class alignas(64) Entry {
     Instant relocate(Instant at, UnixTime now);
 
     // Whether `now` lies so far ahead that the laps of the ring can't be told apart any more. All
-    // counts held are dead by then; the table replaces the entry.
-    bool outgrown(UnixTime now) const { return now >= start_of(high() + kMaxLeap, duration()); }
+    // counts held are dead by then; the table replaces the entry. True if the entry is closed.
+    bool outgrown(UnixTime now) const {
+        const Sequence newest = high();
+        return newest == kClosed || now >= start_of(newest + kMaxLeap, duration());
+    }
 
     // Closes the entry for good if all its cells are dead at `now`, and returns since when. A
     // thread that has found the entry before can't move its ring any more, and so can't spend in a

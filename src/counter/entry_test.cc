@@ -102,6 +102,12 @@ TEST_F(EntryTest, IsOutgrownOnlyWhenLapsCouldBeMistaken) {
     EXPECT_TRUE(entry_.outgrown(at(4'100'000)));
 }
 
+// Whatever its windows are, so that whoever finds it takes another one.
+TEST_F(EntryTest, IsOutgrownOnceItIsClosed) {
+    ASSERT_TRUE(entry_.close_if_dead(at(103'000)).has_value());
+    EXPECT_TRUE(entry_.outgrown(at(103'000)));
+}
+
 TEST_F(EntryTest, MergesWhatOthersSpentByMaximum) {
     EXPECT_TRUE(entry_.raise_others(100, 4));
     EXPECT_TRUE(entry_.raise_others(100, 2));

@@ -5,8 +5,8 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <list>
 #include <optional>
-#include <vector>
 
 #include "counter/entry.h"
 #include "counter/epoch.h"
@@ -77,7 +77,7 @@ class GraceQueue {
     void release_aside(std::size_t most);
 
     std::deque<Waiting> fresh_;
-    std::vector<Aside> aside_;  // one for each pin that keeps any
+    std::list<Aside> aside_;  // one for each pin that keeps any
     std::uint64_t examined_ = 0;
 };
 

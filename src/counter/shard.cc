@@ -80,12 +80,13 @@ void Shard::attach(const Buckets& buckets, Tally& tally, MemoryAhead& memory) {
 }
 
 Shard::~Shard() {
-    for (std::size_t i = 0; i < bucket_count(); ++i) {
-        bucket_at(i).for_each([](Entry& entry) { entry.~Entry(); });
-    }
+    // What is in the queue may still be in a bucket: it goes with the others there.
     leaving_.for_each([](Entry& entry) {
         if (entry.leaving_.is_given_back) entry.~Entry();
     });
+    for (std::size_t i = 0; i < bucket_count(); ++i) {
+        bucket_at(i).for_each([](Entry& entry) { entry.~Entry(); });
+    }
 }
 
 Entry& Shard::find_or_make(const LimitKey& key, UnixTime now, Sharing sharing, Needed needed) {
@@ -323,7 +324,12 @@ bool Shard::drop(Entry& entry) {
     if (entry.is_tracked()) {
         // The epoch is read after the state was set: whoever has found the entry before is pinned
         // in this epoch or an earlier one.
-        leaving_.add(entry, EntryPool::lifetime(entry));
+        try {
+            leaving_.add(entry, EntryPool::lifetime(entry));
+        } catch (...) {
+            ChangedList::stay(entry);
+            throw;
+        }
         entry.leaving_.is_queued = true;
         tally_->begin_leaving();
         return true;

@@ -41,7 +41,9 @@ bool AbridgedCells::add(Entry& entry) {
         const Waiting& waiting = cell->second;
         const bool is_outgrown = entry.outgrown(waiting.now);
         // Left for the entry that replaces this one.
-        if (!is_outgrown && entry.locate(waiting.now).sequence == Entry::kClosed) return false;
+        const bool is_closed = is_outgrown ? entry.high() == Entry::kClosed
+                                           : entry.locate(waiting.now).sequence == Entry::kClosed;
+        if (is_closed) return false;
         const ImportedCell imported{.cell = name_of(key, cell->first.second),
                                     .foreign = waiting.foreign,
                                     .own = waiting.own};
