@@ -260,7 +260,8 @@ struct Inspection {
 class SLUICE_EXPORT Limiter {
   public:
     // kRegionRequired: the region is empty. kInvalidOption, kOutOfMemory, kOutOfThreads: as they
-    // say; nothing that was started is left running.
+    // say. kStoreFailed: the system refused what a connection needs, such as a descriptor. Nothing
+    // that was started is left running.
     // With an origin, waits up to a second to hear whether it is there.
     static Result<Limiter> create(Options options);
 

@@ -10,6 +10,8 @@
 #include <utility>
 #include <vector>
 
+#include <boost/system/system_error.hpp>
+
 #include "base/clock.h"
 #include "base/fork.h"
 #include "base/random.h"
@@ -59,6 +61,13 @@ std::optional<Error> invalid_option(const Options& options) {
     return std::nullopt;
 }
 
+// Never throws.
+[[gnu::noinline]] Error refused_time(UnixTime now) try {
+    return invalid_time(now);
+} catch (const std::bad_alloc&) {
+    return out_of_memory();
+}
+
 // How long the end of a limiter waits for its origin to hear the rest.
 constexpr std::chrono::milliseconds kLastPatience{1'000};
 
@@ -99,7 +108,7 @@ class Limiter::Core {
     [[gnu::noinline, gnu::flatten]] Result<Decision> limit(const Request& request, UnixTime now) {
         Result<Decision> decision = Decision{};
         if (!is_valid_time(now)) [[unlikely]] {
-            decision = invalid_time(now);
+            decision = refused_time(now);
         } else if (!deciding_.decide_at<has_region>(CallersTime{now}, request, decision))
             [[unlikely]] {
             decide_and_wait(request, now, decision);
@@ -111,7 +120,7 @@ class Limiter::Core {
         const Request& request, UnixTime now) {
         std::optional<Result<Decision>> decision = Decision{};
         if (!is_valid_time(now)) [[unlikely]] {
-            decision = invalid_time(now);
+            decision = refused_time(now);
         } else if (!deciding_.decide_at<has_region>(CallersTime{now}, request, *decision))
             [[unlikely]] {
             decision.reset();
@@ -313,6 +322,9 @@ Result<Limiter> Limiter::create(Options options) try {
     return out_of_memory();
 } catch (const std::system_error& refused) {
     return Error{kOutOfThreads, std::string("the system refused a thread: ") + refused.what()};
+} catch (const boost::system::system_error& refused) {  // no descriptors, for example
+    return Error{kStoreFailed,
+                 std::string("the system refused what a connection needs: ") + refused.what()};
 }
 
 Limiter::Limiter(std::unique_ptr<Core> core) : core_(std::move(core)) {}
