@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <atomic>
 #include <chrono>
+#include <cstdlib>
 #include <functional>
 #include <future>
 #include <memory>
@@ -218,6 +219,28 @@ TEST_F(GlobalLimiterTest, ExpiredRowsAreDeletedByOneNodeAtATimeAndWhatLivesStays
     await([&] { return cleaned(first) == 1'500; });
     EXPECT_EQ(cleaned(second), 0U);
     EXPECT_EQ(world->held().size(), 1'500U);
+}
+
+// Where the function that is told of changes never returns, its thread is left behind.
+TEST_F(GlobalLimiterTest, EndsWhileAFunctionThatItCalledIsStuck) {
+    // Shared: the thread outlives the test.
+    const auto entered = std::make_shared<std::promise<void>>();
+    const auto never = std::make_shared<std::promise<void>>();
+    Options options{.region = "eu"};
+    options.global = "mysql://root:hush@127.0.0.1:1/limits";
+    options.on_global_change = [entered, never](const GlobalChange&) {
+        entered->set_value();
+        never->get_future().wait();
+    };
+    auto ended = std::async(std::launch::async, [&] {
+        Limiter limiter = *Limiter::create(std::move(options));
+        entered->get_future().wait();
+        limiter.close(milliseconds{10});
+    });
+    if (ended.wait_for(seconds{30}) != std::future_status::ready) {
+        ADD_FAILURE() << "it hangs";
+        std::abort();
+    }
 }
 
 }  // namespace

@@ -90,10 +90,18 @@ class GlobalThreads::Core {
         if (!reading) return std::move(reading).error();
         writing_ = *std::move(writing);
         reading_ = *std::move(reading);
-        if (table_.sharing() == Sharing::kSole)
-            looker_.start([this] { return look_for_changes(); });
-        writer_.start([this] { return write(); });
-        reader_.start([this] { return read(); });
+        try {
+            if (table_.sharing() == Sharing::kSole) start(looker_, &Core::look_for_changes);
+            start(writer_, &Core::write);
+            start(reader_, &Core::read);
+        } catch (...) {  // none has begun: this does not take long
+            looker_.stop();
+            writer_.stop();
+            throw;
+        }
+        may_begin_.store(true, std::memory_order_release);
+        for (TurnThread* thread : {&looker_, &writer_, &reader_})
+            thread->wake();
         return std::nullopt;
     }
 
@@ -127,10 +135,7 @@ class GlobalThreads::Core {
             writer_.wake();
             end.wait_for(patience);
         }
-        {
-            const MutexLock lock(noting_);
-            is_interrupted_ = true;
-        }
+        is_interrupted_.store(true, std::memory_order_release);
         for (GlobalStore* store : {writing_.get(), reading_.get()})
             if (store != nullptr) store->interrupt();
         const Time last = steady_clock::now() + kLastTurn;
@@ -189,6 +194,14 @@ class GlobalThreads::Core {
         std::vector<CellName> cells;
         Listed listed;
     };
+
+    // Its turns come once all threads are there.
+    void start(TurnThread& thread, Time (Core::*turn)()) {
+        thread.start([this, turn] {
+            if (!may_begin_.load(std::memory_order_acquire)) return steady_clock::now() + kLook;
+            return (this->*turn)();
+        });
+    }
 
     bool is_over() const { return has_ended_.load(std::memory_order_relaxed); }
 
@@ -310,7 +323,7 @@ class GlobalThreads::Core {
         if (!refusal) return;
         report_at_ = steady_clock::now() + kRefusalPause;
         const std::uint64_t since = rows - std::exchange(rows_reported_, rows);
-        if (on_refusal_)
+        if (on_refusal_ && !is_interrupted_.load(std::memory_order_acquire))
             on_refusal_({.name_space = cut(refusal->cell.name_space),
                          .identifier = refusal->cell.identifier,
                          .why = refusal->why,
@@ -321,7 +334,7 @@ class GlobalThreads::Core {
     void note_trouble(const std::optional<std::string>& trouble) {
         const MutexLock lock(noting_);
         // What a call that was interrupted says is no news.
-        if (trouble == trouble_ || is_interrupted_) return;
+        if (trouble == trouble_ || is_interrupted_.load(std::memory_order_acquire)) return;
         trouble_ = trouble;
         is_away_.store(trouble.has_value(), std::memory_order_relaxed);
         if (on_change_) on_change_({.away = trouble.has_value(), .why = trouble.value_or("")});
@@ -338,6 +351,7 @@ class GlobalThreads::Core {
     Globe globe_;
     std::unique_ptr<GlobalStore> writing_;
     std::unique_ptr<GlobalStore> reading_;
+    std::atomic<bool> may_begin_{false};  // set once, when all threads are there
     std::atomic<bool> has_ended_{false};  // set once, by close(); relaxed: a hint to others
     bool have_threads_ended_ = true;      // the closing thread's
     bool has_looked_ = false;             // the reader's
@@ -354,7 +368,9 @@ class GlobalThreads::Core {
 
     Mutex noting_;  // held while a change is told, so that they are told in order
     std::optional<std::string> trouble_ SLUICE_GUARDED_BY(noting_);
-    bool is_interrupted_ SLUICE_GUARDED_BY(noting_) = false;
+    // Set by close(), before it interrupts the stores (release), without the lock, which a user's
+    // function may hold for long. Read before the user's functions are called (acquire).
+    std::atomic<bool> is_interrupted_{false};
 
     // Relaxed: each stands for itself.
     std::atomic<bool> is_away_{false};

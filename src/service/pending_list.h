@@ -16,24 +16,31 @@ namespace sluice {
 class PendingList {
   public:
     PendingList(std::vector<CellName> cells, Origin::Listed listed, DeadlineThread::Time deadline)
-        : cells_(std::move(cells)), deadline_(deadline), listed_(std::move(listed)) {}
+        : cells_(std::move(cells)),
+          deadline_(deadline),
+          nothing_(cells_.size()),
+          listed_(std::move(listed)) {}
 
     const std::vector<CellName>& cells() const { return cells_; }
     DeadlineThread::Key key() const { return {deadline_, this}; }
 
     void answer(std::vector<std::optional<CellListing>> listings) {
-        Origin::Listed listed;
-        {
-            const MutexLock lock(mutex_);
-            listed = std::exchange(listed_, nullptr);
-        }
-        if (listed) listed(std::move(listings));
+        if (const Origin::Listed listed = take()) listed(std::move(listings));
     }
-    void answer_nothing() { answer(std::vector<std::optional<CellListing>>(cells_.size())); }
+    void answer_nothing() {
+        if (const Origin::Listed listed = take()) listed(std::move(nothing_));
+    }
 
   private:
+    Origin::Listed take() {
+        const MutexLock lock(mutex_);
+        return std::exchange(listed_, nullptr);
+    }
+
     const std::vector<CellName> cells_;
     const DeadlineThread::Time deadline_;
+    // Made ahead, so that this answer needs no memory; for whoever takes listed_.
+    std::vector<std::optional<CellListing>> nothing_;
     Mutex mutex_;
     Origin::Listed listed_ SLUICE_GUARDED_BY(mutex_);
 };

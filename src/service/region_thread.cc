@@ -58,7 +58,10 @@ class RegionThread::Core {
           work_(loop_.get_executor()),
           alarm_(loop_) {}
 
-    ~Core() { static_cast<void>(close(milliseconds{0})); }
+    // Where the start has failed, the members end what there is.
+    ~Core() {
+        if (thread_id_ != std::thread::id{}) static_cast<void>(close(milliseconds{0}));
+    }
 
     std::optional<Error> start(const Options& options, std::function<void(Entry&)> counted) {
         auto opened = open_origin(
@@ -74,7 +77,7 @@ class RegionThread::Core {
                                        .counted = std::move(counted),
                                        .changed =
                                            [this](bool away, const std::string& why) {
-                                               if (on_change_) on_change_({away, why});
+                                               tell_change({away, why});
                                                first_word();
                                            }});
         asking_.emplace(*region_, waits_, opened->kind);
@@ -132,14 +135,7 @@ class RegionThread::Core {
             return listed(std::vector<std::optional<CellListing>>(cells.size()));
         const auto call = std::make_shared<PendingList>(
             std::move(cells), std::move(listed), steady_clock::now() + 2 * timeout_ + kGrace);
-        deadlines_.add(call->key(), [call] { call->answer_nothing(); });
-        {
-            const MutexLock lock(mutex_);
-            if (!has_ended_ && lists_.size() < kMostLists) {
-                lists_.push_back(call);
-                return again();
-            }
-        }
+        if (enqueue(call)) return again();
         forget(*call);
     }
 
@@ -180,12 +176,21 @@ class RegionThread::Core {
 
     enum class Stage { kRunning, kSettling, kStopping };
 
-    // False if nobody reads the queue any more, or there is no memory.
+    // False if nobody reads the queue any more, it is full, or there is no memory.
     bool enqueue(const std::shared_ptr<PendingQuestion>& question) try {
         deadlines_.add(key_of(*question), [this, question] { expire(*question); });
         const MutexLock lock(mutex_);
         if (!has_ended_) asked_.push_back(question);
         return !has_ended_;
+    } catch (const std::bad_alloc&) {
+        return false;
+    }
+    bool enqueue(const std::shared_ptr<PendingList>& call) try {
+        deadlines_.add(call->key(), [call] { call->answer_nothing(); });
+        const MutexLock lock(mutex_);
+        if (has_ended_ || lists_.size() >= kMostLists) return false;
+        lists_.push_back(call);
+        return true;
     } catch (const std::bad_alloc&) {
         return false;
     }
@@ -202,6 +207,12 @@ class RegionThread::Core {
         deadlines_.remove(call.key());
     }
 
+    // Not while it ends: a thread that was stuck may come here after the limiter is gone.
+    void tell_change(const OriginChange& change) {
+        if (on_change_ && stage_.load(std::memory_order_relaxed) != Stage::kStopping)
+            on_change_(change);
+    }
+
     void first_word() {
         if (std::exchange(has_spoken_, true)) return;
         first_word_.set_value();
@@ -212,7 +223,7 @@ class RegionThread::Core {
         if (made_.is_in_child()) return;  // the loop's locks may be held for ever
         if (is_turn_waiting_.exchange(true, std::memory_order_acq_rel)) return;
         asio::post(loop_, asio::bind_allocator(turn_memory_.allocator(), [this] {
-                       is_turn_waiting_.store(false, std::memory_order_release);
+                       is_turn_waiting_.exchange(false, std::memory_order_acq_rel);
                        step();
                    }));
     }
@@ -238,10 +249,20 @@ class RegionThread::Core {
             asked.swap(asked_);
             lists.swap(lists_);
         }
-        for (const auto& question : asked)
-            asking_->begin(question);
-        for (const auto& call : lists)
-            begin_list(call);
+        for (const auto& question : asked) {
+            try {
+                asking_->begin(question);
+            } catch (const std::bad_alloc&) {
+                asking_->expire(*question);
+            }
+        }
+        for (const auto& call : lists) {
+            try {
+                begin_list(call);
+            } catch (const std::bad_alloc&) {
+                forget(*call);
+            }
+        }
     }
 
     // The last turn.
