@@ -32,7 +32,7 @@ constexpr int kMostKilled = kForks / 2;
 constexpr int kMostKilled = 0;
 #endif
 
-Request request(std::string_view identifier, std::int64_t limit = 1'000'000) {
+Request request(std::string_view identifier, std::int64_t limit = 1'000'000'000) {
     return {.name_space = "n", .identifier = identifier, .limit = limit, .duration = 60s};
 }
 
