@@ -260,7 +260,8 @@ void Publisher::answered(const std::optional<StoreFailure>& failure,
     if (failure) failed_.fetch_add(1, std::memory_order_relaxed);
     if (!failure) acknowledge_chunk();
     if (is_refused) split_chunk(*failure);
-    if (has_reconnected && republish(now, connection))
+    is_republish_uncounted_ |= has_reconnected && republish(now, connection);
+    if (!failure && std::exchange(is_republish_uncounted_, false))
         republishes_.fetch_add(1, std::memory_order_relaxed);
     const bool goes_on = !failure || is_refused;
     if (!goes_on) postpone_chunk(failure->kind);

@@ -182,6 +182,8 @@ class Publisher {
     Time wake_at_;
     int ticks_ = 0;                 // regular ones since the last that published everything
     std::uint64_t connection_ = 0;  // of the last call
+    // All rows wait to be published again after a reconnect, and no call has succeeded since.
+    bool is_republish_uncounted_ = false;
 
     Cells cells_;
     std::multimap<UnixTime, Cells::iterator> deaths_;

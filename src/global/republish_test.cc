@@ -149,6 +149,19 @@ TEST_F(RepublishTest, ARowThatIsUnchangedInTheStoreKeepsItsTime) {
     EXPECT_EQ(world_->held().begin()->second.at("a").updated_at, then);
 }
 
+TEST_F(RepublishTest, ReconnectsWithoutASuccessfulCallAreNotCounted) {
+    node_.spend("k", 10);
+    node_.tick();
+    for (int i = 0; i < 3; ++i) {
+        node_.store.connection = 2 + i;
+        node_.store.failures = {Kind::kRefused};
+        node_.tick();
+    }
+    EXPECT_EQ(republishes(), 0U);
+    node_.tick();
+    EXPECT_EQ(republishes(), 1U);
+}
+
 TEST_F(RepublishTest, TheFailedCallsOfAnOutageAreFollowedByOneRepublish) {
     node_.spend("k", 10);
     node_.tick();

@@ -30,6 +30,26 @@ constexpr std::string_view kSession =
     "autocommit = 1";
 constexpr std::string_view kIsolation = "SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED";
 
+// A right that one statement lacks, another may not need.
+bool is_missing_right(unsigned int code) {
+    return code == 1142 || code == 1143 || code == 1227;
+}
+
+bool leaves_connection_open(const MysqlFailure& failure) {
+    switch (failure.kind) {
+        case MysqlFailure::Kind::kBusy:
+        case MysqlFailure::Kind::kUnknown:
+            return true;
+        case MysqlFailure::Kind::kRows:
+            return failure.code != kTooLong;
+        case MysqlFailure::Kind::kRefused:
+            return is_missing_right(failure.code);
+        case MysqlFailure::Kind::kLost:
+            return false;
+    }
+    return false;
+}
+
 const char* or_null(const std::string& text) {
     return text.empty() ? nullptr : text.c_str();
 }
@@ -221,9 +241,7 @@ MysqlFailure MysqlConnection::told_failure() const {
 }
 
 MysqlFailure MysqlConnection::settled(MysqlFailure failure) {
-    const bool goes_on = failure.kind == MysqlFailure::Kind::kBusy ||
-                         failure.kind == MysqlFailure::Kind::kUnknown ||
-                         (failure.kind == MysqlFailure::Kind::kRows && failure.code != kTooLong);
+    const bool goes_on = leaves_connection_open(failure);
     if (!goes_on) disconnect();
     if (failure.kind == MysqlFailure::Kind::kLost && is_interrupted()) return interrupted();
     return failure;

@@ -51,7 +51,8 @@ class MysqlRow {
 // be lost unnoticed. The session's time zone is UTC, its isolation level READ COMMITTED, and each
 // statement is a transaction unless one was begun.
 //
-// After a failure that is kLost or kRefused the connection is closed.
+// After a failure that is kLost or kRefused the connection is closed, unless only a right is
+// missing.
 //
 // Thread-compatible, but for interrupt(), which any thread may call at any time.
 class MysqlConnection {

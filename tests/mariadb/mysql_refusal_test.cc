@@ -87,5 +87,23 @@ TEST(MysqlRefusal, AnUnknownErrorConcernsTheRowsAndLeavesTheConnectionAlone) {
     EXPECT_EQ(store.connections(), 1U);
 }
 
+// As of a user that may publish but not clean up.
+TEST(MysqlRefusal, AMissingRightLeavesTheConnectionAlone) {
+    MariadbServer server;
+    MysqlUrl url = server.make_store();
+    server.run("CREATE USER writer IDENTIFIED BY 'w'");
+    server.run("GRANT SELECT, INSERT, UPDATE ON " + url.database + ".* TO writer");
+    url.user = "writer";
+    url.password = "w";
+    MysqlStore store(patient(url));
+    publish(store, "x", 1);
+    const auto deleted = store.delete_expired(std::chrono::milliseconds{0}, 10);
+    const auto* const failure = std::get_if<StoreFailure>(&deleted);
+    ASSERT_TRUE(failure);
+    EXPECT_EQ(failure->kind, Kind::kRefused);
+    publish(store, "x", 2);
+    EXPECT_EQ(store.connections(), 1U);
+}
+
 }  // namespace
 }  // namespace sluice::mariadb_test
