@@ -10,8 +10,10 @@ namespace {
 
 // Keys checked per insertion. More than one, so that the index can't outgrow the table.
 constexpr std::size_t kChecksPerInsertion = 2;
+// Cells or keys looked at while the mutex is held.
+constexpr std::size_t kStep = 128;
 // Keys checked per import.
-constexpr std::size_t kChecksPerImport = 10'000;
+constexpr std::size_t kChecksPerImport = 80 * kStep;
 
 StoredKeyId id_of(const Entry::Key& key) {
     return stored_key_id(stored_name(name_of(key, 0)));
@@ -75,12 +77,24 @@ std::optional<Entry::Key> AbridgedCells::find_or_hold(const ImportedCell& cell, 
     return std::nullopt;
 }
 
+// In short steps: requests that create entries of long keys wait for the mutex.
 void AbridgedCells::forget_dead(UnixTime now) {
     const EpochPin pin;
+    while (forget_dead_cells(now)) {
+    }
+    for (std::size_t left = kChecksPerImport; left > 0; left -= kStep) {
+        const MutexLock lock(mutex_);
+        forget_removed_keys(kStep);
+    }
+}
+
+bool AbridgedCells::forget_dead_cells(UnixTime now) {
     const MutexLock lock(mutex_);
-    while (!deaths_.empty() && deaths_.begin()->first.first <= now)
+    for (std::size_t i = 0; i < kStep; ++i) {
+        if (deaths_.empty() || deaths_.begin()->first.first > now) return false;
         erase(deaths_.begin()->second);
-    forget_removed_keys(kChecksPerImport);
+    }
+    return true;
 }
 
 void AbridgedCells::drop_excess() {

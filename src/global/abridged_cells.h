@@ -67,6 +67,8 @@ class AbridgedCells {
     };
     using Cells = std::map<std::pair<StoredKeyId, Sequence>, Waiting>;
 
+    // Takes a step; false if it was the last.
+    bool forget_dead_cells(UnixTime now);
     void forget_removed_keys(std::size_t at_most) SLUICE_REQUIRES(mutex_);
     void drop_excess() SLUICE_REQUIRES(mutex_);
     Cells::iterator erase(Cells::iterator cell) SLUICE_REQUIRES(mutex_);

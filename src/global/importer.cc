@@ -55,7 +55,7 @@ Importer::Importer(Table& table,
 
 std::optional<ImportQuery> Importer::next(Time now, std::optional<UnixTime> wall) {
     if (underway_ != nullptr || now < wake_at()) return std::nullopt;
-    if (!is_in_tick_ && schedule_.is_due(now)) begin_tick();
+    if (!is_in_tick_ && schedule_.is_due(now)) begin_tick(wall);
     if (!breaker_.allow(now)) {
         end_tick(now);
         return std::nullopt;
@@ -64,7 +64,6 @@ std::optional<ImportQuery> Importer::next(Time now, std::optional<UnixTime> wall
     call_began_ = now;
     wall_ = wall;
     cells_of_page_ = 0;
-    if (wall) abridged_.forget_dead(*wall);
     ImportQuery query = underway_->next;
     query.living_at = wall.value_or(UnixTime{});
     query.page_rows = page_size_of(*underway_).rows;
@@ -72,8 +71,9 @@ std::optional<ImportQuery> Importer::next(Time now, std::optional<UnixTime> wall
 }
 
 // What an earlier tick could not read to its end is gone on with.
-void Importer::begin_tick() {
+void Importer::begin_tick(std::optional<UnixTime> wall) {
     is_in_tick_ = true;
+    if (wall) abridged_.forget_dead(*wall);
     if (!scan_ && (!since_ || ticks_ % kScanEvery == 0)) scan_ = Pass{};
     if (!changes_ && since_) changes_ = Pass{.next = {.living_at = {}, .changed_since = since_}};
     ++ticks_;

@@ -100,7 +100,7 @@ class Importer {
         int successes = 0;  // since it changed
     };
 
-    void begin_tick();
+    void begin_tick(std::optional<UnixTime> wall);
     void end_tick(Time now);
     void adapt_size(PageSize& size, const StoreFailure* failure) const;
     void succeeded(Pass& pass, const ImportEnd& end, Time now);
