@@ -104,6 +104,19 @@ TEST_F(NodeTest, KeepsTheOldWhereAReloadIsRefused) {
     EXPECT_TRUE(has_logged("error reload_refused why=\"sluice.toml:1: this is not TOML\""));
 }
 
+TEST_F(NodeTest, AReloadDoesNotRemoveTheClientAuthorities) {
+    config::Settings settings;
+    settings.tls.client_ca = "ca.pem";
+    start(settings);
+    config::Loaded loaded = with_tokens({"new"});
+    loaded.settings.tls.client_ca.clear();
+    node_->reload(loaded);
+    EXPECT_TRUE(has_logged(
+        "error reload_refused why=\"tls.client_ca is empty: removing it needs a restart\""))
+        << captured_.text();
+    EXPECT_EQ(status(), 200) << "nothing was taken over";
+}
+
 TEST_F(NodeTest, TakesOverTheLogLevelOnAReload) {
     start({});
     config::Loaded loaded = with_tokens({});
@@ -136,8 +149,9 @@ TEST_F(NodeTest, LogsRequestsWhereThatIsAskedFor) {
     drain();
     node_.reset();
     EXPECT_TRUE(has_logged("info request request_id="));
-    EXPECT_TRUE(has_logged("method=POST path=/v2/ratelimit.limit status=200 outcome=passed "
-                           "workspace=default namespace=n peer=127.0.0.1"))
+    EXPECT_TRUE(
+        has_logged("method=POST path=/v2/ratelimit.limit status=200 outcome=passed "
+                   "workspace=default namespace=n peer=127.0.0.1"))
         << captured_.text();
     EXPECT_FALSE(has_logged("hush"));
 }
