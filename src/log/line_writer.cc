@@ -6,6 +6,7 @@
 #include <climits>
 #include <condition_variable>
 #include <csignal>
+#include <memory>
 #include <utility>
 
 #include <fcntl.h>
@@ -45,9 +46,10 @@ std::thread without_signals(Start start) {
     sigset_t before;
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);
-    std::thread thread = start();
-    pthread_sigmask(SIG_SETMASK, &before, nullptr);
-    return thread;
+    // Restores the mask also where no thread can be started.
+    const std::unique_ptr<const sigset_t, void (*)(const sigset_t*)> restored(
+        &before, [](const sigset_t* mask) { pthread_sigmask(SIG_SETMASK, mask, nullptr); });
+    return start();
 }
 
 }  // namespace
