@@ -30,6 +30,7 @@ std::string greeting(const config::Settings& settings) {
     if (url.find('[') != std::string::npos) text += "--globoff ";
     // The certificate may be for a name that this machine doesn't go by.
     if (settings.tls.enabled()) text += "--insecure ";
+    if (!settings.tls.client_ca.empty()) text += "--cert CLIENT.crt --key CLIENT.key ";
     if (needs_token) text += "-H \"Authorization: Bearer $SLUICE_TOKEN\" ";
     text +=
         "-H 'Content-Type: application/json' -d "
