@@ -203,6 +203,13 @@ TEST(TokenCommand, RefusesWhatTheServerWouldRefuse) {
     EXPECT_EQ(run({"token", "--permission", "fly"}).out, "");
 }
 
+TEST(TokenCommand, SaysWhereItsLinesCouldNotBeWritten) {
+    std::ofstream full("/dev/full");
+    std::ostringstream err;
+    EXPECT_EQ(run_program({"token"}, {{}, full, err}), ExitCode::kError);
+    EXPECT_NE(err.str().find("could not be written"), std::string::npos) << err.str();
+}
+
 // A database file of its own.
 class GlobalCommands : public testing::Test {
   protected:
@@ -318,6 +325,9 @@ TEST(Greeting, KnowsTokensTlsAndAddressesOfTheWholeMachine) {
     settings.listen = {"::", 1};
     EXPECT_EQ(url_of(settings), "https://[::1]:1");
     EXPECT_NE(greeting(settings).find("curl --globoff "), std::string::npos);
+    EXPECT_EQ(greeting(settings).find("--cert"), std::string::npos);
+    settings.tls.client_ca = "ca.pem";
+    EXPECT_NE(greeting(settings).find("--cert CLIENT.crt --key CLIENT.key "), std::string::npos);
 }
 
 }  // namespace

@@ -41,7 +41,12 @@ ExitCode run_token(const TokenCommand& command, std::ostream& out, std::ostream&
         << "\n\nThe server keeps its hash alone: append the lines on standard output to its file, "
            "then send it SIGHUP.\n\n"
         << std::flush;
-    out << lines;
+    out << lines << std::flush;
+    if (!out) {
+        err << "sluice token: the lines could not be written to standard output; discard the "
+               "token\n";
+        return ExitCode::kError;
+    }
     return ExitCode::kOk;
 }
 
