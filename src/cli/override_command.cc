@@ -65,12 +65,31 @@ std::string body_of(const OverrideCommand& command, const std::string& cursor) {
     return body + "}";
 }
 
+// Where the first of the control characters U+0080 to U+009F stands, in UTF-8.
+std::size_t find_c1(std::string_view text) {
+    for (std::size_t at = 0; at + 1 < text.size(); ++at) {
+        const auto next = static_cast<unsigned char>(text[at + 1]);
+        if (text[at] == '\xC2' && next >= 0x80 && next <= 0x9F) return at;
+    }
+    return std::string_view::npos;
+}
+
+std::string with_c1_escaped(std::string text) {
+    for (std::size_t at = find_c1(text); at != std::string::npos; at = find_c1(text)) {
+        const char high = text[at + 1] < '\x90' ? '8' : '9';
+        const char low = "0123456789abcdef"[static_cast<unsigned char>(text[at + 1]) & 0x0FU];
+        text.replace(at, 2, std::string("\\u00") + high + low);
+    }
+    return text;
+}
+
 // An identifier as a terminal may show it: control characters could do anything there.
 std::string shown(std::string_view text) {
-    const bool is_plain = !text.empty() && std::none_of(text.begin(), text.end(), [](char c) {
-        return (c >= 0 && c <= ' ') || c == 0x7f || c == '"' || c == '\\';
-    });
-    return is_plain ? std::string(text) : config::quoted(text);
+    const bool is_plain = !text.empty() && find_c1(text) == std::string_view::npos &&
+                          std::none_of(text.begin(), text.end(), [](char c) {
+                              return (c >= 0 && c <= ' ') || c == 0x7f || c == '"' || c == '\\';
+                          });
+    return is_plain ? std::string(text) : with_c1_escaped(config::quoted(text));
 }
 
 struct Entry {
