@@ -153,12 +153,15 @@ void Audit::check_excess(const Decided& made, const Seen& seen, Count ahead) {
                            .cost = made.cost,
                            .limit = load_.limit};
     if (naive_pass(question) || config_.has_steps) return;
+    // What it must know of when it was asked, unless a fault has struck by the time it decided.
+    const auto at = [&](Sequence sequence, std::int64_t ms) {
+        return knowledge_.of_region({config_.region, config_.serial}, made.key, sequence, ms) +
+               knowledge_.of_world(config_.region, made.key, sequence, ms);
+    };
     const auto known = [&](Sequence sequence) {
         if (knowledge_.is_forgotten(sequence, made.true_ms)) return told(made.key, sequence);
         return told(made.key, sequence) +
-               knowledge_.of_region(
-                   {config_.region, config_.serial}, made.key, sequence, made.asked_ms) +
-               knowledge_.of_world(config_.region, made.key, sequence, made.asked_ms);
+               std::min(at(sequence, made.asked_ms), at(sequence, made.true_ms));
     };
     question.current = known(seen.sequence) + ahead;
     question.previous = known(seen.sequence - 1);

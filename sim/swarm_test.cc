@@ -37,6 +37,9 @@ TEST(Swarm, HoldsWhereItOnceDidNot) {
              Once{99'010'404, kPaused},
              Once{110'003'919, kPaused},
              Once{130'006'216, kPaused},
+             Once{1'300'052'192,
+                  "an origin failed between a question and its decision, which the audit held "
+                  "against what the node would have known when it was asked"},
              Once{700'004'932,
                   "a request made at the end of a window was decided after it, when its origin had "
                   "just forgotten the window before"},
