@@ -19,20 +19,29 @@ bool fill_with_large_pages(std::byte* start, std::size_t bytes) {
     return madvise(start, bytes, MADV_POPULATE_WRITE) == 0;
 }
 
-// nullptr if the system can't.
-std::byte* make_block() {
-    constexpr std::size_t kBytes = MemoryAhead::kBlockBytes;
-    void* const found =
-        mmap(nullptr, 2 * kBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+// Maps `bytes` of zeros that begin on a large page. nullptr if the system can't.
+std::byte* map_from_large_page(std::size_t bytes) {
+    void* const found = mmap(nullptr,
+                             bytes + MemoryAhead::kBlockBytes,
+                             PROT_READ | PROT_WRITE,
+                             MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE,
+                             -1,
+                             0);
     if (found == MAP_FAILED) return nullptr;
-    // Half of it is a block that begins on a large page; the rest goes back.
     auto* const start = static_cast<std::byte*>(found);
     const std::size_t before = MemoryAhead::bytes_to_large_page(start);
-    std::byte* const block = start + before;
+    std::byte* const aligned = start + before;
     if (before > 0) munmap(start, before);
-    munmap(block + kBytes, kBytes - before);
-    if (fill_with_large_pages(block, kBytes)) return block;
-    munmap(block, kBytes);
+    munmap(aligned + bytes, MemoryAhead::kBlockBytes - before);
+    return aligned;
+}
+
+// nullptr if the system can't.
+std::byte* make_block() {
+    std::byte* const block = map_from_large_page(MemoryAhead::kBlockBytes);
+    if (block == nullptr) return nullptr;
+    if (fill_with_large_pages(block, MemoryAhead::kBlockBytes)) return block;
+    munmap(block, MemoryAhead::kBlockBytes);
     return nullptr;
 }
 
@@ -49,11 +58,17 @@ MemoryAhead::~MemoryAhead() {
     thread_.stop();
     for (std::byte* const block : blocks_)
         munmap(block, kBlockBytes);
+    if (first_chunks_ != nullptr) munmap(first_chunks_, kFirstChunks * kChunkBytes);
 }
 
 void MemoryAhead::start() {
     sched_getaffinity(0, sizeof allowed_, &allowed_);
     chosen_ = allowed_;
+    {
+        const MutexLock lock(mutex_);
+        first_chunks_ = map_from_large_page(kFirstChunks * kChunkBytes);
+        first_chunks_left_ = first_chunks_ == nullptr ? 0 : kFirstChunks;
+    }
     try {
         thread_.start([this, is_set_up = false]() mutable {
             if (!std::exchange(is_set_up, true)) set_up_thread();
@@ -69,14 +84,17 @@ void* MemoryAhead::take_chunk() {
     if (const int processor = sched_getcpu(); processor >= 0)
         CPU_SET(static_cast<std::size_t>(processor), &takers_);
     if (++chunks_asked_for_ == kSmall) thread_.wake();
-    if (left_ == 0) {
-        if (blocks_begun_ == blocks_.size()) return nullptr;
+    if (left_ == 0 && blocks_begun_ < blocks_.size()) {
         ++blocks_begun_;
         left_ = kBlockBytes;
         thread_.wake();
     }
-    left_ -= kChunkBytes;
-    return blocks_[blocks_begun_ - 1] + left_;
+    if (left_ > 0) {
+        left_ -= kChunkBytes;
+        return blocks_[blocks_begun_ - 1] + left_;
+    }
+    if (first_chunks_left_ > 0) return first_chunks_ + --first_chunks_left_ * kChunkBytes;
+    return nullptr;
 }
 
 bool MemoryAhead::is_needed() {

@@ -23,6 +23,10 @@ namespace sluice {
 // small one. Where it can't keep up, or the system has no large pages, the table takes what memory
 // there is.
 //
+// The first chunks are mapped once and filled page by page as they are used. A table that grows
+// past them while the thread fills its first block must not call malloc: mapping memory waits for
+// the kernel's lock on the address space, which the thread holds for milliseconds.
+//
 // The thread keeps off the processors on which chunks were lately taken, so that it never takes the
 // place of a thread that decides, as long as it may run on any other.
 //
@@ -48,7 +52,7 @@ class MemoryAhead {
     // that calls may.
     void start();
 
-    // kChunkBytes that live as long as this. nullptr if none are ready: the caller looks elsewhere.
+    // Returns kChunkBytes that live as long as this, or nullptr if none are ready.
     void* take_chunk();
 
     // So many bytes of the stretch are in use.
@@ -59,6 +63,8 @@ class MemoryAhead {
 
   private:
     static constexpr std::size_t kSpareBlocks = 2;
+    // The chunks of a small table, and as many for while the first blocks are filled.
+    static constexpr std::size_t kFirstChunks = 2 * kSmall;
     // By far more than is taken while as many blocks of entries are.
     static constexpr std::size_t kStretchAhead = 2 * kBlockBytes;
 
@@ -79,6 +85,8 @@ class MemoryAhead {
     std::size_t chunks_asked_for_ SLUICE_GUARDED_BY(mutex_) = 0;
     bool is_of_no_use_ SLUICE_GUARDED_BY(mutex_) = false;  // the system won't have it
     cpu_set_t takers_ SLUICE_GUARDED_BY(mutex_){};  // where chunks were taken since it last looked
+    std::byte* first_chunks_ SLUICE_GUARDED_BY(mutex_) = nullptr;
+    std::size_t first_chunks_left_ SLUICE_GUARDED_BY(mutex_) = 0;
     std::vector<std::byte*> blocks_ SLUICE_GUARDED_BY(mutex_);
     std::size_t blocks_begun_ SLUICE_GUARDED_BY(mutex_) = 0;  // so many are in use, but for
     std::size_t left_ SLUICE_GUARDED_BY(mutex_) = 0;          // this rest of the last of these

@@ -72,9 +72,11 @@ bool comes_true(Condition condition) {
     return true;
 }
 
+// Takes every chunk that needs no block. None may be missing: the caller would allocate while the
+// thread fills the first block, and wait for it.
 void outgrow_small(MemoryAhead& memory) {
-    for (std::size_t i = 0; i < MemoryAhead::kSmall; ++i)
-        ASSERT_EQ(memory.take_chunk(), nullptr);
+    for (std::size_t i = 0; i < 2 * MemoryAhead::kSmall; ++i)
+        ASSERT_NE(memory.take_chunk(), nullptr);
 }
 
 void* wait_for_chunk(MemoryAhead& memory) {
@@ -83,15 +85,14 @@ void* wait_for_chunk(MemoryAhead& memory) {
     return chunk;
 }
 
-TEST(MemoryAhead, SmallTablesGetNone) {
+TEST(MemoryAhead, FillsNothingForSmallTables) {
     const Stretch stretch(4 * kBlock);
     MemoryAhead memory(stretch.all());
     memory.start();
     for (std::size_t i = 1; i < MemoryAhead::kSmall; ++i)
-        ASSERT_EQ(memory.take_chunk(), nullptr);
+        ASSERT_NE(memory.take_chunk(), nullptr);
     std::this_thread::sleep_for(milliseconds(20));
     EXPECT_FALSE(stretch.is_filled(0, kBlock));
-    EXPECT_EQ(memory.take_chunk(), nullptr);
 }
 
 TEST(MemoryAhead, WithoutItsThreadThereIsNone) {
