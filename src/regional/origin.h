@@ -1,7 +1,10 @@
-// The port to what the nodes of a region share: for each cell, one grow-only component per owner.
+// The port to the store that the nodes of a region share. It holds, for each cell, one grow-only
+// component per owner.
 #ifndef SLUICE_REGIONAL_ORIGIN_H_
 #define SLUICE_REGIONAL_ORIGIN_H_
 
+#include <array>
+#include <chrono>
 #include <cstdint>
 #include <functional>
 #include <optional>
@@ -13,38 +16,66 @@
 
 namespace sluice {
 
-// Which of this node's entries a component comes from. A key that was evicted and came back has
-// another incarnation, and another component: what the first one told stays told, and nobody has to
-// remember how much that was.
+// Distinguishes the components of this node's successive entries for one key. A key that was
+// evicted and came back has another incarnation, and so another component: what the first one wrote
+// stays, and no entry has to remember how much that was.
 using Incarnation = std::uint32_t;
 
-// A question after a cell.
-struct CellQuestion {
-    CellName cell;
-    Incarnation incarnation;
+// This node's components of the two cells of a key that decisions at `current.sequence` use.
+struct KeyComponents {
+    CellName current;  // the previous cell has the same name and one sequence less
+    Incarnation incarnation = 0;
+    std::array<Count, 2> own{};  // current, previous; 0 creates nothing
+    Duration lifetime{};         // how long the current cell still matters, from now on; positive
 };
 
-// This node's component of a cell.
-struct CellComponent {
-    CellName cell;
-    Incarnation incarnation;
-    Count own;
-    // How long the cell still matters, from now on; more than 0.
-    Duration lifetime;
-    // An origin that holds this component already need not look at its lifetime.
-    bool has_lifetime = false;
-};
-
-// What the origin holds of a cell. What is not held counts as 0.
+// What the origin holds of a cell. An absent cell or component counts as 0.
 struct CellTotals {
-    Count total;  // the components of all owners, this one among them
-    Count own;    // that of this node's incarnation
+    Count total = 0;  // the sum of the components of all owners, this one included
+    Count own = 0;    // the component of this node's incarnation
+};
+using KeyTotals = std::array<CellTotals, 2>;  // current, previous
+
+// No value if the origin did not answer for the key. The call may have taken effect or not.
+using KeyAnswer = std::optional<KeyTotals>;
+
+// One request that the origin decides.
+struct SpendRequest {
+    Duration elapsed;  // since the start of the current cell
+    Ask ask;
 };
 
-// None where the origin did not answer for a cell. What was asked may have been done or not.
-using CellAnswer = std::optional<CellTotals>;
+// The requests that wait for one key, in order.
+struct KeySpend {
+    KeyComponents components;
+    // This node's knowledge that the origin may lack, current and previous: the peers' components
+    // as last read, which the origin may have lost since, and what counts on top of the region's
+    // components (other regions, unfinished batches of this node).
+    std::array<Count, 2> peers{};
+    std::array<Count, 2> extra{};
+    std::vector<SpendRequest> requests;
+};
 
-// All that the origin holds of a cell, for a person who wants to know.
+// How the origin decided. A grant has been added to this node's component.
+struct KeyGrants {
+    KeyTotals totals;           // afterwards
+    std::vector<bool> granted;  // by request
+};
+using SpendAnswer = std::optional<KeyGrants>;
+
+// A node announces itself with every heartbeat.
+struct Heartbeat {
+    // The nodes that have sent a heartbeat within kNodeLifetime, this one included.
+    std::uint32_t nodes = 1;
+    // This node was not among them before: its first heartbeat, or the first after a long pause.
+    bool has_joined = false;
+    // How far the origin's clock is ahead of this node's; 0 where they are the same.
+    Duration clock_offset{};
+};
+using HeartbeatAnswer = std::optional<Heartbeat>;
+inline constexpr Duration kNodeLifetime{5'000};
+
+// All that the origin holds of a cell, for inspection.
 struct CellListing {
     struct Component {
         std::string owner;
@@ -52,32 +83,37 @@ struct CellListing {
     };
     Count total = 0;
     std::vector<Component> components;
-    Duration lifetime{0};  // when the origin forgets it, from now on; 0 if it holds nothing
+    Duration lifetime{0};  // until the origin drops the cell; 0 if it holds nothing
 };
 
-// What an origin tells of itself. It is away from the start until it says `back` for the first
-// time.
+// What an origin reports by itself. It is unavailable from the start until the first `available`.
 struct OriginEvents {
-    // It answers again. `remembers` is false where it may have lost what it held before.
-    std::function<void(bool remembers)> back;
-    // It does not answer any more. `why` is for people, and holds no secret. Told again, while it
-    // is away, where the reason changes.
-    std::function<void(const std::string& why)> away;
-    // It answers, but has lost what it held.
-    std::function<void()> forgot;
+    // The connection works. `is_intact` is false if the origin may have lost data since the last
+    // time.
+    std::function<void(bool is_intact)> available;
+    // The connection is lost. `why` is for people and holds no secret. Reported again if the reason
+    // changes.
+    std::function<void(const std::string& why)> unavailable;
+    // The connection works, but the origin has lost data.
+    std::function<void()> data_lost;
+    // The origin refused a write (no memory, read-only, no permission, a script error). `why`
+    // quotes it, is for people and holds no secret. The refused call is answered without a value.
+    std::function<void(const std::string& why)> write_refused;
 };
 
-// One node's connection to the origin. Every number that goes through it is a component with one
-// owner, merged by max: a call may be lost, repeated, delayed or overtaken by another, and the
-// counts still come out right.
+// One node's connection to the origin. Every number is a component with one owner, merged by max:
+// a call may be lost, repeated, delayed or reordered, and the counts still come out right.
 //
-// Calls return at once. Each is answered exactly once, in the order of its cells, within the
-// origin's timeout, and at once while it is away. An answer may come before the call returns.
+// Calls return at once. Each is answered exactly once, in the order of its keys, within the
+// origin's timeout, and at once while it is unavailable. An answer may come before the call
+// returns.
 //
-// Owned by one thread, on which answers and events come as well. Destroying it answers nothing.
+// Owned by one thread, on which answers and events arrive. Destroying it answers nothing.
 class Origin {
   public:
-    using Answered = std::function<void(std::vector<CellAnswer>)>;
+    using Synced = std::function<void(std::vector<KeyAnswer>)>;
+    using Spent = std::function<void(std::vector<SpendAnswer>)>;
+    using Beaten = std::function<void(HeartbeatAnswer)>;
     using Listed = std::function<void(std::vector<std::optional<CellListing>>)>;
 
     virtual ~Origin() = default;
@@ -85,15 +121,27 @@ class Origin {
     // Once, before any call. Events may come before it returns.
     virtual void start(OriginEvents events) = 0;
 
-    virtual void read(std::vector<CellQuestion> cells, Answered answered) = 0;
+    // Lifts this node's components to `own` where they are lower, and returns the totals
+    // afterwards. With components of 0 it only reads.
+    virtual void sync(std::vector<KeyComponents> keys, Synced synced) = 0;
 
-    // Lifts this node's components to `own` where they are lower. The totals are those afterwards.
-    // A component of 0 creates nothing, and so asks only.
-    virtual void raise(std::vector<CellComponent> components, Answered answered) = 0;
+    // For each key: lifts this node's components as sync() does, then decides its requests in order
+    // and adds the costs that fit to the current component (regional/grant.h has the rule).
+    // Idempotent: a component that is already above `own` is what an earlier call granted whose
+    // answer was lost, and is granted again without being added again.
+    virtual void spend(std::vector<KeySpend> keys, Spent spent) = 0;
+
+    // Announces this node, and writes as sync() does, so that an origin that refuses writes is
+    // noticed without traffic.
+    virtual void heartbeat(Beaten beaten) = 0;
+
+    // Moves this node's components of these keys into one that all stopped nodes share. Only as the
+    // last call for them, after every other call was answered. Idempotent.
+    virtual void retire(std::vector<KeyComponents> keys, Synced synced) = 0;
 
     virtual void list(std::vector<CellName> cells, Listed listed) = 0;
 
-    // How listings name the owner of this node's components, less what tells incarnations apart.
+    // How listings name the owner of this node's components, without the incarnation.
     virtual std::string node() const = 0;
 };
 

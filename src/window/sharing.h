@@ -1,0 +1,77 @@
+// The rule by which the nodes of a region share a limit, and its constants.
+//
+//     A pass is decided from local memory if the node's view of its peers is young enough and its
+//     unsynced spend stays within its share of what is left, remaining / (8 x nodes); a key with an
+//     older view, or denied lately, has only a floor of limit / (100 x nodes). Otherwise the origin
+//     decides it, together with everything else that waits for that key.
+//
+// docs/consistency.md derives the bound on over-admission; docs/decisions has the measurements
+// behind the constants.
+#ifndef SLUICE_WINDOW_SHARING_H_
+#define SLUICE_WINDOW_SHARING_H_
+
+#include <algorithm>
+#include <cstdint>
+
+#include "window/count.h"
+#include "window/sliding.h"
+
+namespace sluice {
+
+// All nodes together may spend an eighth of what is left before they know of each other's spend.
+inline constexpr std::uint64_t kShareParts = 8;
+// With an old view, all nodes together may spend a hundredth of the limit.
+inline constexpr std::uint64_t kFloorParts = 100;
+// A view is young for five seconds or a quarter of the window.
+inline constexpr Duration kMaxViewAge{5'000};
+inline constexpr int kViewParts = 4;
+// A pass is written to the origin within a second or an eighth of the window, and sooner if the
+// node's unsynced spend reaches half of its share.
+inline constexpr Duration kFlushWithin{1'000};
+// Flushing takes at most a fifth of the time, unless it is urgent.
+inline constexpr int kFlushParts = 5;
+
+constexpr Duration max_view_age(Duration window) {
+    return std::min(kMaxViewAge, window / kViewParts);
+}
+
+constexpr Duration flush_within(Duration window) {
+    return std::min(kFlushWithin, window / static_cast<int>(kShareParts));
+}
+
+// How many nodes share the region's limits. A node that does not know, because it has just joined
+// or the origin does not answer, lets the origin decide everything.
+using NodeCount = std::uint32_t;
+inline constexpr NodeCount kUnknownNodes = 0;
+
+// What a node knows when it is about to pass a request.
+struct LocalView {
+    NodeCount nodes;
+    bool is_young;    // the peers' counts are at most max_view_age() old, and nothing was denied
+    Count unsynced;   // this node's spend that the origin has not acknowledged, with this request
+    Count remaining;  // of the limit, after this request
+    Count limit;
+};
+
+enum class LocalVerdict : std::uint8_t {
+    kPass,
+    kPassAndFlush,  // pass, and write the key to the origin next
+    kAskOrigin,
+};
+
+// The rule. A node alone in its region has nobody to ask; its share tells only when to flush.
+constexpr LocalVerdict decide_locally(const LocalView& view) {
+    const auto fits = [&](std::uint64_t parts, Count whole) {
+        return Wide{view.unsynced} * parts * view.nodes <= whole;
+    };
+    if (view.nodes == kUnknownNodes) return LocalVerdict::kAskOrigin;
+    const bool is_within_share = view.is_young && fits(kShareParts, view.remaining);
+    if (!is_within_share && !fits(kFloorParts, view.limit) && view.nodes != 1)
+        return LocalVerdict::kAskOrigin;
+    return fits(2 * kShareParts, view.remaining) ? LocalVerdict::kPass
+                                                 : LocalVerdict::kPassAndFlush;
+}
+
+}  // namespace sluice
+
+#endif  // SLUICE_WINDOW_SHARING_H_
