@@ -89,7 +89,7 @@ void ChangedList::urge(Entry& entry) {
     if (!entry.begin_urgent()) return;
     const std::uint64_t number = urged_.fetch_add(1, std::memory_order_relaxed);
     urgent_[number % kUrgent].store(entry.hash(), std::memory_order_release);
-    wake_();
+    if (wake_) wake_();
 }
 
 std::vector<std::uint64_t> ChangedList::take_urgent() {
@@ -108,7 +108,7 @@ std::vector<std::uint64_t> ChangedList::take_urgent() {
 
 void ChangedList::hurry() {
     if (is_hurried_.exchange(true, std::memory_order_relaxed)) return;
-    wake_();
+    if (wake_) wake_();
 }
 
 ChangedList::Taken ChangedList::take() {

@@ -25,8 +25,8 @@ constexpr std::array kRooms = {
     Room{"global", "counter breaker window metrics base"},
 
     // Adapters know their port and nothing else of its room.
-    Room{"regional/redis", "regional/origin.h window metrics base"},
-    Room{"regional/sqlite", "regional/origin.h sqlite window metrics base"},
+    Room{"regional/redis", "regional/grant.h regional/origin.h window metrics base"},
+    Room{"regional/sqlite", "regional/grant.h regional/origin.h sqlite window metrics base"},
     Room{"global/mysql", "global/store.h mysql window metrics base"},
     Room{"global/sqlite", "global/store.h sqlite window metrics base"},
 
