@@ -48,6 +48,7 @@ class Components {
 //     kIdle -> kListed            mark(): the first change; the entry enters the list
 //     kListed -> kTaken           take(): the consumer has it, and reads its components
 //     kTaken -> kTakenAgain       mark(): it changed while the consumer was busy
+//     kTakenAgain -> kTaken       begin_read(): the consumer reads it only now
 //     kTaken -> kIdle             release(): all that it holds was told
 //     kTaken, kTakenAgain -> kListed   release(): there is more to tell; give_back(): all of it
 //     kIdle -> kLeaving           leave(): the table wants to remove it, nothing is left to tell
@@ -106,6 +107,12 @@ class ChangedList {
         std::vector<Entry*> retired;
     };
     Taken take();
+
+    // Before the consumer reads an entry that it has held for a while: what changed until now is
+    // read, and need not list the entry again.
+    static void begin_read(Entry& entry) {
+        move(entry, ChangeState::kTakenAgain, ChangeState::kTaken);
+    }
 
     // Ends the consumer's hold after `told` has reached its destination. False if the entry was
     // retired meanwhile; it is then the caller's to dispose of.

@@ -2,6 +2,7 @@
 #ifndef SLUICE_REGIONAL_FAKE_ORIGIN_H_
 #define SLUICE_REGIONAL_FAKE_ORIGIN_H_
 
+#include <algorithm>
 #include <cstdint>
 #include <deque>
 #include <map>
@@ -16,6 +17,13 @@ namespace sluice {
 
 // One node's component beside those of all peers, which a test sets. Thread-compatible.
 class FakeOrigin final : public Origin {
+    template <class Call>
+    static Call take(std::deque<Call>& calls) {
+        Call first = std::move(calls.front());
+        calls.pop_front();
+        return first;
+    }
+
   public:
     struct Cell {
         Count own = 0;
@@ -86,12 +94,6 @@ class FakeOrigin final : public Origin {
     Duration offset{0};
 
   private:
-    template <class Calls>
-    static auto take(Calls& calls) {
-        auto first = std::move(calls.front());
-        calls.pop_front();
-        return first;
-    }
     static CellName previous(CellName cell) {
         --cell.sequence;
         return cell;

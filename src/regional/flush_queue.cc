@@ -100,6 +100,7 @@ std::vector<KeyComponents> FlushQueue::next(Time now, Scope scope) {
 void FlushQueue::add(const Waiting& waiting, bool is_in_lane, std::vector<KeyComponents>& batch) {
     Entry& entry = *waiting.entry;
     if (is_in_lane) entry.end_urgent();
+    ChangedList::begin_read(entry);
     const Underway one{.waiting = waiting, .sync = EntrySync(entry), .is_in_lane = is_in_lane};
     if (entry.is_retired() || one.sync.is_empty()) return release(one);
     batch.push_back(one.sync.components(entry));

@@ -23,6 +23,8 @@ constexpr milliseconds kCountLifetime{3'000};
 // While keys wait, the changed list is looked at so often.
 constexpr milliseconds kCollect{15};
 
+constexpr milliseconds kLongestPause{100};
+
 // Between a flush that failed and the next one.
 constexpr milliseconds kFirstRetry{50};
 constexpr milliseconds kLastRetry{2'000};
@@ -279,7 +281,9 @@ void Region::on_flushed(Time began, std::span<const KeyAnswer> answers) {
     flushed_.fetch_add(answers.size() - missing, std::memory_order_relaxed);
     queue_.answered(answers);
     if (is_catching_up_ && queue_.lag(now) < kFlushWithin) is_catching_up_ = false;
-    not_before_ = is_catching_up_ ? now : now + (kFlushParts - 1) * (now - began);
+    // A slow origin must not stop the flow.
+    const auto pause = std::min<Time::duration>((kFlushParts - 1) * (now - began), kLongestPause);
+    not_before_ = is_catching_up_ ? now : now + pause;
     failures_ = missing == 0 ? 0 : failures_ + 1;
     if (missing != 0) {
         retry_at_ = retry_time();

@@ -56,7 +56,7 @@ class RegionTest : public testing::Test {
                 .cost = cost};
     }
     static CellName cell(std::string_view identifier, Sequence sequence = kSequence) {
-        return {.workspace = "",
+        return {.workspace = std::string(Request{}.workspace),
                 .name_space = "n",
                 .identifier = std::string(identifier),
                 .duration = kMinute,
