@@ -93,7 +93,7 @@ TEST_F(SharingTest, ANodeAloneAsksOnlyForWhatItNeverRead) {
     for (int i = 0; i < 10; ++i)
         EXPECT_EQ(decide_one(request("a", 1, 10)), Outcome::kPassed);
     EXPECT_EQ(decide_one(request("a", 1, 10)), Outcome::kDenied);
-    EXPECT_EQ(table_->changed().take_urgent().size(), 1U);
+    EXPECT_TRUE(table_->changed().take_urgent().empty());
 }
 
 TEST_F(SharingTest, EntersAGrantWithoutAFlush) {
