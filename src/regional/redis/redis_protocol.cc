@@ -1,12 +1,25 @@
-#include "regional/redis/redis_reply.h"
+#include "regional/redis/redis_protocol.h"
 
+#include <array>
+#include <charconv>
 #include <new>
-#include <utility>
 
 #include <hiredis/hiredis.h>
 
 namespace sluice {
 namespace {
+
+constexpr std::string_view kLineEnd = "\r\n";
+
+// The longest line with a number: its sign, 20 digits and the line end.
+constexpr std::size_t kNumberLine = 24;
+
+using Digits = std::array<char, kNumberLine>;
+
+std::string_view print(Digits& digits, std::uint64_t number) {
+    const auto end = std::to_chars(digits.data(), digits.data() + digits.size(), number).ptr;
+    return {digits.data(), static_cast<std::size_t>(end - digits.data())};
+}
 
 // The largest reply is the listing of a cell, or the map of a cluster: far below these.
 constexpr int kMostElements = 1 << 20;
@@ -69,6 +82,41 @@ void free_reply(void* reply) {
 redisReplyObjectFunctions makers = {make_text, make_array, make_integer, make_nil, free_reply};
 
 }  // namespace
+
+// hiredis can format commands too, but prints each length with printf, which is measurably slower.
+CommandWriter::CommandWriter(std::size_t words, std::size_t bytes) {
+    bytes_.reserve(kNumberLine + words * (kNumberLine + kLineEnd.size()) + bytes);
+    add_length('*', words);
+}
+
+CommandWriter& CommandWriter::add(std::string_view word) {
+    add_length('$', word.size());
+    bytes_ += word;
+    bytes_ += kLineEnd;
+    return *this;
+}
+
+CommandWriter& CommandWriter::add(std::uint64_t number) {
+    Digits digits;
+    return add(print(digits, number));
+}
+
+void CommandWriter::add_length(char sign, std::size_t length) {
+    Digits digits;
+    bytes_ += sign;
+    bytes_ += print(digits, length);
+    bytes_ += kLineEnd;
+}
+
+std::string redis_command(std::initializer_list<std::string_view> words) {
+    std::size_t bytes = 0;
+    for (const std::string_view word : words)
+        bytes += word.size();
+    CommandWriter writer(words.size(), bytes);
+    for (const std::string_view word : words)
+        writer.add(word);
+    return writer.take();
+}
 
 bool RedisReply::is_error(std::string_view word) const {
     return is_error() && text.starts_with(word) &&

@@ -1,4 +1,4 @@
-#include "regional/redis/redis_tls.h"
+#include "regional/redis/redis_access.h"
 
 #include <string_view>
 

@@ -1,4 +1,4 @@
-#include "regional/redis/redis_reply.h"
+#include "regional/redis/redis_protocol.h"
 
 #include <string>
 #include <string_view>
@@ -9,10 +9,27 @@
 namespace sluice {
 namespace {
 
+using namespace std::string_literals;
 using Type = RedisReply::Type;
 
-TEST(RedisReply, IsReadHoweverItsBytesAreCut) {
-    using namespace std::string_literals;
+TEST(RedisCommand, HasEachWordWithItsLength) {
+    EXPECT_EQ(redis_command({"PING"}), "*1\r\n$4\r\nPING\r\n");
+    EXPECT_EQ(redis_command({"HGET", "a key", ""}),
+              "*3\r\n$4\r\nHGET\r\n$5\r\na key\r\n$0\r\n\r\n");
+    EXPECT_EQ(CommandWriter(2, 0).add("A").add(std::uint64_t{18446744073709551615U}).take(),
+              "*2\r\n$1\r\nA\r\n$20\r\n18446744073709551615\r\n");
+}
+
+TEST(RedisCommand, HoldsAnyByte) {
+    EXPECT_EQ(redis_command({"\0\r\n\xff"s}), "*1\r\n$4\r\n\0\r\n\xff\r\n"s);
+}
+
+TEST(RedisCommand, HoldsALongWord) {
+    const std::string word(1'000'000, 'x');
+    EXPECT_EQ(redis_command({"ECHO", word}), "*2\r\n$4\r\nECHO\r\n$1000000\r\n" + word + "\r\n");
+}
+
+TEST(RedisReply, IsParsedWhereverItsBytesAreSplit) {
     const std::string whole =
         "*4\r\n$3\r\na\0b\r\n:-7\r\n$-1\r\n*1\r\n+OK\r\n-ERR no\r\n:9223372036854775807\r\n"s;
     for (std::size_t step = 1; step <= whole.size(); ++step) {
@@ -66,7 +83,7 @@ INSTANTIATE_TEST_SUITE_P(
                     "*2\r\n+OK\r\n*2000000\r\n",
                     "*1\r\n*1\r\n*1\r\n*1\r\n*1\r\n*1\r\n*1\r\n*1\r\n*1\r\n*1\r\n*1\r\n"));
 
-TEST(ReplyReader, HoldsNoEndlessReply) {
+TEST(ReplyReader, BreaksOnAReplyWithoutEnd) {
     ReplyReader reader;
     const std::string announced = "$1000000000000\r\n";
     reader.feed({announced.data(), announced.size()});
