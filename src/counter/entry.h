@@ -205,9 +205,12 @@ class alignas(64) Entry {
     // What the origin has acknowledged of this entry's component of `sequence`, when it had also
     // acknowledged all that was settled in the cell before. Written by the region's thread alone;
     // relaxed, since an old value only makes more of the spend count as unsynced.
+    // Answers may come in any order: of one cell, the highest count holds.
     void set_synced(Sequence sequence, Count count) {
-        synced_.store(static_cast<std::uint64_t>(sequence) << kCountBits | count,
-                      std::memory_order_relaxed);
+        const std::uint64_t word = static_cast<std::uint64_t>(sequence) << kCountBits | count;
+        const std::uint64_t held = synced_.load(std::memory_order_relaxed);
+        if (held >> kCountBits == word >> kCountBits && held > word) return;
+        synced_.store(word, std::memory_order_relaxed);
     }
     // This node's spend in `current` and the cell before that the origin has not acknowledged.
     Count unsynced(Sequence current) const {

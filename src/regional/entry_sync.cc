@@ -31,7 +31,7 @@ KeyComponents EntrySync::components(const Entry& entry) const {
             .lifetime = std::clamp(left, Duration{1}, 3 * entry.duration())};
 }
 
-void EntrySync::merge(const KeyTotals& totals, Entry& entry) const {
+void EntrySync::merge(const KeyTotals& totals, Entry& entry, Count granted) const {
     const bool is_same = incarnation_ == entry.incarnation();
     for (std::size_t i = 0; i < totals.size(); ++i) {
         const Sequence sequence = current_ - static_cast<Sequence>(i);
@@ -41,7 +41,8 @@ void EntrySync::merge(const KeyTotals& totals, Entry& entry) const {
         if (totals[i].total > own) entry.raise_others(sequence, totals[i].total - own);
     }
     if (!is_same) return;
-    entry.set_synced(current_, totals[0].own);
+    // What the origin holds beyond that is credit, for spends to use.
+    entry.set_synced(current_, saturating_add(own_[0], granted));
     entry.set_refreshed(as_of_);
 }
 

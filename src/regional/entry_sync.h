@@ -25,8 +25,8 @@ class EntrySync {
     const Components& settled() const { return settled_; }
 
     // Merges what the origin holds into `entry`: the one that this was made of, or another that has
-    // its key now.
-    void merge(const KeyTotals& totals, Entry& entry) const;
+    // its key now. `granted` is what the origin has added to the current component for requests.
+    void merge(const KeyTotals& totals, Entry& entry, Count granted = 0) const;
 
     Sequence current() const { return current_; }
     std::array<Count, 2> own() const { return own_; }

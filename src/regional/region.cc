@@ -369,8 +369,6 @@ std::optional<Region::SpendCall> Region::begin_spend(WaitingKeys::iterator key, 
         spend.peers[i] = entry.others(sequence);
         spend.extra[i] = entry.global(sequence) + admitted - std::min(admitted, sync.own()[i]);
     }
-    // Credit of an earlier call is this call's to use.
-    entry.set_synced(cell.sequence, sync.own()[0]);
     SpendCall call{.key = key, .waiters = {}, .sync = sync};
     auto& waiting = key->second.waiting;
     const std::size_t count = std::min(waiting.size(), kRequestsPerCall);
@@ -411,7 +409,10 @@ void Region::end_spend(SpendCall& call, const SpendAnswer& answer) {
     };
     if (answer) {
         spends_.fetch_add(call.waiters.size(), std::memory_order_relaxed);
-        call.sync.merge(answer->totals, entry());
+        Count granted = 0;
+        for (std::size_t i = 0; i < call.waiters.size(); ++i)
+            if (answer->granted[i]) granted += call.waiters[i].request.ask.cost;
+        call.sync.merge(answer->totals, entry(), granted);
     }
     for (std::size_t i = 0; i < call.waiters.size(); ++i) {
         std::optional<OriginVerdict> verdict;
