@@ -261,9 +261,9 @@ INSTANTIATE_TEST_SUITE_P(By,
                                                           Cause::kNoPermission,
                                                           Cause::kFailedSave),
                                           testing::Values(Traffic::kNone, Traffic::kSteady)),
-                         [](const testing::TestParamInfo<Case>& info) {
+                         [](const testing::TestParamInfo<Case>& it) {
                              std::ostringstream name;
-                             name << std::get<0>(info.param) << std::get<1>(info.param);
+                             name << std::get<0>(it.param) << std::get<1>(it.param);
                              return name.str();
                          });
 
