@@ -369,7 +369,10 @@ std::optional<Region::SpendCall> Region::begin_spend(WaitingKeys::iterator key, 
         spend.peers[i] = entry.others(sequence);
         spend.extra[i] = entry.global(sequence) + admitted - std::min(admitted, sync.own()[i]);
     }
-    SpendCall call{.key = key, .waiters = {}, .sync = sync};
+    SpendCall call{.key = key,
+                   .waiters = {},
+                   .sync = sync,
+                   .resubmissions = resubmissions_.load(std::memory_order_relaxed)};
     auto& waiting = key->second.waiting;
     const std::size_t count = std::min(waiting.size(), kRequestsPerCall);
     call.waiters.assign(std::move_iterator(waiting.begin()),
@@ -420,7 +423,15 @@ void Region::end_spend(SpendCall& call, const SpendAnswer& answer) {
             verdict = OriginVerdict{.granted = answer->granted[i], .sequence = cell.sequence};
         call.waiters[i].decided(verdict);
     }
-    if (answer && config_.counted) config_.counted(entry());
+    if (!answer) return;
+    Entry& granted = entry();
+    // A flush of later passes that overtook the call looks like credit to it. And what the origin
+    // granted it may have lost, after everything else was written again.
+    const bool is_missing =
+        granted.admitted(cell.sequence).of(cell.sequence) > answer->totals[0].own;
+    if (is_missing || call.resubmissions != resubmissions_.load(std::memory_order_relaxed))
+        static_cast<void>(table_.changed().mark(granted));
+    if (config_.counted) config_.counted(granted);
 }
 
 void Region::sync(std::span<const Request> requests, UnixTime now, Synced synced) {

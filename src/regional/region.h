@@ -122,6 +122,7 @@ class Region {
         WaitingKeys::iterator key;
         std::vector<Waiter> waiters;
         EntrySync sync;
+        std::uint64_t resubmissions;  // so many there were when it was sent
     };
     // How a flush is paced.
     enum class Stage { kRunning, kFlushing, kRetiring };
