@@ -791,8 +791,9 @@ TEST_F(SqliteOriginTest, TheQueueIsBounded) {
 }
 
 TEST_F(SqliteOriginTest, ItsEndIsBoundedWhileTheDiskIsStalled) {
-    auto a = opened();
-    lift(*a, cell("x"), 1);
+    lift(*opened(), cell("x"), 1);
+    auto loop = std::make_unique<boost::asio::io_context>();
+    std::unique_ptr<Origin> a = std::move(open_sqlite_origin(*loop, options()).value());
     clock_->stall();
     for (Count own = 2; own <= 3; ++own)
         a->sync({key(cell("x"), own)}, [](const auto&) { FAIL() << "its origin is gone"; });
@@ -802,15 +803,16 @@ TEST_F(SqliteOriginTest, ItsEndIsBoundedWhileTheDiskIsStalled) {
     EXPECT_GE(std::chrono::steady_clock::now() - began, FileWorker::kStopTimeout);
     EXPECT_LT(std::chrono::steady_clock::now() - began, FileWorker::kStopTimeout + kSoon);
     EXPECT_NE(open_error().find("another process uses it"), std::string::npos) << open_error();
+    loop.reset();
     clock_->go_on();
     // The thread that was left behind ends the call that it was in, and closes the file.
-    std::optional<std::unique_ptr<Origin>> again;
+    std::unique_ptr<Origin> again;
     run_until([&] {
         auto opening = open_sqlite_origin(loop_, options());
         if (opening) again = *std::move(opening);
-        return again.has_value();
+        return again != nullptr;
     });
-    EXPECT_EQ(read(**again, cell("x"))->own, 2U) << "and nothing that waited behind it";
+    EXPECT_EQ(read(*again, cell("x"))->own, 2U) << "and nothing that waited behind it";
 }
 
 // The child syncs as fast as it can, and writes each answer to `out`.
