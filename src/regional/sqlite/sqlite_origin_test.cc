@@ -482,15 +482,18 @@ TEST_F(SqliteOriginTest, IgnoresAComponentWhenItsLifetimeIsOver) {
 }
 
 TEST_F(SqliteOriginTest, ThePreviousCellLivesOneDurationLess) {
-    const auto a = opened();
     KeyComponents components = key(cell("x", 11), 1);
     components.own[1] = 2;
-    sync(*a, components);
-    EXPECT_EQ(list(*a, cell("x", 11)).lifetime, 2 * kMinute);
-    EXPECT_EQ(list(*a, cell("x", 10)).lifetime, kMinute);
-    components.current = cell("late", 11);
-    components.lifetime = kMinute;
-    EXPECT_EQ(sync(*a, components)->at(1).total, 0U) << "it no longer matters";
+    {
+        const auto a = opened();
+        sync(*a, components);
+        EXPECT_EQ(list(*a, cell("x", 11)).lifetime, 2 * kMinute);
+        EXPECT_EQ(list(*a, cell("x", 10)).lifetime, kMinute);
+        components.current = cell("late", 11);
+        components.lifetime = kMinute;
+        EXPECT_EQ(sync(*a, components)->at(1).total, 0U) << "it no longer matters";
+    }
+    EXPECT_EQ(rows(), 3);
 }
 
 TEST_F(SqliteOriginTest, ExtendsALifetimeAndNeverShortensIt) {
@@ -758,10 +761,12 @@ TEST_F(SqliteOriginTest, CallsThatWaitBehindAStuckOneEndAtTheirDeadlines) {
     }
     EXPECT_EQ(answers, 0);
     run_until([&] { return answers == 3; });
+    a->heartbeat([&](auto) { ++answers; });
+    EXPECT_EQ(answers, 4) << "at once, while the first one is stuck";
     EXPECT_EQ(values, 0);
     clock_->go_on();
     run_until([&] { return events_ == "available unavailable available "; });
-    EXPECT_EQ(answers, 3) << "each is answered once";
+    EXPECT_EQ(answers, 4) << "each is answered once";
     run_until([&] { return read(*a, cell("x")).has_value(); });
     EXPECT_EQ(read(*a, cell("x")).value_or(CellTotals{}).own, 1U);
 }
