@@ -8,6 +8,16 @@ namespace {
 
 using namespace std::chrono_literals;
 
+// Calls `start` with a callback, and runs the loop of `client` until that was called.
+template <class Answer, class Start>
+Answer answer_of(OriginClient& client, Start start) {
+    const auto answer = std::make_shared<std::optional<Answer>>();
+    start([answer](Answer got) { *answer = std::move(got); });
+    if (!client.run_until([&] { return answer->has_value(); }))
+        throw std::runtime_error("the origin did not answer");
+    return **answer;
+}
+
 }  // namespace
 
 OriginClient::OriginClient(const std::string& url, RedisOptions options) {
@@ -15,23 +25,23 @@ OriginClient::OriginClient(const std::string& url, RedisOptions options) {
     if (!parsed) throw std::runtime_error(parsed.error().message);
     options.url = *parsed;
     if (options.timeout == RedisOptions{}.timeout) options.timeout = 2s;
-    if (options.region.empty()) options.region = "here";
+    if (options.region.empty()) options.region = kRegion;
     if (options.node.empty()) options.node = "0123456789abcdef";
-    options.refused = [this](const std::string& why) { refusals.push_back(why); };
     auto origin = open_redis_origin(loop_, std::move(options));
     if (!origin) throw std::runtime_error(origin.error().message);
     origin_ = *std::move(origin);
-    origin_->start({.back =
-                        [this](bool remembers) {
-                            is_back = true;
-                            backs.push_back(remembers);
+    origin_->start({.available =
+                        [this](bool is_intact) {
+                            is_available = true;
+                            intact.push_back(is_intact);
                         },
-                    .away =
+                    .unavailable =
                         [this](const std::string& why) {
-                            is_back = false;
-                            whys.push_back(why);
+                            is_available = false;
+                            failures.push_back(why);
                         },
-                    .forgot = [this] { ++forgot; }});
+                    .data_lost = [this] { ++losses; },
+                    .write_refused = [this](const std::string& why) { refusals.push_back(why); }});
 }
 
 bool OriginClient::run_until(const std::function<bool()>& holds) {
@@ -49,36 +59,63 @@ void OriginClient::run_for(std::chrono::milliseconds time) {
     loop_.run_for(time);
 }
 
-std::vector<CellAnswer> OriginClient::read(const std::vector<CellName>& cells) {
-    std::vector<CellQuestion> questions;
-    for (const CellName& cell : cells)
-        questions.push_back({cell, 0});
-    std::optional<std::vector<CellAnswer>> answers;
-    origin_->read(questions, [&](std::vector<CellAnswer> got) { answers = std::move(got); });
-    if (!run_until([&] { return answers.has_value(); })) throw std::runtime_error("no answer");
-    return *answers;
+bool OriginClient::beat_until(const std::function<bool()>& holds) {
+    const auto deadline = std::chrono::steady_clock::now() + 20s;
+    while (!holds()) {
+        if (std::chrono::steady_clock::now() > deadline) return false;
+        heartbeat();
+        run_for(100ms);
+    }
+    return true;
 }
 
-std::vector<CellAnswer> OriginClient::raise(const std::vector<CellComponent>& components) {
-    std::optional<std::vector<CellAnswer>> answers;
-    origin_->raise(components, [&](std::vector<CellAnswer> got) { answers = std::move(got); });
-    if (!run_until([&] { return answers.has_value(); })) throw std::runtime_error("no answer");
-    return *answers;
+bool OriginClient::becomes_refused() {
+    const std::size_t before = refusals.size();
+    return beat_until([&] { return refusals.size() > before; });
+}
+
+bool OriginClient::becomes_accepted() {
+    return run_until([&] {
+        run_for(50ms);
+        return heartbeat().has_value();
+    });
+}
+
+std::vector<KeyAnswer> OriginClient::sync(const std::vector<KeyComponents>& keys) {
+    return answer_of<std::vector<KeyAnswer>>(
+        *this, [&](auto synced) { origin_->sync(keys, std::move(synced)); });
+}
+
+std::vector<SpendAnswer> OriginClient::spend(const std::vector<KeySpend>& keys) {
+    return answer_of<std::vector<SpendAnswer>>(
+        *this, [&](auto spent) { origin_->spend(keys, std::move(spent)); });
+}
+
+HeartbeatAnswer OriginClient::heartbeat() {
+    return answer_of<HeartbeatAnswer>(*this,
+                                      [&](auto beaten) { origin_->heartbeat(std::move(beaten)); });
+}
+
+std::vector<KeyAnswer> OriginClient::retire(const std::vector<KeyComponents>& keys) {
+    return answer_of<std::vector<KeyAnswer>>(
+        *this, [&](auto synced) { origin_->retire(keys, std::move(synced)); });
 }
 
 std::vector<std::optional<CellListing>> OriginClient::list(const std::vector<CellName>& cells) {
-    std::optional<std::vector<std::optional<CellListing>>> listings;
-    origin_->list(cells, [&](auto got) { listings = std::move(got); });
-    if (!run_until([&] { return listings.has_value(); })) throw std::runtime_error("no answer");
-    return *listings;
+    return answer_of<std::vector<std::optional<CellListing>>>(
+        *this, [&](auto listed) { origin_->list(cells, std::move(listed)); });
 }
 
-CellAnswer OriginClient::raise(const CellName& cell, Count own, Incarnation incarnation) {
-    return raise({{cell, incarnation, own, Duration(60'000)}}).front();
+KeyAnswer OriginClient::sync(const CellName& cell, Count own, Incarnation incarnation) {
+    KeyComponents components = components_of(cell, own);
+    components.incarnation = incarnation;
+    return sync({components}).front();
 }
 
-CellAnswer OriginClient::read(const CellName& cell) {
-    return read(std::vector<CellName>{cell}).front();
+std::optional<CellTotals> OriginClient::read(const CellName& cell) {
+    const KeyAnswer answer = sync(cell, 0);
+    if (!answer) return std::nullopt;
+    return (*answer)[0];
 }
 
 CellName cell_of(const std::string& identifier) {
@@ -87,6 +124,11 @@ CellName cell_of(const std::string& identifier) {
             .identifier = identifier,
             .duration = Duration(60'000),
             .sequence = 28'000'000};
+}
+
+KeyComponents components_of(const CellName& cell, Count own, Count previous) {
+    return {
+        .current = cell, .incarnation = 0, .own = {own, previous}, .lifetime = Duration(120'000)};
 }
 
 }  // namespace sluice::redis_test

@@ -1,4 +1,4 @@
-// An origin in Redis as a test sees it: its loop, its events, and calls that wait for their answer.
+// An origin in Redis as a test uses it: its loop, its events, and calls that wait for their answer.
 #ifndef SLUICE_TESTS_REDIS_ORIGIN_CLIENT_H_
 #define SLUICE_TESTS_REDIS_ORIGIN_CLIENT_H_
 
@@ -15,47 +15,61 @@
 
 namespace sluice::redis_test {
 
+inline constexpr const char* kRegion = "here";
+
 // Owned by one thread, on which everything happens while a method of it runs.
 class OriginClient {
   public:
-    // Started; not yet back. Throws where the options are refused. The usual timeout becomes 2 s,
-    // since the machine of a test may be busy.
+    // Started, and not yet available. Throws if the options are refused. The default timeout
+    // becomes 2 s, since the machine of a test may be busy.
     explicit OriginClient(const std::string& url, RedisOptions options = {});
 
     // Runs the loop until `holds`, or for 20 s at most. Returns whether it does.
     bool run_until(const std::function<bool()>& holds);
     void run_for(std::chrono::milliseconds time);
-    bool becomes_back() {
-        return run_until([this] { return is_back; });
+    bool becomes_available() {
+        return run_until([this] { return is_available; });
     }
-    bool becomes_away() {
-        return run_until([this] { return !is_back && !whys.empty(); });
+    bool becomes_unavailable() {
+        return run_until([this] { return !is_available && !failures.empty(); });
     }
+    // Sends heartbeats until one is refused, or until one succeeds.
+    bool becomes_refused();
+    bool becomes_accepted();
+    // Sends a heartbeat every 100 ms until `holds`, or for 20 s at most. Returns whether it does.
+    bool beat_until(const std::function<bool()>& holds);
 
-    std::vector<CellAnswer> read(const std::vector<CellName>& cells);
-    std::vector<CellAnswer> raise(const std::vector<CellComponent>& components);
+    std::vector<KeyAnswer> sync(const std::vector<KeyComponents>& keys);
+    std::vector<SpendAnswer> spend(const std::vector<KeySpend>& keys);
+    HeartbeatAnswer heartbeat();
+    std::vector<KeyAnswer> retire(const std::vector<KeyComponents>& keys);
     std::vector<std::optional<CellListing>> list(const std::vector<CellName>& cells);
-    // One cell, with a lifetime of a minute.
-    CellAnswer raise(const CellName& cell, Count own, Incarnation incarnation = 0);
-    CellAnswer read(const CellName& cell);
+
+    // One key, whose previous cell is empty, with a lifetime of two minutes.
+    KeyAnswer sync(const CellName& cell, Count own, Incarnation incarnation = 0);
+    // Reads the current cell of one key.
+    std::optional<CellTotals> read(const CellName& cell);
 
     Origin& origin() { return *origin_; }
     void destroy() { origin_.reset(); }
 
-    // What the events told.
-    bool is_back = false;
-    std::vector<bool> backs;  // whether it remembered
-    std::vector<std::string> whys;
+    // What the events reported.
+    bool is_available = false;
+    std::vector<bool> intact;  // by `available` event
+    std::vector<std::string> failures;
     std::vector<std::string> refusals;
-    int forgot = 0;
+    int losses = 0;
 
   private:
     boost::asio::io_context loop_;
     std::unique_ptr<Origin> origin_;
 };
 
-// A cell of a minute.
+// A cell of a window of one minute.
 CellName cell_of(const std::string& identifier);
+
+// This node's components of a key with a lifetime of two minutes.
+KeyComponents components_of(const CellName& cell, Count own, Count previous = 0);
 
 }  // namespace sluice::redis_test
 

@@ -1,4 +1,4 @@
-// The origin in Redis against a cluster: keys spread, slots that move, masters that fail.
+// The origin in Redis against a Cluster: keys that are spread, slots that move, masters that fail.
 #include "redis/redis_cluster.h"
 
 #include <chrono>
@@ -8,8 +8,7 @@
 #include <gtest/gtest.h>
 
 #include "redis/origin_client.h"
-#include "regional/redis/cell_key.h"
-#include "regional/redis/cluster_slot.h"
+#include "regional/redis/redis_keys.h"
 
 namespace sluice::redis_test {
 namespace {
@@ -17,7 +16,7 @@ namespace {
 using namespace std::chrono_literals;
 
 int slot_of(const CellName& cell) {
-    return cluster_slot(cell_key("here", cell));
+    return cluster_slot(cell_key(kRegion, cell));
 }
 
 // A cell whose slot was given to this master at the start.
@@ -36,66 +35,151 @@ bool is_at(RedisServer& server, const CellName& cell) {
 
 // Until all masters are connected.
 void settle(OriginClient& client, RedisCluster& cluster, std::size_t masters) {
-    ASSERT_TRUE(client.becomes_back()) << (client.whys.empty() ? "" : client.whys.back());
+    ASSERT_TRUE(client.becomes_available())
+        << (client.failures.empty() ? "" : client.failures.back());
     for (std::size_t i = 0; i < masters; ++i) {
         const CellName cell = cell_at(cluster, i);
         ASSERT_TRUE(client.run_until([&] { return client.read(cell).has_value(); })) << i;
     }
 }
 
-TEST(RedisClusterOrigin, SpreadsCellsOverTheMasters) {
+TEST(RedisClusterOrigin, SpreadsKeysOverTheMasters) {
     RedisCluster cluster({.masters = 3});
     OriginClient client(cluster.node(1).url());
     settle(client, cluster, 3);
-    std::vector<CellComponent> components;
-    for (Count i = 0; i < 100; ++i)
-        components.push_back({cell_of(std::to_string(i)), 0, i + 1, Duration(60'000)});
-    const auto answers = client.raise(components);
+    std::vector<KeyComponents> keys;
+    std::vector<KeySpend> spends;
     for (Count i = 0; i < 100; ++i) {
-        ASSERT_TRUE(answers[i].has_value());
-        EXPECT_EQ(answers[i]->total, i + 1);
+        keys.push_back(components_of(cell_of(std::to_string(i)), i + 1, 7));
+        spends.push_back(
+            {.components = keys.back(), .requests = {{Duration(0), {.cost = 1, .limit = 1'000}}}});
+    }
+    const auto answers = client.sync(keys);
+    const auto grants = client.spend(spends);
+    for (Count i = 0; i < 100; ++i) {
+        ASSERT_TRUE(answers[i] && grants[i]);
+        EXPECT_EQ((*answers[i])[0].total, i + 1);
+        EXPECT_EQ((*answers[i])[1].total, 7U);
+        EXPECT_TRUE(grants[i]->granted[0]);
+        EXPECT_EQ(grants[i]->totals[0].total, i + 2);
     }
     for (std::size_t i = 0; i < 3; ++i)
-        EXPECT_GT(cluster.node(i).command({"DBSIZE"}).number, 10);
+        EXPECT_GT(cluster.node(i).command({"DBSIZE"}).number, 20);
     const auto listing = client.list({cell_of("7")}).front();
     ASSERT_TRUE(listing.has_value());
-    EXPECT_EQ(listing->total, 8U);
-    EXPECT_EQ(client.backs, std::vector<bool>{true});
-    EXPECT_EQ(client.forgot, 0);
+    EXPECT_EQ(listing->total, 9U);
+    const auto retired = client.retire(keys);
+    for (const KeyAnswer& answer : retired) {
+        ASSERT_TRUE(answer.has_value());
+        EXPECT_EQ((*answer)[0].own, 0U);
+    }
+    EXPECT_EQ(client.intact, std::vector<bool>{true});
+    EXPECT_EQ(client.losses, 0);
 }
 
+TEST(RedisClusterOrigin, SyncsKeysOfOneSlotTogether) {
+    RedisCluster cluster({.masters = 1});
+    OriginClient client(cluster.node(0).url());
+    settle(client, cluster, 1);
+    // Four windows of one identifier have different keys; ten of one window are in one slot.
+    std::vector<KeyComponents> keys;
+    for (int i = 0; i < 10; ++i) {
+        keys.push_back(components_of(cell_of("alice"), 1));
+        keys.back().current.sequence += 2 * i;
+    }
+    keys.push_back(components_of(cell_of("bob"), 1));
+    cluster.node(0).command({"CONFIG", "RESETSTAT"});
+    for (const KeyAnswer& answer : client.sync(keys))
+        EXPECT_TRUE(answer.has_value());
+    const std::string stats = cluster.node(0).command({"INFO", "commandstats"}).text;
+    EXPECT_NE(stats.find("cmdstat_evalsha:calls=2,"), std::string::npos) << stats;
+}
+
+// While the slot of a key is being moved, a script that needs two of its keys can't run anywhere.
 TEST(RedisClusterOrigin, FollowsASlotThatMoves) {
+    RedisCluster cluster({.masters = 3});
+    OriginClient client(cluster.node(0).url(), {.timeout = 500ms});
+    settle(client, cluster, 3);
+    const CellName cell = cell_at(cluster, 0);
+    const int slot = slot_of(cell);
+    client.sync(cell, 3);
+
+    cluster.begin_move(slot, 0, 1);
+    EXPECT_FALSE(client.sync(cell, 4).has_value());
+    cluster.move_keys(slot, 0, 1);
+    EXPECT_FALSE(client.sync(cell, 4).has_value());
+    cluster.end_move(slot, 0, 1);
+    EXPECT_EQ((*client.sync(cell, 6))[0].total, 6U);
+    EXPECT_TRUE(client.heartbeat().has_value());
+    client.run_for(1500ms);
+    EXPECT_EQ(client.read(cell)->total, 6U);
+    EXPECT_TRUE(is_at(cluster.node(1), cell));
+    EXPECT_FALSE(is_at(cluster.node(0), cell));
+    EXPECT_TRUE(client.heartbeat().has_value());
+    EXPECT_EQ(client.losses, 0);
+    EXPECT_TRUE(client.failures.empty());
+    EXPECT_TRUE(client.refusals.empty());
+}
+
+TEST(RedisClusterOrigin, FinishesACallWhenTheMoveOfItsSlotEnds) {
+    RedisCluster cluster({.masters = 2});
+    OriginClient client(cluster.node(0).url());
+    settle(client, cluster, 2);
+    const CellName cell = cell_at(cluster, 0);
+    client.sync(cell, 3);
+    cluster.begin_move(slot_of(cell), 0, 1);
+    std::optional<KeyAnswer> answer;
+    client.origin().sync({components_of(cell, 4)},
+                         [&](const auto& answers) { answer = answers.front(); });
+    client.run_for(100ms);
+    EXPECT_FALSE(answer.has_value());
+    cluster.move_keys(slot_of(cell), 0, 1);
+    cluster.end_move(slot_of(cell), 0, 1);
+    ASSERT_TRUE(client.run_until([&] { return answer.has_value(); }));
+    ASSERT_TRUE(answer->has_value());
+    EXPECT_EQ((**answer)[0].total, 4U);
+}
+
+TEST(RedisClusterOrigin, CountsNodesAndWritesToEveryMaster) {
+    RedisCluster cluster({.masters = 3});
+    OriginClient client(cluster.node(0).url());
+    OriginClient peer(cluster.node(1).url(), {.node = "peer"});
+    settle(client, cluster, 3);
+    settle(peer, cluster, 3);
+    EXPECT_EQ(client.heartbeat()->nodes, 1U);
+    const auto joined = peer.heartbeat();
+    ASSERT_TRUE(joined.has_value());
+    EXPECT_EQ(joined->nodes, 2U);
+    EXPECT_TRUE(joined->has_joined);
+    EXPECT_EQ(client.heartbeat()->nodes, 2U);
+    for (std::size_t i = 0; i < 3; ++i) {
+        int markers = 0;
+        for (const Reply& key : cluster.node(i).command({"KEYS", "*:marker"}).list)
+            markers += key.text.find("peer") != std::string::npos ? 1 : 0;
+        EXPECT_EQ(markers, 1) << i;
+    }
+}
+
+TEST(RedisClusterOrigin, OneMasterThatRefusesWritesMakesHeartbeatsFail) {
     RedisCluster cluster({.masters = 3});
     OriginClient client(cluster.node(0).url());
     settle(client, cluster, 3);
-    const CellName held = cell_at(cluster, 0);
-    const int slot = slot_of(held);
-    client.raise(held, 3);
-
-    // Another cell of the same slot, which is not held yet: its master says ASK.
-    CellName fresh = held;
-    for (int i = 0; fresh == held || slot_of(fresh) != slot; ++i)
-        fresh = cell_of("fresh" + std::to_string(i));
-    cluster.begin_move(slot, 0, 1);
-    EXPECT_EQ(client.raise(held, 4)->total, 4U);
-    const auto asked = client.raise(fresh, 5);
-    ASSERT_TRUE(asked.has_value());
-    EXPECT_EQ(asked->total, 5U);
-    EXPECT_TRUE(is_at(cluster.node(1), fresh));
-
-    cluster.move_keys(slot, 0, 1);
-    EXPECT_EQ(client.read(held)->total, 4U);
-    cluster.end_move(slot, 0, 1);
-    EXPECT_EQ(client.raise(held, 6)->total, 6U);
-    EXPECT_EQ(client.read(fresh)->total, 5U);
-    client.run_for(1500ms);
-    EXPECT_EQ(client.read(held)->total, 6U);
-    EXPECT_FALSE(is_at(cluster.node(0), held));
-    EXPECT_EQ(client.forgot, 0);
-    EXPECT_TRUE(client.whys.empty());
+    for (std::size_t i = 0; i < 3; ++i) {
+        client.refusals.clear();
+        ASSERT_TRUE(client.heartbeat().has_value());
+        cluster.node(i).command({"CONFIG", "SET", "maxmemory", "1"});
+        EXPECT_FALSE(client.heartbeat().has_value());
+        EXPECT_FALSE(client.heartbeat().has_value());
+        ASSERT_EQ(client.refusals.size(), 1U);
+        EXPECT_NE(client.refusals[0].find("OOM"), std::string::npos) << client.refusals[0];
+        const CellName elsewhere = cell_at(cluster, (i + 1) % 3);
+        EXPECT_TRUE(client.sync(elsewhere, i + 1).has_value());
+        cluster.node(i).command({"CONFIG", "SET", "maxmemory", "0"});
+        EXPECT_TRUE(client.becomes_accepted());
+    }
 }
 
-TEST(RedisClusterOrigin, OneMasterThatStandsStillLeavesTheOthers) {
+TEST(RedisClusterOrigin, OneStalledMasterAffectsOnlyItsKeys) {
     RedisCluster cluster(
         {.masters = 3},
         {.flags = {"--cluster-require-full-coverage", "no", "--cluster-node-timeout", "5000"}});
@@ -105,63 +189,63 @@ TEST(RedisClusterOrigin, OneMasterThatStandsStillLeavesTheOthers) {
     const std::vector<CellName> cells = {
         cell_at(cluster, 0), cell_at(cluster, 1), cell_at(cluster, 2)};
     for (int i = 0; i < 3; ++i) {
-        const auto answers = client.read(cells);
+        const auto answers = client.sync(
+            {components_of(cells[0], 0), components_of(cells[1], 0), components_of(cells[2], 0)});
         EXPECT_TRUE(answers[0].has_value());
         EXPECT_TRUE(answers[1].has_value());
         EXPECT_FALSE(answers[2].has_value());
     }
-    EXPECT_TRUE(client.is_back);
-    EXPECT_TRUE(client.whys.empty());
+    EXPECT_TRUE(client.is_available);
+    EXPECT_TRUE(client.failures.empty());
     cluster.node(2).resume();
     EXPECT_TRUE(client.run_until([&] { return client.read(cells[2]).has_value(); }));
-    EXPECT_EQ(client.forgot, 0);
+    EXPECT_EQ(client.losses, 0);
 }
 
-TEST(RedisClusterOrigin, GoesOnWithTheReplicaOfAMasterThatFailed) {
+TEST(RedisClusterOrigin, UsesTheReplicaOfAMasterThatFailed) {
     RedisCluster cluster({.masters = 3, .replicas = 1});
     OriginClient client(cluster.node(0).url());
     settle(client, cluster, 3);
     const CellName cell = cell_at(cluster, 0);
-    client.raise(cell, 3);
+    client.sync(cell, 3);
     cluster.node(0).kill();
-    EXPECT_TRUE(client.run_until([&] {
-        const auto answer = client.raise(cell, 4);
-        return answer.has_value();
-    }));
+    EXPECT_TRUE(client.run_until([&] { return client.sync(cell, 4).has_value(); }));
     EXPECT_EQ(client.read(cell)->total, 4U);
-    EXPECT_TRUE(client.run_until([&] { return client.forgot > 0; }));
-    EXPECT_TRUE(client.whys.empty());
-    EXPECT_EQ(client.backs.size(), 1U);
+    EXPECT_TRUE(client.run_until([&] { return client.losses > 0; }));
+    EXPECT_TRUE(client.failures.empty());
+    EXPECT_EQ(client.intact.size(), 1U);
 }
 
-TEST(RedisClusterOrigin, AMasterThatIsEmptiedHasForgotten) {
+TEST(RedisClusterOrigin, NoticesThatAMasterWasEmptied) {
     RedisCluster cluster({.masters = 3});
     OriginClient client(cluster.node(0).url());
     settle(client, cluster, 3);
-    client.run_for(2500ms);
-    EXPECT_EQ(client.forgot, 0);
+    client.heartbeat();
+    client.heartbeat();
+    EXPECT_EQ(client.losses, 0);
     for (int i = 0; i < 3; ++i) {
         cluster.node(static_cast<std::size_t>(i)).command({"FLUSHALL"});
-        EXPECT_TRUE(client.run_until([&] { return client.forgot == i + 1; }));
+        client.heartbeat();
+        EXPECT_EQ(client.losses, i + 1);
     }
 }
 
-TEST(RedisClusterOrigin, IsAwayWhenAllMastersAre) {
+TEST(RedisClusterOrigin, IsUnavailableIfAllMastersAre) {
     RedisCluster cluster({.masters = 3});
     OriginClient client(cluster.node(0).url());
     settle(client, cluster, 3);
     for (std::size_t i = 0; i < 3; ++i)
         cluster.node(i).kill();
-    ASSERT_TRUE(client.becomes_away());
+    ASSERT_TRUE(client.becomes_unavailable());
     EXPECT_FALSE(client.read(cell_at(cluster, 1)).has_value());
     for (std::size_t i = 0; i < 3; ++i)
         cluster.node(i).start();
-    ASSERT_TRUE(client.becomes_back());
-    ASSERT_EQ(client.backs.size(), 2U);
-    EXPECT_FALSE(client.backs[1]);
+    ASSERT_TRUE(client.becomes_available());
+    ASSERT_EQ(client.intact.size(), 2U);
+    EXPECT_FALSE(client.intact[1]);
     for (std::size_t i = 0; i < 3; ++i) {
         const CellName cell = cell_at(cluster, i);
-        EXPECT_TRUE(client.run_until([&] { return client.raise(cell, 1).has_value(); }));
+        EXPECT_TRUE(client.run_until([&] { return client.sync(cell, 1).has_value(); }));
     }
 }
 
@@ -170,12 +254,12 @@ TEST(RedisClusterOrigin, LogsInToEveryServer) {
     OriginClient client(cluster.node(0).url());
     settle(client, cluster, 2);
     OriginClient stranger("redis://:wrong@127.0.0.1:" + std::to_string(cluster.node(0).port()));
-    ASSERT_TRUE(stranger.becomes_away());
-    EXPECT_NE(stranger.whys[0].find("WRONGPASS"), std::string::npos) << stranger.whys[0];
+    ASSERT_TRUE(stranger.becomes_unavailable());
+    EXPECT_NE(stranger.failures[0].find("WRONGPASS"), std::string::npos) << stranger.failures[0];
 }
 
 TEST(RedisClusterOrigin, IsFoundFromAUnixSocketAndWithoutInfo) {
-    RedisCluster cluster({.masters = 2}, {.acl = "alice on >secret ~sluice* +@all -info"});
+    RedisCluster cluster({.masters = 2}, {.acl = "alice on >secret ~sluice:2:* +@all -info"});
     OriginClient client("redis+socket://alice:secret@" + cluster.node(1).socket_path());
     settle(client, cluster, 2);
 }
@@ -183,15 +267,15 @@ TEST(RedisClusterOrigin, IsFoundFromAUnixSocketAndWithoutInfo) {
 TEST(RedisClusterOrigin, HasNoOtherDatabases) {
     RedisCluster cluster({.masters = 1});
     OriginClient client(cluster.node(0).url() + "/3");
-    ASSERT_TRUE(client.becomes_away());
-    EXPECT_NE(client.whys[0].find("only database 0"), std::string::npos) << client.whys[0];
+    ASSERT_TRUE(client.becomes_unavailable());
+    EXPECT_NE(client.failures[0].find("only database 0"), std::string::npos) << client.failures[0];
 }
 
 TEST(RedisClusterOrigin, SaysThatSlotsAreNotAssigned) {
     RedisServer server({.cluster = true});
     OriginClient client(server.url());
-    ASSERT_TRUE(client.becomes_away());
-    EXPECT_NE(client.whys[0].find("slots"), std::string::npos) << client.whys[0];
+    ASSERT_TRUE(client.becomes_unavailable());
+    EXPECT_NE(client.failures[0].find("slots"), std::string::npos) << client.failures[0];
 }
 
 }  // namespace

@@ -1,6 +1,7 @@
 #include "redis/redis_server.h"
 
 #include <chrono>
+#include <filesystem>
 #include <iterator>
 #include <sstream>
 #include <stdexcept>
@@ -106,6 +107,11 @@ void RedisServer::kill() {
 void RedisServer::restart_empty() {
     kill();
     start();
+}
+
+// Redis renames a finished snapshot to its place, which no file can take if a folder is there.
+void RedisServer::block_snapshots() {
+    std::filesystem::create_directories(scratch_->path("dump.rdb/in-the-way"));
 }
 
 Reply RedisServer::command(const std::vector<std::string>& words) {

@@ -55,6 +55,8 @@ class RedisServer {
     // Ends it by SIGKILL, as a crash would.
     void kill();
     void restart_empty();
+    // Makes every BGSAVE fail, also for root.
+    void block_snapshots();
     // Stops it by SIGSTOP and waits until it stands still. Connections are accepted by the kernel,
     // and nothing is answered.
     void pause() { process_.pause(); }

@@ -3,188 +3,230 @@
 #include <algorithm>
 #include <utility>
 
-#include "regional/redis/complaint.h"
-#include "regional/redis/late_reply.h"
-#include "regional/redis/redis_command.h"
+#include "regional/redis/redis_error.h"
 
 namespace sluice {
 namespace {
 
 using std::chrono::milliseconds;
 
-constexpr int kMostRedirections = 5;
+constexpr int kMaxResends = 16;
 
-// How often the map is fetched: where nothing is wrong, while a master is missing, and at most.
-constexpr milliseconds kMapLife{10'000};
+// While the two cells of a key are on different servers, because their slot is being moved.
+constexpr milliseconds kTryAgainPause{40};
+
+// How often the map is fetched: usually, while a master is not connected, and at most.
+constexpr milliseconds kMapInterval{10'000};
 constexpr milliseconds kMapRetry{500};
-constexpr milliseconds kMapPause{100};
+constexpr milliseconds kMinMapInterval{100};
 
-// A server without slots, which keys are moved to, is kept this long after the last of them.
-constexpr std::chrono::seconds kWantedLife{30};
+// A server without slots, which keys are being moved to, is kept this long after a redirection.
+constexpr std::chrono::seconds kReferenceLifetime{30};
+
+HandshakePlan member_plan() {
+    return {.expected = ExpectedServer::kClusterMember, .marker = {}};
+}
 
 }  // namespace
 
 Cluster::Cluster(boost::asio::io_context& loop,
                  std::shared_ptr<const RedisAccess> access,
-                 RedisAddress seed,
-                 Marker marker)
+                 Locate seeds,
+                 MarkerKey marker_key)
     : loop_(loop),
       access_(std::move(access)),
-      marker_(std::move(marker)),
-      scout_(std::make_shared<RedisLink>(
-          loop, access_, std::move(seed), RedisHandshake::Plan{.marker = {}, .in_cluster = true})),
+      marker_key_(std::move(marker_key)),
+      seed_link_(std::make_shared<RedisLink>(loop, access_, std::move(seeds), member_plan())),
       timer_(loop) {}
 
 void Cluster::start(Events events) {
     events_ = std::move(events);
-    start_scout();
+    start_seed_link();
 }
 
 void Cluster::stop() {
     is_stopped_ = true;
     timer_.cancel();
-    scout_->stop();
+    seed_link_->stop();
     for (auto& [address, master] : masters_)
         master.link->stop();
 }
 
+std::vector<std::shared_ptr<RedisLink>> Cluster::links() const {
+    std::vector<std::shared_ptr<RedisLink>> links;
+    for (const auto& [address, master] : masters_)
+        if (master.has_slots && master.link->is_up()) links.push_back(master.link);
+    return links;
+}
+
 void Cluster::send(std::string_view key, std::string command, Replied replied) {
-    RedisLink* const link = slots_[cluster_slot(key)];
+    const std::uint16_t slot = cluster_slot(key);
+    RedisLink* const link = slots_[slot];
     if (link == nullptr || !link->is_up()) {
         replied(nullptr);
         return;
     }
-    send_to(*link, {std::move(command), std::move(replied), Clock::now() + access_->timeout});
+    send_to(*link,
+            {.command = std::make_shared<const std::string>(std::move(command)),
+             .slot = slot,
+             .replied = std::move(replied),
+             .deadline = Clock::now() + access_->timeout});
 }
 
-// A command that travels on keeps the deadline that it had; its new connection gives it more.
-void Cluster::send_to(RedisLink& link, Traveller traveller) {
-    const std::string command = traveller.command;
-    Replied arrived = [self = shared_from_this(),
-                       from = link.shared_from_this(),
-                       traveller = std::move(traveller)](const RedisReply* reply) mutable {
-        return self->on_reply(*from, std::move(traveller), reply);
-    };
-    link.send(command, std::move(arrived));
+void Cluster::send_to(RedisLink& link, InFlightCommand command) {
+    const SharedCommand bytes = command.command;
+    link.send(bytes,
+              [self = shared_from_this(),
+               from = link.shared_from_this(),
+               command = std::move(command)](const RedisReply* reply) mutable {
+                  return self->on_reply(*from, std::move(command), reply);
+              });
 }
 
-bool Cluster::on_reply(RedisLink& link, Traveller traveller, const RedisReply* reply) {
+bool Cluster::on_reply(RedisLink& link, InFlightCommand command, const RedisReply* reply) {
     if (is_stopped_) return true;
-    if (reply == nullptr || !reply->is_error()) return traveller.replied(reply);
-    const auto to = read_redirection(*reply, host_of(link));
-    if (!to) return traveller.replied(reply);
-    redirect(*to, std::move(traveller));
+    if (reply == nullptr || !reply->is_error()) return command.replied(reply);
+    if (const auto to = read_redirection(*reply, host_of(link))) {
+        redirect(*to, std::move(command));
+        return true;
+    }
+    if (reply->is_error("TRYAGAIN")) {
+        retry_later(std::move(command));
+        return true;
+    }
+    return command.replied(reply);
+}
+
+// A command that is sent again keeps its deadline; its new connection would give it more time.
+bool Cluster::may_resend(InFlightCommand& command) {
+    if (command.resends >= kMaxResends || Clock::now() >= command.deadline) return false;
+    if (command.resends++ == 0)
+        command.replied = with_deadline(loop_, command.deadline, std::move(command.replied));
     return true;
 }
 
-void Cluster::redirect(const Redirection& to, Traveller traveller) {
+void Cluster::redirect(const Redirection& to, InFlightCommand command) {
     RedisLink& target = master_at(to.target);
     if (to.is_final) {
         slots_[to.slot] = &target;
-        want_map();
+        request_map();
     }
-    const bool may_go = target.is_up() && traveller.redirections < kMostRedirections &&
-                        Clock::now() < traveller.deadline;
-    if (!may_go) {
-        traveller.replied(nullptr);
+    if (!target.is_up() || !may_resend(command)) {
+        command.replied(nullptr);
         return;
     }
-    if (traveller.redirections++ == 0)
-        traveller.replied = until(loop_, traveller.deadline, std::move(traveller.replied));
     if (!to.is_final)
-        target.send(redis_command({"ASKING"}), [](const RedisReply*) { return true; });
-    send_to(target, std::move(traveller));
+        target.send(std::make_shared<const std::string>(redis_command({"ASKING"})),
+                    [](const RedisReply*) { return true; });
+    send_to(target, std::move(command));
+}
+
+void Cluster::retry_later(InFlightCommand command) {
+    if (!may_resend(command)) {
+        command.replied(nullptr);
+        return;
+    }
+    const auto timer = std::make_shared<boost::asio::steady_timer>(loop_, kTryAgainPause);
+    timer->async_wait([self = shared_from_this(), timer, command = std::move(command)](
+                          boost::system::error_code) mutable {
+        RedisLink* const link = self->is_stopped_ ? nullptr : self->slots_[command.slot];
+        if (link != nullptr) return self->send_to(*link, std::move(command));
+        command.replied(nullptr);
+    });
 }
 
 RedisLink& Cluster::master_at(const RedisAddress& address) {
     Master& master = masters_[address];
-    master.wanted = Clock::now();
+    master.referenced = Clock::now();
     if (master.link) return *master.link;
-    master.link = std::make_shared<RedisLink>(
-        loop_, access_, address, RedisHandshake::Plan{.marker = {}, .in_cluster = true});
+    const Locate locate = [address](const std::function<void(Location)>& located) {
+        located({.addresses = {address}});
+    };
+    master.link = std::make_shared<RedisLink>(loop_, access_, locate, member_plan());
     master.link->start(events_of(address));
     return *master.link;
 }
 
 RedisLink::Events Cluster::events_of(const RedisAddress& address) {
-    const auto weak = weak_from_this();
-    return {.up =
-                [weak, address](bool remembers) {
-                    const auto self = weak.lock();
-                    if (self && !self->is_stopped_) self->on_master_up(address, remembers);
-                },
-            .down =
-                [weak, address](const std::string& why) {
-                    const auto self = weak.lock();
-                    if (self && !self->is_stopped_) self->on_master_down(address, why);
-                },
-            .forgot =
-                [weak] {
-                    const auto self = weak.lock();
-                    if (self && !self->is_stopped_) self->tell_forgot();
-                },
-            .marker_moved =
-                [weak] {
-                    const auto self = weak.lock();
-                    if (self && !self->is_stopped_) self->want_map();
-                }};
+    const auto report = [weak = weak_from_this()](auto what) {
+        return [weak, what](const auto&... details) {
+            const auto self = weak.lock();
+            if (self && !self->is_stopped_) what(*self, details...);
+        };
+    };
+    return {.up = report([address](Cluster& self, bool is_intact) {
+                self.on_master_up(address, is_intact);
+            }),
+            .down = report([address](Cluster& self, const std::string& why) {
+                self.on_master_down(address, why);
+            }),
+            .data_lost = report([](Cluster& self) { self.report_data_loss(); }),
+            .write_refused = report([](Cluster& self, const std::string& why) {
+                self.events_.origin.write_refused(why);
+            }),
+            .marker_moved = report([](Cluster& self) { self.request_map(); })};
 }
 
-void Cluster::on_master_up(const RedisAddress& address, bool remembers) {
-    Master& master = masters_[address];
-    const bool took_over = std::exchange(master.is_successor, false);
-    remembers = remembers && !took_over;
-    if (is_back_) {
-        if (!remembers) tell_forgot();
+void Cluster::on_master_up(const RedisAddress& address, bool is_intact) {
+    const bool has_taken_over = std::exchange(masters_[address].is_successor, false);
+    is_intact = is_intact && !has_taken_over;
+    if (is_available_) {
+        if (!is_intact) report_data_loss();
         return;
     }
-    if (!serves()) return;
-    is_back_ = true;
+    if (!has_connected_master()) return;
+    is_available_ = true;
     why_.clear();
-    events_.origin.back(remembers);
+    events_.origin.available(is_intact);
 }
 
 void Cluster::on_master_down(const RedisAddress& address, const std::string& why) {
-    want_map();
-    if (serves()) return;
-    is_back_ = false;
-    const std::string told = address.shown() + ": " + why;
-    if (std::exchange(why_, told) != told) events_.origin.away(told);
+    request_map();
+    if (has_connected_master()) return;
+    is_available_ = false;
+    report_unavailable(address.shown() + ": " + why);
 }
 
-void Cluster::tell_forgot() {
-    if (is_back_) events_.origin.forgot();
+void Cluster::report_unavailable(const std::string& why) {
+    if (std::exchange(why_, why) != why) events_.origin.unavailable(why);
 }
 
-bool Cluster::serves() const {
+void Cluster::report_data_loss() {
+    if (is_available_) events_.origin.data_lost();
+}
+
+bool Cluster::has_connected_master() const {
     return std::any_of(masters_.begin(), masters_.end(), [](const auto& entry) {
         return entry.second.has_slots && entry.second.link->is_up();
     });
 }
 
-void Cluster::start_scout() {
+void Cluster::start_seed_link() {
     const auto weak = weak_from_this();
     const auto up = [weak](bool) {
         const auto self = weak.lock();
-        if (!self || self->is_stopped_) return;
-        self->want_map();
+        if (self && !self->is_stopped_) self->request_map();
     };
-    // While masters are known, what becomes of the seed is nothing to tell.
+    // Once masters are known, the seeds are not needed.
     const auto down = [weak](const std::string& why) {
         const auto self = weak.lock();
-        if (self && !self->is_stopped_ && self->masters_.empty()) self->events_.origin.away(why);
+        if (self && !self->is_stopped_ && self->masters_.empty()) self->report_unavailable(why);
     };
-    scout_->start({.up = up, .down = down, .forgot = [] {}, .marker_moved = [] {}});
+    seed_link_->start({.up = up,
+                       .down = down,
+                       .data_lost = [] {},
+                       .write_refused = [](const std::string&) {},
+                       .marker_moved = [] {}});
 }
 
-void Cluster::want_map() {
-    is_map_wanted_ = true;
+void Cluster::request_map() {
+    is_map_requested_ = true;
     if (is_fetching_) return;
-    const auto pause = fetched_ + kMapPause - Clock::now();
-    fetch_map_later(std::max(pause, Clock::duration::zero()));
+    const auto pause = fetched_ + kMinMapInterval - Clock::now();
+    fetch_map_after(std::max(pause, Clock::duration::zero()));
 }
 
-void Cluster::fetch_map_later(Clock::duration pause) {
+void Cluster::fetch_map_after(Clock::duration pause) {
     const auto at = Clock::now() + pause;
     if (timer_.expiry() > Clock::now() && timer_.expiry() <= at) return;
     timer_.expires_at(at);
@@ -197,24 +239,22 @@ void Cluster::fetch_map_later(Clock::duration pause) {
 void Cluster::fetch_map() {
     if (is_fetching_) return;
     fetched_ = Clock::now();
-    is_map_wanted_ = false;
-    const auto asked = whom_to_ask();
-    if (!asked) return fetch_map_later(kMapRetry);
+    is_map_requested_ = false;
+    const auto link = link_for_map();
+    if (!link) return fetch_map_after(kMapRetry);
     is_fetching_ = true;
-    asked->send(redis_command({"CLUSTER", "SLOTS"}),
-                [self = shared_from_this(), host = host_of(*asked)](const RedisReply* reply) {
-                    return self->is_stopped_ || self->on_map(host, reply);
-                });
+    link->send(std::make_shared<const std::string>(redis_command({"CLUSTER", "SLOTS"})),
+               [self = shared_from_this(), host = host_of(*link)](const RedisReply* reply) {
+                   return self->is_stopped_ || self->on_map(host, reply);
+               });
 }
 
-// In turn, so that one master with an old map can't mislead us for long. The seed, which may have
-// left the cluster, is asked only while there is no other.
-std::shared_ptr<RedisLink> Cluster::whom_to_ask() {
-    std::vector<std::shared_ptr<RedisLink>> able;
-    for (const auto& [address, master] : masters_)
-        if (master.has_slots && master.link->is_up()) able.push_back(master.link);
-    if (able.empty() && scout_->is_up()) able.push_back(scout_);
-    return able.empty() ? nullptr : able[turn_++ % able.size()];
+// The masters in turn, so that one with an old map can't mislead us for long. A seed, which may
+// have left the Cluster, is asked only while no master is connected.
+std::shared_ptr<RedisLink> Cluster::link_for_map() {
+    const auto connected = links();
+    if (!connected.empty()) return connected[turn_++ % connected.size()];
+    return seed_link_->is_up() ? seed_link_ : nullptr;
 }
 
 bool Cluster::on_map(const std::string& asked_host, const RedisReply* reply) {
@@ -222,27 +262,27 @@ bool Cluster::on_map(const std::string& asked_host, const RedisReply* reply) {
     const auto ranges = reply != nullptr ? read_cluster_slots(*reply, asked_host) : std::nullopt;
     const bool is_refused = reply != nullptr && reply->is_error();
     if (is_refused && reply->text.find("cluster support disabled") != std::string::npos) {
-        become_useless();
+        leave();
         return true;
     }
     if (ranges && !ranges->empty()) {
         apply(*ranges);
     } else if (reply != nullptr && masters_.empty()) {
-        const std::string why = is_refused ? "it does not show its slots; Redis says: " +
-                                                 complaint(reply->text, access_->password)
-                                           : "the cluster has not assigned its slots yet";
-        if (std::exchange(why_, why) != why) events_.origin.away(why);
+        report_unavailable(is_refused ? "it does not show its slots; Redis says: " +
+                                            shown_error(reply->text, access_->password)
+                                      : "the cluster has not assigned its slots yet");
     }
     if (is_stopped_) return true;
-    const bool is_whole = std::all_of(masters_.begin(), masters_.end(), [](const auto& entry) {
+    const bool is_complete = std::all_of(masters_.begin(), masters_.end(), [](const auto& entry) {
         return !entry.second.has_slots || entry.second.link->is_up();
     });
-    const bool is_settled = is_whole && !masters_.empty();
-    fetch_map_later(is_map_wanted_ ? kMapPause : is_settled ? kMapLife : kMapRetry);
+    const milliseconds usual = is_complete && !masters_.empty() ? kMapInterval : kMapRetry;
+    fetch_map_after(is_map_requested_ ? kMinMapInterval : usual);
     return reply == nullptr || is_refused || ranges;
 }
 
-void Cluster::become_useless() {
+// The servers are not a Cluster any more.
+void Cluster::leave() {
     const Masters masters = std::exchange(masters_, {});
     slots_.fill(nullptr);
     for (const auto& [address, master] : masters)
@@ -266,8 +306,8 @@ void Cluster::apply(const std::vector<SlotRange>& ranges) {
     if (!is_stopped_) retire_masters();
 }
 
-// Slots that move from one master to another take their keys along. Only where a master is gone has
-// another one taken its place.
+// Slots that move from one master to another take their keys along. Data may be lost only if a
+// master is gone and another one has taken its place.
 void Cluster::mark_successors(const std::set<RedisAddress>& before) {
     const bool is_one_gone = std::any_of(before.begin(), before.end(), [&](const auto& address) {
         return !masters_[address].has_slots;
@@ -282,24 +322,21 @@ void Cluster::mark_successors(const std::set<RedisAddress>& before) {
             master.is_successor = true;
         }
     }
-    if (is_one_up) tell_forgot();
+    if (is_one_up) report_data_loss();
 }
 
 void Cluster::choose_markers() {
-    std::map<const RedisLink*, bool> is_chosen;
+    std::set<const RedisLink*> unmarked;
     for (auto& [address, master] : masters_) {
-        const std::string& key = master.link->marker().key;
-        is_chosen[master.link.get()] =
-            !master.has_slots || (!key.empty() && slots_[cluster_slot(key)] == master.link.get());
+        const std::string& key = master.link->marker();
+        const bool is_marked = !key.empty() && slots_[cluster_slot(key)] == master.link.get();
+        if (master.has_slots && !is_marked) unmarked.insert(master.link.get());
     }
-    // Each number takes the key to another slot, so that each master is met before long.
-    for (std::size_t number = 0; number < 64 * kClusterSlots; ++number) {
-        if (std::all_of(is_chosen.begin(), is_chosen.end(), [](auto& one) { return one.second; }))
-            return;
-        std::string key = marker_.key + std::to_string(number);
+    // Each number is as good as a random slot, so that each master is soon met.
+    for (std::size_t number = 0; !unmarked.empty() && number < 64 * kClusterSlots; ++number) {
+        std::string key = marker_key_(number);
         RedisLink* const link = slots_[cluster_slot(key)];
-        if (link == nullptr || std::exchange(is_chosen[link], true)) continue;
-        link->watch({.key = std::move(key), .owner = marker_.owner});
+        if (unmarked.erase(link) > 0) link->set_marker(std::move(key));
     }
 }
 
@@ -309,7 +346,7 @@ void Cluster::retire_masters() {
     std::vector<std::shared_ptr<RedisLink>> retired;
     std::erase_if(masters_, [&](const auto& entry) {
         const Master& master = entry.second;
-        const bool is_kept = master.has_slots || now < master.wanted + kWantedLife;
+        const bool is_kept = master.has_slots || now < master.referenced + kReferenceLifetime;
         if (!is_kept) retired.push_back(master.link);
         return !is_kept;
     });

@@ -1,9 +1,11 @@
-// A Redis Cluster: many servers, each with its part of the keys.
+// A Redis Cluster: several masters, each with a part of the slots.
 #ifndef SLUICE_REGIONAL_REDIS_CLUSTER_H_
 #define SLUICE_REGIONAL_REDIS_CLUSTER_H_
 
 #include <array>
 #include <chrono>
+#include <cstddef>
+#include <functional>
 #include <map>
 #include <memory>
 #include <set>
@@ -15,67 +17,78 @@
 #include <boost/asio/steady_timer.hpp>
 
 #include "regional/redis/cluster_map.h"
-#include "regional/redis/cluster_slot.h"
+#include "regional/redis/redis_keys.h"
 #include "regional/redis/redis_link.h"
 #include "regional/redis/redis_route.h"
 
 namespace sluice {
 
-// Keeps a connection to each master, and a map of who serves which slot. A command that comes to
-// the wrong master is sent on to the right one, within its time. A master that is away answers
-// nothing for its keys, while the others go on; the cluster is away where all of them are.
+// Keeps a connection to each master, and a map of which one serves which slot. A command that
+// reaches the wrong master is sent on to the right one, within its timeout. While a master is
+// unavailable, its keys are answered with null and the others are not affected; the Cluster is
+// unavailable if all masters are.
 //
-// A replica that takes the place of its master may lack what that was told last, so that counts as
-// forgetting. Each master has a marker of its own, with a key among its slots.
+// A replica that takes the place of its master may lack the last writes, so that counts as data
+// loss. Each master has a marker of its own, with a key among its slots.
+//
+// Owned by the thread of its io_context.
 class Cluster : public RedisRoute, public std::enable_shared_from_this<Cluster> {
   public:
-    // `seed` is any server of the cluster.
+    // The key of this node's marker; each number places it in another slot.
+    using MarkerKey = std::function<std::string(std::size_t number)>;
+
+    // `seeds` finds members of the Cluster; any one will do.
     Cluster(boost::asio::io_context& loop,
             std::shared_ptr<const RedisAccess> access,
-            RedisAddress seed,
-            Marker marker);
+            Locate seeds,
+            MarkerKey marker_key);
 
     void start(Events events) override;
     void stop() override;
     void send(std::string_view key, std::string command, Replied replied) override;
+    bool is_sharded() const override { return true; }
+    std::vector<std::shared_ptr<RedisLink>> links() const override;
 
   private:
     using Clock = std::chrono::steady_clock;
 
     struct Master {
         std::shared_ptr<RedisLink> link;
-        bool has_slots = false;      // by the map
-        bool is_successor = false;   // took over slots from one that is gone; not told yet
-        Clock::time_point wanted{};  // when a server last sent us there
+        bool has_slots = false;          // by the map
+        bool is_successor = false;       // took over the slots of a lost master; not reported yet
+        Clock::time_point referenced{};  // when a server last redirected us there
     };
     using Masters = std::map<RedisAddress, Master>;
 
-    // A command on its way.
-    struct Traveller {
-        std::string command;
+    struct InFlightCommand {
+        SharedCommand command;
+        std::uint16_t slot;
         Replied replied;
         Clock::time_point deadline;
-        int redirections = 0;
+        int resends = 0;
     };
 
-    void send_to(RedisLink& link, Traveller traveller);
-    bool on_reply(RedisLink& link, Traveller traveller, const RedisReply* reply);
-    void redirect(const Redirection& to, Traveller traveller);
+    void send_to(RedisLink& link, InFlightCommand command);
+    bool on_reply(RedisLink& link, InFlightCommand command, const RedisReply* reply);
+    void redirect(const Redirection& to, InFlightCommand command);
+    void retry_later(InFlightCommand command);
+    bool may_resend(InFlightCommand& command);
 
     RedisLink& master_at(const RedisAddress& address);
     RedisLink::Events events_of(const RedisAddress& address);
-    void on_master_up(const RedisAddress& address, bool remembers);
+    void on_master_up(const RedisAddress& address, bool is_intact);
     void on_master_down(const RedisAddress& address, const std::string& why);
-    void tell_forgot();
-    bool serves() const;
+    void report_data_loss();
+    bool has_connected_master() const;
 
-    void start_scout();
-    void want_map();
-    void fetch_map_later(Clock::duration pause);
+    void start_seed_link();
+    void request_map();
+    void fetch_map_after(Clock::duration pause);
     void fetch_map();
-    std::shared_ptr<RedisLink> whom_to_ask();
+    std::shared_ptr<RedisLink> link_for_map();
     bool on_map(const std::string& asked_host, const RedisReply* reply);
-    void become_useless();
+    void report_unavailable(const std::string& why);
+    void leave();
     void apply(const std::vector<SlotRange>& ranges);
     void mark_successors(const std::set<RedisAddress>& before);
     void choose_markers();
@@ -84,18 +97,18 @@ class Cluster : public RedisRoute, public std::enable_shared_from_this<Cluster> 
 
     boost::asio::io_context& loop_;
     const std::shared_ptr<const RedisAccess> access_;
-    const Marker marker_;                     // each master's begins like this
-    const std::shared_ptr<RedisLink> scout_;  // to the seed: for the map, while no master is known
+    const MarkerKey marker_key_;
+    const std::shared_ptr<RedisLink> seed_link_;  // for the map, while no master is connected
     Events events_;
     boost::asio::steady_timer timer_;
     Masters masters_;
     std::array<RedisLink*, kClusterSlots> slots_{};  // each in masters_, or null
     Clock::time_point fetched_{};
-    std::size_t turn_ = 0;  // of the masters to be asked for the map
-    std::string why_;       // it is away, as told last
+    std::size_t turn_ = 0;  // of the masters that the map is fetched from
+    std::string why_;       // it is unavailable, as last reported
     bool is_fetching_ = false;
-    bool is_map_wanted_ = false;  // a newer one than is being fetched
-    bool is_back_ = false;
+    bool is_map_requested_ = false;  // a newer one than is being fetched
+    bool is_available_ = false;
     bool is_stopped_ = false;
 };
 

@@ -4,7 +4,7 @@
 #include <charconv>
 #include <utility>
 
-#include "regional/redis/cluster_slot.h"
+#include "regional/redis/redis_keys.h"
 
 namespace sluice {
 namespace {

@@ -1,4 +1,4 @@
-// What the servers of a Redis Cluster say of each other.
+// Replies of the members of a Redis Cluster about each other.
 #ifndef SLUICE_REGIONAL_REDIS_CLUSTER_MAP_H_
 #define SLUICE_REGIONAL_REDIS_CLUSTER_MAP_H_
 
@@ -8,19 +8,19 @@
 #include <string_view>
 #include <vector>
 
-#include "regional/redis/redis_access.h"
-#include "regional/redis/redis_reply.h"
+#include "regional/redis/redis_protocol.h"
+#include "regional/redis/redis_url.h"
 
 namespace sluice {
 
-// A master, and slots that it serves.
+// A master and a range of slots that it serves.
 struct SlotRange {
     std::uint16_t first = 0;
     std::uint16_t last = 0;
     RedisAddress master;
 };
 
-// Reads the reply to CLUSTER SLOTS; none if it is something else. A server that does not know the
+// Parses the reply to CLUSTER SLOTS; none if it is something else. A server that does not know the
 // host of a master leaves it out: it is `asked_host` then, the one that was asked.
 std::optional<std::vector<SlotRange>> read_cluster_slots(const RedisReply& reply,
                                                          const std::string& asked_host);

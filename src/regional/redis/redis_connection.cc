@@ -5,21 +5,49 @@
 
 #include <boost/asio/post.hpp>
 
-#include "regional/redis/complaint.h"
+#include "regional/redis/redis_error.h"
 
 namespace sluice {
 namespace {
 
-// More than this waits for a server that does not take it; no memory is spent on more.
-constexpr std::size_t kMostUnsent = 64 << 20;
+// The most that is buffered for a server that does not read.
+constexpr std::size_t kMaxUnsent = 64 << 20;
 
 // How many timeouts a server may be behind while it still answers.
-constexpr int kTimeoutsBehind = 4;
+constexpr int kMaxTimeoutsBehind = 4;
 
-// What a burst has left behind is given back.
+// A buffer that a burst has made larger is freed.
 constexpr std::size_t kKeptCapacity = 1 << 20;
 
+struct DeferredReply {
+    DeferredReply(boost::asio::io_context& loop, Replied to_call)
+        : timer(loop), replied(std::move(to_call)) {}
+
+    boost::asio::steady_timer timer;
+    Replied replied;  // empty once it was called
+};
+
 }  // namespace
+
+Replied with_deadline(boost::asio::io_context& loop,
+                      std::chrono::steady_clock::time_point deadline,
+                      Replied replied) {
+    const auto deferred = std::make_shared<DeferredReply>(loop, std::move(replied));
+    deferred->timer.expires_at(deadline);
+    // Held weakly: a connection that is closed drops its commands, and their timers with them.
+    deferred->timer.async_wait(
+        [weak = std::weak_ptr(deferred)](boost::system::error_code cancelled) {
+            const auto held = weak.lock();
+            if (cancelled || !held) return;
+            const Replied call = std::exchange(held->replied, {});
+            if (call) call(nullptr);
+        });
+    return [deferred](const RedisReply* reply) {
+        const Replied call = std::exchange(deferred->replied, {});
+        deferred->timer.cancel();
+        return !call || call(reply);
+    };
+}
 
 RedisConnection::RedisConnection(boost::asio::io_context& loop,
                                  std::shared_ptr<const RedisAccess> access)
@@ -38,14 +66,14 @@ void RedisConnection::open(const RedisAddress& address, Events events) {
 }
 
 void RedisConnection::send(std::string_view command, Replied replied) {
-    if (!is_connected_ || is_closed_ || unsent_.size() + being_sent_.size() > kMostUnsent) {
+    if (!is_connected_ || is_closed_ || unsent_.size() + being_sent_.size() > kMaxUnsent) {
         replied(nullptr);
         return;
     }
     unsent_ += command;
     pending_.push_back({std::move(replied), Clock::now()});
     schedule_write();
-    watch_time();
+    start_timer();
 }
 
 void RedisConnection::fail(const std::string& why) {
@@ -65,8 +93,7 @@ void RedisConnection::close() {
     is_closed_ = true;
     stream_.close();
     timer_.cancel();
-    // What these hold may hold this; it must not go before the caller returns. A loop that never
-    // runs again lets go of them as well.
+    // These may own this connection or the caller, which must not be destroyed before it returns.
     boost::asio::post(loop_,
                       [self = shared_from_this(),
                        pending = std::exchange(pending_, {}),
@@ -83,14 +110,14 @@ void RedisConnection::read() {
 }
 
 void RedisConnection::on_read(std::size_t size) {
-    heard_ = Clock::now();
+    last_read_ = Clock::now();
     reader_.feed({input_.data(), size});
     while (const auto reply = reader_.next()) {
         const bool is_understood = take(*reply);
         if (is_closed_) return;
-        if (!is_understood) return fail("the server answers something else than it was asked");
-        if (reply->is_error() && says_not_serving(reply->text))
-            return fail("Redis says: " + complaint(reply->text, access_->password));
+        if (!is_understood) return fail("the server sends a reply that does not match the command");
+        if (reply->is_error() && is_not_serving(reply->text))
+            return fail("Redis says: " + shown_error(reply->text, access_->password));
     }
     if (reader_.is_broken()) return fail("the server does not speak the Redis protocol");
     read();
@@ -125,9 +152,9 @@ void RedisConnection::write() {
     });
 }
 
-// One timer for all commands: each waits as long as the others, so they are due in order. It is set
-// for the first of them and not moved when that is answered.
-void RedisConnection::watch_time() {
+// One timer for all commands: all have the same timeout, so they are due in order. It is set for
+// the first of them and not moved when that is answered.
+void RedisConnection::start_timer() {
     if (is_timer_set_ || pending_.empty()) return;
     is_timer_set_ = true;
     Clock::time_point at = stalled_at();
@@ -135,11 +162,11 @@ void RedisConnection::watch_time() {
     timer_.expires_at(at);
     timer_.async_wait([this, self = shared_from_this()](boost::system::error_code cancelled) {
         is_timer_set_ = false;
-        if (!cancelled && !is_closed_) on_time();
+        if (!cancelled && !is_closed_) on_timer();
     });
 }
 
-void RedisConnection::on_time() {
+void RedisConnection::on_timer() {
     if (pending_.empty()) return;
     const Clock::time_point now = Clock::now();
     if (now >= stalled_at())
@@ -150,13 +177,13 @@ void RedisConnection::on_time() {
         if (replied) replied(nullptr);
         if (is_closed_) return;
     }
-    watch_time();
+    start_timer();
 }
 
 RedisConnection::Clock::time_point RedisConnection::stalled_at() const {
     const Clock::time_point asked = pending_.front().since;
-    return std::min(std::max(heard_, asked) + access_->timeout,
-                    asked + kTimeoutsBehind * access_->timeout);
+    return std::min(std::max(last_read_, asked) + access_->timeout,
+                    asked + kMaxTimeoutsBehind * access_->timeout);
 }
 
 }  // namespace sluice

@@ -15,30 +15,37 @@
 #include <boost/asio/steady_timer.hpp>
 
 #include "regional/redis/redis_access.h"
-#include "regional/redis/redis_reply.h"
+#include "regional/redis/redis_protocol.h"
 #include "regional/redis/redis_stream.h"
+#include "regional/redis/redis_url.h"
 
 namespace sluice {
 
-// Told once of each command: its reply, or null where none came in time. Returns false for a reply
-// that can't be one to this command; the connection is broken then.
+// Called once per command, with its reply, or with null if none came in time. Returns false for a
+// reply that can't be one to this command; the connection breaks then.
 using Replied = std::function<bool(const RedisReply*)>;
 
-// Lives until it breaks, and is not mended then. Any number of commands may be outstanding; all
-// that are given in one turn of the loop leave in one write.
+// Calls `replied` once: with what the result is called with first, or with null at `deadline`. For
+// a command that is sent a second time within the time of the first.
+Replied with_deadline(boost::asio::io_context& loop,
+                      std::chrono::steady_clock::time_point deadline,
+                      Replied replied);
+
+// A connection lives until it breaks, and is not reopened then. Any number of commands may be
+// outstanding; all that are sent in one turn of the loop leave in one write.
 //
-// 1. A command is answered within the timeout: by null if nothing else came.
-// 2. A server that has said nothing for a timeout although it was asked is stalled, and so is one
-//    that is several timeouts behind: the connection breaks. One that is merely slow for a moment,
-//    under more than it can do at once, is given the chance to work it off: to begin anew would
-//    only repeat the work.
+// 1. A command is answered within the timeout, with null if no reply came.
+// 2. The connection breaks if the server sends nothing for a timeout although commands are
+//    outstanding, or is four timeouts behind. A server that is slow for a moment may catch up: to
+//    reconnect would only repeat the work.
 //
 // Owned by the thread of its io_context.
 class RedisConnection : public std::enable_shared_from_this<RedisConnection> {
   public:
     struct Events {
         std::function<void()> connected;
-        // Once, and nothing after it, but for the commands that are answered by null.
+        // Called once, as the last event. The outstanding commands are answered with null
+        // afterwards.
         std::function<void(const std::string& why)> broken;
     };
 
@@ -46,16 +53,16 @@ class RedisConnection : public std::enable_shared_from_this<RedisConnection> {
 
     void open(const RedisAddress& address, Events events);
     void send(std::string_view command, Replied replied);
-    // Breaks it, for a reason that the caller knows.
+    // Breaks the connection for a reason that the caller knows.
     void fail(const std::string& why);
-    // Closes it without a word: nothing is answered nor told any more.
+    // Closes it without calling anything, now or later.
     void close();
 
   private:
     using Clock = std::chrono::steady_clock;
 
     struct Pending {
-        Replied replied;  // empty once it was answered by null
+        Replied replied;  // empty once it was answered with null
         Clock::time_point since;
     };
 
@@ -64,8 +71,8 @@ class RedisConnection : public std::enable_shared_from_this<RedisConnection> {
     bool take(const RedisReply& reply);
     void schedule_write();
     void write();
-    void watch_time();
-    void on_time();
+    void start_timer();
+    void on_timer();
     Clock::time_point stalled_at() const;
 
     const std::shared_ptr<const RedisAccess> access_;
@@ -78,8 +85,8 @@ class RedisConnection : public std::enable_shared_from_this<RedisConnection> {
     std::string unsent_;
     std::string being_sent_;
     std::deque<Pending> pending_;
-    std::size_t overdue_ = 0;  // of pending_, from its front: answered by null, reply still to come
-    Clock::time_point heard_{};
+    std::size_t overdue_ = 0;  // how many of pending_, from its front, were answered with null
+    Clock::time_point last_read_{};
     bool is_connected_ = false;
     bool is_write_scheduled_ = false;
     bool is_timer_set_ = false;

@@ -1,18 +1,16 @@
 #include "regional/redis/redis_handshake.h"
 
 #include <algorithm>
-#include <string_view>
 #include <utility>
 
-#include "regional/redis/cell_reply.h"
-#include "regional/redis/complaint.h"
-#include "regional/redis/raise_script.h"
-#include "regional/redis/redis_command.h"
+#include "regional/redis/origin_commands.h"
+#include "regional/redis/redis_error.h"
+#include "regional/redis/redis_scripts.h"
 
 namespace sluice {
 namespace {
 
-// The value of a line "name:value" of INFO; empty if there is none.
+// The value of the line "name:value" of INFO; empty if there is none.
 std::string info_value(std::string_view info, std::string_view name) {
     while (!info.empty()) {
         const std::size_t end = std::min(info.find('\n'), info.size());
@@ -25,32 +23,24 @@ std::string info_value(std::string_view info, std::string_view name) {
     return {};
 }
 
+constexpr std::string_view kUnusable = "it can't be used";
+
+// A server that echoes what it receives, say, sends what has the form of replies.
+constexpr const char* kNotRedis =
+    "the server sends a reply that does not match the command; is it Redis?";
+
 }  // namespace
-
-std::string keep_marker_command(const Marker& marker) {
-    return redis_command({"PEXPIRE", marker.key, kMarkerLifetime});
-}
-
-std::string write_marker_command(const Marker& marker) {
-    return raise_command(
-        {.key = marker.key, .owner = marker.owner, .own = "1", .lifetime = kMarkerLifetime});
-}
-
-std::string rewrite_marker_command(const Marker& marker) {
-    return raise_in_full_command(
-        {.key = marker.key, .owner = marker.owner, .own = "1", .lifetime = kMarkerLifetime});
-}
 
 RedisHandshake::RedisHandshake(std::shared_ptr<const RedisAccess> access,
                                std::shared_ptr<RedisConnection> connection,
-                               Plan plan,
+                               HandshakePlan plan,
                                Done done)
     : access_(std::move(access)),
       connection_(std::move(connection)),
       plan_(std::move(plan)),
       done_(std::move(done)) {}
 
-// All in one write. The first refusal is the one that matters, and ends it.
+// All in one write. The first refusal ends the handshake; later replies are ignored.
 void RedisHandshake::run() {
     log_in();
     if (access_->database != 0)
@@ -58,7 +48,9 @@ void RedisHandshake::run() {
              &RedisHandshake::on_selected);
     send(redis_command({"INFO", "server"}), &RedisHandshake::on_info);
     send(redis_command({"CLUSTER", "INFO"}), &RedisHandshake::on_cluster_info);
-    send(load_raise_command(), &RedisHandshake::on_loaded);
+    if (plan_.expected == ExpectedServer::kSentinelMaster)
+        send(redis_command({"ROLE"}), &RedisHandshake::on_role);
+    load_scripts();
 }
 
 void RedisHandshake::send(std::string_view command, Step step) {
@@ -76,6 +68,13 @@ void RedisHandshake::log_in() {
          &RedisHandshake::on_logged_in);
 }
 
+void RedisHandshake::load_scripts() {
+    for (const RedisScript* script : all_scripts()) {
+        ++unloaded_;
+        send(redis_command({"SCRIPT", "LOAD", script->text}), &RedisHandshake::on_loaded);
+    }
+}
+
 void RedisHandshake::on_logged_in(const RedisReply& reply) {
     if (reply.is_error()) refuse("logging in failed", reply);
 }
@@ -88,56 +87,69 @@ void RedisHandshake::on_selected(const RedisReply& reply) {
     refuse("it is a cluster, which has only database 0, and not " + database, reply);
 }
 
-// A server may keep this to itself. Then a restart can't be told from a lost connection.
+// Not every user may run INFO. A restart can't be told from a lost connection then.
 void RedisHandshake::on_info(const RedisReply& reply) {
     if (reply.type != RedisReply::Type::kText) return;
-    outcome_.server.run_id = info_value(reply.text, "run_id");
+    outcome_.run_id = info_value(reply.text, "run_id");
     mode_ = info_value(reply.text, "redis_mode");
-    outcome_.server.is_cluster = mode_ == "cluster";
+    outcome_.is_cluster = mode_ == "cluster";
 }
 
-// A single server refuses this.
+// A server that is no member of a Cluster answers with an error.
 void RedisHandshake::on_cluster_info(const RedisReply& reply) {
-    if (mode_.empty()) outcome_.server.is_cluster = reply.type == RedisReply::Type::kText;
+    if (mode_.empty()) outcome_.is_cluster = reply.type == RedisReply::Type::kText;
+}
+
+void RedisHandshake::on_role(const RedisReply& reply) {
+    if (reply.is_error()) return refuse(kUnusable, reply);
+    const bool has_role = reply.type == RedisReply::Type::kArray && !reply.elements.empty();
+    if (!has_role) return fail(kNotRedis);
+    if (reply.elements[0].text != "master")
+        fail("the Sentinels name it as the master, but it is not");
 }
 
 void RedisHandshake::on_loaded(const RedisReply& reply) {
-    if (reply.is_error()) return refuse("it can't be used", reply);
-    if (reply.type != RedisReply::Type::kText) return refuse_as_stranger();
-    const bool is_marked =
-        !plan_.marker.key.empty() && (plan_.in_cluster || !outcome_.server.is_cluster);
-    if (!is_marked) return finish();
-    send(keep_marker_command(plan_.marker), &RedisHandshake::on_kept);
-    send(write_marker_command(plan_.marker), &RedisHandshake::on_written);
+    if (reply.is_error()) return refuse(kUnusable, reply);
+    if (reply.type != RedisReply::Type::kText) return fail(kNotRedis);
+    if (--unloaded_ == 0) on_identified();
 }
 
-void RedisHandshake::on_kept(const RedisReply& reply) {
-    if (reply.is_error("MOVED") && !plan_.in_cluster) {
-        outcome_.server.is_cluster = true;
+void RedisHandshake::on_identified() {
+    const ExpectedServer expected = plan_.expected;
+    if (expected == ExpectedServer::kClusterSeed && !outcome_.is_cluster)
+        return fail("several servers are given, but it is not a member of a Redis Cluster");
+    if (expected == ExpectedServer::kSentinelMaster && outcome_.is_cluster)
+        return fail("it is a member of a Redis Cluster, which has no use for Sentinels");
+    const bool is_marked = !plan_.marker.empty() &&
+                           (expected == ExpectedServer::kClusterMember || !outcome_.is_cluster);
+    if (!is_marked) return finish();
+    send(marker_command(plan_.marker), &RedisHandshake::on_marker_written);
+}
+
+// Where INFO and CLUSTER INFO are not allowed, a redirection tells that this is a Cluster. One that
+// is known to be a Cluster has moved the marker's slot; the map of slots will tell where to.
+void RedisHandshake::on_marker_written(const RedisReply& reply) {
+    if (reply.is_error("MOVED")) {
+        outcome_.is_cluster = true;
         return finish();
     }
-    if (reply.is_error()) return refuse("it can't be used", reply);
-    if (reply.type != RedisReply::Type::kInteger) return refuse_as_stranger();
-    outcome_.had_marker = reply.integer == 1;
-}
-
-// A server without free memory can still be read from.
-void RedisHandshake::on_written(const RedisReply& reply) {
-    const bool is_full = reply.text.find("OOM ") != std::string::npos;
-    if (reply.is_error() && !is_full) return refuse("it can't be used", reply);
-    if (!reply.is_error() && !read_raised(reply, 0)) return refuse_as_stranger();
+    if (reply.is_error() && !is_refusing_all_writes(reply.text)) return refuse(kUnusable, reply);
+    if (reply.is_error()) {
+        outcome_.refusal = shown_error(reply.text, access_->password);
+        return finish();
+    }
+    if (reply.type != RedisReply::Type::kText) return fail(kNotRedis);
+    outcome_.marker = plan_.marker;
+    outcome_.marker_value = reply.text;
     finish();
 }
 
 void RedisHandshake::refuse(std::string_view what, const RedisReply& reply) {
-    outcome_.failure =
-        std::string(what) + "; Redis says: " + complaint(reply.text, access_->password);
-    finish();
+    fail(std::string(what) + "; Redis says: " + shown_error(reply.text, access_->password));
 }
 
-// One that echoes what it hears, say: what it sends has the form of replies.
-void RedisHandshake::refuse_as_stranger() {
-    outcome_.failure = "the server answers something else than it was asked; is it Redis?";
+void RedisHandshake::fail(std::string why) {
+    outcome_.failure = std::move(why);
     finish();
 }
 

@@ -1,7 +1,8 @@
-// The first words on a connection: who we are, whom we talk to, and what it remembers.
+// The start of a connection: log in, identify the server, load the scripts, try a write.
 #ifndef SLUICE_REGIONAL_REDIS_REDIS_HANDSHAKE_H_
 #define SLUICE_REGIONAL_REDIS_REDIS_HANDSHAKE_H_
 
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <string>
@@ -12,51 +13,42 @@
 
 namespace sluice {
 
-// A key that is written at the first handshake and kept alive since. Where it is gone, so may be
-// all else.
-struct Marker {
-    std::string key;    // empty: there is none
-    std::string owner;  // its only field
+// What a server must be to be used.
+enum class ExpectedServer : std::uint8_t {
+    kAny,             // one server, or any member of a Cluster
+    kClusterMember,   // already known to be one
+    kClusterSeed,     // a member of a Cluster, since several servers were given
+    kSentinelMaster,  // what Sentinels gave as the address of a master
 };
 
-// How long a marker lives without being kept alive, in milliseconds.
-inline constexpr std::string_view kMarkerLifetime = "60000";
-
-std::string keep_marker_command(const Marker& marker);
-std::string write_marker_command(const Marker& marker);
-// For a server that has lost it, and perhaps its scripts as well.
-std::string rewrite_marker_command(const Marker& marker);
-
-// What the server says of itself.
-struct RedisServerInfo {
-    std::string run_id;  // new at each start; empty: it does not tell
-    bool is_cluster = false;
+struct HandshakePlan {
+    ExpectedServer expected = ExpectedServer::kAny;
+    // The key of the marker to write, among the slots of this server; empty: none. A server that
+    // turns out to be a member of a Cluster gets none unless that was expected.
+    std::string marker = {};
 };
 
 struct HandshakeOutcome {
     std::string failure;  // why the server can't be used, for people; empty: it can
-    RedisServerInfo server;
-    bool had_marker = false;
+    std::string
+        refusal;  // why it refuses writes though it can be used, for people; empty: it doesn't
+    std::string run_id;  // new at each start of the server; empty: unknown
+    bool is_cluster = false;
+    std::string marker;        // the key of the marker that was written; empty: none was
+    std::string marker_value;  // of that marker
 };
 
-// Logs in, selects the database, asks the server what it is, tells it the script, and writes the
-// marker, which at the same time tries out what raising a component needs: the right to do so, and
-// a server that may be written to. In a cluster the marker is written only if `in_cluster`: it was
-// chosen for this server then.
+// A server that refuses all writes for now can be used, since it recovers without a new connection.
+// One that refuses the login, a command or a key can't.
 //
-// Owned by the thread of the connection. Where that breaks or is closed, nothing is told.
+// Owned by the thread of the connection. Calls nothing if that breaks or is closed.
 class RedisHandshake : public std::enable_shared_from_this<RedisHandshake> {
   public:
     using Done = std::function<void(HandshakeOutcome)>;
 
-    struct Plan {
-        Marker marker;
-        bool in_cluster = false;
-    };
-
     RedisHandshake(std::shared_ptr<const RedisAccess> access,
                    std::shared_ptr<RedisConnection> connection,
-                   Plan plan,
+                   HandshakePlan plan,
                    Done done);
 
     void run();
@@ -66,23 +58,26 @@ class RedisHandshake : public std::enable_shared_from_this<RedisHandshake> {
 
     void send(std::string_view command, Step step);
     void log_in();
+    void load_scripts();
     void on_logged_in(const RedisReply& reply);
     void on_selected(const RedisReply& reply);
     void on_info(const RedisReply& reply);
     void on_cluster_info(const RedisReply& reply);
+    void on_role(const RedisReply& reply);
     void on_loaded(const RedisReply& reply);
-    void on_kept(const RedisReply& reply);
-    void on_written(const RedisReply& reply);
+    void on_identified();
+    void on_marker_written(const RedisReply& reply);
     void refuse(std::string_view what, const RedisReply& reply);
-    void refuse_as_stranger();
+    void fail(std::string why);
     void finish();
 
     const std::shared_ptr<const RedisAccess> access_;
     const std::shared_ptr<RedisConnection> connection_;
-    const Plan plan_;
-    Done done_;  // empty once it was told
+    const HandshakePlan plan_;
+    Done done_;  // empty once it was called
     HandshakeOutcome outcome_;
-    std::string mode_;  // what the server says that it is, if it does
+    std::string mode_;  // from INFO; empty: unknown
+    std::size_t unloaded_ = 0;
 };
 
 }  // namespace sluice

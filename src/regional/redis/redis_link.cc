@@ -4,7 +4,9 @@
 #include <utility>
 
 #include "base/random.h"
-#include "regional/redis/redis_command.h"
+#include "regional/redis/origin_commands.h"
+#include "regional/redis/redis_error.h"
+#include "regional/redis/redis_scripts.h"
 
 namespace sluice {
 namespace {
@@ -12,11 +14,13 @@ namespace {
 using std::chrono::milliseconds;
 
 constexpr milliseconds kFirstPause{50};
-constexpr milliseconds kLongestPause{1'000};
-constexpr milliseconds kBetweenBeats{1'000};
-constexpr milliseconds kLeastForHandshake{1'000};
+constexpr milliseconds kMaxPause{1'000};
+constexpr milliseconds kMinHandshakeTime{1'000};
 
-// Between a half and all of it, so that the nodes of a region don't come back in step.
+// How long a connection to a server that has become a replica is kept.
+constexpr milliseconds kReadOnlyTime{2'000};
+
+// Between a half and all of it, so that the nodes of a region don't reconnect in step.
 milliseconds jittered(milliseconds pause) {
     const auto half = static_cast<std::uint64_t>(pause.count()) / 2;
     return milliseconds(half + system_random() % (half + 1));
@@ -26,11 +30,11 @@ milliseconds jittered(milliseconds pause) {
 
 RedisLink::RedisLink(boost::asio::io_context& loop,
                      std::shared_ptr<const RedisAccess> access,
-                     RedisAddress address,
-                     RedisHandshake::Plan plan)
+                     Locate locate,
+                     HandshakePlan plan)
     : loop_(loop),
       access_(std::move(access)),
-      address_(std::move(address)),
+      locate_(std::move(locate)),
       plan_(std::move(plan)),
       timer_(loop),
       pause_(kFirstPause) {}
@@ -45,7 +49,7 @@ void RedisLink::stop() {
     is_up_ = false;
     timer_.cancel();
     if (connection_) connection_->close();
-    connection_.reset();  // it may hold this
+    connection_.reset();  // it may own this
 }
 
 void RedisLink::retire() {
@@ -57,20 +61,83 @@ void RedisLink::retire() {
     if (connection) connection->fail("it is not needed any more");
 }
 
-void RedisLink::watch(Marker marker) {
-    if (marker.key == plan_.marker.key) return;
-    plan_.marker = std::move(marker);
-    is_marked_ = false;
+void RedisLink::set_marker(std::string key) {
+    if (key == plan_.marker) return;
+    plan_.marker = std::move(key);
+    marker_value_.clear();
 }
 
-void RedisLink::send(std::string_view command, Replied replied) {
-    if (is_up_) return connection_->send(command, std::move(replied));
-    replied(nullptr);
+void RedisLink::send(SharedCommand command, Replied replied) {
+    if (!is_up_) {
+        replied(nullptr);
+        return;
+    }
+    const auto deadline = Clock::now() + access_->timeout;
+    connection_->send(
+        *command,
+        [self = shared_from_this(), command, deadline, replied = std::move(replied)](
+            const RedisReply* reply) {
+            const bool lacks_script = reply != nullptr && reply->is_error("NOSCRIPT");
+            if (!lacks_script || !self->is_up_) return replied(reply);
+            for (const RedisScript* script : all_scripts())
+                self->connection_->send(redis_command({"SCRIPT", "LOAD", script->text}),
+                                        [](const RedisReply*) { return true; });
+            self->connection_->send(*command, with_deadline(self->loop_, deadline, replied));
+            return true;
+        });
+}
+
+void RedisLink::write_marker(MarkerWritten written) {
+    if (!is_up_ || plan_.marker.empty()) return written({});
+    auto replied = [self = shared_from_this(), key = plan_.marker, written = std::move(written)](
+                       const RedisReply* reply) {
+        const bool is_refused =
+            reply != nullptr && reply->is_error() && is_refused_write(reply->text);
+        const bool is_known = !self->is_stopped_ && key == self->plan_.marker;
+        if (reply != nullptr && reply->is_error("MOVED") && is_known) self->events_.marker_moved();
+        const bool is_value = reply != nullptr && reply->type == RedisReply::Type::kText;
+        if (is_value && is_known) self->on_marker_value(reply->text);
+        written(is_refused ? shown_error(reply->text, self->access_->password) : std::string());
+        if (is_refused && is_read_only(reply->text)) self->replace_read_only();
+        return reply == nullptr || reply->is_error() || is_value;
+    };
+    send(std::make_shared<const std::string>(marker_command(plan_.marker)), std::move(replied));
+}
+
+void RedisLink::on_marker_value(const std::string& value) {
+    const std::string before = std::exchange(marker_value_, value);
+    if (!before.empty() && before != value) events_.data_lost();
+}
+
+// A name may lead to the new master by now, and Sentinels know it; so it is connected to anew,
+// which is reported only if it fails.
+void RedisLink::replace_read_only() {
+    if (!is_up_ || Clock::now() < up_since_ + kReadOnlyTime) return;
+    is_replacing_ = true;
+    connection_->fail("it is read-only");
 }
 
 void RedisLink::connect() {
+    failures_.clear();
+    locate_([weak = weak_from_this()](Location location) {
+        const auto self = weak.lock();
+        if (self && !self->is_stopped_) self->on_located(std::move(location));
+    });
+}
+
+void RedisLink::on_located(Location location) {
+    untried_ = std::move(location.addresses);
+    std::reverse(untried_.begin(), untried_.end());
+    if (!untried_.empty()) return try_next_address();
+    reconnect_later();
+    report_down(location.failure);
+}
+
+void RedisLink::try_next_address() {
+    address_ = std::move(untried_.back());
+    untried_.pop_back();
     connection_ = std::make_shared<RedisConnection>(loop_, access_);
-    const milliseconds patience = std::max(access_->timeout, kLeastForHandshake);
+    const milliseconds patience = std::max(access_->timeout, kMinHandshakeTime);
     timer_.expires_after(patience);
     timer_.async_wait([weak = weak_from_this(), connection = connection_, patience](
                           boost::system::error_code cancelled) {
@@ -94,85 +161,51 @@ void RedisLink::shake_hands() {
 
 void RedisLink::on_shaken(const HandshakeOutcome& outcome) {
     if (!outcome.failure.empty()) return connection_->fail(outcome.failure);
-    const bool is_same_start =
-        !outcome.server.run_id.empty() && outcome.server.run_id == server_.run_id;
-    const bool has_marker = plan_.marker.key.empty() || outcome.had_marker || !is_marked_;
-    const bool remembers = !was_up_ || (is_same_start && has_marker);
-    server_ = outcome.server;
+    const bool is_same_start = !outcome.run_id.empty() && outcome.run_id == server_.run_id;
+    const bool has_value = !outcome.marker.empty() && outcome.marker == plan_.marker;
+    const bool has_lost_marker =
+        has_value && !marker_value_.empty() && marker_value_ != outcome.marker_value;
+    const bool is_intact = !was_up_ || (is_same_start && !has_lost_marker);
+    server_ = outcome;
+    if (has_value) marker_value_ = outcome.marker_value;
+    timer_.cancel();
     was_up_ = is_up_ = true;
-    is_marked_ = true;
+    up_since_ = Clock::now();
     pause_ = kFirstPause;
     why_.clear();
-    await_heartbeat();
-    events_.up(remembers);
+    events_.up(is_intact);
+    if (!is_stopped_ && !outcome.refusal.empty()) events_.write_refused(outcome.refusal);
 }
 
 void RedisLink::on_broken(const std::string& why) {
     if (is_stopped_) return;
-    is_up_ = false;
+    const bool is_named = plan_.expected == ExpectedServer::kClusterSeed ||
+                          plan_.expected == ExpectedServer::kSentinelMaster;
+    const std::string failure = is_named ? address_.shown() + ": " + why : why;
+    if (std::exchange(is_up_, false)) {
+        if (std::exchange(is_replacing_, false)) return connect();
+        reconnect_later();
+        return report_down(failure);
+    }
+    failures_ += (failures_.empty() ? "" : "; ") + failure;
+    if (!untried_.empty()) return try_next_address();
     reconnect_later();
-    tell_down(why);
+    report_down(failures_);
 }
 
-void RedisLink::tell_down(const std::string& why) {
+void RedisLink::report_down(const std::string& why) {
     if (why == why_) return;
     why_ = why;
-    events_.down(why);
+    events_.down(std::string(why));
 }
 
 void RedisLink::reconnect_later() {
     timer_.expires_after(jittered(pause_));
-    pause_ = std::min(2 * pause_, kLongestPause);
+    pause_ = std::min(2 * pause_, kMaxPause);
     timer_.async_wait([weak = weak_from_this()](boost::system::error_code cancelled) {
         const auto self = weak.lock();
         if (!cancelled && self && !self->is_stopped_) self->connect();
     });
-}
-
-void RedisLink::await_heartbeat() {
-    timer_.expires_after(kBetweenBeats);
-    timer_.async_wait([weak = weak_from_this()](boost::system::error_code cancelled) {
-        const auto self = weak.lock();
-        if (!cancelled && self && self->is_up_) self->beat();
-    });
-}
-
-// It is also what finds a dead connection on which nothing else is asked.
-void RedisLink::beat() {
-    const std::string command =
-        plan_.marker.key.empty() ? redis_command({"PING"}) : keep_marker_command(plan_.marker);
-    send(command, [self = shared_from_this(), marker = plan_.marker.key](const RedisReply* reply) {
-        if (!self->is_up_) return true;
-        self->await_heartbeat();
-        if (reply == nullptr || marker != self->plan_.marker.key || marker.empty()) return true;
-        return self->on_beat(*reply);
-    });
-}
-
-bool RedisLink::on_beat(const RedisReply& reply) {
-    if (reply.is_error("MOVED")) {
-        events_.marker_moved();
-        return true;
-    }
-    if (reply.is_error()) return true;
-    if (reply.type != RedisReply::Type::kInteger) return false;
-    if (reply.integer == 0) {
-        mark_again();
-        return true;
-    }
-    is_marked_ = true;
-    return true;
-}
-
-// A marker that can't be written, for want of memory say, is tried again at the next beat.
-void RedisLink::mark_again() {
-    send(rewrite_marker_command(plan_.marker),
-         [self = shared_from_this(), marker = plan_.marker.key](const RedisReply* reply) {
-             const bool is_written = reply != nullptr && !reply->is_error();
-             if (!is_written || !self->is_up_ || marker != self->plan_.marker.key) return true;
-             if (std::exchange(self->is_marked_, true)) self->events_.forgot();
-             return true;
-         });
 }
 
 }  // namespace sluice

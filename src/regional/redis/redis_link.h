@@ -6,7 +6,7 @@
 #include <functional>
 #include <memory>
 #include <string>
-#include <string_view>
+#include <vector>
 
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/steady_timer.hpp>
@@ -14,77 +14,105 @@
 #include "regional/redis/redis_access.h"
 #include "regional/redis/redis_connection.h"
 #include "regional/redis/redis_handshake.h"
+#include "regional/redis/redis_url.h"
 
 namespace sluice {
 
-// Connects, shakes hands, listens to the server's heart, and begins anew whenever the connection
-// breaks, after a pause that grows to a second. It never gives up.
+// The addresses to try in order, or why there are none.
+struct Location {
+    std::vector<RedisAddress> addresses;
+    std::string failure = {};
+};
+// Finds out where to connect to. Calls `located` once, at once or later, or never if the caller is
+// gone.
+using Locate = std::function<void(std::function<void(Location)> located)>;
+
+// The bytes of a command; shared, since it may have to be sent again.
+using SharedCommand = std::shared_ptr<const std::string>;
+
+// Connects, and reconnects whenever the connection breaks, after a pause that grows to a second.
 //
-// A server may have forgotten what it held where it was started anew, or has lost the marker. Where
-// it does not tell one start from another, each new connection is taken for a new start.
+// A server has possibly lost data if it was started anew, is another one than before, or has lost
+// its marker. If it does not identify its start (INFO is not allowed), each new connection counts
+// as a new start.
 //
 // Owned by the thread of its io_context.
 class RedisLink : public std::enable_shared_from_this<RedisLink> {
   public:
     struct Events {
-        // It answers commands. `remembers` is false where it may have lost what it held before.
-        std::function<void(bool remembers)> up;
-        // It does not, once per reason.
+        // The server answers commands. `is_intact` is false if it may have lost data since the last
+        // time. Repeated if the connection was replaced without an outage.
+        std::function<void(bool is_intact)> up;
+        // It does not. Called again if the reason changes.
         std::function<void(const std::string& why)> down;
-        // It answers, but has lost what it held.
-        std::function<void()> forgot;
-        // The marker belongs to another server of the cluster now.
+        // It answers, but has lost data.
+        std::function<void()> data_lost;
+        // It answers, but refused the write that each connection starts with.
+        std::function<void(const std::string& why)> write_refused;
+        // The marker belongs to another server of the Cluster now.
         std::function<void()> marker_moved;
     };
+    // `refusal` is what Redis said if it refused the write, else empty.
+    using MarkerWritten = std::function<void(const std::string& refusal)>;
 
     RedisLink(boost::asio::io_context& loop,
               std::shared_ptr<const RedisAccess> access,
-              RedisAddress address,
-              RedisHandshake::Plan plan);
+              Locate locate,
+              HandshakePlan plan);
 
     void start(Events events);
-    // Nothing is answered nor told any more.
+    // Calls nothing any more, also not for outstanding commands.
     void stop();
-    // Nothing is told any more; what is outstanding is answered by null.
+    // Calls no event any more; outstanding commands are answered with null.
     void retire();
-    // What to watch from now on; what was watched before is left to expire.
-    void watch(Marker marker);
+    // Uses another marker from now on; the former one is left to expire.
+    void set_marker(std::string key);
 
     bool is_up() const { return is_up_; }
-    const RedisAddress& address() const { return address_; }
-    const Marker& marker() const { return plan_.marker; }
+    const RedisAddress& address() const { return address_; }  // the one tried last
+    const std::string& marker() const { return plan_.marker; }
     bool is_cluster() const { return server_.is_cluster; }
 
-    // Answered by null at once while it is down.
-    void send(std::string_view command, Replied replied);
+    // Answered with null at once while the link is down. A server that has lost the scripts gets
+    // them again.
+    void send(SharedCommand command, Replied replied);
+
+    // Writes the marker, which shows whether the server takes writes and whether it has lost data.
+    void write_marker(MarkerWritten written);
 
   private:
+    using Clock = std::chrono::steady_clock;
+
     void connect();
+    void on_located(Location location);
+    void try_next_address();
     void shake_hands();
     void on_shaken(const HandshakeOutcome& outcome);
     void on_broken(const std::string& why);
-    void tell_down(const std::string& why);
+    void report_down(const std::string& why);
     void reconnect_later();
-    void await_heartbeat();
-    void beat();
-    bool on_beat(const RedisReply& reply);
-    void mark_again();
+    void on_marker_value(const std::string& value);
+    void replace_read_only();
 
     boost::asio::io_context& loop_;
     const std::shared_ptr<const RedisAccess> access_;
-    const RedisAddress address_;
-    RedisHandshake::Plan plan_;
+    const Locate locate_;
+    HandshakePlan plan_;
     Events events_;
-    // For one thing at a time: the deadline of a handshake, the pause before the next, a heartbeat.
-    boost::asio::steady_timer timer_;
+    boost::asio::steady_timer timer_;  // the deadline of an attempt, or the pause before the next
+    std::vector<RedisAddress> untried_;
+    std::string failures_;  // of the attempts since the last pause
+    RedisAddress address_;
     std::shared_ptr<RedisConnection> connection_;
-    RedisServerInfo server_;
+    HandshakeOutcome server_;   // of the last handshake that succeeded
+    std::string marker_value_;  // as last seen; empty: not yet
+    Clock::time_point up_since_{};
     std::chrono::milliseconds pause_;
-    std::string why_;  // it is down, as told last
+    std::string why_;  // the link is down, as last reported
     bool was_up_ = false;
     bool is_up_ = false;
+    bool is_replacing_ = false;  // the connection is broken on purpose
     bool is_stopped_ = false;
-    bool is_marked_ = false;  // the marker was seen or written, and must be there
 };
 
 }  // namespace sluice

@@ -1,307 +1,435 @@
 #include "regional/redis/redis_origin.h"
 
 #include <algorithm>
+#include <cstdint>
+#include <functional>
+#include <set>
 #include <utility>
 
-#include "regional/redis/cell_key.h"
-#include "regional/redis/cell_reply.h"
+#include "base/clock.h"
 #include "regional/redis/cluster.h"
-#include "regional/redis/complaint.h"
-#include "regional/redis/late_reply.h"
-#include "regional/redis/raise_script.h"
-#include "regional/redis/redis_command.h"
+#include "regional/redis/origin_commands.h"
+#include "regional/redis/redis_error.h"
+#include "regional/redis/redis_keys.h"
 #include "regional/redis/redis_route.h"
-#include "regional/redis/single_server.h"
+#include "regional/redis/redis_scripts.h"
+#include "regional/redis/sentinel.h"
 
 namespace sluice {
 namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// The cells of one call. Its answer goes out with the last of them.
+// How many keys one script call syncs: it keeps Redis busy for a few hundred microseconds.
+constexpr std::size_t kKeysPerCall = 64;
+
+// No more different refusals than these are reported between two heartbeats that succeed.
+constexpr std::size_t kMaxRefusals = 16;
+
+// The answers of one call, by key. They are delivered together with the last of them.
 template <class Answer>
 struct Batch {
-    Batch(std::size_t size, std::function<void(std::vector<Answer>)> done)
-        : answers(size), missing(size), answered(std::move(done)) {}
+    using Done = std::function<void(std::vector<Answer>)>;
 
-    void put(std::size_t index, Answer answer) {
-        answers[index] = std::move(answer);
-        if (--missing == 0) answered(std::move(answers));
+    Batch(std::size_t size, Done deliver)
+        : answers(size), missing(size), done(std::move(deliver)) {}
+
+    void count_down(std::size_t answered) {
+        missing -= answered;
+        if (missing == 0) done(std::move(answers));
     }
 
     std::vector<Answer> answers;
     std::size_t missing;
-    std::function<void(std::vector<Answer>)> answered;
+    Done done;
 };
-
-using TotalsBatch = Batch<CellAnswer>;
-struct RaiseBatch : TotalsBatch {
-    RaiseBatch(std::vector<CellComponent> all, Clock::time_point until, Origin::Answered done)
-        : TotalsBatch(all.size(), std::move(done)), components(std::move(all)), deadline(until) {}
-
-    const std::vector<CellComponent> components;
-    const Clock::time_point deadline;
-};
+using TotalsBatch = Batch<KeyAnswer>;
+using SpendBatch = Batch<SpendAnswer>;
 using ListingBatch = Batch<std::optional<CellListing>>;
 
-// Shared, since replies may come when the origin is gone already.
-class Desk : public std::enable_shared_from_this<Desk> {
-  public:
-    Desk(boost::asio::io_context& loop,
-         std::shared_ptr<const RedisAccess> access,
-         RedisOptions options)
-        : loop_(loop), access_(std::move(access)), options_(std::move(options)) {}
+// Keys that one script call is about, and where their answers go.
+struct KeyGroup {
+    std::vector<KeyedComponents> keys;
+    std::vector<std::size_t> indexes;  // in the batch
+};
 
-    void start(OriginEvents events);
-    void stop();
-    void read(const std::vector<CellQuestion>& cells, Origin::Answered answered);
-    void raise(std::vector<CellComponent> components, Origin::Answered answered);
-    void list(const std::vector<CellName>& cells, Origin::Listed listed);
-    const std::string& node() const { return options_.node; }
+using GroupCommand = std::string (*)(const std::string& node, std::span<const KeyedComponents>);
+
+// A heartbeat that is under way: the node set, and a marker on each server.
+struct HeartbeatRound {
+    HeartbeatAnswer answer;
+    std::set<std::string> refusals;
+    std::size_t missing;
+    Origin::Beaten done;
+};
+
+// Owned by the thread of its io_context. Callbacks may come after it was destroyed, or destroy it.
+class RedisOrigin : public Origin {
+  public:
+    RedisOrigin(boost::asio::io_context& loop,
+                std::shared_ptr<const RedisAccess> access,
+                RedisOptions options)
+        : loop_(loop), access_(std::move(access)), options_(std::move(options)) {}
+    ~RedisOrigin() override {
+        if (route_) route_->stop();
+    }
+    RedisOrigin(const RedisOrigin&) = delete;
+    RedisOrigin& operator=(const RedisOrigin&) = delete;
+
+    void start(OriginEvents events) override;
+    void sync(std::vector<KeyComponents> keys, Synced synced) override;
+    void spend(std::vector<KeySpend> keys, Spent spent) override;
+    void heartbeat(Beaten beaten) override;
+    void retire(std::vector<KeyComponents> keys, Synced synced) override;
+    void list(std::vector<CellName> cells, Listed listed) override;
+    std::string node() const override { return options_.node; }
 
   private:
     enum class Kind { kSingle, kCluster };
 
     void open_route(Kind kind);
-    void tell_back(bool remembers);
-    void tell_away(const std::string& why);
-    enum class Form { kByName, kInFull };
-    void ask(const CellName& cell,
-             Incarnation incarnation,
-             const std::shared_ptr<TotalsBatch>& batch,
-             std::size_t index);
-    void send_raise(const std::shared_ptr<RaiseBatch>& batch, std::size_t index, Form form);
-    void list_one(const std::string& key,
-                  const std::shared_ptr<ListingBatch>& batch,
-                  std::size_t index);
-    template <class Read>
+    Locate locate() const;
+    void on_available(bool is_intact);
+    void on_unavailable(const std::string& why);
+
+    void run_in_groups(const std::vector<KeyComponents>& keys, GroupCommand command, Synced synced);
+    std::vector<KeyGroup> grouped(const std::vector<KeyComponents>& keys) const;
     bool put_totals(TotalsBatch& batch,
+                    const std::vector<std::size_t>& indexes,
+                    const RedisReply* reply);
+    bool put_grants(SpendBatch& batch,
                     std::size_t index,
-                    const RedisReply* reply,
-                    Read understand);
-    void on_refused(const RedisReply& reply);
+                    std::size_t requests,
+                    const RedisReply* reply);
+    void list_cell(const std::string& key,
+                   const std::shared_ptr<ListingBatch>& batch,
+                   std::size_t index);
+
+    void send_heartbeat(const std::shared_ptr<HeartbeatRound>& round);
+    bool on_heartbeat(HeartbeatRound& round,
+                      const RedisReply* reply,
+                      Clock::time_point sent,
+                      UnixTime sent_at);
+    void finish_part(HeartbeatRound& round);
+
+    void report_if_refused(const RedisReply& reply);
+    void report_refusal(const std::string& why);
+
+    // Makes a callback of a function that uses this origin: it does nothing, and accepts any reply,
+    // once the origin is destroyed.
+    template <class Function>
+    auto guarded(Function function) {
+        return [weak = std::weak_ptr(alive_),
+                function = std::move(function)](auto&&... arguments) mutable {
+            using Returned = decltype(function(arguments...));
+            if constexpr (std::is_void_v<Returned>) {
+                if (!weak.expired()) function(arguments...);
+            } else {
+                return weak.expired() || function(arguments...);
+            }
+        };
+    }
 
     boost::asio::io_context& loop_;
     const std::shared_ptr<const RedisAccess> access_;
     const RedisOptions options_;
     OriginEvents events_;
     std::shared_ptr<RedisRoute> route_;
-    std::string refusal_;  // the last one that was told
+    std::set<std::string> refusals_;  // reported since the last heartbeat that succeeded
+    Clock::time_point last_heartbeat_{};
     bool is_up_ = false;
     bool was_up_ = false;
-    bool is_switched_ = false;  // it was up through another route than this one
-    bool is_stopped_ = false;
+    bool is_switched_ = false;  // it was up as another kind of Redis
+    const std::shared_ptr<int> alive_ = std::make_shared<int>(0);
 };
 
-void Desk::start(OriginEvents events) {
+void RedisOrigin::start(OriginEvents events) {
     events_ = std::move(events);
     open_route(Kind::kSingle);
 }
 
-void Desk::stop() {
-    is_stopped_ = true;
-    if (route_) route_->stop();
+Locate RedisOrigin::locate() const {
+    const RedisUrl& url = options_.url;
+    if (!url.sentinel_master.empty())
+        return locate_by_sentinels(loop_, access_, {url.servers, url.sentinel_master});
+    return [servers = url.servers](const std::function<void(Location)>& located) {
+        located({.addresses = servers});
+    };
 }
 
-void Desk::open_route(Kind kind) {
+void RedisOrigin::open_route(Kind kind) {
     const RedisUrl& url = options_.url;
-    RedisAddress address{.host = url.host, .port = url.port, .socket_path = url.socket_path};
-    Marker marker{.key = marker_key(options_.region, options_.node), .owner = options_.node};
-    if (kind == Kind::kSingle) {
-        route_ =
-            std::make_shared<SingleServer>(loop_, access_, std::move(address), std::move(marker));
-    } else {
-        route_ = std::make_shared<Cluster>(loop_, access_, std::move(address), std::move(marker));
-    }
-    const auto tell = [weak = weak_from_this()](auto what) {
-        return [weak, what](auto&&... details) {
-            const auto self = weak.lock();
-            if (self && !self->is_stopped_) what(*self, details...);
-        };
+    const auto marker = [region = options_.region, node = options_.node](std::size_t number) {
+        return marker_key(region, node, number);
     };
+    if (kind == Kind::kSingle) {
+        const ExpectedServer expected = !url.sentinel_master.empty()
+                                            ? ExpectedServer::kSentinelMaster
+                                        : url.servers.size() > 1 ? ExpectedServer::kClusterSeed
+                                                                 : ExpectedServer::kAny;
+        const HandshakePlan plan{.expected = expected, .marker = marker(0)};
+        route_ = std::make_shared<SingleServer>(loop_, access_, locate(), plan);
+    } else {
+        route_ = std::make_shared<Cluster>(loop_, access_, locate(), marker);
+    }
     const Kind other = kind == Kind::kSingle ? Kind::kCluster : Kind::kSingle;
     route_->start(
-        {.origin = {.back = tell([](Desk& desk, bool remembers) { desk.tell_back(remembers); }),
-                    .away = tell([](Desk& desk, const std::string& why) { desk.tell_away(why); }),
-                    .forgot = tell([](Desk& desk) { desk.events_.forgot(); })},
-         .other_kind = tell([other](Desk& desk) {
-             const auto old = desk.route_;
-             desk.is_switched_ = desk.was_up_;
+        {.origin = {.available = guarded([this](bool is_intact) { on_available(is_intact); }),
+                    .unavailable = guarded([this](const std::string& why) { on_unavailable(why); }),
+                    .data_lost = guarded([this] { events_.data_lost(); }),
+                    .write_refused =
+                        guarded([this](const std::string& why) { report_refusal(why); })},
+         .other_kind = guarded([this, other] {
+             const auto old = route_;
+             is_switched_ = was_up_;
              old->stop();
-             desk.open_route(other);
+             open_route(other);
          })});
 }
 
-void Desk::tell_back(bool remembers) {
+void RedisOrigin::on_available(bool is_intact) {
     is_up_ = was_up_ = true;
-    refusal_.clear();
-    events_.back(remembers && !std::exchange(is_switched_, false));
+    events_.available(is_intact && !std::exchange(is_switched_, false));
 }
 
-void Desk::tell_away(const std::string& why) {
+void RedisOrigin::on_unavailable(const std::string& why) {
     is_up_ = false;
-    events_.away(options_.url.shown() + ": " + why);
+    refusals_.clear();
+    events_.unavailable(options_.url.shown() + ": " + why);
 }
 
-void Desk::read(const std::vector<CellQuestion>& cells, Origin::Answered answered) {
-    if (cells.empty() || !is_up_) return answered(std::vector<CellAnswer>(cells.size()));
-    const auto batch = std::make_shared<TotalsBatch>(cells.size(), std::move(answered));
-    for (std::size_t i = 0; i < cells.size(); ++i)
-        ask(cells[i].cell, cells[i].incarnation, batch, i);
+void RedisOrigin::sync(std::vector<KeyComponents> keys, Synced synced) {
+    run_in_groups(keys, sync_command, std::move(synced));
 }
 
-void Desk::ask(const CellName& cell,
-               Incarnation incarnation,
-               const std::shared_ptr<TotalsBatch>& batch,
-               std::size_t index) {
-    const std::string key = cell_key(options_.region, cell);
-    const std::string owner = owner_name(options_.node, incarnation);
-    route_->send(key,
-                 redis_command({"HMGET", key, kTotalField, owner}),
-                 [self = shared_from_this(), batch, index](const RedisReply* reply) {
-                     return self->put_totals(*batch, index, reply, read_totals);
-                 });
+void RedisOrigin::retire(std::vector<KeyComponents> keys, Synced synced) {
+    run_in_groups(keys, retire_command, std::move(synced));
 }
 
-void Desk::raise(std::vector<CellComponent> components, Origin::Answered answered) {
-    if (components.empty() || !is_up_) return answered(std::vector<CellAnswer>(components.size()));
-    const auto batch = std::make_shared<RaiseBatch>(
-        std::move(components), Clock::now() + options_.timeout, std::move(answered));
-    for (std::size_t i = 0; i < batch->components.size(); ++i) {
-        const CellComponent& component = batch->components[i];
-        // Where there is much to hear of, a plain command costs Redis a quarter of the script.
-        if (component.own == 0 && component.has_lifetime) {
-            ask(component.cell, component.incarnation, batch, i);
-        } else {
-            send_raise(batch, i, Form::kByName);
-        }
+void RedisOrigin::run_in_groups(const std::vector<KeyComponents>& keys,
+                                GroupCommand command,
+                                Synced synced) {
+    if (keys.empty() || !is_up_) return synced(std::vector<KeyAnswer>(keys.size()));
+    const auto batch = std::make_shared<TotalsBatch>(keys.size(), std::move(synced));
+    const auto route = route_;
+    const std::weak_ptr alive = alive_;
+    for (const KeyGroup& group : grouped(keys)) {
+        if (alive.expired()) return;
+        route->send(group.keys.front().keys.front(),
+                    command(options_.node, group.keys),
+                    guarded([this, batch, indexes = group.indexes](const RedisReply* reply) {
+                        return put_totals(*batch, indexes, reply);
+                    }));
     }
 }
 
-// A server that has lost the script is given it again with the first component that it refuses for
-// that.
-void Desk::send_raise(const std::shared_ptr<RaiseBatch>& batch, std::size_t index, Form form) {
-    const CellComponent& component = batch->components[index];
-    const std::string key = cell_key(options_.region, component.cell);
-    const std::string owner = owner_name(options_.node, component.incarnation);
-    const std::string own = std::to_string(component.own);
-    const std::string lifetime = std::to_string(component.lifetime.count());
-    const Raise raise{.key = key,
-                      .owner = owner,
-                      .own = own,
-                      .lifetime = lifetime,
-                      .has_lifetime = component.has_lifetime};
-    auto raised = [self = shared_from_this(), batch, index, form](const RedisReply* reply) {
-        if (form == Form::kByName && reply != nullptr && reply->is_error("NOSCRIPT")) {
-            if (!self->is_stopped_) self->send_raise(batch, index, Form::kInFull);
-            return true;
-        }
-        const Count told = batch->components[index].own;
-        return self->put_totals(*batch, index, reply, [told](const RedisReply& said) {
-            return read_raised(said, told);
-        });
+// Up to kKeysPerCall keys that one call may be about. In a Cluster those are keys of one slot.
+std::vector<KeyGroup> RedisOrigin::grouped(const std::vector<KeyComponents>& keys) const {
+    struct Placed {
+        std::uint16_t slot;
+        std::size_t index;
+        CellKeys keys;
     };
-    if (form == Form::kByName) return route_->send(key, raise_command(raise), std::move(raised));
-    route_->send(
-        key, raise_in_full_command(raise), until(loop_, batch->deadline, std::move(raised)));
+    std::vector<Placed> placed;
+    placed.reserve(keys.size());
+    for (std::size_t i = 0; i < keys.size(); ++i) {
+        CellKeys names = cell_keys(options_.region, keys[i].current);
+        const std::uint16_t slot = route_->is_sharded() ? cluster_slot(names[0]) : std::uint16_t{0};
+        placed.push_back({slot, i, std::move(names)});
+    }
+    if (route_->is_sharded())
+        std::stable_sort(placed.begin(), placed.end(), [](const Placed& a, const Placed& b) {
+            return a.slot < b.slot;
+        });
+    std::vector<KeyGroup> groups;
+    for (std::size_t i = 0; i < placed.size(); ++i) {
+        const bool is_new = i == 0 || placed[i].slot != placed[i - 1].slot ||
+                            groups.back().keys.size() == kKeysPerCall;
+        if (is_new) groups.emplace_back();
+        groups.back().indexes.push_back(placed[i].index);
+        groups.back().keys.push_back({std::move(placed[i].keys), &keys[placed[i].index]});
+    }
+    return groups;
 }
 
-void Desk::list(const std::vector<CellName>& cells, Origin::Listed listed) {
-    if (cells.empty() || !is_up_)
-        return listed(std::vector<std::optional<CellListing>>(cells.size()));
-    const auto batch = std::make_shared<ListingBatch>(cells.size(), std::move(listed));
-    for (std::size_t i = 0; i < cells.size(); ++i)
-        list_one(cell_key(options_.region, cells[i]), batch, i);
-}
-
-// Two commands, answered one after the other.
-void Desk::list_one(const std::string& key,
-                    const std::shared_ptr<ListingBatch>& batch,
-                    std::size_t index) {
-    const auto listing = std::make_shared<std::optional<CellListing>>();
-    route_->send(key,
-                 redis_command({"HGETALL", key}),
-                 [self = shared_from_this(), listing](const RedisReply* reply) {
-                     if (reply == nullptr) return true;
-                     if (reply->is_error()) self->on_refused(*reply);
-                     *listing = read_fields(*reply);
-                     return reply->is_error() || reply->type == RedisReply::Type::kArray;
-                 });
-    route_->send(key,
-                 redis_command({"PTTL", key}),
-                 [self = shared_from_this(), listing, batch, index](const RedisReply* reply) {
-                     const bool is_answer =
-                         reply != nullptr && reply->type == RedisReply::Type::kInteger;
-                     const bool is_whole = is_answer && listing->has_value();
-                     if (is_whole)
-                         (*listing)->lifetime = Duration(std::max<std::int64_t>(reply->integer, 0));
-                     if (!self->is_stopped_)
-                         batch->put(index, is_whole ? std::move(*listing) : std::nullopt);
-                     return reply == nullptr || reply->is_error() || is_answer;
-                 });
-}
-
-template <class Read>
-bool Desk::put_totals(TotalsBatch& batch,
-                      std::size_t index,
-                      const RedisReply* reply,
-                      Read understand) {
-    if (is_stopped_) return true;
-    if (reply != nullptr && reply->is_error()) on_refused(*reply);
-    if (is_stopped_) return true;
-    CellAnswer answer = reply == nullptr ? std::nullopt : understand(*reply);
-    const bool is_understood =
-        reply == nullptr || reply->is_error() || reply->is_array(2) || answer.has_value();
-    batch.put(index, std::move(answer));
+bool RedisOrigin::put_totals(TotalsBatch& batch,
+                             const std::vector<std::size_t>& indexes,
+                             const RedisReply* reply) {
+    const std::weak_ptr alive = alive_;
+    std::optional<std::vector<KeyReply>> replies;
+    if (reply != nullptr && reply->is_error()) {
+        report_if_refused(*reply);
+    } else if (reply != nullptr) {
+        replies = read_totals(*reply, indexes.size());
+    }
+    for (std::size_t i = 0; replies && i < indexes.size(); ++i) {
+        KeyReply& key = (*replies)[i];
+        if (!key.error.empty() && !alive.expired())
+            report_refusal(shown_error(key.error, options_.url.password));
+        batch.answers[indexes[i]] = key.totals;
+    }
+    const bool is_understood = reply == nullptr || reply->is_error() || replies.has_value();
+    if (!alive.expired()) batch.count_down(indexes.size());
     return is_understood;
 }
 
-void Desk::on_refused(const RedisReply& reply) {
-    std::string said = complaint(reply.text, options_.url.password);
-    if (is_stopped_ || said == refusal_) return;
-    refusal_ = std::move(said);
-    if (options_.refused) options_.refused(options_.url.shown() + ": Redis says: " + refusal_);
+void RedisOrigin::spend(std::vector<KeySpend> keys, Spent spent) {
+    if (keys.empty() || !is_up_) return spent(std::vector<SpendAnswer>(keys.size()));
+    const auto batch = std::make_shared<SpendBatch>(keys.size(), std::move(spent));
+    const auto route = route_;
+    const std::weak_ptr alive = alive_;
+    for (std::size_t i = 0; i < keys.size(); ++i) {
+        if (alive.expired()) return;
+        const CellKeys names = cell_keys(options_.region, keys[i].components.current);
+        const std::size_t requests = keys[i].requests.size();
+        route->send(names[0],
+                    spend_command(options_.node, names, keys[i]),
+                    guarded([this, batch, i, requests](const RedisReply* reply) {
+                        return put_grants(*batch, i, requests, reply);
+                    }));
+    }
 }
 
-class RedisOrigin : public Origin {
-  public:
-    explicit RedisOrigin(std::shared_ptr<Desk> desk) : desk_(std::move(desk)) {}
-    ~RedisOrigin() override { desk_->stop(); }
-    RedisOrigin(const RedisOrigin&) = delete;
-    RedisOrigin& operator=(const RedisOrigin&) = delete;
+bool RedisOrigin::put_grants(SpendBatch& batch,
+                             std::size_t index,
+                             std::size_t requests,
+                             const RedisReply* reply) {
+    const std::weak_ptr alive = alive_;
+    if (reply != nullptr && reply->is_error()) {
+        report_if_refused(*reply);
+    } else if (reply != nullptr) {
+        batch.answers[index] = read_grants(*reply, requests);
+    }
+    const bool is_understood =
+        reply == nullptr || reply->is_error() || batch.answers[index].has_value();
+    if (!alive.expired()) batch.count_down(1);
+    return is_understood;
+}
 
-    void start(OriginEvents events) override { desk_->start(std::move(events)); }
-    void read(std::vector<CellQuestion> cells, Answered answered) override {
-        const auto desk = desk_;
-        desk->read(cells, std::move(answered));
+void RedisOrigin::heartbeat(Beaten beaten) {
+    if (!is_up_) return beaten(std::nullopt);
+    const auto links = route_->links();
+    const auto round = std::make_shared<HeartbeatRound>(HeartbeatRound{
+        .answer = {}, .refusals = {}, .missing = 1 + links.size(), .done = std::move(beaten)});
+    const std::weak_ptr alive = alive_;
+    send_heartbeat(round);
+    for (const auto& link : links) {
+        if (alive.expired()) return;
+        link->write_marker(guarded([this, round](const std::string& refusal) {
+            if (!refusal.empty()) round->refusals.insert(refusal);
+            finish_part(*round);
+        }));
     }
-    void raise(std::vector<CellComponent> components, Answered answered) override {
-        const auto desk = desk_;
-        desk->raise(std::move(components), std::move(answered));
-    }
-    void list(std::vector<CellName> cells, Listed listed) override {
-        const auto desk = desk_;
-        desk->list(cells, std::move(listed));
-    }
-    std::string node() const override { return desk_->node(); }
+}
 
-  private:
-    const std::shared_ptr<Desk> desk_;
-};
+void RedisOrigin::send_heartbeat(const std::shared_ptr<HeartbeatRound>& round) {
+    const std::string nodes = node_set_key(options_.region);
+    const auto sent = Clock::now();
+    const UnixTime sent_at = exact_wall_time();
+    route_->send(nodes,
+                 heartbeat_command(nodes, options_.node),
+                 guarded([this, round, sent, sent_at](const RedisReply* reply) {
+                     return on_heartbeat(*round, reply, sent, sent_at);
+                 }));
+}
+
+// A reply that was lost may have been the one that said that this node was absent. So does one
+// after a pause that is as long as a node lives.
+bool RedisOrigin::on_heartbeat(HeartbeatRound& round,
+                               const RedisReply* reply,
+                               Clock::time_point sent,
+                               UnixTime sent_at) {
+    const auto now = Clock::now();
+    if (reply != nullptr && reply->is_error() && is_refused_write(reply->text))
+        round.refusals.insert(shown_error(reply->text, options_.url.password));
+    const auto read = reply != nullptr ? read_heartbeat(*reply) : std::nullopt;
+    if (read) {
+        const bool is_first =
+            last_heartbeat_ == Clock::time_point{} || now - last_heartbeat_ > kNodeLifetime;
+        const auto half = std::chrono::duration_cast<Duration>((now - sent) / 2);
+        last_heartbeat_ = now;
+        round.answer = Heartbeat{.nodes = read->nodes,
+                                 .has_joined = read->was_absent || is_first,
+                                 .clock_offset = read->time - (sent_at.time_since_epoch() + half)};
+    }
+    const bool is_understood = reply == nullptr || reply->is_error() || read.has_value();
+    finish_part(round);
+    return is_understood;
+}
+
+void RedisOrigin::finish_part(HeartbeatRound& round) {
+    if (--round.missing > 0) return;
+    const std::weak_ptr alive = alive_;
+    if (!round.refusals.empty()) {
+        round.answer.reset();
+        for (const std::string& refusal : round.refusals)
+            if (!alive.expired()) report_refusal(refusal);
+    } else if (round.answer) {
+        refusals_.clear();
+    }
+    if (!alive.expired()) round.done(round.answer);
+}
+
+void RedisOrigin::list(std::vector<CellName> cells, Listed listed) {
+    if (cells.empty() || !is_up_)
+        return listed(std::vector<std::optional<CellListing>>(cells.size()));
+    const auto batch = std::make_shared<ListingBatch>(cells.size(), std::move(listed));
+    const std::weak_ptr alive = alive_;
+    for (std::size_t i = 0; i < cells.size() && !alive.expired(); ++i)
+        list_cell(cell_key(options_.region, cells[i]), batch, i);
+}
+
+// Two commands, which are answered one after the other.
+void RedisOrigin::list_cell(const std::string& key,
+                            const std::shared_ptr<ListingBatch>& batch,
+                            std::size_t index) {
+    const auto listing = std::make_shared<std::optional<CellListing>>();
+    const auto route = route_;
+    route->send(key, redis_command({"HGETALL", key}), [listing](const RedisReply* reply) {
+        if (reply == nullptr) return true;
+        *listing = read_listing(*reply);
+        return reply->is_error() || reply->type == RedisReply::Type::kArray;
+    });
+    route->send(key,
+                redis_command({"PTTL", key}),
+                guarded([listing, batch, index](const RedisReply* reply) {
+                    const bool is_answer =
+                        reply != nullptr && reply->type == RedisReply::Type::kInteger;
+                    if (is_answer && listing->has_value()) {
+                        (*listing)->lifetime = Duration(std::max<std::int64_t>(reply->integer, 0));
+                        batch->answers[index] = std::move(*listing);
+                    }
+                    const bool is_understood = reply == nullptr || reply->is_error() || is_answer;
+                    batch->count_down(1);
+                    return is_understood;
+                }));
+}
+
+void RedisOrigin::report_if_refused(const RedisReply& reply) {
+    if (is_refused_write(reply.text))
+        report_refusal(shown_error(reply.text, options_.url.password));
+}
+
+void RedisOrigin::report_refusal(const std::string& why) {
+    if (refusals_.size() >= kMaxRefusals || !refusals_.insert(why).second) return;
+    events_.write_refused(options_.url.shown() + ": Redis says: " + why);
+}
+
+Error invalid(const std::string& what) {
+    return {kInvalidOption, what};
+}
 
 }  // namespace
 
 Result<std::unique_ptr<Origin>> open_redis_origin(boost::asio::io_context& loop,
                                                   RedisOptions options) {
-    if (options.node.empty() || options.node == kTotalField)
-        return Error{kInvalidOption,
-                     "the node's identity in Redis is \"" + options.node +
-                         "\"; allowed is any text but that and \"" + std::string(kTotalField) +
-                         "\""};
+    if (options.node.empty() || options.node == kTotalField || options.node == kStoppedField)
+        return invalid("the node's name in Redis is \"" + options.node +
+                       "\"; allowed is any text but that");
     if (options.timeout <= std::chrono::milliseconds::zero())
-        return Error{kInvalidOption,
-                     "the timeout of Redis is " + std::to_string(options.timeout.count()) +
-                         " ms; allowed is 1 ms and more"};
+        return invalid("the timeout of Redis is " + std::to_string(options.timeout.count()) +
+                       " ms; allowed is 1 ms and more");
+    if (options.url.servers.empty()) return invalid("the Redis URL names no server");
     const auto access = std::make_shared<RedisAccess>();
     if (options.url.tls) {
         auto tls = redis_tls_context(options.tls);
@@ -312,8 +440,7 @@ Result<std::unique_ptr<Origin>> open_redis_origin(boost::asio::io_context& loop,
     access->password = options.url.password;
     access->database = options.url.database;
     access->timeout = options.timeout;
-    return std::unique_ptr<Origin>(
-        std::make_unique<RedisOrigin>(std::make_shared<Desk>(loop, access, std::move(options))));
+    return std::unique_ptr<Origin>(std::make_unique<RedisOrigin>(loop, access, std::move(options)));
 }
 
 }  // namespace sluice

@@ -1,23 +1,26 @@
-// The way of a command to the server that holds its key.
+// How commands reach the server that holds their key: one server, or a Cluster.
 #ifndef SLUICE_REGIONAL_REDIS_REDIS_ROUTE_H_
 #define SLUICE_REGIONAL_REDIS_REDIS_ROUTE_H_
 
 #include <functional>
+#include <memory>
 #include <string>
 #include <string_view>
+#include <vector>
+
+#include <boost/asio/io_context.hpp>
 
 #include "regional/origin.h"
-#include "regional/redis/redis_connection.h"
+#include "regional/redis/redis_link.h"
 
 namespace sluice {
 
-// One server, or a cluster. Owned by the thread of its io_context. Shared, since what it waits for
-// may come after it was stopped.
+// Owned by the thread of its io_context. Shared, since replies may come after it was stopped.
 class RedisRoute {
   public:
     struct Events {
         OriginEvents origin;
-        // This is a cluster though it was taken for a single server, or the other way round. The
+        // This is a Cluster though it was taken for a single server, or the other way round. The
         // route is of no use any more, and may be stopped before this returns.
         std::function<void()> other_kind;
     };
@@ -28,12 +31,41 @@ class RedisRoute {
     virtual ~RedisRoute() = default;
 
     virtual void start(Events events) = 0;
-    // Nothing is answered nor told any more.
+    // Calls nothing any more.
     virtual void stop() = 0;
 
-    // Sends a command about `key`. Answered within the timeout, by null where the server of that
-    // key can't be asked.
+    // Sends a command whose keys are all in the slot of `key`, or anywhere if the route is not
+    // sharded. Answered within the timeout, with null if the server of that key is not connected.
     virtual void send(std::string_view key, std::string command, Replied replied) = 0;
+
+    // Whether keys are spread over servers by their slots.
+    virtual bool is_sharded() const = 0;
+
+    // The servers that are connected.
+    virtual std::vector<std::shared_ptr<RedisLink>> links() const = 0;
+};
+
+// A single server, or the master that Sentinels name.
+class SingleServer : public RedisRoute, public std::enable_shared_from_this<SingleServer> {
+  public:
+    SingleServer(boost::asio::io_context& loop,
+                 std::shared_ptr<const RedisAccess> access,
+                 Locate locate,
+                 HandshakePlan plan);
+
+    void start(Events events) override;
+    void stop() override;
+    void send(std::string_view key, std::string command, Replied replied) override;
+    bool is_sharded() const override { return false; }
+    std::vector<std::shared_ptr<RedisLink>> links() const override;
+
+  private:
+    void on_up(bool is_intact);
+    void on_down(const std::string& why);
+
+    const std::shared_ptr<RedisLink> link_;
+    Events events_;
+    bool is_available_ = false;
 };
 
 }  // namespace sluice

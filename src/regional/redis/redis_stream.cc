@@ -7,7 +7,7 @@
 #include <boost/asio/write.hpp>
 
 #include "base/tls_host.h"
-#include "regional/redis/redis_tls.h"
+#include "regional/redis/redis_access.h"
 
 namespace sluice {
 namespace {

@@ -16,18 +16,18 @@
 #include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/ssl/stream.hpp>
 
-#include "regional/redis/redis_access.h"
+#include "regional/redis/redis_url.h"
 
 namespace sluice {
 
-// At most one connect, one read and one write at a time; what is given to them must live until they
-// are done. Each is done once, also after close(), which ends them early. Its owner must live until
+// At most one connect, one read and one write at a time; their arguments must live until they are
+// done. Each completes once, also after close(), which ends them early. The owner must live until
 // then.
 //
 // Owned by the thread of its io_context.
 class RedisStream {
   public:
-    // Why it failed, for people; none if it did not.
+    // Why an operation failed, for people; none if it did not.
     using Failure = std::optional<std::string>;
     using Connected = std::function<void(Failure)>;
     using Read = std::function<void(Failure, std::size_t size)>;
@@ -36,7 +36,7 @@ class RedisStream {
     // `tls` may be null and must outlive the stream.
     RedisStream(boost::asio::io_context& loop, boost::asio::ssl::context* tls);
 
-    // Up to the end of the TLS handshake, if there is one.
+    // Completes after the TLS handshake, if there is one.
     void connect(const RedisAddress& address, Connected connected);
     void read_some(std::span<char> buffer, Read read);
     void write(std::string_view bytes, Written written);
@@ -53,7 +53,7 @@ class RedisStream {
     boost::asio::ip::tcp::resolver resolver_;
     Socket socket_;
     std::optional<boost::asio::ssl::stream<Socket&>> tls_;
-    std::string host_;  // whom the certificate must name
+    std::string host_;  // that the certificate must name
     std::vector<Endpoint> endpoints_;
 };
 

@@ -1,6 +1,7 @@
 #include "regional/redis/redis_url.h"
 
 #include <algorithm>
+#include <array>
 #include <charconv>
 #include <optional>
 
@@ -11,15 +12,34 @@
 namespace sluice {
 namespace {
 
-constexpr std::string_view kPlain = "redis://";
-constexpr std::string_view kTls = "rediss://";
+constexpr std::uint16_t kServerPort = 6379;
+constexpr std::uint16_t kSentinelPort = 26379;
+
 constexpr std::string_view kSocket = "redis+socket://";
+
+// The schemes of URLs that name hosts.
+struct Scheme {
+    std::string_view prefix;
+    bool has_tls;
+    bool has_sentinels;
+};
+constexpr std::array kSchemes = {
+    Scheme{.prefix = "redis://", .has_tls = false, .has_sentinels = false},
+    Scheme{.prefix = "rediss://", .has_tls = true, .has_sentinels = false},
+    Scheme{.prefix = "redis+sentinel://", .has_tls = false, .has_sentinels = true},
+    Scheme{.prefix = "rediss+sentinel://", .has_tls = true, .has_sentinels = true},
+};
+
+// What is wrong with a URL; none: nothing.
+using Fault = std::optional<std::string_view>;
 
 Error invalid(std::string_view what) {
     return {kInvalidOption,
             "the Redis URL " + std::string(what) +
-                "; allowed are redis://[[USER]:PASSWORD@]HOST[:PORT][/DATABASE], the same with "
-                "rediss:// for TLS, and redis+socket://[[USER]:PASSWORD@]/PATH[?db=DATABASE]"};
+                "; allowed are redis://[[USER]:PASSWORD@]HOST[:PORT][,HOST[:PORT]...][/DATABASE], "
+                "redis+sentinel://[[USER]:PASSWORD@]HOST[:PORT][,HOST[:PORT]...]/MASTER"
+                "[/DATABASE], the same with rediss:// and rediss+sentinel:// for TLS, and "
+                "redis+socket://[[USER]:PASSWORD@]/PATH[?db=DATABASE]"};
 }
 
 template <class Number>
@@ -35,9 +55,16 @@ std::optional<int> database_in(std::string_view text) {
     return number && *number >= 0 ? number : std::nullopt;
 }
 
-// Takes "user:password@" off the front of `rest`, where it stands there. The error says what is
-// wrong with it.
-std::optional<std::string_view> take_login(std::string_view& rest, RedisUrl& url) {
+// Takes what stands before the first `separator` off the front of `rest`, with the separator.
+std::string_view take_until(std::string_view& rest, char separator) {
+    const std::size_t end = std::min(rest.find(separator), rest.size());
+    const std::string_view taken = rest.substr(0, end);
+    rest.remove_prefix(std::min(end + 1, rest.size()));
+    return taken;
+}
+
+// Takes "user:password@" off the front of `rest`, if it is there.
+Fault take_login(std::string_view& rest, RedisUrl& url) {
     const std::string_view authority = rest.substr(0, std::min(rest.find('/'), rest.size()));
     const std::size_t at = authority.rfind('@');
     if (at == std::string_view::npos) return std::nullopt;
@@ -53,26 +80,55 @@ std::optional<std::string_view> take_login(std::string_view& rest, RedisUrl& url
     return std::nullopt;
 }
 
-std::optional<std::string_view> take_address(std::string_view& rest, RedisUrl& url) {
-    std::string_view authority = rest.substr(0, std::min(rest.find('/'), rest.size()));
-    rest.remove_prefix(authority.size());
-    if (authority.starts_with('[')) {
-        const std::size_t end = authority.find(']');
+// Parses "host[:port]".
+Fault add_server(std::string_view text, RedisUrl& url) {
+    RedisAddress address{.host = {},
+                         .port = url.sentinel_master.empty() ? kServerPort : kSentinelPort};
+    if (text.starts_with('[')) {
+        const std::size_t end = text.find(']');
         if (end == std::string_view::npos) return "has no ] behind its IPv6 address";
-        url.host = authority.substr(1, end - 1);
-        if (!is_ipv6(url.host)) return "has no IPv6 address between its brackets";
-        authority.remove_prefix(end + 1);
+        address.host = text.substr(1, end - 1);
+        if (!is_ipv6(address.host)) return "has no IPv6 address between its brackets";
+        text.remove_prefix(end + 1);
     } else {
-        url.host = authority.substr(0, std::min(authority.find(':'), authority.size()));
-        if (!is_host_name(url.host)) return "has no valid host name";
-        authority.remove_prefix(url.host.size());
+        address.host = text.substr(0, std::min(text.find(':'), text.size()));
+        if (!is_host_name(address.host)) return "has no valid host name";
+        text.remove_prefix(address.host.size());
     }
-    if (authority.empty()) return std::nullopt;
-    const auto port = number_in<std::uint16_t>(authority.substr(1));
-    if (!authority.starts_with(':') || !port || *port == 0)
-        return "has a port that is no number from 1 to 65535";
-    url.port = *port;
+    if (!text.empty()) {
+        const auto port = number_in<std::uint16_t>(text.substr(1));
+        if (!text.starts_with(':') || !port || *port == 0)
+            return "has a port that is no number from 1 to 65535";
+        address.port = *port;
+    }
+    url.servers.push_back(std::move(address));
     return std::nullopt;
+}
+
+Fault take_servers(std::string_view hosts, RedisUrl& url) {
+    do {
+        if (const auto fault = add_server(take_until(hosts, ','), url)) return fault;
+    } while (!hosts.empty());
+    return std::nullopt;
+}
+
+Result<RedisUrl> parse_host_url(std::string_view rest, const Scheme& scheme) {
+    RedisUrl url;
+    url.tls = scheme.has_tls;
+    if (const auto fault = take_login(rest, url)) return invalid(*fault);
+    const std::string_view hosts = take_until(rest, '/');
+    if (scheme.has_sentinels) {
+        const auto master = percent_decoded(take_until(rest, '/'));
+        if (!master || master->empty()) return invalid("names no master behind its Sentinels");
+        url.sentinel_master = *master;
+    }
+    if (hosts.ends_with(',')) return invalid("has no valid host name");
+    if (const auto fault = take_servers(hosts, url)) return invalid(*fault);
+    if (rest.empty()) return url;
+    const auto database = database_in(rest);
+    if (!database) return invalid("has a database that is no number from 0 on");
+    url.database = *database;
+    return url;
 }
 
 Result<RedisUrl> parse_socket_url(std::string_view rest) {
@@ -84,7 +140,7 @@ Result<RedisUrl> parse_socket_url(std::string_view rest) {
         return invalid("has no valid path, which begins with /");
     if (path->size() >= sizeof(sockaddr_un::sun_path))
         return invalid("has a path that is too long for a unix socket");
-    url.socket_path = *path;
+    url.servers.push_back({.host = {}, .port = 0, .socket_path = *path});
     const std::string_view query = rest.substr(question);
     if (query.empty()) return url;
     const auto database =
@@ -96,29 +152,38 @@ Result<RedisUrl> parse_socket_url(std::string_view rest) {
 
 }  // namespace
 
+std::string RedisAddress::shown() const {
+    if (!socket_path.empty()) return socket_path;
+    const bool is_six = host.find(':') != std::string::npos;
+    return (is_six ? "[" + host + "]" : host) + ":" + std::to_string(port);
+}
+
 std::string RedisUrl::shown() const {
     const std::string number = std::to_string(database);
-    if (!socket_path.empty())
-        return std::string(kSocket) + socket_path + (database == 0 ? "" : "?db=" + number);
-    const bool is_six = host.find(':') != std::string::npos;
-    return std::string(tls ? kTls : kPlain) + (is_six ? "[" + host + "]" : host) + ":" +
-           std::to_string(port) + (database == 0 ? "" : "/" + number);
+    if (servers.size() == 1 && !servers[0].socket_path.empty())
+        return std::string(kSocket) + servers[0].shown() + (database == 0 ? "" : "?db=" + number);
+    std::string text = tls ? "rediss" : "redis";
+    text += sentinel_master.empty() ? "://" : "+sentinel://";
+    for (const RedisAddress& server : servers)
+        text += (text.ends_with('/') ? "" : ",") + server.shown();
+    if (!sentinel_master.empty()) text += "/" + sentinel_master;
+    return text + (database == 0 ? "" : "/" + number);
 }
 
 Result<RedisUrl> parse_redis_url(std::string_view text) {
     if (text.starts_with(kSocket)) return parse_socket_url(text.substr(kSocket.size()));
-    RedisUrl url;
-    url.tls = text.starts_with(kTls);
-    if (!url.tls && !text.starts_with(kPlain))
-        return invalid("does not begin with redis://, rediss:// or redis+socket://");
-    std::string_view rest = text.substr(url.tls ? kTls.size() : kPlain.size());
-    if (const auto fault = take_login(rest, url)) return invalid(*fault);
-    if (const auto fault = take_address(rest, url)) return invalid(*fault);
-    if (rest.size() <= 1) return url;
-    const auto database = database_in(rest.substr(1));
-    if (!database) return invalid("has a database that is no number from 0 on");
-    url.database = *database;
-    return url;
+    for (const Scheme& scheme : kSchemes)
+        if (text.starts_with(scheme.prefix))
+            return parse_host_url(text.substr(scheme.prefix.size()), scheme);
+    return invalid("begins with no known scheme");
+}
+
+bool is_redis_url(std::string_view text) {
+    const std::size_t colon = text.find(':');
+    if (colon == std::string_view::npos) return false;
+    const std::string_view scheme = text.substr(0, colon);
+    return scheme == "redis" || scheme == "rediss" || scheme.starts_with("redis+") ||
+           scheme.starts_with("rediss+");
 }
 
 }  // namespace sluice

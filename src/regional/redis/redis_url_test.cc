@@ -11,12 +11,14 @@ TEST(RedisUrl, TakesAHostAlone) {
     const auto url = parse_redis_url("redis://cache.example");
     ASSERT_TRUE(url) << url.error().message;
     EXPECT_FALSE(url->tls);
-    EXPECT_EQ(url->host, "cache.example");
-    EXPECT_EQ(url->port, 6379);
+    EXPECT_EQ(url->servers.at(0).host, "cache.example");
+    EXPECT_EQ(url->servers.at(0).port, 6379);
     EXPECT_EQ(url->user, "");
     EXPECT_EQ(url->password, "");
     EXPECT_EQ(url->database, 0);
-    EXPECT_EQ(url->socket_path, "");
+    EXPECT_EQ(url->servers.at(0).socket_path, "");
+    EXPECT_EQ(url->servers.size(), 1U);
+    EXPECT_EQ(url->sentinel_master, "");
     EXPECT_EQ(url->shown(), "redis://cache.example:6379");
 }
 
@@ -24,8 +26,8 @@ TEST(RedisUrl, TakesEverything) {
     const auto url = parse_redis_url("rediss://al%69ce:p%40ss%2f%00w:rd@10.0.0.1:7000/12");
     ASSERT_TRUE(url) << url.error().message;
     EXPECT_TRUE(url->tls);
-    EXPECT_EQ(url->host, "10.0.0.1");
-    EXPECT_EQ(url->port, 7000);
+    EXPECT_EQ(url->servers.at(0).host, "10.0.0.1");
+    EXPECT_EQ(url->servers.at(0).port, 7000);
     EXPECT_EQ(url->user, "alice");
     EXPECT_EQ(url->password, std::string("p@ss/\0w:rd", 10));
     EXPECT_EQ(url->database, 12);
@@ -37,27 +39,69 @@ TEST(RedisUrl, TakesAPasswordWithoutAUser) {
     ASSERT_TRUE(url) << url.error().message;
     EXPECT_EQ(url->user, "");
     EXPECT_EQ(url->password, "se@cret");
-    EXPECT_EQ(url->host, "host");
+    EXPECT_EQ(url->servers.at(0).host, "host");
 }
 
 TEST(RedisUrl, TakesAnIpv6AddressInBrackets) {
     const auto url = parse_redis_url("redis://[::1]:7000");
     ASSERT_TRUE(url) << url.error().message;
-    EXPECT_EQ(url->host, "::1");
-    EXPECT_EQ(url->port, 7000);
+    EXPECT_EQ(url->servers.at(0).host, "::1");
+    EXPECT_EQ(url->servers.at(0).port, 7000);
     EXPECT_EQ(url->shown(), "redis://[::1]:7000");
 }
 
 TEST(RedisUrl, TakesAUnixSocket) {
     const auto url = parse_redis_url("redis+socket://alice:secret@/run/my%20redis.sock?db=3");
     ASSERT_TRUE(url) << url.error().message;
-    EXPECT_EQ(url->socket_path, "/run/my redis.sock");
+    EXPECT_EQ(url->servers.at(0).socket_path, "/run/my redis.sock");
     EXPECT_EQ(url->user, "alice");
     EXPECT_EQ(url->password, "secret");
     EXPECT_EQ(url->database, 3);
     EXPECT_EQ(url->shown(), "redis+socket:///run/my redis.sock?db=3");
     EXPECT_EQ(parse_redis_url("redis+socket:///run/redis.sock")->shown(),
               "redis+socket:///run/redis.sock");
+}
+
+TEST(RedisUrl, TakesSeveralServersOfACluster) {
+    const auto url = parse_redis_url("redis://:a,b@one:7000,10.0.0.2,[::1]:7001/0");
+    ASSERT_TRUE(url) << url.error().message;
+    ASSERT_EQ(url->servers.size(), 3U);
+    EXPECT_EQ(url->servers[0].shown(), "one:7000");
+    EXPECT_EQ(url->servers[1].shown(), "10.0.0.2:6379");
+    EXPECT_EQ(url->servers[2].shown(), "[::1]:7001");
+    EXPECT_EQ(url->password, "a,b");
+    EXPECT_EQ(url->shown(), "redis://one:7000,10.0.0.2:6379,[::1]:7001");
+}
+
+TEST(RedisUrl, TakesSentinels) {
+    const auto url = parse_redis_url("redis+sentinel://al:secret@one,two:7000/my%20master/3");
+    ASSERT_TRUE(url) << url.error().message;
+    EXPECT_FALSE(url->tls);
+    ASSERT_EQ(url->servers.size(), 2U);
+    EXPECT_EQ(url->servers[0].port, 26379);
+    EXPECT_EQ(url->servers[1].port, 7000);
+    EXPECT_EQ(url->sentinel_master, "my master");
+    EXPECT_EQ(url->user, "al");
+    EXPECT_EQ(url->password, "secret");
+    EXPECT_EQ(url->database, 3);
+    EXPECT_EQ(url->shown(), "redis+sentinel://one:26379,two:7000/my master/3");
+    const auto tls = parse_redis_url("rediss+sentinel://one/main");
+    ASSERT_TRUE(tls) << tls.error().message;
+    EXPECT_TRUE(tls->tls);
+    EXPECT_EQ(tls->shown(), "rediss+sentinel://one:26379/main");
+}
+
+TEST(RedisUrl, IsRecognisedByItsScheme) {
+    for (const char* text : {"redis://x",
+                             "rediss://x",
+                             "redis+socket:///x",
+                             "redis+sentinel://x/m",
+                             "rediss+sentinel://x/m",
+                             "redis:x",
+                             "redis+other://x"})
+        EXPECT_TRUE(is_redis_url(text)) << text;
+    for (const char* text : {"", "redis", "rediss", "redisx://x", "sqlite:redis:", "memory:redis"})
+        EXPECT_FALSE(is_redis_url(text)) << text;
 }
 
 class RedisUrlRefuses : public testing::TestWithParam<const char*> {};
@@ -97,6 +141,18 @@ INSTANTIATE_TEST_SUITE_P(Each,
                                          "redis://:secret@[::x]",
                                          "redis://:secret@[::1]7000",
                                          "redis://:secret@::1",
+                                         "redis://:secret@host,",
+                                         "redis://:secret@,host",
+                                         "redis://:secret@host,,host",
+                                         "redis://:secret@host,ho st",
+                                         "redis://:secret@host,host:0",
+                                         "redis+sentinel://:secret@host",
+                                         "redis+sentinel://:secret@host/",
+                                         "redis+sentinel://:secret@host//1",
+                                         "redis+sentinel://:secret@host/%zz",
+                                         "redis+sentinel://:secret@/main",
+                                         "redis+sentinel://:secret@host/main/x",
+                                         "redis+other://:secret@host",
                                          "redis+socket://:secret@",
                                          "redis+socket://:secret@host",
                                          "redis+socket://:secret@/a%00b",

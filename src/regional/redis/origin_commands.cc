@@ -1,0 +1,205 @@
+#include "regional/redis/origin_commands.h"
+
+#include <algorithm>
+#include <charconv>
+#include <utility>
+
+#include "base/random.h"
+#include "regional/redis/redis_keys.h"
+#include "regional/redis/redis_scripts.h"
+
+namespace sluice {
+namespace {
+
+using Type = RedisReply::Type;
+
+// A node sends a heartbeat every second. Its marker survives a long pause of the node.
+constexpr Duration kMarkerLifetime{60'000};
+
+// A cell that no decision uses any more is kept this long if it is written all the same.
+constexpr Duration kMinLifetime{1'000};
+
+CommandWriter script_call(const RedisScript& script,
+                          std::size_t keys,
+                          std::size_t arguments,
+                          std::size_t bytes) {
+    CommandWriter writer(3 + keys + arguments, 64 + bytes);
+    writer.add("EVALSHA").add(script.sha1).add(std::uint64_t{keys});
+    return writer;
+}
+
+std::uint64_t number_of(Duration duration) {
+    return static_cast<std::uint64_t>(duration.count());
+}
+
+// How long Redis keeps the cells of a key, current and previous.
+std::array<Duration, 2> lifetimes_of(const CellKeys& keys, const KeyComponents& components) {
+    const Duration duration = components.current.duration;
+    const Duration previous = std::max(components.lifetime - duration, kMinLifetime);
+    return {spread_lifetime(keys[0], duration, components.lifetime),
+            spread_lifetime(keys[1], duration, previous)};
+}
+
+// About how long the words of a command are.
+std::size_t bytes_of(std::span<const KeyedComponents> keys) {
+    std::size_t bytes = 0;
+    for (const KeyedComponents& key : keys)
+        bytes += 2 * key.keys[0].size() + 64;
+    return bytes;
+}
+
+std::optional<Count> read_count(const RedisReply& reply) {
+    if (reply.type == Type::kInteger && reply.integer >= 0)
+        return std::min(static_cast<Count>(reply.integer), kMaxCount);
+    if (reply.type != Type::kText || reply.text.empty()) return std::nullopt;
+    Count count = 0;
+    const char* const end = reply.text.data() + reply.text.size();
+    const auto [stop, failed] = std::from_chars(reply.text.data(), end, count);
+    if (stop != end) return std::nullopt;
+    if (failed == std::errc::result_out_of_range) return kMaxCount;
+    if (failed != std::errc{}) return std::nullopt;
+    return std::min(count, kMaxCount);
+}
+
+// Four numbers: total and component of both cells.
+KeyAnswer read_key(std::span<const RedisReply> elements) {
+    KeyTotals totals;
+    for (std::size_t cell = 0; cell < totals.size(); ++cell) {
+        const auto total = read_count(elements[2 * cell]);
+        const auto own = read_count(elements[2 * cell + 1]);
+        if (!total || !own) return std::nullopt;
+        totals[cell] = {.total = *total, .own = *own};
+    }
+    return totals;
+}
+
+}  // namespace
+
+std::string sync_command(const std::string& node, std::span<const KeyedComponents> keys) {
+    CommandWriter writer =
+        script_call(sync_script(), 2 * keys.size(), 5 * keys.size(), bytes_of(keys));
+    for (const KeyedComponents& key : keys)
+        writer.add(key.keys[0]).add(key.keys[1]);
+    for (const auto& [names, components] : keys) {
+        const auto lifetimes = lifetimes_of(names, *components);
+        writer.add(owner_name(node, components->incarnation));
+        for (std::size_t cell = 0; cell < 2; ++cell)
+            writer.add(components->own[cell]).add(number_of(lifetimes[cell]));
+    }
+    return writer.take();
+}
+
+std::string retire_command(const std::string& node, std::span<const KeyedComponents> keys) {
+    CommandWriter writer =
+        script_call(retire_script(), 2 * keys.size(), keys.size(), bytes_of(keys));
+    for (const KeyedComponents& key : keys)
+        writer.add(key.keys[0]).add(key.keys[1]);
+    for (const KeyedComponents& key : keys)
+        writer.add(owner_name(node, key.components->incarnation));
+    return writer.take();
+}
+
+std::string spend_command(const std::string& node, const CellKeys& keys, const KeySpend& spend) {
+    const KeyComponents& components = spend.components;
+    const std::size_t requests = spend.requests.size();
+    CommandWriter writer =
+        script_call(spend_script(), 2, 10 + 3 * requests, 2 * keys[0].size() + 128);
+    writer.add(keys[0]).add(keys[1]);
+    writer.add(owner_name(node, components.incarnation));
+    writer.add(number_of(components.current.duration));
+    const auto lifetimes = lifetimes_of(keys, components);
+    for (std::size_t cell = 0; cell < 2; ++cell) {
+        writer.add(components.own[cell]).add(number_of(lifetimes[cell]));
+        writer.add(spend.peers[cell]).add(spend.extra[cell]);
+    }
+    for (const auto& [elapsed, ask] : spend.requests)
+        writer.add(number_of(elapsed)).add(ask.cost).add(ask.limit);
+    return writer.take();
+}
+
+std::string heartbeat_command(std::string_view node_set, std::string_view node) {
+    return script_call(heartbeat_script(), 1, 2, 128)
+        .add(node_set)
+        .add(node)
+        .add(number_of(kNodeLifetime))
+        .take();
+}
+
+std::string marker_command(std::string_view marker) {
+    return script_call(marker_script(), 1, 2, 128)
+        .add(marker)
+        .add(system_random())
+        .add(number_of(kMarkerLifetime))
+        .take();
+}
+
+std::optional<std::vector<KeyReply>> read_totals(const RedisReply& reply, std::size_t keys) {
+    if (!reply.is_array(4 * keys)) return std::nullopt;
+    std::vector<KeyReply> replies(keys);
+    for (std::size_t i = 0; i < keys; ++i) {
+        const std::span elements = std::span(reply.elements).subspan(4 * i, 4);
+        const auto failed =
+            std::find_if(elements.begin(), elements.end(), [](const RedisReply& one) {
+                return one.type == Type::kText;
+            });
+        if (failed != elements.end()) {
+            replies[i].error = failed->text;
+            continue;
+        }
+        replies[i].totals = read_key(elements);
+        if (!replies[i].totals) return std::nullopt;
+    }
+    return replies;
+}
+
+std::optional<KeyGrants> read_grants(const RedisReply& reply, std::size_t requests) {
+    if (!reply.is_array(5)) return std::nullopt;
+    const auto totals = read_key(std::span(reply.elements).first(4));
+    const std::string& granted = reply.elements[4].text;
+    const bool is_complete =
+        granted.size() == requests && granted.find_first_not_of("01") == std::string::npos;
+    if (!totals || !is_complete) return std::nullopt;
+    KeyGrants grants{.totals = *totals, .granted = {}};
+    grants.granted.reserve(requests);
+    for (const char verdict : granted)
+        grants.granted.push_back(verdict == '1');
+    return grants;
+}
+
+std::optional<HeartbeatReply> read_heartbeat(const RedisReply& reply) {
+    if (!reply.is_array(4)) return std::nullopt;
+    std::array<Count, 4> numbers{};
+    for (std::size_t i = 0; i < numbers.size(); ++i) {
+        const auto number = read_count(reply.elements[i]);
+        if (!number) return std::nullopt;
+        numbers[i] = *number;
+    }
+    const auto [nodes, was_absent, seconds, microseconds] = numbers;
+    constexpr Count kMaxSeconds = Count{1} << 40;
+    if (nodes == 0 || nodes > UINT32_MAX || seconds > kMaxSeconds || microseconds >= 1'000'000)
+        return std::nullopt;
+    return HeartbeatReply{
+        .nodes = static_cast<std::uint32_t>(nodes),
+        .was_absent = was_absent != 0,
+        .time = std::chrono::milliseconds(seconds * 1'000 + microseconds / 1'000)};
+}
+
+std::optional<CellListing> read_listing(const RedisReply& reply) {
+    if (reply.type != Type::kArray || reply.elements.size() % 2 != 0) return std::nullopt;
+    CellListing listing;
+    for (std::size_t i = 0; i < reply.elements.size(); i += 2) {
+        const std::string& field = reply.elements[i].text;
+        const auto count = read_count(reply.elements[i + 1]);
+        if (!count) return std::nullopt;
+        if (field == kTotalField) {
+            listing.total = *count;
+        } else {
+            listing.components.push_back({.owner = field, .count = *count});
+        }
+    }
+    const auto by_owner = [](const auto& a, const auto& b) { return a.owner < b.owner; };
+    std::sort(listing.components.begin(), listing.components.end(), by_owner);
+    return listing;
+}
+
+}  // namespace sluice

@@ -1,0 +1,59 @@
+// The commands of an origin in Redis, and what their replies say.
+#ifndef SLUICE_REGIONAL_REDIS_ORIGIN_COMMANDS_H_
+#define SLUICE_REGIONAL_REDIS_ORIGIN_COMMANDS_H_
+
+#include <array>
+#include <chrono>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "regional/origin.h"
+#include "regional/redis/redis_protocol.h"
+
+namespace sluice {
+
+using CellKeys = std::array<std::string, 2>;  // of the current and the previous cell
+
+// A key of a call, with the names that Redis knows its cells by.
+struct KeyedComponents {
+    CellKeys keys;
+    const KeyComponents* components;
+};
+
+// Each calls a script by its SHA-1.
+std::string sync_command(const std::string& node, std::span<const KeyedComponents> keys);
+std::string retire_command(const std::string& node, std::span<const KeyedComponents> keys);
+std::string spend_command(const std::string& node, const CellKeys& keys, const KeySpend& spend);
+std::string heartbeat_command(std::string_view node_set, std::string_view node);
+// A new marker gets a random value.
+std::string marker_command(std::string_view marker);
+
+// Counts beyond the largest are read as the largest. Each function returns nothing for a reply that
+// can't be one to its command.
+
+// What the reply to sync or retire says of one key: its totals, or the error that Redis met.
+struct KeyReply {
+    KeyAnswer totals;
+    std::string error;
+};
+std::optional<std::vector<KeyReply>> read_totals(const RedisReply& reply, std::size_t keys);
+
+std::optional<KeyGrants> read_grants(const RedisReply& reply, std::size_t requests);
+
+struct HeartbeatReply {
+    std::uint32_t nodes;
+    bool was_absent;
+    std::chrono::milliseconds time;  // since 1970, by the server's clock
+};
+std::optional<HeartbeatReply> read_heartbeat(const RedisReply& reply);
+
+// The reply to HGETALL. Its lifetime is left at 0.
+std::optional<CellListing> read_listing(const RedisReply& reply);
+
+}  // namespace sluice
+
+#endif  // SLUICE_REGIONAL_REDIS_ORIGIN_COMMANDS_H_

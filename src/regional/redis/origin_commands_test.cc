@@ -1,0 +1,242 @@
+#include "regional/redis/origin_commands.h"
+
+#include <initializer_list>
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "regional/redis/redis_keys.h"
+#include "regional/redis/redis_scripts.h"
+
+namespace sluice {
+namespace {
+
+RedisReply text(const std::string& content) {
+    RedisReply reply;
+    reply.type = RedisReply::Type::kText;
+    reply.text = content;
+    return reply;
+}
+
+RedisReply number(std::int64_t value) {
+    RedisReply reply;
+    reply.type = RedisReply::Type::kInteger;
+    reply.integer = value;
+    return reply;
+}
+
+RedisReply array(std::initializer_list<RedisReply> elements) {
+    RedisReply reply;
+    reply.type = RedisReply::Type::kArray;
+    reply.elements = elements;
+    return reply;
+}
+
+// The words of a command: a command has the form of an array of texts.
+std::vector<std::string> words_of(const std::string& command) {
+    ReplyReader reader;
+    reader.feed({command.data(), command.size()});
+    std::vector<std::string> words;
+    if (const auto reply = reader.next())
+        for (const RedisReply& word : reply->elements)
+            words.push_back(word.text);
+    EXPECT_FALSE(reader.next().has_value());
+    return words;
+}
+
+KeyComponents components_of(const std::string& identifier) {
+    return {.current = {.workspace = "w",
+                        .name_space = "n",
+                        .identifier = identifier,
+                        .duration = Duration(10'000),
+                        .sequence = 7},
+            .incarnation = 0,
+            .own = {3, 2},
+            .lifetime = Duration(15'000)};
+}
+
+std::string lifetime_of(const std::string& key, int lifetime) {
+    return std::to_string(spread_lifetime(key, Duration(10'000), Duration(lifetime)).count());
+}
+
+TEST(OriginCommands, SyncManyKeys) {
+    KeyComponents a = components_of("a");
+    KeyComponents b = components_of("b");
+    b.incarnation = 9;
+    b.own = {kMaxCount, 0};
+    b.lifetime = Duration(10'500);
+    const CellKeys a_keys = cell_keys("eu", a.current);
+    const CellKeys b_keys = cell_keys("eu", b.current);
+    const std::vector<KeyedComponents> keys = {{a_keys, &a}, {b_keys, &b}};
+    EXPECT_EQ(words_of(sync_command("node", keys)),
+              (std::vector<std::string>{"EVALSHA",
+                                        sync_script().sha1,
+                                        "4",
+                                        a_keys[0],
+                                        a_keys[1],
+                                        b_keys[0],
+                                        b_keys[1],
+                                        "node",
+                                        "3",
+                                        lifetime_of(a_keys[0], 15'000),
+                                        "2",
+                                        lifetime_of(a_keys[1], 5'000),
+                                        "node.9",
+                                        "9007199254740991",
+                                        lifetime_of(b_keys[0], 10'500),
+                                        "0",
+                                        lifetime_of(b_keys[1], 1'000)}));
+    EXPECT_EQ(words_of(retire_command("node", keys)),
+              (std::vector<std::string>{"EVALSHA",
+                                        retire_script().sha1,
+                                        "4",
+                                        a_keys[0],
+                                        a_keys[1],
+                                        b_keys[0],
+                                        b_keys[1],
+                                        "node",
+                                        "node.9"}));
+}
+
+TEST(OriginCommands, SpendForTheRequestsOfOneKey) {
+    const KeySpend spend{.components = components_of("a"),
+                         .peers = {11, 12},
+                         .extra = {13, 14},
+                         .requests = {{Duration(4'000), {.cost = 1, .limit = 100}},
+                                      {Duration(4'001), {.cost = 2, .limit = 50}}}};
+    const CellKeys keys = cell_keys("eu", spend.components.current);
+    EXPECT_EQ(words_of(spend_command("node", keys, spend)),
+              (std::vector<std::string>{"EVALSHA",
+                                        spend_script().sha1,
+                                        "2",
+                                        keys[0],
+                                        keys[1],
+                                        "node",
+                                        "10000",
+                                        "3",
+                                        lifetime_of(keys[0], 15'000),
+                                        "11",
+                                        "13",
+                                        "2",
+                                        lifetime_of(keys[1], 5'000),
+                                        "12",
+                                        "14",
+                                        "4000",
+                                        "1",
+                                        "100",
+                                        "4001",
+                                        "2",
+                                        "50"}));
+}
+
+TEST(OriginCommands, AnnounceTheNodeAndWriteItsMarker) {
+    EXPECT_EQ(words_of(heartbeat_command("nodes", "node")),
+              (std::vector<std::string>{
+                  "EVALSHA", heartbeat_script().sha1, "1", "nodes", "node", "5000"}));
+    const auto one = words_of(marker_command("marker"));
+    const auto other = words_of(marker_command("marker"));
+    ASSERT_EQ(one.size(), 6U);
+    EXPECT_EQ(one[1], marker_script().sha1);
+    EXPECT_EQ(one[3], "marker");
+    EXPECT_NE(one[4], other[4]) << "a marker that was lost comes back with another value";
+    EXPECT_EQ(one[5], "60000");
+}
+
+TEST(OriginReplies, HoldTheTotalsOfEachKey) {
+    const auto replies = read_totals(array({number(5),
+                                            number(3),
+                                            number(9),
+                                            number(0),
+                                            number(0),
+                                            number(0),
+                                            number(1),
+                                            number(1)}),
+                                     2);
+    ASSERT_TRUE(replies.has_value());
+    ASSERT_TRUE((*replies)[0].totals.has_value());
+    const KeyTotals& first = *(*replies)[0].totals;
+    EXPECT_EQ(first[0].total, 5U);
+    EXPECT_EQ(first[0].own, 3U);
+    EXPECT_EQ(first[1].total, 9U);
+    EXPECT_EQ(first[1].own, 0U);
+    EXPECT_EQ((*(*replies)[1].totals)[1].own, 1U);
+}
+
+TEST(OriginReplies, HoldTheErrorOfOneKeyAmongOthers) {
+    const auto replies = read_totals(array({number(5),
+                                            number(3),
+                                            text("WRONGTYPE Operation against a key"),
+                                            number(0),
+                                            number(7),
+                                            number(0),
+                                            number(1),
+                                            number(1)}),
+                                     2);
+    ASSERT_TRUE(replies.has_value());
+    EXPECT_FALSE((*replies)[0].totals.has_value());
+    EXPECT_EQ((*replies)[0].error, "WRONGTYPE Operation against a key");
+    EXPECT_TRUE((*replies)[1].totals.has_value());
+    EXPECT_EQ((*replies)[1].error, "");
+}
+
+TEST(OriginReplies, MustMatchTheirCommand) {
+    EXPECT_FALSE(read_totals(array({number(1), number(1), number(1)}), 1));
+    EXPECT_FALSE(read_totals(array({number(1), number(1), number(1), number(-1)}), 1));
+    EXPECT_FALSE(read_totals(array({number(1), number(1), number(1), array({})}), 1));
+    EXPECT_FALSE(read_totals(number(1), 1));
+    EXPECT_EQ((*(*read_totals(array({number(INT64_MAX), number(1), number(0), number(0)}), 1))[0]
+                    .totals)[0]
+                  .total,
+              kMaxCount);
+}
+
+TEST(OriginReplies, HoldOneVerdictPerRequest) {
+    const auto grants =
+        read_grants(array({number(5), number(3), number(9), number(1), text("101")}), 3);
+    ASSERT_TRUE(grants.has_value());
+    EXPECT_EQ(grants->granted, (std::vector<bool>{true, false, true}));
+    EXPECT_EQ(grants->totals[1].total, 9U);
+    EXPECT_TRUE(read_grants(array({number(5), number(3), number(9), number(1), text("")}), 0));
+    EXPECT_FALSE(read_grants(array({number(5), number(3), number(9), number(1), text("10")}), 3));
+    EXPECT_FALSE(read_grants(array({number(5), number(3), number(9), number(1), text("1x1")}), 3));
+    EXPECT_FALSE(read_grants(array({number(5), number(3), number(9), text("101")}), 3));
+    EXPECT_FALSE(read_grants(array({number(5), number(3), number(9), text("a"), text("101")}), 3));
+}
+
+TEST(OriginReplies, HoldTheNodesAndTheTime) {
+    const auto heartbeat =
+        read_heartbeat(array({number(3), number(1), text("1700000000"), text("123456")}));
+    ASSERT_TRUE(heartbeat.has_value());
+    EXPECT_EQ(heartbeat->nodes, 3U);
+    EXPECT_TRUE(heartbeat->was_absent);
+    EXPECT_EQ(heartbeat->time.count(), 1'700'000'000'123);
+    EXPECT_FALSE(read_heartbeat(array({number(3), number(1), text("1700000000"), text("-1")})));
+    EXPECT_FALSE(read_heartbeat(array({number(3), number(1), text("now"), text("1")})));
+    EXPECT_FALSE(read_heartbeat(array({number(0), number(1), text("1"), text("1")})));
+    EXPECT_FALSE(read_heartbeat(array({number(3), number(1), text("1")})));
+    EXPECT_FALSE(read_heartbeat(RedisReply{}));
+}
+
+TEST(OriginReplies, ListComponentsInTheOrderOfTheirOwners) {
+    const auto listing = read_listing(array({text("stopped"),
+                                             text("2"),
+                                             text("total"),
+                                             text("99999999999999999999999"),
+                                             text("a"),
+                                             text("3")}));
+    ASSERT_TRUE(listing.has_value());
+    EXPECT_EQ(listing->total, kMaxCount);
+    ASSERT_EQ(listing->components.size(), 2U);
+    EXPECT_EQ(listing->components[0].owner, "a");
+    EXPECT_EQ(listing->components[0].count, 3U);
+    EXPECT_EQ(listing->components[1].owner, "stopped");
+    EXPECT_TRUE(read_listing(array({}))->components.empty());
+    EXPECT_FALSE(read_listing(array({text("a")})));
+    EXPECT_FALSE(read_listing(RedisReply{}));
+    for (const char* wrong : {"", "-1", "+1", " 1", "1 ", "1.5", "9.007e+15", "many", "nan"})
+        EXPECT_FALSE(read_listing(array({text("a"), text(wrong)}))) << wrong;
+}
+
+}  // namespace
+}  // namespace sluice

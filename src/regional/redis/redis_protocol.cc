@@ -1,0 +1,149 @@
+#include "regional/redis/redis_protocol.h"
+
+#include <array>
+#include <charconv>
+#include <new>
+
+#include <hiredis/hiredis.h>
+
+namespace sluice {
+namespace {
+
+constexpr std::string_view kLineEnd = "\r\n";
+
+// The longest line with a number: its sign, 20 digits and the line end.
+constexpr std::size_t kNumberLine = 24;
+
+using Digits = std::array<char, kNumberLine>;
+
+std::string_view print(Digits& digits, std::uint64_t number) {
+    const auto end = std::to_chars(digits.data(), digits.data() + digits.size(), number).ptr;
+    return {digits.data(), static_cast<std::size_t>(end - digits.data())};
+}
+
+// The largest reply is the listing of a cell, or the map of a cluster: far below these.
+constexpr int kMostElements = 1 << 20;
+constexpr std::size_t kMostBytes = 64 << 20;
+
+// hiredis builds replies through these functions. An element of an array is built in its place, so
+// that all belongs to the outermost reply. Null tells hiredis that memory ran out, after which its
+// reader is broken; no exception may pass through it.
+RedisReply* place_of(const redisReadTask* task) {
+    if (task->parent == nullptr) return new (std::nothrow) RedisReply;
+    auto* const array = static_cast<RedisReply*>(task->parent->obj);
+    return &array->elements[static_cast<std::size_t>(task->idx)];
+}
+
+void* make_text(const redisReadTask* task, char* text, std::size_t size) {
+    RedisReply* const reply = place_of(task);
+    if (reply == nullptr) return nullptr;
+    reply->type =
+        task->type == REDIS_REPLY_ERROR ? RedisReply::Type::kError : RedisReply::Type::kText;
+    try {
+        reply->text.assign(text, size);
+    } catch (const std::bad_alloc&) {
+        if (task->parent == nullptr) delete reply;
+        return nullptr;
+    }
+    return reply;
+}
+
+void* make_array(const redisReadTask* task, int size) {
+    if (size > kMostElements) return nullptr;
+    RedisReply* const reply = place_of(task);
+    if (reply == nullptr) return nullptr;
+    reply->type = RedisReply::Type::kArray;
+    try {
+        reply->elements.resize(static_cast<std::size_t>(size));
+    } catch (const std::bad_alloc&) {
+        if (task->parent == nullptr) delete reply;
+        return nullptr;
+    }
+    return reply;
+}
+
+void* make_integer(const redisReadTask* task, long long integer) {
+    RedisReply* const reply = place_of(task);
+    if (reply == nullptr) return nullptr;
+    reply->type = RedisReply::Type::kInteger;
+    reply->integer = integer;
+    return reply;
+}
+
+void* make_nil(const redisReadTask* task) {
+    return place_of(task);
+}
+
+// Called with outermost replies only.
+void free_reply(void* reply) {
+    delete static_cast<RedisReply*>(reply);
+}
+
+redisReplyObjectFunctions makers = {make_text, make_array, make_integer, make_nil, free_reply};
+
+}  // namespace
+
+// hiredis can format commands too, but prints each length with printf, which is measurably slower.
+CommandWriter::CommandWriter(std::size_t words, std::size_t bytes) {
+    bytes_.reserve(kNumberLine + words * (kNumberLine + kLineEnd.size()) + bytes);
+    add_length('*', words);
+}
+
+CommandWriter& CommandWriter::add(std::string_view word) {
+    add_length('$', word.size());
+    bytes_ += word;
+    bytes_ += kLineEnd;
+    return *this;
+}
+
+CommandWriter& CommandWriter::add(std::uint64_t number) {
+    Digits digits;
+    return add(print(digits, number));
+}
+
+void CommandWriter::add_length(char sign, std::size_t length) {
+    Digits digits;
+    bytes_ += sign;
+    bytes_ += print(digits, length);
+    bytes_ += kLineEnd;
+}
+
+std::string redis_command(std::initializer_list<std::string_view> words) {
+    std::size_t bytes = 0;
+    for (const std::string_view word : words)
+        bytes += word.size();
+    CommandWriter writer(words.size(), bytes);
+    for (const std::string_view word : words)
+        writer.add(word);
+    return writer.take();
+}
+
+bool RedisReply::is_error(std::string_view word) const {
+    return is_error() && text.starts_with(word) &&
+           (text.size() == word.size() || text[word.size()] == ' ');
+}
+
+void ReplyReader::Free::operator()(redisReader* reader) const {
+    redisReaderFree(reader);
+}
+
+ReplyReader::ReplyReader() : reader_(redisReaderCreateWithFunctions(&makers)) {
+    if (!reader_) throw std::bad_alloc();
+}
+
+void ReplyReader::feed(std::span<const char> bytes) {
+    if (reader_->len - reader_->pos + bytes.size() > kMostBytes) is_broken_ = true;
+    if (is_broken_) return;
+    is_broken_ = redisReaderFeed(reader_.get(), bytes.data(), bytes.size()) != REDIS_OK;
+}
+
+std::optional<RedisReply> ReplyReader::next() {
+    if (is_broken_) return std::nullopt;
+    void* made = nullptr;
+    is_broken_ = redisReaderGetReply(reader_.get(), &made) != REDIS_OK;
+    const std::unique_ptr<RedisReply> reply(static_cast<RedisReply*>(made));
+    if (is_broken_ || !reply) return std::nullopt;
+    return std::move(*reply);
+}
+
+}  // namespace sluice
