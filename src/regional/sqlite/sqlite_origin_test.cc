@@ -635,7 +635,7 @@ class NoReads {
     int saved_ = -1;
 };
 
-TEST_F(SqliteOriginTest, AFailedReadMakesItUnavailableUntilACallWorks) {
+TEST_F(SqliteOriginTest, AFailedReadMakesItUnavailableUntilItFindsThatItWorks) {
     // More than SQLite caches.
     const auto identifier = [](int i) { return std::string(500, 'x') + std::to_string(i); };
     std::vector<CellName> cells;
@@ -661,11 +661,28 @@ TEST_F(SqliteOriginTest, AFailedReadMakesItUnavailableUntilACallWorks) {
         EXPECT_FALSE(listings[0]);
         EXPECT_EQ(events_, "unavailable ");
         EXPECT_NE(why_.find(options().path), std::string::npos) << why_;
-        list_all();
-        EXPECT_EQ(events_, "unavailable ") << "the reason is the same";
     }
+    run_until([&] { return events_ == "unavailable available "; });  // nobody called
     EXPECT_TRUE(list_all().at(0));
     EXPECT_EQ(events_, "unavailable available ");
+}
+
+TEST_F(SqliteOriginTest, FindsOutByItselfThatADiskWorksThatStalledAndFailed) {
+    SqliteOriginOptions quick = options();
+    quick.timeout = 50ms;
+    const auto a = opened(quick);
+    run_until([&] { return lift(*a, cell("x"), 1).has_value(); });
+    events_.clear();
+    clock_->stall();
+    EXPECT_FALSE(lift(*a, cell("x"), 2));
+    EXPECT_EQ(events_, "unavailable ");
+    {
+        const NoWrites broken;
+        clock_->go_on();
+        run_until([&] { return events_ == "unavailable refused "; });
+    }
+    run_until([&] { return events_.ends_with(" available "); });
+    EXPECT_TRUE(events_.starts_with("unavailable refused ")) << events_;
 }
 
 TEST_F(SqliteOriginTest, AFullFileTakesCountsAgainWhenOldOnesHaveExpired) {
