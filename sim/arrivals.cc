@@ -25,10 +25,26 @@ Arrivals::Arrivals(const Options& options, Truth& truth, std::uint64_t seed)
     draw();
 }
 
-// Between 0 and twice the mean.
+// Between 0 and twice the mean; or exponentially distributed, by von Neumann's method, which needs
+// nothing but comparisons of uniform numbers.
+std::uint64_t Arrivals::gap(std::uint64_t mean) {
+    if (!load_.is_poisson) return 1 + random_.below(2 * mean);
+    for (std::uint64_t whole = 0;; ++whole) {
+        const std::uint64_t first = random_.next();
+        std::uint64_t last = first;
+        bool is_odd = true;  // the length of the falling run so far
+        for (std::uint64_t next = random_.next(); next < last; next = random_.next()) {
+            last = next;
+            is_odd = !is_odd;
+        }
+        if (!is_odd) continue;
+        return 1 + whole * mean + static_cast<std::uint64_t>(Wide{first} * mean >> 64U);
+    }
+}
+
 void Arrivals::draw() {
     const std::uint64_t mean = std::max<std::uint64_t>(mean_ns_ * 1'000 / burst, 1);
-    next_ += Moment{1 + random_.below(2 * mean)};
+    next_ += Moment{gap(mean)};
     const KeyIndex key = choose_key();
     coming_ = {.region = choose_region(key),
                .key = key,

@@ -40,6 +40,7 @@ class Arrivals {
 
   private:
     KeyIndex choose_key();
+    std::uint64_t gap(std::uint64_t mean);
     std::uint32_t home_of(KeyIndex key) const;
     bool is_shared(KeyIndex key) const;  // with a second region, where keys have one
     std::uint32_t choose_region(KeyIndex key);

@@ -19,12 +19,14 @@ std::string number(std::uint64_t value) {
 Audit::Audit(Config config,
              Truth& truth,
              const Knowledge& knowledge,
+             Membership& members,
              Verdict& verdict,
              Table& table,
              const Load& load)
     : config_(std::move(config)),
       truth_(truth),
       knowledge_(knowledge),
+      members_(members),
       verdict_(verdict),
       table_(table),
       load_(load) {}
@@ -58,6 +60,18 @@ Audit::Sent& Audit::sent_of(Slot& slot, Sequence sequence) {
     return sent;
 }
 
+// What is known from here on is of another entry for the key.
+void Audit::meet(Slot& slot, Incarnation incarnation) {
+    if (slot.incarnation == incarnation) return;
+    slot.incarnation = incarnation;
+    for (const Cell& cell : slot.cells)
+        if (cell.admitted != 0) slot.displaced = std::max(slot.displaced, cell.sequence);
+    slot.cells = {};
+    slot.sent = {};
+    slot.strict_until = UnixTime::min();
+    slot.viewed_ms = -1;
+}
+
 // Holds what the table has of a cell against what may be true, and returns all that it knows to be
 // spent.
 Count Audit::look_at_cell(Seen& seen, Sequence sequence) {
@@ -67,18 +81,20 @@ Count Audit::look_at_cell(Seen& seen, Sequence sequence) {
     const Count others = seen.entry->others(sequence);
     const Count global = seen.entry->global(sequence);
     const KeyIndex key = seen.slot->key;
-    const Count region = truth_.of_region(key, sequence, config_.region);
+    const Count peers = truth_.reserved(key, sequence, config_.region) -
+                        std::max(cell.admitted, sent_of(*seen.slot, sequence).at_origin);
     if (others < cell.others || global < cell.global)
         fail("a count of others shrank at " + cell_text(key, sequence) + ": " +
              number(cell.others) + " to " + number(others) + ", " + number(cell.global) + " to " +
              number(global));
-    if (others < cell.heard)
-        fail("has heard of " + number(cell.heard) + " spent by its region's other nodes at " +
+    if (others < cell.read)
+        fail("has read that its region's other nodes spent " + number(cell.read) + " at " +
              cell_text(key, sequence) + ", and holds " + number(others));
-    if (others > region - cell.told)
+    if (others > peers)
         fail("holds " + number(others) + " as spent by its region's other nodes at " +
-             cell_text(key, sequence) + ", who spent " + number(region - cell.told));
-    const Count foreign = truth_.total(key, sequence) - region;
+             cell_text(key, sequence) + ", who spent or were granted " + number(peers));
+    const Count foreign =
+        truth_.reserved(key, sequence) - truth_.reserved(key, sequence, config_.region);
     if (global > foreign)
         fail("holds " + number(global) + " as spent by other regions at " +
              cell_text(key, sequence) + ", which spent " + number(foreign));
@@ -101,16 +117,9 @@ std::optional<Audit::Seen> Audit::look(const Decided& made, const Decision& deci
         fail("decided k" + number(made.key) + " and holds no entry for it");
         return std::nullopt;
     }
-    if (slot.incarnation != seen.entry->incarnation()) {
-        slot.incarnation = seen.entry->incarnation();
-        for (const Cell& cell : slot.cells)
-            if (cell.told != 0) slot.displaced = std::max(slot.displaced, cell.sequence);
-        slot.cells = {};
-        slot.sent = {};
-        slot.strict_until = UnixTime::min();
-    }
-    if (seen.sequence < asked.sequence || seen.sequence > seen.entry->high() ||
-        seen.sequence + 1 < slot.newest) {
+    meet(slot, seen.entry->incarnation());
+    const bool is_old = seen.sequence + 1 < slot.newest && made.by != By::kGranted;
+    if (seen.sequence < asked.sequence || seen.sequence > seen.entry->high() || is_old) {
         fail("decided at " + cell_text(made.key, seen.sequence) + " at a time in window " +
              std::to_string(asked.sequence) + ", after one in " + std::to_string(slot.newest));
         return std::nullopt;
@@ -121,61 +130,136 @@ std::optional<Audit::Seen> Audit::look(const Decided& made, const Decision& deci
     return seen;
 }
 
-// A pass at once, while there is an origin to ask: the node has heard of the others lately, and was
-// not denied within a duration. Where it had heard lately when the window began, in which nobody
-// had spent anything then, it may rely on that as long again.
-void Audit::check_freshness(const Decided& made, const Seen& seen) {
-    if (made.by != By::kHeld) return;
+// By the node's own clock: the view is as of the moment when the origin read it, and of a window
+// that had not begun then, as of its beginning.
+bool Audit::is_young(const Decided& made, const Seen& seen) const {
     const Slot& slot = *seen.slot;
-    if (made.now < slot.strict_until && !config_.has_steps)
-        return fail("passed k" + number(made.key) +
-                    " without asking, less than a duration after a denial");
-    if (slot.heard_ms < 0)
-        return fail("passed k" + number(made.key) +
-                    " without asking, though it never heard of the others");
-    const Duration oldest = oldest_view(load_.duration);
-    const Duration age{made.true_ms - slot.heard_ms};
-    const Duration elapsed{seen.elapsed_ms};
-    const bool is_fresh =
-        age <= oldest || (elapsed < age && elapsed <= oldest && age - elapsed <= oldest);
-    if (!is_fresh && !config_.has_steps)
-        fail("passed k" + number(made.key) + " without asking, " + std::to_string(age.count()) +
-             " ms after it last heard of the others, " + std::to_string(elapsed.count()) +
-             " ms into a window");
+    if (made.now < slot.strict_until) return false;
+    const Duration error = made.now.time_since_epoch() - Duration{made.asked_ms};
+    UnixTime viewed{Duration{slot.viewed_ms} + error};
+    if (slot.viewed < seen.sequence)
+        viewed = std::min(viewed, start_of(seen.sequence, load_.duration));
+    return made.now - viewed <= oldest_view(load_.duration);
 }
 
-// A pass beyond the limit: of what was granted, the node may lack only what it can't know yet.
-void Audit::check_excess(const Decided& made, const Seen& seen, Count ahead) {
-    NaiveQuestion question{.current = truth_.total(made.key, seen.sequence) + ahead,
-                           .previous = truth_.total(made.key, seen.sequence - 1),
+// What the origin has not acknowledged of the two cells, before the request.
+Count Audit::unsynced(const Seen& seen) const {
+    Count sum = 0;
+    for (const Sequence sequence : {seen.sequence, seen.sequence - 1}) {
+        const Cell& cell = seen.slot->cells[static_cast<std::size_t>(sequence) % kTrueCells];
+        if (cell.sequence == sequence) sum += cell.admitted - std::min(cell.admitted, cell.acked);
+    }
+    return sum;
+}
+
+// The rule for a pass that the origin did not decide: a node that knows how many share the limit
+// has, with a young view, a share of what is left unsynced; else the floor. `granted` is what the
+// decision has entered already.
+void Audit::check_sharing(const Decided& made, const Seen& seen, Count ahead, Count granted) {
+    if (made.by != By::kHeld || made.cost == 0 || config_.has_steps) return;
+    const auto complain = [&](const std::string& what) {
+        fail("passed cost " + number(made.cost) + " at " + cell_text(made.key, seen.sequence) +
+             " by itself, " + what);
+    };
+    if (seen.slot->viewed_ms < 0) return complain("though it never read the others' counts");
+    // A process that has just been resumed does not know yet how long it slept.
+    constexpr std::int64_t kWakesUp = 50;
+    const bool has_slept = made.true_ms <= resumed_ms_ + kWakesUp;
+    if (!members_.may_decide(config_.serial, made.true_ms) && !has_slept)
+        return complain("though it does not know how many nodes there are");
+    const std::uint64_t nodes = std::max<std::uint64_t>(members_.deciding(made.true_ms), 1);
+    if (nodes == 1) return;
+    const Count counted = seen.current - granted + ahead + made.cost +
+                          weighted(seen.previous, Duration{seen.elapsed_ms}, load_.duration);
+    const Count remaining = load_.limit - std::min(load_.limit, counted);
+    const Count spend = unsynced(seen) + ahead + made.cost;
+    const bool has_share =
+        is_young(made, seen) && spend * config_.share_parts * nodes <= remaining;
+    const bool has_floor = spend * kAuditedFloorParts * nodes <= load_.limit;
+    if (!has_share && !has_floor)
+        complain("with " + number(spend) + " unsynced, " + number(remaining) + " left, " +
+                 number(nodes) + " nodes and " + (is_young(made, seen) ? "a young" : "an old") +
+                 " view");
+}
+
+// While its region is quiet, all nodes of it together admit no more than an eighth beyond the
+// limit. What they admitted beyond it at another time still counts, and is left out.
+void Audit::check_excess(const Decided& made,
+                         const Seen& seen,
+                         Count ahead,
+                         std::size_t requests) {
+    if (made.cost == 0 || config_.has_steps) return;
+    const auto region = [&](Sequence sequence) {
+        if (knowledge_.is_forgotten(sequence, made.true_ms)) return Count{0};
+        return truth_.of_region(made.key, sequence, config_.region);
+    };
+    NaiveQuestion question{.current = region(seen.sequence) + ahead,
+                           .previous = region(seen.sequence - 1),
                            .elapsed_ms = seen.elapsed_ms,
                            .duration_ms = load_.duration.count(),
                            .cost = made.cost,
                            .limit = load_.limit};
-    if (naive_pass(question) || config_.has_steps) return;
+    if (naive_pass(question)) return;
+    const bool is_answered =
+        made.by != By::kWaited || seen.slot->answered_ms == made.true_ms;
+    const bool is_quiet =
+        knowledge_.is_quiet(config_.region, made.asked_ms, made.true_ms) &&
+        truth_.lost(made.key, seen.sequence, config_.region) != Truth::Lost::kToRegion &&
+        truth_.lost(made.key, seen.sequence - 1, config_.region) != Truth::Lost::kToRegion;
+    // Batches are decided by their nodes after their keys were read.
+    const bool is_batch = requests > 1 && made.by == By::kWaited;
+    if (!is_quiet || is_batch || !is_answered)
+        return truth_.excuse(made.key, seen.sequence, config_.region, made.cost);
+    question.limit += most_excess(load_.limit, config_.share_parts) +
+                      truth_.excused(made.key, seen.sequence, config_.region) +
+                      truth_.excused(made.key, seen.sequence - 1, config_.region) +
+                      knowledge_.skewed(question.previous);
+    if (!naive_pass(question))
+        fail("passed cost " + number(made.cost) + " at " + cell_text(made.key, seen.sequence) +
+             ", of which its region has admitted " + number(question.current) + " and " +
+             number(question.previous) + " before, with a limit of " + number(load_.limit));
+}
+
+// What a node admitted itself, and what it must know of other regions, stays within the limit.
+void Audit::check_known(const Decided& made, const Seen& seen, Count ahead) {
+    if (made.by == By::kGranted || config_.has_steps) return;
     // What it must know of when it was asked, unless a fault has struck by the time it decided.
-    const auto at = [&](Sequence sequence, std::int64_t ms) {
-        return knowledge_.of_region({config_.region, config_.serial}, made.key, sequence, ms) +
-               knowledge_.of_world(config_.region, made.key, sequence, ms);
-    };
     const auto known = [&](Sequence sequence) {
-        if (knowledge_.is_forgotten(sequence, made.true_ms)) return told(made.key, sequence);
-        return told(made.key, sequence) +
-               std::min(at(sequence, made.asked_ms), at(sequence, made.true_ms));
+        const auto of_world = [&](std::int64_t ms) {
+            return knowledge_.of_world(config_.region, made.key, sequence, ms);
+        };
+        return admitted(made.key, sequence) +
+               std::min(of_world(made.asked_ms), of_world(made.true_ms));
     };
-    question.current = known(seen.sequence) + ahead;
-    question.previous = known(seen.sequence - 1);
+    const NaiveQuestion question{.current = known(seen.sequence) + ahead,
+                                 .previous = known(seen.sequence - 1),
+                                 .elapsed_ms = seen.elapsed_ms,
+                                 .duration_ms = load_.duration.count(),
+                                 .cost = made.cost,
+                                 .limit = load_.limit};
     if (!naive_pass(question))
         fail("passed cost " + number(made.cost) + " at " + cell_text(made.key, seen.sequence) +
              ", though it must know of " + number(question.current) + " spent and " +
              number(question.previous) + " before");
 }
 
-// What everybody knows together denies the same: nobody is denied for what was not spent.
+// How close to the limit a pass came, or how far beyond it, by all that was admitted.
+void Audit::note_effective(const Decided& made, const Seen& seen) {
+    if (made.cost == 0 || load_.limit == 0) return;
+    const Wide duration = static_cast<std::uint64_t>(load_.duration.count());
+    const Wide weight =
+        static_cast<std::uint64_t>(load_.duration.count() - seen.elapsed_ms);
+    const Wide sum = truth_.total(made.key, seen.sequence) * duration +
+                     truth_.total(made.key, seen.sequence - 1) * weight;
+    truth_.note_effective(static_cast<Permille>(sum * 1'000 / (duration * load_.limit)));
+}
+
+// All that was admitted, or granted by an origin, denies the same: nobody is denied for what was not
+// granted.
 void Audit::check_denial(const Decided& made, const Seen& seen, Count ahead) {
     const std::int64_t duration = load_.duration.count();
-    const NaiveQuestion by_truth{.current = truth_.total(made.key, seen.sequence) + ahead,
-                                 .previous = truth_.total(made.key, seen.sequence - 1),
+    const NaiveQuestion by_truth{.current = truth_.reserved(made.key, seen.sequence) + ahead,
+                                 .previous = truth_.reserved(made.key, seen.sequence - 1),
                                  .elapsed_ms = seen.elapsed_ms,
                                  .duration_ms = duration,
                                  .cost = made.cost,
@@ -183,8 +267,8 @@ void Audit::check_denial(const Decided& made, const Seen& seen, Count ahead) {
     if (naive_pass(by_truth) && !config_.has_steps)
         fail("denied k" + number(made.key) + ", which all that was granted would let pass");
     const Sequence sequence = made.asked_ms / duration;
-    const NaiveQuestion by_right_time{.current = truth_.total(made.key, sequence) + ahead,
-                                      .previous = truth_.total(made.key, sequence - 1),
+    const NaiveQuestion by_right_time{.current = truth_.reserved(made.key, sequence) + ahead,
+                                      .previous = truth_.reserved(made.key, sequence - 1),
                                       .elapsed_ms = made.asked_ms % duration,
                                       .duration_ms = duration,
                                       .cost = made.cost,
@@ -194,7 +278,14 @@ void Audit::check_denial(const Decided& made, const Seen& seen, Count ahead) {
 
 void Audit::grant(const Decided& made, Seen& seen) {
     Cell& cell = cell_of(*seen.slot, seen.sequence);
-    if (cell.sequence == seen.sequence) cell.told += made.cost;
+    // What the origin granted to an entry that was displaced meanwhile stays its component.
+    const bool is_displaced =
+        made.by == By::kGranted && seen.slot->spent_as != seen.slot->incarnation;
+    if (cell.sequence == seen.sequence && !is_displaced) {
+        cell.admitted += made.cost;
+        Sent& sent = sent_of(*seen.slot, seen.sequence);
+        if (sent.sequence == seen.sequence) update_credit(made.key, cell, sent);
+    }
     truth_.admit(made.key, seen.sequence, config_.region, made.cost, made.true_ms);
     if (made.cost != 0 && load_.keys <= Truth::kMostKeysLogged)
         truth_.grants.add({.key = made.key,
@@ -203,13 +294,22 @@ void Audit::grant(const Decided& made, Seen& seen) {
                            .node = config_.serial,
                            .cost = made.cost,
                            .at_ms = made.true_ms});
+    note_effective(made, seen);
     ++totals_.passed;
 }
 
-void Audit::decided(const Decided& made, const Decision& decision) {
+void Audit::count(const Decided& made) {
     ++totals_.decisions;
-    totals_.asked += made.by == By::kFresh ? 1U : 0U;
+    totals_.waits += made.by == By::kWaited || made.by == By::kGranted ? 1U : 0U;
     totals_.fallbacks += made.by == By::kFallback ? 1U : 0U;
+    const bool is_alone = made.by == By::kFallback || made.by == By::kAlone;
+    if (is_alone && knowledge_.is_quiet(config_.region, made.asked_ms, made.true_ms) &&
+        made.true_ms > config_.started_ms + kConnects.count())
+        fail("decided k" + number(made.key) + " without its origin, which works");
+}
+
+void Audit::decided(const Decided& made, const Decision& decision) {
+    count(made);
     const EpochPin pin;
     auto seen = look(made, decision);
     if (!seen) return;
@@ -222,15 +322,17 @@ void Audit::decided(const Decided& made, const Decision& decision) {
                                  .duration_ms = load_.duration.count(),
                                  .cost = made.cost,
                                  .limit = load_.limit};
-    if (naive_pass(question) != decision.passed)
+    // A grant was decided at the origin, by what that held.
+    if (naive_pass(question) != decision.passed && made.by != By::kGranted)
         return fail(std::string(decision.passed ? "passed" : "denied") + " cost " +
                     number(made.cost) + " at " + cell_text(made.key, sequence) + ", " +
                     std::to_string(seen->elapsed_ms) + " ms in, knowing of " +
                     number(question.current) + " spent and " + number(question.previous) +
                     " before, with a limit of " + number(load_.limit));
     if (decision.passed) {
-        check_freshness(made, *seen);
-        check_excess(made, *seen, 0);
+        check_sharing(made, *seen, 0, granted);
+        check_excess(made, *seen, 0, 1);
+        check_known(made, *seen, 0);
         grant(made, *seen);
     } else {
         check_denial(made, *seen, 0);
@@ -238,20 +340,24 @@ void Audit::decided(const Decided& made, const Decision& decision) {
             seen->slot->strict_until =
                 std::max(seen->slot->strict_until, made.now + load_.duration);
     }
-    const Count own = seen->entry->admitted(sequence).of(sequence);
-    if (const Cell& cell = cell_of(*seen->slot, sequence);
-        cell.sequence == sequence && own != cell.told)
-        fail("granted " + number(cell.told) + " at " + cell_text(made.key, sequence) +
-             " and holds " + number(own));
+    check_own(*seen);
+}
+
+// The entry holds what was admitted in it, to the unit.
+void Audit::check_own(const Seen& seen) {
+    const Cell& cell = cell_of(*seen.slot, seen.sequence);
+    const LapCount held = seen.entry->admitted(seen.sequence).load();
+    if (cell.sequence != seen.sequence || !held.belongs_to(seen.sequence)) return;
+    if (held.count() != cell.admitted)
+        fail("admitted " + number(cell.admitted) + " at " +
+             cell_text(seen.slot->key, seen.sequence) + " and holds " + number(held.count()));
 }
 
 void Audit::decided(std::span<const Decided> made, const BatchDecision& batch) {
     const EpochPin pin;
     bool all = true;
     for (std::size_t i = 0; i < made.size(); ++i) {
-        ++totals_.decisions;
-        totals_.asked += made[i].by == By::kFresh ? 1U : 0U;
-        totals_.fallbacks += made[i].by == By::kFallback ? 1U : 0U;
+        count(made[i]);
         const auto seen = look(made[i], batch.decisions[i]);
         if (!seen) return;
         truth_.want(made[i].key, seen->sequence, made[i].cost);
@@ -276,8 +382,9 @@ void Audit::decided(std::span<const Decided> made, const BatchDecision& batch) {
                         ", knowing of " + number(question.current) + " spent and " +
                         number(question.previous) + " before");
         if (passed && batch.passed) {
-            check_freshness(made[i], *seen);
-            check_excess(made[i], *seen, ahead);
+            check_sharing(made[i], *seen, ahead, granted);
+            check_excess(made[i], *seen, ahead, made.size());
+            check_known(made[i], *seen, ahead);
         }
         if (!passed) {
             check_denial(made[i], *seen, ahead);
@@ -293,14 +400,8 @@ void Audit::decided(std::span<const Decided> made, const BatchDecision& batch) {
         Seen seen = *look(made[i], batch.decisions[i]);
         if (batch.passed) grant(made[i], seen);
     }
-    for (std::size_t i = 0; i < made.size(); ++i) {
-        Seen seen = *look(made[i], batch.decisions[i]);
-        const Cell& cell = cell_of(*seen.slot, seen.sequence);
-        const Count own = seen.entry->admitted(seen.sequence).of(seen.sequence);
-        if (cell.sequence == seen.sequence && own != cell.told)
-            return fail("after a batch it has granted " + number(cell.told) + " at " +
-                        cell_text(made[i].key, seen.sequence) + " and holds " + number(own));
-    }
+    for (std::size_t i = 0; i < made.size(); ++i)
+        check_own(*look(made[i], batch.decisions[i]));
 }
 
 }  // namespace sluice::sim

@@ -8,6 +8,7 @@
 #include <array>
 #include <cstdint>
 #include <functional>
+#include <limits>
 #include <optional>
 #include <span>
 #include <string>
@@ -16,7 +17,9 @@
 #include "counter/table.h"
 #include "global/store.h"
 #include "regional/origin.h"
+#include "sim/bounds.h"
 #include "sim/knowledge.h"
+#include "sim/membership.h"
 #include "sim/truth.h"
 
 namespace sluice::sim {
@@ -35,15 +38,15 @@ class Verdict {
 
 // How a decision came about.
 enum class By {
-    kHeld,      // by what the node held, at once
-    kFresh,     // after its origin was asked, whether it answered or not
-    kAlone,     // the same, while its region was away
-    kFallback,  // by what the node held, though that was too old, because its region was away
+    kHeld,      // by the node, which the sharing rule allows
+    kGranted,   // by the origin
+    kWaited,    // by the node, after it waited for the origin, whether that answered or not
+    kAlone,     // by the node, which the sharing rule allows, while the origin was unavailable
+    kFallback,  // by the node, which the rule does not allow, because the origin was unavailable
 };
 
-// What one life of a node has told its callers, the origin and the store, and has heard. It knows
-// each cell from the outside: from the requests that it saw pass, and from the messages that it saw
-// go by.
+// What one life of a node has admitted, sent and received. It knows each cell from the outside:
+// from the requests that it saw pass, and from the messages that it saw go by.
 //
 // Thread-compatible.
 class Audit {
@@ -55,10 +58,13 @@ class Audit {
         std::size_t max_keys;
         // Clocks that step leave some rules without a meaning.
         bool has_steps = false;
+        std::uint64_t share_parts = kAuditedShareParts;
+        std::int64_t started_ms = 0;  // by the right clock
     };
     Audit(Config config,
           Truth& truth,
           const Knowledge& knowledge,
+          Membership& members,
           Verdict& verdict,
           Table& table,
           const Load& load);
@@ -83,12 +89,26 @@ class Audit {
             __builtin_prefetch(slot + line);
     }
 
-    // Components that the node sends to its origin, and what it hears of a cell.
-    void telling(std::span<const CellComponent> components);
-    void heard(const CellName& name,
-               Incarnation incarnation,
-               const CellTotals& totals,
-               std::int64_t true_ms);
+    // The node sends a call for a key.
+    void sending(const KeyComponents& key);
+    void sending(const KeySpend& key);
+    // The origin has executed one, which the node need not live to see: what it holds afterwards,
+    // and, of a spend, what it held before and how it decided.
+    void at_origin(const KeyComponents& key, const KeyTotals& after);
+    void check_grants(const KeySpend& key, const KeyTotals& before, const KeyGrants& grants);
+    void retired(const KeyComponents& key, const KeyTotals& before);
+    // The node gets the answer to what the origin did at a time.
+    void synced(const KeyComponents& key,
+                const KeyTotals& totals,
+                std::int64_t done_ms,
+                std::int64_t now_ms);
+    void spent(const KeySpend& key,
+               const KeyGrants& grants,
+               std::int64_t done_ms,
+               std::int64_t now_ms);
+    void counted_nodes(bool has_joined, std::int64_t sent_ms, std::int64_t now_ms);
+    // The process goes on after a pause.
+    void resumed(std::int64_t now_ms) { resumed_ms_ = now_ms; }
 
     // A row of the region, sent to the store, and one of which the store has said that it has it.
     void publishing(const CellName& cell, Count count, std::int64_t true_ms);
@@ -121,15 +141,21 @@ class Audit {
     bool holds(KeyIndex key);
     // Whether it has published so much of a cell.
     bool has_published(KeyIndex key, Sequence sequence, Count count) const;
-    // What it has granted.
-    Count told(KeyIndex key, Sequence sequence) const;
-    void each_told(
-        const std::function<void(KeyIndex, Sequence, Count, std::uint32_t)>& visit) const;
+    // What it has admitted.
+    Count admitted(KeyIndex key, Sequence sequence) const;
+    struct Admitted {
+        KeyIndex key;
+        Sequence sequence;
+        Count count;
+        Incarnation incarnation;
+        Count retired;  // of it, what the origin has moved to the stopped nodes' component
+    };
+    void each_admitted(const std::function<void(const Admitted&)>& visit) const;
 
     struct Totals {
         std::uint64_t decisions = 0;
         std::uint64_t passed = 0;
-        std::uint64_t asked = 0;
+        std::uint64_t waits = 0;
         std::uint64_t fallbacks = 0;
         std::uint64_t false_denials = 0;  // by the right time and all that was granted
         std::uint64_t true_denials = 0;
@@ -139,15 +165,19 @@ class Audit {
   private:
     struct Cell {
         Sequence sequence = -1;
-        Count told = 0;    // to callers
-        Count others = 0;  // seen in the table, at most
+        Count admitted = 0;  // of which callers were told
+        Count others = 0;    // seen in the table, at most
         Count global = 0;
-        Count heard = 0;  // of others, from the origin, at most
+        Count read = 0;   // of others, in answers of the origin, at most
+        Count acked = 0;  // of its own, by answers of the origin
     };
     // Apart from what each decision needs.
     struct Sent {
         Sequence sequence = -1;
         Count component = 0;            // to the origin, at most
+        Count at_origin = 0;            // what that held of it, at most
+        Count credit = 0;               // of that, what was not admitted
+        Count retired = 0;              // what that has moved to the stopped nodes' component
         Count row = 0;                  // to the store, at most
         Count acked = 0;                // by the store
         std::int64_t repeated_ms = -1;  // when the store last acknowledged the same once more
@@ -157,7 +187,11 @@ class Audit {
         KeyIndex key = 0;
         std::uint32_t incarnation = 0;
         UnixTime strict_until = UnixTime::min();
-        std::int64_t heard_ms = -1;
+        // The newest view: when the origin read it, in which cell, and when the answer came.
+        std::int64_t viewed_ms = -1;
+        Sequence viewed = -1;
+        std::int64_t answered_ms = -1;
+        Incarnation spent_as = 0;  // of the last spend that was answered
         Sequence newest = -1;
         Sequence displaced = -1;  // the newest cell in which an earlier entry granted something
         std::array<Sent, kTrueCells> sent;
@@ -172,14 +206,30 @@ class Audit {
         Count previous;
     };
 
+    // One of the two cells of a call, if what is known here is of the same entry.
+    struct CallCell {
+        Cell* cell;
+        Sent* sent;
+    };
+    std::optional<CallCell> cell_of(const KeyComponents& key, std::size_t index);
+
     Slot& slot_of(KeyIndex key);
     Cell& cell_of(Slot& slot, Sequence sequence);
     Sent& sent_of(Slot& slot, Sequence sequence);
+    void meet(Slot& slot, Incarnation incarnation);
+    void update_credit(KeyIndex key, const Cell& cell, Sent& sent);
+    void read(Slot& slot, const KeyComponents& key, const KeyTotals& totals, std::int64_t done_ms);
     std::optional<Seen> look(const Decided& made, const Decision& decision);
     Count look_at_cell(Seen& seen, Sequence sequence);
-    void check_freshness(const Decided& made, const Seen& seen);
-    void check_excess(const Decided& made, const Seen& seen, Count ahead);
+    void check_sharing(const Decided& made, const Seen& seen, Count ahead, Count granted);
+    bool is_young(const Decided& made, const Seen& seen) const;
+    Count unsynced(const Seen& seen) const;
+    void check_excess(const Decided& made, const Seen& seen, Count ahead, std::size_t requests);
+    void check_known(const Decided& made, const Seen& seen, Count ahead);
+    void note_effective(const Decided& made, const Seen& seen);
     void check_denial(const Decided& made, const Seen& seen, Count ahead);
+    void check_own(const Seen& seen);
+    void count(const Decided& made);
     void grant(const Decided& made, Seen& seen);
     bool may_refuse_import(KeyIndex key) const;
     void fail(const std::string& what) const;
@@ -188,12 +238,14 @@ class Audit {
     const Config config_;
     Truth& truth_;
     const Knowledge& knowledge_;
+    Membership& members_;
     Verdict& verdict_;
     Table& table_;
     const Load& load_;
     std::vector<std::uint32_t> places_;  // of slots, by key; 0: none
     std::vector<Slot> slots_;
     Totals totals_;
+    std::int64_t resumed_ms_ = std::numeric_limits<std::int64_t>::min();
 };
 
 }  // namespace sluice::sim

@@ -4,6 +4,7 @@
 #include "counter/epoch.h"
 #include "sim/audit.h"
 #include "sim/bounds.h"
+#include "sim/naive.h"
 
 namespace sluice::sim {
 namespace {
@@ -18,43 +19,159 @@ std::string number(std::uint64_t value) {
 
 }  // namespace
 
-void Audit::telling(std::span<const CellComponent> components) {
-    for (const CellComponent& component : components) {
-        if (component.cell.workspace != "sim") continue;
-        const KeyIndex key = key_of(component.cell.identifier);
-        Slot& slot = slot_of(key);
-        if (component.lifetime <= Duration::zero() || component.lifetime > 4 * load_.duration)
-            fail("tells of a cell that lives for " + std::to_string(component.lifetime.count()) +
-                 " ms");
-        if (slot.incarnation != component.incarnation) continue;
-        Cell& cell = cell_of(slot, component.cell.sequence);
-        if (cell.sequence != component.cell.sequence) continue;
-        if (component.own > cell.told)
-            fail("tells its origin " + number(component.own) + " of " +
-                 cell_text(key, cell.sequence) + ", and has granted " + number(cell.told));
-        Sent& sent = sent_of(slot, cell.sequence);
-        if (component.own < sent.component)
-            fail("tells its origin " + number(component.own) + " of " +
-                 cell_text(key, cell.sequence) + " after " + number(sent.component));
-        sent.component = std::max(sent.component, component.own);
+std::optional<Audit::CallCell> Audit::cell_of(const KeyComponents& key, std::size_t index) {
+    Slot& slot = slot_of(key_of(key.current.identifier));
+    if (slot.incarnation != key.incarnation) return std::nullopt;
+    const Sequence sequence = key.current.sequence - static_cast<Sequence>(index);
+    Cell& cell = cell_of(slot, sequence);
+    Sent& sent = sent_of(slot, sequence);
+    if (cell.sequence != sequence || sent.sequence != sequence) return std::nullopt;
+    return CallCell{&cell, &sent};
+}
+
+void Audit::sending(const KeyComponents& key) {
+    const KeyIndex index = key_of(key.current.identifier);
+    if (key.lifetime <= Duration::zero() || key.lifetime > 4 * load_.duration)
+        fail("sends a cell that lives for " + std::to_string(key.lifetime.count()) + " ms");
+    {
+        const EpochPin pin;
+        const Entry* const entry = table_.find(table_.key(truth_.request(index, 0)));
+        if (entry != nullptr && entry->incarnation() == key.incarnation)
+            meet(slot_of(index), key.incarnation);
+    }
+    for (std::size_t i = 0; i < key.own.size(); ++i) {
+        const auto call = cell_of(key, i);
+        if (!call) continue;
+        const Sequence sequence = call->cell->sequence;
+        if (key.own[i] > call->cell->admitted)
+            fail("sends its origin " + number(key.own[i]) + " of " + cell_text(index, sequence) +
+                 ", and has admitted " + number(call->cell->admitted));
+        // A cell that is only read is sent as nothing.
+        if (key.own[i] != 0 && key.own[i] < call->sent->component)
+            fail("sends its origin " + number(key.own[i]) + " of " + cell_text(index, sequence) +
+                 " after " + number(call->sent->component));
+        call->sent->component = std::max(call->sent->component, key.own[i]);
     }
 }
 
-void Audit::heard(const CellName& name,
-                  Incarnation incarnation,
-                  const CellTotals& totals,
-                  std::int64_t true_ms) {
-    Slot& slot = slot_of(key_of(name.identifier));
-    slot.heard_ms = true_ms;
-    if (slot.incarnation != incarnation) return;
-    Cell& cell = cell_of(slot, name.sequence);
-    if (cell.sequence == name.sequence)
-        cell.heard = std::max(cell.heard, totals.total - totals.own);
+// What it adds to the origin's counts must have been spent, or somebody is denied for nothing.
+void Audit::sending(const KeySpend& key) {
+    sending(key.components);
+    const KeyIndex index = key_of(key.components.current.identifier);
+    for (std::size_t i = 0; i < key.extra.size(); ++i) {
+        const Sequence sequence = key.components.current.sequence - static_cast<Sequence>(i);
+        const Count region = truth_.reserved(index, sequence, config_.region);
+        const Count foreign = truth_.reserved(index, sequence) - region;
+        if (key.peers[i] > region || key.extra[i] > foreign)
+            fail("has its origin decide " + cell_text(index, sequence) + " with " +
+                 number(key.peers[i]) + " spent by its peers and " + number(key.extra[i]) +
+                 " by other regions, which spent " + number(region) + " and " + number(foreign));
+    }
+}
+
+void Audit::update_credit(KeyIndex key, const Cell& cell, Sent& sent) {
+    const Count credit = sent.at_origin - std::min(sent.at_origin, cell.admitted);
+    truth_.change_credit(key, cell.sequence, config_.region, sent.credit, credit);
+    sent.credit = credit;
+}
+
+void Audit::at_origin(const KeyComponents& key, const KeyTotals& after) {
+    const KeyIndex index = key_of(key.current.identifier);
+    for (std::size_t i = 0; i < after.size(); ++i) {
+        if (const auto call = cell_of(key, i)) {
+            call->sent->at_origin = std::max(call->sent->at_origin, after[i].own);
+            update_credit(index, *call->cell, *call->sent);
+        } else if (after[i].own > key.own[i]) {
+            // Of an entry that was displaced: nobody uses it any more.
+            truth_.change_credit(index,
+                                 key.current.sequence - static_cast<Sequence>(i),
+                                 config_.region,
+                                 0,
+                                 after[i].own - key.own[i]);
+        }
+    }
+}
+
+// The origin decides by the formula: what it holds, and what the node knows on top of that.
+void Audit::check_grants(const KeySpend& key, const KeyTotals& before, const KeyGrants& grants) {
+    const KeyComponents& sent = key.components;
+    const auto others = [&](std::size_t i) {
+        return std::max(before[i].total - before[i].own, key.peers[i]) + key.extra[i];
+    };
+    Count used = sent.own[0];
+    for (std::size_t i = 0; i < key.requests.size(); ++i) {
+        const SpendRequest& request = key.requests[i];
+        const bool passes = naive_pass({.current = others(0) + used,
+                                        .previous = others(1) + std::max(before[1].own, sent.own[1]),
+                                        .elapsed_ms = request.elapsed.count(),
+                                        .duration_ms = load_.duration.count(),
+                                        .cost = request.ask.cost,
+                                        .limit = request.ask.limit});
+        if (passes != grants.granted[i])
+            fail("its origin " + std::string(passes ? "denied" : "granted") + " cost " +
+                 number(request.ask.cost) + " at " +
+                 cell_text(key_of(sent.current.identifier), sent.current.sequence) +
+                 ", against the formula");
+        used += grants.granted[i] ? request.ask.cost : 0;
+    }
+    if (grants.totals[0].own != std::max(before[0].own, used))
+        fail("its origin granted " + number(used - sent.own[0]) + " on top of " +
+             number(sent.own[0]) + ", and holds " + number(grants.totals[0].own));
+}
+
+void Audit::retired(const KeyComponents& key, const KeyTotals& before) {
+    for (std::size_t i = 0; i < before.size(); ++i)
+        if (const auto call = cell_of(key, i)) call->sent->retired += before[i].own;
+}
+
+void Audit::read(Slot& slot,
+                 const KeyComponents& key,
+                 const KeyTotals& totals,
+                 std::int64_t done_ms) {
+    if (slot.incarnation != key.incarnation) return;
+    if (done_ms >= slot.viewed_ms) {
+        slot.viewed_ms = done_ms;
+        slot.viewed = key.current.sequence;
+    }
+    for (std::size_t i = 0; i < totals.size(); ++i) {
+        const auto call = cell_of(key, i);
+        if (!call) continue;
+        call->cell->read = std::max(call->cell->read, totals[i].total - totals[i].own);
+        call->cell->acked = std::max(call->cell->acked, key.own[i]);
+    }
+}
+
+void Audit::synced(const KeyComponents& key,
+                   const KeyTotals& totals,
+                   std::int64_t done_ms,
+                   std::int64_t now_ms) {
+    Slot& slot = slot_of(key_of(key.current.identifier));
+    slot.answered_ms = now_ms;
+    read(slot, key, totals, done_ms);
+}
+
+void Audit::spent(const KeySpend& key,
+                  const KeyGrants& grants,
+                  std::int64_t done_ms,
+                  std::int64_t now_ms) {
+    synced(key.components, grants.totals, done_ms, now_ms);
+    Slot& slot = slot_of(key_of(key.components.current.identifier));
+    slot.spent_as = key.components.incarnation;
+    const auto call = cell_of(key.components, 0);
+    if (!call) return;
+    Count granted = 0;
+    for (std::size_t i = 0; i < key.requests.size(); ++i)
+        granted += grants.granted[i] ? key.requests[i].ask.cost : 0;
+    call->cell->acked = std::max(call->cell->acked, key.components.own[0] + granted);
+}
+
+void Audit::counted_nodes(bool has_joined, std::int64_t sent_ms, std::int64_t now_ms) {
+    members_.counted(config_.serial, has_joined, sent_ms, now_ms);
 }
 
 void Audit::publishing(const CellName& name, Count count, std::int64_t true_ms) {
     const KeyIndex key = key_of(name.identifier);
-    const Count region = truth_.of_region(key, name.sequence, config_.region);
+    const Count region = truth_.reserved(key, name.sequence, config_.region);
     if (count > region)
         fail("publishes " + number(count) + " for " + cell_text(key, name.sequence) +
              ", where its region spent " + number(region));

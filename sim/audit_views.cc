@@ -23,22 +23,24 @@ void Audit::check_converged(KeyIndex key, Sequence sequence, const Expected& exp
     const Entry* const entry = table_.find(table_.key(truth_.request(key, 0)));
     if (entry == nullptr || sequence < entry->high() - 2 || sequence > entry->high() + 1) return;
     const Count region = truth_.of_region(key, sequence, config_.region);
+    const Count reserved = truth_.reserved(key, sequence, config_.region);
     const Count regional = entry->admitted(sequence).of(sequence) + entry->others(sequence);
     // A node asks for the window that its clock says, and the one before.
     const Sequence today = instant_at(expected.node_time, load_.duration).sequence;
     const bool is_lossy = truth_.lost(key, sequence, config_.region) == Truth::Lost::kToRegion ||
                           has_displaced() || sequence > today || sequence < today - 1;
-    if (regional > region || (regional < region && !is_lossy))
+    if (regional > reserved || (regional < region && !is_lossy))
         fail("after all faults it takes " + number(regional) + " to be spent by its region at " +
              cell_text(key, sequence) + ", which spent " + number(region));
     const Count foreign = truth_.total(key, sequence) - region;
+    const Count most_foreign = truth_.reserved(key, sequence) - reserved;
     // What was displaced is heard of at the next full import.
     bool may_lack = !expected.is_shared_widely || expected.may_be_unpublished || has_displaced();
     for (std::uint32_t other = 0; other < truth_.regions(); ++other)
         may_lack |=
             other != config_.region && truth_.lost(key, sequence, other) != Truth::Lost::kNothing;
     const Count global = entry->global(sequence);
-    if (global > foreign || (global < foreign && !may_lack))
+    if (global > most_foreign || (global < foreign && !may_lack))
         fail("after all faults it takes " + number(global) + " to be spent by other regions at " +
              cell_text(key, sequence) + ", which spent " + number(foreign));
 }
@@ -53,7 +55,7 @@ bool Audit::has_displaced(KeyIndex key, Sequence sequence) const {
     if (sequence <= slot.displaced) return true;
     const EpochPin pin;
     const Entry* const entry = table_.find(table_.key(truth_.request(key, 0)));
-    return told(key, sequence) != 0 &&
+    return admitted(key, sequence) != 0 &&
            (entry == nullptr || !entry->stays() || entry->incarnation() != slot.incarnation);
 }
 
@@ -75,18 +77,22 @@ bool Audit::has_published(KeyIndex key, Sequence sequence, Count count) const {
     return sent.sequence == sequence && sent.row >= count;
 }
 
-Count Audit::told(KeyIndex key, Sequence sequence) const {
+Count Audit::admitted(KeyIndex key, Sequence sequence) const {
     if (key >= places_.size() || places_[key] == 0) return 0;
     const Cell& cell =
         slots_[places_[key] - 1].cells[static_cast<std::size_t>(sequence) % kTrueCells];
-    return cell.sequence == sequence ? cell.told : 0;
+    return cell.sequence == sequence ? cell.admitted : 0;
 }
 
-void Audit::each_told(
-    const std::function<void(KeyIndex, Sequence, Count, std::uint32_t)>& visit) const {
-    for (const Slot& slot : slots_)
-        for (const Cell& cell : slot.cells)
-            if (cell.told != 0) visit(slot.key, cell.sequence, cell.told, slot.incarnation);
+void Audit::each_admitted(const std::function<void(const Admitted&)>& visit) const {
+    for (const Slot& slot : slots_) {
+        for (const Cell& cell : slot.cells) {
+            const Sent& sent = slot.sent[static_cast<std::size_t>(cell.sequence) % kTrueCells];
+            const Count retired = sent.sequence == cell.sequence ? sent.retired : 0;
+            if (cell.admitted != 0)
+                visit({slot.key, cell.sequence, cell.admitted, slot.incarnation, retired});
+        }
+    }
 }
 
 }  // namespace sluice::sim

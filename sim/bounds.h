@@ -15,16 +15,34 @@
 
 namespace sluice::sim {
 
-// How old a view of the other nodes may be to admit a request (docs/consistency.md, freshness).
+// The sharing rule (docs/consistency.md): how old a view of the other nodes may be for a share of
+// what is left, how many parts that share is divided by, and the floor for all other views.
 constexpr Duration oldest_view(Duration window) {
     return std::min(Duration{5'000}, window / 4);
 }
+inline constexpr std::uint64_t kAuditedShareParts = 8;
+inline constexpr std::uint64_t kAuditedFloorParts = 100;
 
-// How long a node may keep a grant to itself while its origin works: a second, or up to 4.7 where
-// the limit is far and the window long; and what an answer may take.
-constexpr Duration longest_untold(Duration window) {
-    constexpr Duration kAnswer{600};
-    return std::clamp(window / 4, Duration{1'000}, Duration{4'700}) + kAnswer;
+// A node that joins lets the origin decide everything for so long, and so does one whose last
+// answered heartbeat was sent longer ago than this.
+inline constexpr Duration kJoining{3'000};
+inline constexpr Duration kCountHolds{3'000};
+
+// A node that starts is connected to an origin that works after so long.
+inline constexpr Duration kConnects{1'000};
+
+// What nodes admit beyond a limit while their origin answers, all of a region together.
+constexpr Count most_excess(Count limit, std::uint64_t share_parts) {
+    return limit / share_parts;
+}
+
+// How long a pass may be missing at the origin while that works: an eighth of the window or a
+// second, until the flush before it has ended and its pause of four times as long is over, and the
+// flush itself.
+constexpr Duration longest_unsynced(Duration window, Moment longest_call) {
+    constexpr Duration kSteps{100};
+    return std::min(Duration{1'000}, window / 8) +
+           std::chrono::duration_cast<Duration>(6 * longest_call) + kSteps;
 }
 
 // Ticks of publishers and importers are at most this far apart.

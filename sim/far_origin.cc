@@ -1,7 +1,10 @@
 #include "sim/far_origin.h"
 
 #include <algorithm>
+#include <memory>
 #include <utility>
+
+#include "regional/grant.h"
 
 namespace sluice::sim {
 
@@ -19,6 +22,7 @@ World::World(const Options& given, UnixTime began_at)
       store(scheduler, began_at, given.regions) {
     for (std::uint32_t i = 0; i < given.regions; ++i)
         origins.emplace_back(scheduler);
+    members.resize(given.regions);
 }
 
 FarOrigin::FarOrigin(World& world, Place place, Pulse& pulse, Audit& audit)
@@ -40,52 +44,125 @@ void FarOrigin::connect() {
             later, [this] { pulse_.run(world_.scheduler, [this] { connect(); }); });
     }
     is_connected_ = true;
-    const bool remembers = std::exchange(losses_seen_, server().losses) == server().losses;
-    world_.note(Happening::kBack, place_.serial, remembers ? 1 : 0);
-    events_.back(remembers);
+    const bool is_intact = std::exchange(losses_seen_, server().losses) == server().losses;
+    world_.note(Happening::kConnected, place_.serial, is_intact ? 1 : 0);
+    events_.available(is_intact);
 }
 
 void FarOrigin::disconnect(const std::string& why) {
     if (!is_connected_ || !pulse_.is_alive) return;
     is_connected_ = false;
-    world_.note(Happening::kAway, place_.serial);
+    world_.note(Happening::kDisconnected, place_.serial);
     for (std::size_t i = 0; i < calls_.size(); ++i)
-        end(calls_[i].id, false);
+        end(calls_[i].id, nullptr);
     tidy();
-    events_.away(why);
+    events_.unavailable(why);
     connect();
 }
 
-void FarOrigin::forgot() {
+void FarOrigin::lose_data() {
     if (!is_connected_ || !pulse_.is_alive || losses_seen_ == server().losses) return;
     losses_seen_ = server().losses;
-    world_.note(Happening::kForgot, place_.serial);
-    events_.forgot();
+    world_.note(Happening::kDataLost, place_.serial);
+    events_.data_lost();
 }
 
 void FarOrigin::sever() {
     is_connected_ = false;
-    for (Call& call : calls_)
-        call.answered = nullptr;
+    for (Call& call : calls_) {
+        call.is_open = false;
+        call.unanswered = nullptr;
+    }
     events_ = {};
 }
 
-void FarOrigin::read(std::vector<CellQuestion> cells, Answered answered) {
-    world_.note(Happening::kRead, place_.serial, cells.size());
-    Call call;
-    call.questions = std::move(cells);
-    call.answered = std::move(answered);
-    send(std::move(call));
+void FarOrigin::sync(std::vector<KeyComponents> keys, Synced synced) {
+    world_.note(Happening::kSynced, place_.serial, keys.size());
+    for (const KeyComponents& key : keys)
+        audit_.sending(key);
+    const auto sent = std::make_shared<const std::vector<KeyComponents>>(std::move(keys));
+    const auto answered = std::make_shared<const Synced>(std::move(synced));
+    const auto execute = [this, sent, answered]() -> Deliver {
+        const auto writes = [this](const KeyComponents& key) { return would_write(key); };
+        if (server().refuses_writes && std::ranges::any_of(*sent, writes)) return nullptr;
+        std::vector<KeyAnswer> answers;
+        for (const KeyComponents& key : *sent) {
+            answers.emplace_back(server().sync(place_.serial, key));
+            audit_.at_origin(key, *answers.back());
+        }
+        return [this, sent, answered, answers, at = world_.true_ms()] {
+            for (std::size_t i = 0; i < sent->size(); ++i)
+                audit_.synced((*sent)[i], *answers[i], at, world_.true_ms());
+            (*answered)(answers);
+        };
+    };
+    send({.kind = Kind::kSync,
+          .keys = sent->size(),
+          .execute = execute,
+          .unanswered = [answered, sent] { (*answered)(std::vector<KeyAnswer>(sent->size())); }});
 }
 
-void FarOrigin::raise(std::vector<CellComponent> components, Answered answered) {
-    world_.note(Happening::kRaised, place_.serial, components.size());
-    audit_.telling(components);
-    Call call;
-    call.is_raise = true;
-    call.components = std::move(components);
-    call.answered = std::move(answered);
-    send(std::move(call));
+void FarOrigin::spend(std::vector<KeySpend> keys, Spent spent) {
+    world_.note(Happening::kSpent, place_.serial, keys.size());
+    for (const KeySpend& key : keys)
+        audit_.sending(key);
+    const auto sent = std::make_shared<const std::vector<KeySpend>>(std::move(keys));
+    const auto answered = std::make_shared<const Spent>(std::move(spent));
+    const auto execute = [this, sent, answered]() -> Deliver {
+        const auto writes = [this](const KeySpend& key) { return would_write(key); };
+        if (server().refuses_writes && std::ranges::any_of(*sent, writes)) return nullptr;
+        std::vector<SpendAnswer> answers;
+        for (const KeySpend& key : *sent) {
+            const KeyTotals before = server().read(place_.serial, key.components);
+            answers.emplace_back(server().spend(place_.serial, key));
+            audit_.check_grants(key, before, *answers.back());
+            audit_.at_origin(key.components, answers.back()->totals);
+        }
+        return [this, sent, answered, answers, at = world_.true_ms()] {
+            for (std::size_t i = 0; i < sent->size(); ++i)
+                audit_.spent((*sent)[i], *answers[i], at, world_.true_ms());
+            (*answered)(answers);
+        };
+    };
+    send({.kind = Kind::kSpend,
+          .keys = sent->size(),
+          .execute = execute,
+          .unanswered = [answered, sent] { (*answered)(std::vector<SpendAnswer>(sent->size())); }});
+}
+
+void FarOrigin::heartbeat(Beaten beaten) {
+    const auto answered = std::make_shared<const Beaten>(std::move(beaten));
+    const auto execute = [this, answered, asked = world_.true_ms()]() -> Deliver {
+        if (server().refuses_writes) return nullptr;
+        const Heartbeat answer = server().beat(place_.serial);
+        return [this, answered, answer, asked] {
+            world_.note(Happening::kCounted, place_.serial, answer.nodes, answer.has_joined);
+            audit_.counted_nodes(answer.has_joined, asked, world_.true_ms());
+            (*answered)(answer);
+        };
+    };
+    send({.kind = Kind::kHeartbeat, .keys = 0, .execute = execute, .unanswered = [answered] {
+              (*answered)(std::nullopt);
+          }});
+}
+
+void FarOrigin::retire(std::vector<KeyComponents> keys, Synced synced) {
+    world_.note(Happening::kRetired, place_.serial, keys.size());
+    const auto sent = std::make_shared<const std::vector<KeyComponents>>(std::move(keys));
+    const auto answered = std::make_shared<const Synced>(std::move(synced));
+    const auto execute = [this, sent, answered]() -> Deliver {
+        if (server().refuses_writes) return nullptr;
+        std::vector<KeyAnswer> answers;
+        for (const KeyComponents& key : *sent) {
+            audit_.retired(key, server().read(place_.serial, key));
+            answers.emplace_back(server().retire(place_.serial, key));
+        }
+        return [answered, answers] { (*answered)(answers); };
+    };
+    send({.kind = Kind::kRetire,
+          .keys = sent->size(),
+          .execute = execute,
+          .unanswered = [answered, sent] { (*answered)(std::vector<KeyAnswer>(sent->size())); }});
 }
 
 void FarOrigin::list(std::vector<CellName> cells, Listed listed) {
@@ -96,6 +173,17 @@ std::string FarOrigin::node() const {
     return "node-" + std::to_string(place_.serial);
 }
 
+bool FarOrigin::would_write(const KeyComponents& key) {
+    const KeyTotals held = server().read(place_.serial, key);
+    return key.own[0] > held[0].own || key.own[1] > held[1].own;
+}
+
+bool FarOrigin::would_write(const KeySpend& key) {
+    if (would_write(key.components)) return true;
+    const KeyTotals held = server().read(place_.serial, key.components);
+    return decide_at_origin(key, held).totals[0].own > held[0].own;
+}
+
 FarOrigin::Call* FarOrigin::find(std::uint64_t id) {
     if (calls_.empty() || id < calls_.front().id) return nullptr;
     const std::uint64_t place = id - calls_.front().id;
@@ -103,7 +191,8 @@ FarOrigin::Call* FarOrigin::find(std::uint64_t id) {
 }
 
 void FarOrigin::send(Call call) {
-    if (!is_connected_) return call.answered(std::vector<CellAnswer>(call.size()));
+    if (!is_connected_) return call.unanswered();
+    if (call.kind != Kind::kHeartbeat) ++sent_;
     const std::uint64_t id = ++last_id_;
     call.id = id;
     calls_.push_back(std::move(call));
@@ -111,7 +200,7 @@ void FarOrigin::send(Call call) {
     if (world_.random.permille(world_.network.duplicate)) carry(id);
     world_.scheduler.after_timeout([this, id] {
         pulse_.run(world_.scheduler, [this, id] {
-            end(id, false);
+            end(id, nullptr);
             tidy();
         });
     });
@@ -130,54 +219,49 @@ void FarOrigin::arrive(std::uint64_t id) {
 
 void FarOrigin::serve(std::uint64_t id) {
     Call& call = *find(id);
-    if (server().is_down || is_cut) {
+    const bool is_overtaken = call.kind != Kind::kRetire && id < last_retire_;
+    if (server().is_down || is_cut || is_overtaken) {
         --call.underway;
         return tidy();
     }
-    call.answers.clear();
-    for (const CellQuestion& question : call.questions)
-        call.answers.emplace_back(server().read(place_.serial, question));
-    for (const CellComponent& component : call.components)
-        call.answers.emplace_back(server().raise(place_.serial, component));
+    const Deliver deliver = call.execute();
+    if (call.kind == Kind::kRetire && deliver) last_retire_ = std::max(last_retire_, id);
     if (world_.random.permille(world_.network.loss)) {
         --call.underway;
         return tidy();
     }
-    world_.scheduler.after(world_.message_delay(), [this, id] { come_back(id); });
+    world_.scheduler.after(world_.message_delay(), [this, id, deliver] { come_back(id, deliver); });
 }
 
-void FarOrigin::come_back(std::uint64_t id) {
+void FarOrigin::come_back(std::uint64_t id, const Deliver& deliver) {
     --find(id)->underway;
-    pulse_.run(world_.scheduler, [this, id] {
-        if (!is_cut) end(id, true);
+    pulse_.run(world_.scheduler, [this, id, deliver] {
+        if (!is_cut) deliver ? end(id, deliver) : refuse(id);
         tidy();
     });
 }
 
-void FarOrigin::end(std::uint64_t id, bool is_answered) {
+// Without `deliver`, nothing was answered.
+void FarOrigin::end(std::uint64_t id, const Deliver& deliver) {
     Call* const call = find(id);
-    if (call == nullptr || !call->answered || !pulse_.is_alive) return;
-    const Answered answered = std::exchange(call->answered, nullptr);
-    world_.note(
-        is_answered ? Happening::kAnswered : Happening::kUnanswered, place_.serial, call->size());
-    if (!is_answered) return answered(std::vector<CellAnswer>(call->size()));
-    const auto heard = [&](const auto& asked, const CellAnswer& answer) {
-        if (asked.cell.workspace == "sim")
-            audit_.heard(asked.cell, asked.incarnation, *answer, world_.true_ms());
-    };
-    for (std::size_t i = 0; i < call->size(); ++i) {
-        if (call->is_raise) {
-            heard(call->components[i], call->answers[i]);
-        } else {
-            heard(call->questions[i], call->answers[i]);
-        }
-    }
-    answered(call->answers);
+    if (call == nullptr || !call->is_open || !pulse_.is_alive) return;
+    call->is_open = false;
+    world_.note(deliver ? Happening::kAnswered : Happening::kUnanswered, place_.serial, call->keys);
+    const Deliver act = deliver ? deliver : std::exchange(call->unanswered, nullptr);
+    act();
+}
+
+void FarOrigin::refuse(std::uint64_t id) {
+    const Call* const call = find(id);
+    if (call == nullptr || !call->is_open || !pulse_.is_alive) return;
+    world_.note(Happening::kRefused, place_.serial);
+    events_.write_refused("OOM command not allowed");
+    end(id, nullptr);
 }
 
 // Calls that nobody waits for and of which nothing is underway.
 void FarOrigin::tidy() {
-    while (!calls_.empty() && !calls_.front().answered && calls_.front().underway == 0)
+    while (!calls_.empty() && !calls_.front().is_open && calls_.front().underway == 0)
         calls_.pop_front();
 }
 

@@ -1,4 +1,4 @@
-// A node's way to its origin, over the simulated network.
+// A node's connection to its origin, over the simulated network.
 #ifndef SLUICE_SIM_FAR_ORIGIN_H_
 #define SLUICE_SIM_FAR_ORIGIN_H_
 
@@ -16,7 +16,8 @@ namespace sluice::sim {
 inline constexpr Moment kOriginTimeout = Scheduler::kTimeout;
 
 // Keeps the promises of the port, and no others: each call is answered once, in time or with
-// nothing. What was sent may arrive all the same, late, twice, or after its node has died.
+// nothing. What was sent may arrive all the same, late, twice, or after its node has died. Only
+// retire() keeps the order of a connection: what was sent before it does not arrive after it.
 //
 // Thread-compatible.
 class FarOrigin final : public Origin {
@@ -25,20 +26,22 @@ class FarOrigin final : public Origin {
         std::uint32_t region;
         Serial serial;
     };
-    // The audit is told of what is sent and heard, while the node lives.
+    // The audit sees what is sent, what the origin makes of it, and what is answered.
     FarOrigin(World& world, Place place, Pulse& pulse, Audit& audit);
 
     void start(OriginEvents events) override;
-    void read(std::vector<CellQuestion> cells, Answered answered) override;
-    void raise(std::vector<CellComponent> components, Answered answered) override;
+    void sync(std::vector<KeyComponents> keys, Synced synced) override;
+    void spend(std::vector<KeySpend> keys, Spent spent) override;
+    void heartbeat(Beaten beaten) override;
+    void retire(std::vector<KeyComponents> keys, Synced synced) override;
     void list(std::vector<CellName> cells, Listed listed) override;
     std::string node() const override;
 
-    // The connection breaks, and is made again; `remembers` as the port has it.
+    // The connection breaks, and is made again.
     void disconnect(const std::string& why);
     void connect();
-    // The server noticed, or was noticed, to have lost all.
-    void forgot();
+    // The server noticed, or was noticed, to have lost data.
+    void lose_data();
     // Messages are dropped in silence.
     bool is_cut = false;
 
@@ -46,27 +49,35 @@ class FarOrigin final : public Origin {
     void sever();
 
     bool is_connected() const { return is_connected_; }
+    // Calls that were sent, but for heartbeats.
+    std::uint64_t calls() const { return sent_; }
 
   private:
+    enum class Kind { kSync, kSpend, kHeartbeat, kRetire };
+    // What happens at the node when an answer arrives.
+    using Deliver = std::function<void()>;
     struct Call {
         std::uint64_t id = 0;
-        bool is_raise = false;
-        std::vector<CellQuestion> questions;
-        std::vector<CellComponent> components;
-        std::vector<CellAnswer> answers;
-        Answered answered;
-        int underway = 0;  // messages
-        std::size_t size() const { return is_raise ? components.size() : questions.size(); }
+        Kind kind = Kind::kSync;
+        std::size_t keys = 0;
+        // At the server, once per copy of the message. Returns nothing if it refuses a write.
+        std::function<Deliver()> execute;
+        Deliver unanswered;
+        bool is_open = true;  // nobody has answered it
+        int underway = 0;     // messages
     };
 
     OriginServer& server() { return world_.origins[place_.region]; }
+    bool would_write(const KeyComponents& key);
+    bool would_write(const KeySpend& key);
     Call* find(std::uint64_t id);
     void send(Call call);
     void carry(std::uint64_t id);
     void arrive(std::uint64_t id);
     void serve(std::uint64_t id);
-    void come_back(std::uint64_t id);
-    void end(std::uint64_t id, bool is_answered);
+    void come_back(std::uint64_t id, const Deliver& deliver);
+    void end(std::uint64_t id, const Deliver& deliver);
+    void refuse(std::uint64_t id);
     void tidy();
 
     World& world_;
@@ -77,6 +88,8 @@ class FarOrigin final : public Origin {
     bool is_connected_ = false;
     std::uint64_t losses_seen_ = 0;
     std::uint64_t last_id_ = 0;
+    std::uint64_t last_retire_ = 0;  // the last that has arrived
+    std::uint64_t sent_ = 0;
     std::deque<Call> calls_;  // by id
 };
 

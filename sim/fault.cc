@@ -11,7 +11,7 @@ namespace sluice::sim {
 namespace {
 
 // What stands behind the = of a fault.
-enum class Amount { kNone, kTime, kSignedTime, kShare };
+enum class Amount { kNone, kTime, kSignedTime, kShare, kNumber };
 
 struct Name {
     std::string_view text;
@@ -27,6 +27,7 @@ constexpr std::array kNames = {
     Name{"origin-slow", FaultKind::kOriginSlow, Amount::kTime, kSecond / 10},
     Name{"origin-empty", FaultKind::kOriginEmpty, Amount::kNone, 0},
     Name{"origin-stale", FaultKind::kOriginStale, Amount::kTime, 5 * kSecond},
+    Name{"origin-refuses-writes", FaultKind::kOriginRefusesWrites, Amount::kNone, 0},
     Name{"store-down", FaultKind::kStoreDown, Amount::kNone, 0},
     Name{"store-slow", FaultKind::kStoreSlow, Amount::kTime, kSecond},
     Name{"store-busy", FaultKind::kStoreBusy, Amount::kShare, 500},
@@ -41,6 +42,7 @@ constexpr std::array kNames = {
     Name{"clock-step", FaultKind::kClockStep, Amount::kSignedTime, kSecond},
     Name{"pause", FaultKind::kPause, Amount::kNone, 0},
     Name{"burst", FaultKind::kBurst, Amount::kShare, 10'000},
+    Name{"volley", FaultKind::kVolley, Amount::kNumber, 100},
 };
 
 std::optional<Moment> parse_time(std::string_view text) {
@@ -73,6 +75,13 @@ std::optional<std::int64_t> parse_amount(Amount amount, std::string_view text) {
         const auto share = parse_permille(text);
         if (!share || *share == 0) return std::nullopt;
         return static_cast<std::int64_t>(*share);
+    }
+    if (amount == Amount::kNumber) {
+        std::int64_t number = 0;
+        const auto [end, failed] =
+            std::from_chars(text.data(), text.data() + text.size(), number);
+        const bool is_right = failed == std::errc{} && end == text.data() + text.size();
+        return is_right && number > 0 && number <= 1'000'000 ? std::optional(number) : std::nullopt;
     }
     const bool is_negative = amount == Amount::kSignedTime && text.starts_with('-');
     if (is_negative) text.remove_prefix(1);
@@ -121,12 +130,14 @@ const char* const kFaultHelp =
     "  skew=2s                     of each node's clock, at most, either way\n"
     "From START on, for LENGTH:\n"
     "  origin-down  origin-slow=100ms  origin-empty  origin-stale=5s   [:region-N]\n"
+    "  origin-refuses-writes (reads work)                              [:region-N]\n"
     "  store-down  store-slow=1s  store-busy=0.5  store-lag=5s\n"
     "  store-failover=5s (lacks the last rows)  store-clock=-30s (is wrong)\n"
     "  store-cleanup=10m (deletes by a clock that is ahead)\n"
     "  partition:node-N  partition:region-N  partition:store\n"
     "  crash:node-N  restart:node-N  rolling-restart=5s  pause:node-N\n"
     "  clock-step=-2s:node-N  burst=10\n"
+    "  volley=100 (so many requests for the first key, to each node at once)\n"
     "such as origin-empty@30s, store-down@60s+120s, partition:region-2@30s+60s";
 
 std::optional<Permille> parse_permille(std::string_view text) {

@@ -11,6 +11,7 @@ using std::chrono::milliseconds;
 using std::chrono::seconds;
 
 constexpr Moment kLookAtRecovery = milliseconds{250};
+constexpr Moment kLookAtStaleness = milliseconds{200};
 constexpr Moment kWatchRecovery = seconds{150};
 constexpr std::size_t kKeysWatched = 48;
 
@@ -41,7 +42,7 @@ Fleet::Fleet(World& world, std::function<void(Moment)> progress)
         start_node(i);
     }
     schedule_faults();
-    if (options_.regions > 1) check_staleness();
+    check_staleness();
 }
 
 void Fleet::start_node(std::uint32_t index) {
@@ -112,15 +113,31 @@ void Fleet::sample() {
     if (progress_) progress_(world_.scheduler.now());
 }
 
-// Every second: what regions must know of each other by then, they do.
+// Several times a second: what origins must hold by then, and what regions must know of each other,
+// they do.
 void Fleet::check_staleness() {
     const std::int64_t now = world_.true_ms();
     const Sequence newest = now / options_.load.duration.count();
     for (KeyIndex key = 0; key < std::min<std::size_t>(world_.truth.keys(), kKeysWatched); ++key)
-        for (const Sequence sequence : {newest - 1, newest})
+        for (const Sequence sequence : {newest - 1, newest}) {
+            for (std::uint32_t region = 0; region < options_.regions; ++region)
+                check_flushed(region, key, sequence);
             for (Node* const node : seats_)
-                if (node->is_alive()) node->audit().check_staleness(key, sequence, now);
-    world_.scheduler.after(seconds{1}, [this] { check_staleness(); });
+                if (node->is_alive() && options_.regions > 1)
+                    node->audit().check_staleness(key, sequence, now);
+        }
+    world_.scheduler.after(kLookAtStaleness, [this] { check_staleness(); });
+}
+
+void Fleet::check_flushed(std::uint32_t region, KeyIndex key, Sequence sequence) {
+    const Count expected = world_.knowledge.of_origin(region, key, sequence, world_.true_ms());
+    if (expected == 0) return;
+    const Count held = world_.origins[region].total(key, sequence);
+    if (held < expected)
+        world_.verdict.fail("the origin of region-" + std::to_string(region + 1) + " holds " +
+                            std::to_string(held) + " of k" + std::to_string(key) + " in window " +
+                            std::to_string(sequence) + ", of which its nodes had admitted " +
+                            std::to_string(expected) + " long enough ago");
 }
 
 void Fleet::run() {
@@ -199,12 +216,12 @@ Node::Totals Fleet::totals_of(std::uint32_t region) const {
         const Node::Totals one = node->totals();
         sum.audit.decisions += one.audit.decisions;
         sum.audit.passed += one.audit.passed;
-        sum.audit.asked += one.audit.asked;
+        sum.audit.waits += one.audit.waits;
         sum.audit.fallbacks += one.audit.fallbacks;
         sum.audit.false_denials += one.audit.false_denials;
         sum.audit.true_denials += one.audit.true_denials;
-        sum.reads += one.reads;
-        sum.told += one.told;
+        sum.calls += one.calls;
+        sum.flushed += one.flushed;
         sum.rows += one.rows;
         sum.imported += one.imported;
         sum.outages += one.outages;

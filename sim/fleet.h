@@ -69,6 +69,7 @@ class Fleet {
     void serve_next();
     void sample();
     void check_staleness();
+    void check_flushed(std::uint32_t region, KeyIndex key, Sequence sequence);
     void watch_recovery(std::size_t fault);
     void look_at_recovery(const std::shared_ptr<Snapshot>& snapshot);
 

@@ -43,7 +43,7 @@ void Fleet::calm_down() {
 }
 
 // Short windows in which a fault struck are over by now. In new ones, all nodes of a region agree
-// as soon as the last grant must have been told.
+// as soon as the last pass must have been flushed.
 void Fleet::check_short_windows() {
     constexpr int kRequests = 240;
     const Duration window = options_.load.duration;
@@ -55,7 +55,7 @@ void Fleet::check_short_windows() {
         const auto key = static_cast<KeyIndex>(world_.random.below(world_.truth.keys()));
         seats_[world_.random.below(seats_.size())]->serve(key, 1);
     }
-    wait_until(world_.scheduler.now() + longest_untold(window));
+    wait_until(world_.scheduler.now() + longest_unsynced(window, FaultPlan{}.longest_call()));
     const Moment usual = std::exchange(answers_, kQuickAnswers);
     check_convergence(Scope::kRegion);
     answers_ = usual;
@@ -77,7 +77,7 @@ std::vector<KeyIndex> Fleet::keys_to_check() const {
 void Fleet::check_convergence(Scope scope) {
     if (world_.verdict.failure()) return;
     const std::vector<KeyIndex> keys = keys_to_check();
-    // What the last questions bring to light may be published, too late to be heard of.
+    // What the last reads bring to light may be published, too late to be imported.
     published_.clear();
     displaced_.clear();
     for (const KeyIndex key : keys) {
@@ -91,7 +91,7 @@ void Fleet::check_convergence(Scope scope) {
     for (std::size_t i = 0; i < seats_.size(); ++i) {
         for (const KeyIndex key : keys)
             if (seats_[i]->audit().holds(key)) held[i].push_back(key);
-        seats_[i]->refresh(held[i]);
+        seats_[i]->sync(held[i]);
     }
     world_.scheduler.run_until(world_.scheduler.now() + answers_);
     for (Node* const node : seats_)
@@ -115,7 +115,7 @@ std::vector<Sequence> Fleet::living() const {
     return sequences;
 }
 
-// The origin holds what callers were told, no more and no less.
+// The origin holds what was admitted, and at most what it has granted on top of that.
 void Fleet::check_origin(std::uint32_t region, const std::vector<KeyIndex>& keys) {
     for (const auto& node : nodes_)
         if (node->place().region == region && node->audit().has_dropped()) return;
@@ -123,18 +123,20 @@ void Fleet::check_origin(std::uint32_t region, const std::vector<KeyIndex>& keys
         for (const Sequence sequence : living()) {
             const Count held = world_.origins[region].total(key, sequence);
             const Count spent = world_.truth.of_region(key, sequence, region);
+            const Count reserved = world_.truth.reserved(key, sequence, region);
             const bool is_lossy =
                 world_.truth.lost(key, sequence, region) == Truth::Lost::kToRegion;
-            if (held > spent || (held < spent && !is_lossy))
+            if (held > reserved || (held < spent && !is_lossy))
                 world_.verdict.fail("the origin of region-" + std::to_string(region + 1) +
                                     " holds " + std::to_string(held) + " of k" +
                                     std::to_string(key) + " in window " + std::to_string(sequence) +
-                                    ", of which its nodes granted " + std::to_string(spent));
+                                    ", of which its nodes admitted " + std::to_string(spent) +
+                                    " and were granted " + std::to_string(reserved));
         }
     }
 }
 
-// Whether nodes of the region displaced the cell, and none of the others has heard of all of it.
+// Whether nodes of the region displaced the cell, and none of the others has read all of it.
 bool Fleet::is_displaced(KeyIndex key, Sequence sequence, std::uint32_t region) const {
     const Count spent = world_.truth.of_region(key, sequence, region);
     bool is_displaced = false;

@@ -54,6 +54,10 @@ void Fleet::begin(std::size_t index) {
             return each_origin(fault.target, [&](std::uint32_t region) {
                 fail_over(region, earlier_[index].at(region));
             });
+        case FaultKind::kOriginRefusesWrites:
+            return each_origin(fault.target, [&](std::uint32_t region) {
+                world_.origins[region].refuses_writes = true;
+            });
         case FaultKind::kStoreDown:
             world_.store.is_down = true;
             return;
@@ -93,6 +97,12 @@ void Fleet::begin(std::size_t index) {
         case FaultKind::kPause:
             each_alive(fault.target, [&](Node& node) { node.pause_until(fault.at + fault.lasts); });
             return;
+        case FaultKind::kVolley:
+            each_alive(fault.target, [&](Node& node) {
+                for (std::int64_t i = 0; i < fault.amount && node.takes_requests(); ++i)
+                    node.serve(0, 1);
+            });
+            return;
         case FaultKind::kBurst:
             arrivals_.burst = static_cast<Permille>(fault.amount);
             return;
@@ -112,6 +122,11 @@ void Fleet::end(std::size_t index) {
         case FaultKind::kOriginSlow:
             each_origin(fault.target,
                         [&](std::uint32_t region) { world_.origins[region].slowness = Moment{0}; });
+            break;
+        case FaultKind::kOriginRefusesWrites:
+            each_origin(fault.target, [&](std::uint32_t region) {
+                world_.origins[region].refuses_writes = false;
+            });
             break;
         case FaultKind::kStoreDown:
             world_.store.is_down = false;
@@ -163,14 +178,14 @@ void Fleet::note_lost_components(std::uint32_t region, const OriginServer::Conte
     }
 }
 
-// Nodes that are connected notice within a second, or when they hear less than they told.
+// Nodes that are connected notice within a second.
 void Fleet::empty_origin(std::uint32_t region) {
     note_lost_components(region, {});
     world_.origins[region].become({});
     ++world_.origins[region].losses;
     each_alive({Target::Kind::kRegion, region}, [&](Node& node) {
         const Moment later = milliseconds{world_.random.between(1, 1'000)};
-        world_.scheduler.after(later, [&node] { node.origin().forgot(); });
+        world_.scheduler.after(later, [&node] { node.origin().lose_data(); });
     });
 }
 

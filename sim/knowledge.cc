@@ -15,15 +15,13 @@ Moment longest_way(const Options& options) {
            10 * (options.faults.delay + options.faults.jitter);
 }
 
-Duration region_lag(const Options& options) {
-    const Duration window = options.load.duration;
-    return 2 * oldest_view(window) + longest_untold(window) +
-           duration_cast<Duration>(2 * options.faults.skew);
+Duration origin_lag(const Options& options) {
+    return longest_unsynced(options.load.duration, options.faults.longest_call());
 }
 
 Duration world_lag(const Options& options) {
     constexpr Duration kHandedOver{100};
-    return longest_untold(options.load.duration) + kHandedOver +
+    return origin_lag(options) + kHandedOver +
            duration_cast<Duration>(2 * longest_between_ticks(options.interval) +
                                    3 * longest_way(options));
 }
@@ -35,11 +33,11 @@ Knowledge::Knowledge(const Options& options, const Truth& truth, UnixTime began)
       truth_(truth),
       began_(began),
       quiet_(options),
-      region_lag_(region_lag(options)),
+      origin_lag_(origin_lag(options)),
       world_lag_(world_lag(options)),
       // Keys that displace each other take along what was imported of them.
       has_small_tables_(options.max_keys < 1'000'000),
-      // Far beyond the cap, nodes drop what an origin that is away has not been told.
+      // Far beyond the cap, nodes drop what they can't write to an origin that is unavailable.
       may_drop_(has_small_tables_ && !options.faults.scheduled.empty()) {}
 
 bool Knowledge::is_forgotten(Sequence sequence, std::int64_t at_ms) const {
@@ -47,19 +45,31 @@ bool Knowledge::is_forgotten(Sequence sequence, std::int64_t at_ms) const {
     return at_ms + skew_ms >= (sequence + 2) * options_.load.duration.count();
 }
 
-Count Knowledge::of_region(const Viewer& viewer,
+Count Knowledge::of_origin(std::uint32_t region,
                            KeyIndex key,
                            Sequence sequence,
                            std::int64_t at_ms) const {
-    const std::int64_t by_ms = at_ms - region_lag_.count();
-    if (may_drop_ || truth_.lost(key, sequence, viewer.region) == Truth::Lost::kToRegion ||
-        !quiet_.is_region_quiet(viewer.region, moment(by_ms), moment(at_ms)))
+    const std::int64_t by_ms = at_ms - origin_lag_.count();
+    if (may_drop_ || is_forgotten(sequence, at_ms) ||
+        truth_.lost(key, sequence, region) == Truth::Lost::kToRegion ||
+        !quiet_.is_region_quiet(region, moment(by_ms), moment(at_ms)))
         return 0;
-    return truth_.grants.sum({.key = key,
-                              .sequence = sequence,
-                              .region = viewer.region,
-                              .by_ms = by_ms,
-                              .except_node = viewer.serial});
+    return truth_.grants.sum(
+        {.key = key, .sequence = sequence, .region = region, .by_ms = by_ms});
+}
+
+bool Knowledge::is_quiet(std::uint32_t region,
+                         std::int64_t asked_ms,
+                         std::int64_t decided_ms) const {
+    const std::int64_t from = asked_ms - oldest_view(options_.load.duration).count();
+    return !may_drop_ && quiet_.is_prompt() &&
+           quiet_.is_region_quiet(region, moment(from), moment(decided_ms));
+}
+
+Count Knowledge::skewed(Count previous) const {
+    const auto skew = static_cast<Count>(duration_cast<Duration>(2 * options_.faults.skew).count());
+    const auto duration = static_cast<Count>(options_.load.duration.count());
+    return (previous * std::min(skew, duration) + duration - 1) / duration;
 }
 
 Count Knowledge::of_world(std::uint32_t region,

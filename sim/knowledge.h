@@ -1,4 +1,4 @@
-// What a node must know of the others by a moment: the bound of how far a limit can be exceeded.
+// What origins and regions must know by a moment, from what was granted before.
 #ifndef SLUICE_SIM_KNOWLEDGE_H_
 #define SLUICE_SIM_KNOWLEDGE_H_
 
@@ -15,8 +15,7 @@ namespace sluice::sim {
 // What was granted long enough ago, while nothing was disturbed since, has reached everybody whom
 // the documented rule lets it reach:
 //
-//     own region     the others tell within longest_untold(), and a view that admits is at most
-//                    twice oldest_view() old (it may have been fresh when the window began)
+//     own origin     within longest_unsynced()
 //     other regions  as above until a node of that region knows its count; a tick of publishing
 //                    and a tick of importing, and the way to the store and back; and only what the
 //                    policy publishes
@@ -28,17 +27,20 @@ class Knowledge {
   public:
     Knowledge(const Options& options, const Truth& truth, UnixTime began);
 
-    struct Viewer {
-        std::uint32_t region;
-        std::uint32_t serial;
-    };
-    // Of a cell, at `at_ms` of true time: what other nodes of the region granted, and what other
-    // regions did.
-    Count of_region(const Viewer& viewer,
+    // Of a cell, at `at_ms` of true time: what nodes of the region granted, and what other regions
+    // did.
+    Count of_origin(std::uint32_t region,
                     KeyIndex key,
                     Sequence sequence,
                     std::int64_t at_ms) const;
     Count of_world(std::uint32_t region, KeyIndex key, Sequence sequence, std::int64_t at_ms) const;
+
+    // Whether no fault excuses a node of the region for what it decided, from the oldest view that
+    // it may use until it decided.
+    bool is_quiet(std::uint32_t region, std::int64_t asked_ms, std::int64_t decided_ms) const;
+
+    // What nodes whose clocks differ can make of what was spent in the previous window.
+    Count skewed(Count previous) const;
 
     // Whether a cell is dead by some node's clock: the origin forgets it then, and a request that
     // was made before and is decided after that can't learn of it any more.
@@ -56,7 +58,7 @@ class Knowledge {
     const Truth& truth_;
     const UnixTime began_;
     const Quiet quiet_;
-    Duration region_lag_;
+    Duration origin_lag_;
     Duration world_lag_;
     bool has_small_tables_;
     bool may_drop_;

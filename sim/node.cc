@@ -17,7 +17,7 @@ using std::chrono::seconds;
 // What another thread takes to begin with something.
 constexpr Moment kHandOver = microseconds{20};
 
-// How long an end waits for the world to hear the rest, and how often it looks.
+// How long an end waits until all is flushed and published, and how often it looks.
 constexpr Moment kPatience = seconds{1};
 constexpr Moment kLook = milliseconds{20};
 
@@ -40,24 +40,32 @@ class Node::Watched final : public Question {
           made_(std::move(made)),
           asked_(node.world_.scheduler.now()) {}
 
+    Kind kind() const override { return inner_->kind(); }
     std::span<const Request> stale() const override { return inner_->stale(); }
     UnixTime now() const override { return inner_->now(); }
     std::size_t size() const override { return inner_->size(); }
     bool decide_as_held() override {
-        const bool is_away = node_.region_->is_away();
+        const bool is_unavailable = node_.region_->is_unavailable();
         if (!inner_->decide_as_held()) return false;
-        note(is_away ? By::kAlone : By::kHeld);
+        note(is_unavailable ? By::kAlone : By::kHeld);
         return true;
     }
-    std::vector<Request> decide() override {
-        std::vector<Request> told_first = inner_->decide();
-        note(By::kFresh);
-        return told_first;
+    bool decide() override {
+        const bool needs_sync = inner_->decide();
+        note(By::kWaited);
+        return needs_sync;
+    }
+    void accept_grant(Sequence sequence) override {
+        inner_->accept_grant(sequence);
+        note(By::kGranted);
     }
     void finish() override {
         --node_.waiting_;
         const Moment waited = node_.world_.scheduler.now() - asked_;
         node_.longest_wait_ = std::max(node_.longest_wait_, waited);
+        if (waited > kOriginTimeout + kHandOver && asked_ > node_.pulse_.paused_until)
+            node_.world_.verdict.fail("node-" + std::to_string(node_.place_.serial) +
+                                      ": a caller waited for " + seconds_text(waited));
     }
 
     // Where the real question leaves its decision.
@@ -75,7 +83,9 @@ class Node::Watched final : public Question {
             each.true_ms = node_.world_.true_ms();
         }
         const bool passed = answer->single ? (**answer->single).passed : (**answer->batch).passed;
-        node_.world_.note(passed ? Happening::kPassed : Happening::kDenied,
+        node_.world_.note(by == By::kGranted ? Happening::kGranted
+                          : passed           ? Happening::kPassed
+                                             : Happening::kDenied,
                           node_.place_.serial,
                           made_.front().key,
                           made_.front().cost);
@@ -101,9 +111,12 @@ Node::Node(World& world, Place place, Moment skew) : world_(world), place_(place
                       .region = place.region,
                       .serial = place.serial,
                       .max_keys = options.max_keys,
-                      .has_steps = options.faults.has(FaultKind::kClockStep)},
+                      .has_steps = options.faults.has(FaultKind::kClockStep),
+                      .share_parts = options.share_parts.value_or(kAuditedShareParts),
+                      .started_ms = world.true_ms()},
         world.truth,
         world.knowledge,
+        world.members[place.region],
         world.verdict,
         *table_,
         options.load);
@@ -118,7 +131,6 @@ Node::Node(World& world, Place place, Moment skew) : world_(world), place_(place
     region_.emplace(*table_,
                     *origin_,
                     Region::Config{.clock = [this] { return world_.steady(); },
-                                   .wall_clock = [this] { return wall(); },
                                    .seed = world.random.next(),
                                    .again = [this] { again(); },
                                    .counted = [this](Entry& entry) { globe_->offer(entry); },
@@ -137,7 +149,7 @@ Node::~Node() = default;
 
 By Node::by_at_once(std::uint64_t fallbacks_before) const {
     if (asking_->fallbacks() != fallbacks_before) return By::kFallback;
-    return region_->is_away() ? By::kAlone : By::kHeld;
+    return region_->is_unavailable() ? By::kAlone : By::kHeld;
 }
 
 void Node::prepare(KeyIndex key) const {
@@ -255,11 +267,11 @@ void Node::set_alarm() {
     });
 }
 
-void Node::refresh(std::span<const KeyIndex> keys) {
+void Node::sync(std::span<const KeyIndex> keys) {
     std::vector<Request> requests;
     for (const KeyIndex key : keys)
         requests.push_back(world_.truth.request(key, 0));
-    region_->refresh(requests, wall(), [](bool) {});
+    region_->sync(requests, wall(), [](bool) {});
 }
 
 std::optional<Count> Node::global(KeyIndex key, Sequence sequence) {
@@ -271,12 +283,13 @@ std::optional<Count> Node::global(KeyIndex key, Sequence sequence) {
 
 void Node::check_calm() {
     const std::string name = "node-" + std::to_string(place_.serial);
-    if (region_->is_away()) world_.verdict.fail(name + ": its origin works, and is away to it");
+    if (region_->is_unavailable())
+        world_.verdict.fail(name + ": its origin works, and it takes it to be unavailable");
     if (waiting_ != 0)
         world_.verdict.fail(name + ": " + std::to_string(waiting_) + " callers wait forever");
     if (!region_->is_settled())
-        world_.verdict.fail(name + ": never has told its origin all there is");
-    // Twice the cap where nothing could be told, and a few that are on their way out.
+        world_.verdict.fail(name + ": never has flushed all that it admitted");
+    // Twice the cap where nothing could be flushed, and a few that are on their way out.
     constexpr std::size_t kLeaving = 64;
     if (table_->tally().held() > 2 * world_.options.max_keys + kLeaving)
         world_.verdict.fail(name + ": holds more than twice the keys that it may");
@@ -284,10 +297,10 @@ void Node::check_calm() {
 
 Node::Totals Node::totals() const {
     if (!pulse_.is_alive) return last_totals_;
-    const Region::Counts region = region_->counts();
+    const Region::Stats region = region_->stats();
     return {.audit = audit_->totals(),
-            .reads = region.reads,
-            .told = region.told,
+            .calls = origin_->calls(),
+            .flushed = region.flushed,
             .rows = globe_->publisher().counts().rows,
             .imported = globe_->importer().counts().cells,
             .outages = region.outages,
@@ -297,6 +310,7 @@ Node::Totals Node::totals() const {
 void Node::end() {
     last_totals_ = totals();
     pulse_.is_alive = false;
+    world_.members[place_.region].left(place_.serial);
     origin_->sever();
     deciding_.reset();
     asking_.reset();
@@ -308,21 +322,33 @@ void Node::end() {
 void Node::crash() {
     if (!pulse_.is_alive) return;
     world_.note(Happening::kNodeEnded, place_.serial, 1);
+    note_lost();
+    end();
+}
+
+// Other regions may never import what only this node would have published.
+void Node::note_lost() {
     OriginServer& origin = world_.origins[place_.region];
-    audit_->each_told([&](KeyIndex key, Sequence sequence, Count told, std::uint32_t incarnation) {
-        const bool is_known = origin.component(place_.serial, key, sequence, incarnation) == told;
-        world_.truth.lose(key,
-                          sequence,
+    audit_->each_admitted([&](const Audit::Admitted& cell) {
+        const Count held =
+            origin.component(place_.serial, cell.key, cell.sequence, cell.incarnation);
+        const bool is_known = held + cell.retired >= cell.count;
+        world_.truth.lose(cell.key,
+                          cell.sequence,
                           place_.region,
                           is_known ? Truth::Lost::kToOthers : Truth::Lost::kToRegion);
     });
-    end();
+}
+
+void Node::pause_until(Moment when) {
+    pulse_.paused_until = std::max(pulse_.paused_until, when);
+    world_.scheduler.at(when, [this] { audit_->resumed(world_.true_ms()); });
 }
 
 void Node::close(std::function<void()> ended) {
     if (!pulse_.is_alive || is_closing_) return;
     is_closing_ = true;
-    region_->stop_resting();
+    region_->begin_stop();
     globe_->publisher().hurry(world_.steady());
     publish_alarm_ = Moment::max();
     publish_when_due();

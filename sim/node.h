@@ -45,11 +45,11 @@ class Node {
     void serve(KeyIndex key, Count cost);
     void serve(std::span<const std::pair<KeyIndex, Count>> batch);
 
-    // As a process that is killed; what it did not tell is lost.
+    // As a process that is killed; what it did not flush is lost.
     void crash();
-    // As one that is asked to end: it tells first what it can within a second.
+    // As one that is asked to end: it flushes first what it can within a second.
     void close(std::function<void()> ended);
-    void pause_until(Moment when) { pulse_.paused_until = std::max(pulse_.paused_until, when); }
+    void pause_until(Moment when);
     void step_clock(Moment by) { skew_ += by; }
 
     bool is_alive() const { return pulse_.is_alive; }
@@ -60,8 +60,8 @@ class Node {
     const Audit& audit() const { return *audit_; }
     bool is_cut_from_store = false;
 
-    // Has the counts of these keys read, whatever they are.
-    void refresh(std::span<const KeyIndex> keys);
+    // Has the counts of these keys written and read, whatever they are.
+    void sync(std::span<const KeyIndex> keys);
     // What is held of other regions' spending.
     std::optional<Count> global(KeyIndex key, Sequence sequence);
 
@@ -75,8 +75,8 @@ class Node {
 
     struct Totals {
         Audit::Totals audit;
-        std::uint64_t reads = 0;
-        std::uint64_t told = 0;
+        std::uint64_t calls = 0;    // to the origin, but for heartbeats
+        std::uint64_t flushed = 0;  // keys
         std::uint64_t rows = 0;
         std::uint64_t imported = 0;
         std::uint64_t outages = 0;
@@ -87,8 +87,8 @@ class Node {
   private:
     struct Link {
         Node* node;
-        bool is_away() const { return node->region_->is_away(); }
-        void count_fallback(UnixTime now) const { node->asking_->count_fallback(now); }
+        bool is_unavailable() const { return node->region_->is_unavailable(); }
+        void count_fallback() const { node->asking_->count_fallback(); }
     };
     class Watched;
 
@@ -97,6 +97,7 @@ class Node {
     void again();
     void turn();
     void set_alarm();
+    void note_lost();
     void publish_when_due();
     void publish();
     void notice_failover();

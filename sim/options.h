@@ -39,6 +39,7 @@ struct Load {
     Count most_cost = 1;
     Permille churn = 0;       // how many keys give way to new ones within a duration
     Permille long_names = 0;  // how many keys have names too long for a store
+    bool is_poisson = false;  // requests come independently of each other, else evenly
 };
 
 enum class FaultKind {
@@ -46,6 +47,7 @@ enum class FaultKind {
     kOriginSlow,
     kOriginEmpty,
     kOriginStale,
+    kOriginRefusesWrites,
     kStoreDown,
     kStoreSlow,
     kStoreBusy,
@@ -60,6 +62,7 @@ enum class FaultKind {
     kClockStep,
     kPause,
     kBurst,
+    kVolley,
 };
 
 // Whom it strikes: everybody, or one of these, counted from 0.
@@ -74,7 +77,7 @@ struct Fault {
     Target target = {};
     Moment at{0};
     Moment lasts{0};
-    std::int64_t amount = 0;  // ns of a time, permille of a share
+    std::int64_t amount = 0;  // ns of a time, permille of a share, or a number
     std::string spec = {};    // as it was written
 };
 
@@ -87,6 +90,8 @@ struct FaultPlan {
     Moment skew{0};                                  // of each node's clock, at most, either way
     std::vector<Fault> scheduled;
 
+    // A call to an origin that works, there and back, at most.
+    Moment longest_call() const { return 2 * (delay + jitter); }
     bool has(FaultKind kind) const;
 };
 
@@ -112,6 +117,9 @@ struct Options {
     };
     Promise promise;
     bool is_traced = false;  // keeps many more events for the trace
+    // By how much the audit divides what is left, where that is measured: as the documentation says
+    // if empty.
+    std::optional<std::uint64_t> share_parts;
 };
 
 }  // namespace sluice::sim

@@ -1,23 +1,38 @@
 #include "sim/origin_server.h"
 
 #include <algorithm>
-#include <string_view>
 
+#include "regional/grant.h"
 #include "window/count.h"
 
 namespace sluice::sim {
 namespace {
 
-bool is_probe(const CellName& cell) {
-    return cell.workspace != "sim";
+// What a key takes on the wire, about: its name, four numbers there and four back.
+std::uint64_t bytes_of(const CellName& cell) {
+    return cell.workspace.size() + cell.name_space.size() + cell.identifier.size() + 96;
 }
 
-// What a cell takes on the wire, about: its name, two numbers there and two back.
-std::uint64_t bytes_of(const CellName& cell) {
-    return cell.workspace.size() + cell.name_space.size() + cell.identifier.size() + 48;
+// What a waiting request adds to that.
+constexpr std::uint64_t kRequestBytes = 24;
+
+template <class Components, class Own>
+auto find_component(Components& components, const Own& own) {
+    return std::ranges::find_if(components, [&](const auto& one) {
+        return one.node == own.node && one.incarnation == own.incarnation;
+    });
 }
 
 }  // namespace
+
+OriginServer::OwnCell OriginServer::own_cell(Serial node,
+                                             const KeyComponents& key,
+                                             std::size_t index) {
+    return {.key = key_of(key.current.identifier),
+            .sequence = key.current.sequence - static_cast<Sequence>(index),
+            .node = node,
+            .incarnation = key.incarnation};
+}
 
 OriginServer::Cell* OriginServer::find(KeyIndex key, Sequence sequence) {
     if (key >= contents_.places.size() || contents_.places[key] == 0) return nullptr;
@@ -37,55 +52,86 @@ OriginServer::Cell& OriginServer::open(KeyIndex key, Sequence sequence) {
     Cell& cell = held.cells[static_cast<std::size_t>(sequence) % kTrueCells];
     cell.sequence = sequence;
     cell.total = 0;
+    cell.dies = Moment{0};
     cell.components.clear();
     return cell;
 }
 
-CellTotals OriginServer::read(Serial node, const CellQuestion& question) {
-    bytes += bytes_of(question.cell);
-    if (is_probe(question.cell)) return {.total = 0, .own = 0};
-    const KeyIndex key = key_of(question.cell.identifier);
-    const Cell* const cell = find(key, question.cell.sequence);
-    if (cell == nullptr) return {.total = 0, .own = 0};
-    return {.total = cell->total,
-            .own = component(node, key, question.cell.sequence, question.incarnation)};
+CellTotals OriginServer::read(const OwnCell& own) {
+    const Cell* const cell = find(own.key, own.sequence);
+    if (cell == nullptr) return {};
+    const auto found = find_component(cell->components, own);
+    return {.total = cell->total, .own = found == cell->components.end() ? 0 : found->count};
 }
 
-CellTotals OriginServer::raise(Serial node, const CellComponent& component) {
-    bytes += bytes_of(component.cell);
-    const KeyIndex key = key_of(component.cell.identifier);
-    Cell* cell = find(key, component.cell.sequence);
-    if (cell == nullptr) {
-        if (component.own == 0) return {.total = 0, .own = 0};
-        cell = &open(key, component.cell.sequence);
-        cell->dies = Moment{0};
+CellTotals OriginServer::lift(const OwnCell& own, Count to, Duration lifetime) {
+    if (to == 0 || lifetime <= Duration::zero()) return read(own);
+    Cell* cell = find(own.key, own.sequence);
+    if (cell == nullptr) cell = &open(own.key, own.sequence);
+    cell->dies = std::max(cell->dies, scheduler_.now() + lifetime);
+    auto found = find_component(cell->components, own);
+    if (found == cell->components.end())
+        found = cell->components.insert(found, {own.node, own.incarnation, 0});
+    if (to > found->count) {
+        cell->total += to - found->count;
+        found->count = to;
     }
-    cell->dies = std::max(cell->dies, scheduler_.now() + component.lifetime);
-    const auto is_owner = [&](const Component& one) {
-        return one.node == node && one.incarnation == component.incarnation;
-    };
-    auto own = std::ranges::find_if(cell->components, is_owner);
-    if (own == cell->components.end()) {
-        if (component.own == 0) return {.total = cell->total, .own = 0};
-        cell->components.push_back({node, component.incarnation, 0});
-        own = cell->components.end() - 1;
-    }
-    if (component.own > own->count) {
-        cell->total += component.own - own->count;
-        own->count = component.own;
-    }
-    return {.total = cell->total, .own = own->count};
+    return {.total = cell->total, .own = found->count};
+}
+
+KeyTotals OriginServer::read(Serial node, const KeyComponents& key) {
+    return {read(own_cell(node, key, 0)), read(own_cell(node, key, 1))};
+}
+
+KeyTotals OriginServer::sync(Serial node, const KeyComponents& key) {
+    bytes += bytes_of(key.current);
+    return {lift(own_cell(node, key, 0), key.own[0], key.lifetime),
+            lift(own_cell(node, key, 1), key.own[1], key.lifetime - key.current.duration)};
+}
+
+KeyGrants OriginServer::spend(Serial node, const KeySpend& spend) {
+    bytes += kRequestBytes * spend.requests.size();
+    const KeyComponents& key = spend.components;
+    KeyGrants grants = decide_at_origin(spend, sync(node, key));
+    lift(own_cell(node, key, 0), grants.totals[0].own, key.lifetime);
+    return grants;
+}
+
+KeyTotals OriginServer::retire(Serial node, const KeyComponents& key) {
+    bytes += bytes_of(key.current);
+    move_to_stopped(own_cell(node, key, 0));
+    move_to_stopped(own_cell(node, key, 1));
+    return read(node, key);
+}
+
+void OriginServer::move_to_stopped(const OwnCell& own) {
+    Cell* const cell = find(own.key, own.sequence);
+    if (cell == nullptr) return;
+    const auto found = find_component(cell->components, own);
+    if (found == cell->components.end()) return;
+    const Count count = found->count;
+    cell->components.erase(found);
+    auto stopped = find_component(cell->components, OwnCell{.node = kStoppedNodes});
+    if (stopped == cell->components.end())
+        stopped = cell->components.insert(stopped, {kStoppedNodes, 0, 0});
+    stopped->count += count;
+}
+
+Heartbeat OriginServer::beat(Serial node) {
+    const Moment now = scheduler_.now();
+    std::erase_if(contents_.heartbeats,
+                  [&](const auto& last) { return now - last.second >= kNodeLifetime; });
+    const bool has_joined = contents_.heartbeats.insert_or_assign(node, now).second;
+    return {.nodes = static_cast<std::uint32_t>(contents_.heartbeats.size()),
+            .has_joined = has_joined,
+            .clock_offset = {}};
 }
 
 Count OriginServer::component(Serial node,
                               KeyIndex key,
                               Sequence sequence,
                               Incarnation incarnation) {
-    const Cell* const cell = find(key, sequence);
-    if (cell == nullptr) return 0;
-    for (const Component& one : cell->components)
-        if (one.node == node && one.incarnation == incarnation) return one.count;
-    return 0;
+    return read(OwnCell{key, sequence, node, incarnation}).own;
 }
 
 Count OriginServer::total(KeyIndex key, Sequence sequence) {

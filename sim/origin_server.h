@@ -4,7 +4,8 @@
 
 #include <array>
 #include <cstdint>
-#include <functional>
+#include <map>
+#include <utility>
 #include <vector>
 
 #include "regional/origin.h"
@@ -13,21 +14,25 @@
 
 namespace sluice::sim {
 
-// Which life of which node: never used twice.
+// Which life of which node: never used twice. 0 owns what stopped nodes left.
 using Serial = std::uint32_t;
+inline constexpr Serial kStoppedNodes = 0;
 
-// What a server does by itself: it holds the components of its nodes, merged by max, and forgets
-// cells when their lifetimes end. What goes wrong with it is decided by others.
+// Holds the components of its nodes, merged by max, decides spends, counts heartbeats, and expires
+// cells when their lifetimes end. Faults are set from outside.
 //
 // Thread-compatible.
 class OriginServer {
   public:
     explicit OriginServer(const Scheduler& scheduler) : scheduler_(scheduler) {}
 
-    CellTotals read(Serial node, const CellQuestion& question);
-    CellTotals raise(Serial node, const CellComponent& component);
+    KeyTotals sync(Serial node, const KeyComponents& key);
+    KeyGrants spend(Serial node, const KeySpend& spend);
+    KeyTotals retire(Serial node, const KeyComponents& key);
+    Heartbeat beat(Serial node);
 
-    // What one owner's component of a cell is.
+    // What it holds, without any change.
+    KeyTotals read(Serial node, const KeyComponents& key);
     Count component(Serial node, KeyIndex key, Sequence sequence, Incarnation incarnation);
     Count total(KeyIndex key, Sequence sequence);
 
@@ -50,18 +55,32 @@ class OriginServer {
     struct Contents {
         std::vector<std::uint32_t> places;  // by key; 0: none
         std::vector<KeyCells> keys;
+        std::map<Serial, Moment> heartbeats;  // the last of each node
     };
     const Contents& contents() const { return contents_; }
     void become(Contents contents) { contents_ = std::move(contents); }
 
     bool is_down = false;
+    bool refuses_writes = false;
     Moment slowness{0};        // of each call
     std::uint64_t bytes = 0;   // that went to and fro
     std::uint64_t losses = 0;  // how often it lost what it held
 
   private:
+    // One of the two cells of a key, and this node's component of it.
+    struct OwnCell {
+        KeyIndex key = 0;
+        Sequence sequence = 0;
+        Serial node = 0;
+        Incarnation incarnation = 0;
+    };
+    static OwnCell own_cell(Serial node, const KeyComponents& key, std::size_t index);
+
     Cell* find(KeyIndex key, Sequence sequence);
     Cell& open(KeyIndex key, Sequence sequence);
+    CellTotals read(const OwnCell& own);
+    CellTotals lift(const OwnCell& own, Count to, Duration lifetime);
+    void move_to_stopped(const OwnCell& own);
 
     const Scheduler& scheduler_;
     Contents contents_;

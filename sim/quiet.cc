@@ -35,6 +35,7 @@ bool strikes(const Fault& fault, std::uint32_t region, const Options& options) {
         case FaultKind::kStoreClock:
         case FaultKind::kStoreCleanup:
         case FaultKind::kBurst:
+        case FaultKind::kVolley:
             return false;
         case FaultKind::kPartition:
             if (fault.target.kind != Target::Kind::kNode) return false;
@@ -56,10 +57,11 @@ bool strikes(const Fault& fault, std::uint32_t region, const Options& options) {
 
 Quiet::Quiet(const Options& options) : regions_(options.regions) {
     const FaultPlan& plan = options.faults;
-    is_lossy_ = plan.loss != 0 || 2 * (plan.delay + plan.jitter) >= Scheduler::kTimeout;
+    is_lossy_ = plan.loss != 0 || plan.longest_call() >= Scheduler::kTimeout;
+    is_prompt_ = 3 * plan.longest_call() < Scheduler::kTimeout;
     const Moment interval = longest_between_ticks(options.interval);
     for (const Fault& fault : plan.scheduled) {
-        if (fault.kind == FaultKind::kBurst) continue;
+        if (fault.kind == FaultKind::kBurst || fault.kind == FaultKind::kVolley) continue;
         const Moment end = end_of(fault, options);
         world_.push_back({fault.at, end + intervals_to_converge(fault.kind) * interval});
         for (std::uint32_t region = 0; region < options.regions; ++region)

@@ -23,6 +23,9 @@ class Quiet {
     // The same for all regions, and their way to the store.
     bool is_world_quiet(Moment from, Moment to) const;
 
+    // Whether a request that waits for the call before its own is answered in time.
+    bool is_prompt() const { return is_prompt_; }
+
   private:
     struct Disturbance {
         Moment from;
@@ -31,6 +34,7 @@ class Quiet {
     static bool is_free(const std::vector<Disturbance>& all, Moment from, Moment to);
 
     bool is_lossy_ = false;  // messages get lost, or are late, during the whole run
+    bool is_prompt_ = true;
     std::vector<std::vector<Disturbance>> regions_;
     std::vector<Disturbance> world_;
 };

@@ -76,6 +76,8 @@ void write_closeness(const Outcome& outcome, std::ostream& out) {
         << "\n  in the worst fixed window                    " << multiple(outcome.fixed.worst)
         << "\n  in the worst trailing window, of true time   "
         << pad(times_text(outcome.worst_trailing), 8)
+        << "\n  counted after any pass, by all that was admitted"
+        << pad(times_text(outcome.worst_effective), 5)
         << "\nDenied, though all that was admitted left room "
         << pad(grouped(outcome.false_denials), 8) << "\n";
 }
@@ -100,7 +102,7 @@ void write_faults(const Options& options, const Outcome& outcome, std::ostream& 
 }
 
 void write_regions(const Outcome& outcome, std::ostream& out) {
-    out << "\nBy region     decisions    admitted      denied   reads/dec   told/dec  rows/1000  "
+    out << "\nBy region     decisions    admitted      denied   waits/dec  calls/dec  flushed/dec  rows/1000  "
            "bytes/dec   alone\n";
     for (std::size_t i = 0; i < outcome.regions.size(); ++i) {
         const auto& [totals, bytes] = outcome.regions[i];
@@ -109,14 +111,14 @@ void write_regions(const Outcome& outcome, std::ostream& out) {
         name.resize(10, ' ');
         out << "  " << name << pad(grouped(decisions), 11) << pad(grouped(totals.audit.passed), 12)
             << pad(grouped(decisions - totals.audit.passed), 12)
-            << pad(per(totals.reads, decisions), 12) << pad(per(totals.told, decisions), 11)
+            << pad(per(totals.audit.waits, decisions), 12)
+            << pad(per(totals.calls, decisions), 11) << pad(per(totals.flushed, decisions), 13)
             << pad(per(totals.rows * 1'000, decisions), 11) << pad(per(bytes, decisions), 11)
             << pad(grouped(totals.audit.fallbacks), 8) << "\n";
     }
-    out << "  reads: keys read from the origin before a decision; told: components sent to it; "
-           "rows: "
-           "published to the\n  store; alone: decided without the fresher count that was wanted, "
-           "because the origin was away\n";
+    out << "  waits: requests that waited for the origin; calls: to the origin; flushed: keys "
+           "written to it later; rows: published\n  to the store; alone: the origin's to decide, "
+           "decided without it because it was unavailable\n";
 }
 
 std::string json_text(const std::string& text) {
@@ -136,8 +138,8 @@ void write_json_region(const Outcome::Region& region, std::ostream& out) {
     const Node::Totals& totals = region.totals;
     out << "{\"decisions\":" << totals.audit.decisions << ",\"admitted\":" << totals.audit.passed
         << ",\"false_denials\":" << totals.audit.false_denials
-        << ",\"fallbacks\":" << totals.audit.fallbacks << ",\"reads\":" << totals.reads
-        << ",\"told\":" << totals.told << ",\"rows\":" << totals.rows
+        << ",\"fallbacks\":" << totals.audit.fallbacks << ",\"waits\":" << totals.audit.waits
+        << ",\"calls\":" << totals.calls << ",\"flushed\":" << totals.flushed << ",\"rows\":" << totals.rows
         << ",\"imported\":" << totals.imported << ",\"outages\":" << totals.outages
         << ",\"origin_bytes\":" << region.origin_bytes
         << ",\"longest_wait_ms\":" << totals.longest_wait / std::chrono::milliseconds{1} << "}";
@@ -189,6 +191,7 @@ void write_json(const Options& options,
         << ",\"steady_permille\":" << outcome.steady()
         << ",\"worst_window_permille\":" << outcome.fixed.worst
         << ",\"worst_trailing_permille\":" << outcome.worst_trailing
+        << ",\"worst_effective_permille\":" << outcome.worst_effective
         << ",\"checked_views\":" << outcome.checked_views
         << ",\"store_bytes\":" << outcome.store_bytes << ",\"over_time_permille\":[";
     for (std::size_t i = 0; i < outcome.over_time.size(); ++i)

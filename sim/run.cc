@@ -61,6 +61,7 @@ Outcome run(const Options& options,
     outcome.contended = world.truth.contended();
     outcome.fixed = world.truth.fixed();
     outcome.worst_trailing = world.truth.worst_trailing();
+    outcome.worst_effective = world.truth.worst_effective();
     outcome.over_time = fleet.over_time();
     outcome.recoveries = fleet.recoveries();
     outcome.unserved = fleet.unserved();

@@ -27,6 +27,7 @@ struct Outcome {
     Closeness contended;  // windows in which more was wanted than the limit
     Closeness fixed;      // all windows
     Permille worst_trailing = 0;
+    Permille worst_effective = 0;  // what counted after a pass, by all that was admitted
     std::vector<Permille> over_time;
     std::vector<Recovery> recoveries;
     std::uint64_t decisions = 0;

@@ -75,7 +75,8 @@ bool set_policy(const std::string& text, Options& options) {
 }
 
 constexpr std::uint32_t kMostRegions = 64;
-constexpr std::uint32_t kMostNodes = 1'024;
+constexpr std::uint32_t kMostNodesPerRegion = 64;
+constexpr std::uint32_t kMostNodes = kMostRegions * kMostNodesPerRegion;
 constexpr std::uint32_t kMostKeys = 4'000'000;
 
 struct Setting {
@@ -101,13 +102,13 @@ constexpr std::array kSettings = {
             }},
     Setting{
         "nodes",
-        "1 to 1024, of all regions",
+        "1 to 4096, of all regions",
         [](const std::string& v, Options& o) { return set_number(v, o.nodes, 1U, kMostNodes); }},
     Setting{"nodes-per-region",
-            "1 to 16",
+            "1 to 64",
             [](const std::string& v, Options& o) {
                 std::uint32_t each = 0;
-                if (!set_number(v, each, 1U, kMostNodes / kMostRegions)) return false;
+                if (!set_number(v, each, 1U, kMostNodesPerRegion)) return false;
                 o.nodes = each * o.regions;
                 return true;
             }},
@@ -159,6 +160,9 @@ constexpr std::array kSettings = {
         "long-names",
         "a share, such as 0.1",
         [](const std::string& v, Options& o) { return set_share(v, o.load.long_names, 1'000); }},
+    Setting{"poisson",
+            "true or false",
+            [](const std::string& v, Options& o) { return set_bool(v, o.load.is_poisson); }},
     Setting{"for",
             "a time, such as 3m",
             [](const std::string& v, Options& o) {

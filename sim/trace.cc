@@ -9,21 +9,31 @@ namespace {
 std::string words_for(const Trace::Event& event) {
     const auto key = [&] { return "k" + std::to_string(event.a); };
     const auto cells = [&] { return std::to_string(event.a) + " cells"; };
+    const auto keys = [&] { return std::to_string(event.a) + " keys"; };
     switch (event.what) {
         case Happening::kPassed:
             return "passed " + key() + " cost " + std::to_string(event.b);
         case Happening::kDenied:
             return "denied " + key() + " cost " + std::to_string(event.b);
         case Happening::kAsked:
-            return "asks for fresher counts of " + key();
-        case Happening::kRead:
-            return "reads " + cells() + " from the origin";
-        case Happening::kRaised:
-            return "tells the origin " + cells();
+            return "has the origin decide " + key();
+        case Happening::kGranted:
+            return "was granted " + key() + " cost " + std::to_string(event.b);
+        case Happening::kSynced:
+            return "sends a sync of " + keys();
+        case Happening::kSpent:
+            return "sends a spend of " + keys();
+        case Happening::kRetired:
+            return "retires " + keys();
+        case Happening::kCounted:
+            return "counts " + std::to_string(event.a) + " nodes" +
+                   (event.b != 0 ? ", and has joined" : "");
         case Happening::kAnswered:
-            return "hears of " + cells();
+            return "gets an answer for " + keys();
         case Happening::kUnanswered:
-            return "hears nothing of " + cells();
+            return "gets no answer for " + keys();
+        case Happening::kRefused:
+            return "had a write refused";
         case Happening::kPublished:
             return "published " + cells();
         case Happening::kPublishFailed:
@@ -32,13 +42,13 @@ std::string words_for(const Trace::Event& event) {
             return "imported " + cells();
         case Happening::kImportFailed:
             return "failed to import";
-        case Happening::kAway:
-            return "lost its origin";
-        case Happening::kBack:
-            return event.a != 0 ? "has its origin back"
-                                : "has its origin back, which may have lost all";
-        case Happening::kForgot:
-            return "notices that its origin forgot";
+        case Happening::kDisconnected:
+            return "is disconnected from its origin";
+        case Happening::kConnected:
+            return event.a != 0 ? "is connected to its origin"
+                                : "is connected to its origin, which may have lost data";
+        case Happening::kDataLost:
+            return "notices that its origin has lost data";
         case Happening::kFaultBegins:
             return "fault " + std::to_string(event.node + 1) + " begins";
         case Happening::kFaultEnds:

@@ -128,6 +128,38 @@ Count Truth::of_region(KeyIndex key, Sequence sequence, std::uint32_t region) co
     return past == nullptr ? 0 : past->by_region[region];
 }
 
+void Truth::change_credit(
+    KeyIndex key, Sequence sequence, std::uint32_t region, Count before, Count after) {
+    if (before == after) return;
+    const auto [credit, is_new] = credits_.try_emplace({key, sequence, region});
+    credit->second += after - before;
+    if (credit->second == 0) credits_.erase(credit);
+}
+
+Count Truth::reserved(KeyIndex key, Sequence sequence, std::uint32_t region) const {
+    const auto credit = credits_.find({key, sequence, region});
+    return of_region(key, sequence, region) + (credit == credits_.end() ? 0 : credit->second);
+}
+
+Count Truth::reserved(KeyIndex key, Sequence sequence) const {
+    Count sum = total(key, sequence);
+    for (auto credit = credits_.lower_bound({key, sequence, 0});
+         credit != credits_.end() && std::get<0>(credit->first) == key &&
+         std::get<1>(credit->first) == sequence;
+         ++credit)
+        sum += credit->second;
+    return sum;
+}
+
+void Truth::excuse(KeyIndex key, Sequence sequence, std::uint32_t region, Count cost) {
+    excused_[{key, sequence, region}] += cost;
+}
+
+Count Truth::excused(KeyIndex key, Sequence sequence, std::uint32_t region) const {
+    const auto found = excused_.find({key, sequence, region});
+    return found == excused_.end() ? 0 : found->second;
+}
+
 void Truth::lose(KeyIndex key, Sequence sequence, std::uint32_t region, Lost lost) {
     if (find(key, sequence) == nullptr) return;
     Lost& known = lost_[place(key, sequence, region)];

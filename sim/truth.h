@@ -5,12 +5,14 @@
 #include <sluice/limiter.h>
 #include <sluice/time.h>
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <limits>
 #include <map>
 #include <string>
 #include <string_view>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -116,6 +118,22 @@ class Truth {
     Count total(KeyIndex key, Sequence sequence) const;
     Count of_region(KeyIndex key, Sequence sequence, std::uint32_t region) const;
 
+    // What the origin of a region has granted to nodes beyond what they have admitted: the answer is
+    // underway or was lost. It counts in the region, and the node may still use it.
+    void change_credit(
+        KeyIndex key, Sequence sequence, std::uint32_t region, Count before, Count after);
+    // What may count in a region: what was admitted, and credit.
+    Count reserved(KeyIndex key, Sequence sequence, std::uint32_t region) const;
+    Count reserved(KeyIndex key, Sequence sequence) const;
+
+    // What was admitted in a region beyond the limit, for a reason that the rule does not cover.
+    void excuse(KeyIndex key, Sequence sequence, std::uint32_t region, Count cost);
+    Count excused(KeyIndex key, Sequence sequence, std::uint32_t region) const;
+
+    // How much counts after a pass, by all that was admitted, as parts of a thousand of the limit.
+    void note_effective(Permille part) { worst_effective_ = std::max(worst_effective_, part); }
+    Permille worst_effective() const { return worst_effective_; }
+
     // Some of what was granted in a cell may be unknown to a region, or to the others, for good:
     // the node that granted it is gone.
     enum class Lost : std::uint8_t { kNothing = 0, kToOthers = 1, kToRegion = 2 };
@@ -159,9 +177,13 @@ class Truth {
     std::vector<Count> by_region_;  // but for those at home
     std::vector<Lost> lost_;
     std::map<std::pair<KeyIndex, Sequence>, PastCell> past_;
+    using PerRegion = std::map<std::tuple<KeyIndex, Sequence, std::uint32_t>, Count>;
+    PerRegion credits_;  // those that are not 0
+    PerRegion excused_;
     Closeness contended_;
     Closeness fixed_;
     Permille worst_trailing_ = 0;
+    Permille worst_effective_ = 0;
     bool is_finished_ = false;
 };
 

@@ -12,6 +12,7 @@
 #include "regional/region.h"
 #include "sim/audit.h"
 #include "sim/knowledge.h"
+#include "sim/membership.h"
 #include "sim/options.h"
 #include "sim/origin_server.h"
 #include "sim/random.h"
@@ -64,6 +65,7 @@ struct World {
     Network network;
     const Knowledge knowledge;
     std::deque<OriginServer> origins;  // by region
+    std::deque<Membership> members;    // by region
     StoreServer store;
 };
 

@@ -60,7 +60,7 @@ int run(const ColdTrial& trial) {
     Asked asked = ask_for_all(limiter, keys, trial.outstanding, trial.cost);
     const double processor = processor_seconds(Whose::kProcess) - processor_before;
     const OriginStats origin = limiter.stats().origin;
-    if (origin.reads != trial.keys || origin.fallbacks != 0) give_up_disturbed();
+    if (origin.spends != trial.keys || origin.fallbacks != 0) give_up_disturbed();
     std::ranges::sort(asked.microseconds);
     std::printf("{\"rate\": %.0f, \"processor_us\": %.2f, \"p50\": %u, \"p99\": %u}\n",
                 trial.keys / asked.seconds,

@@ -43,11 +43,11 @@ int run(const ReplayTrial& trial) {
     std::cin.get();
     await(limiter, true, keys.front());
     if (!decide_all(limiter, keys)) give_up("a request did not pass");
-    if (limiter.stats().origin.told != 0) give_up("something was told too early");
+    if (limiter.stats().origin.flushed != 0) give_up("something was told too early");
 
     say("spent");
     await(limiter, false, keys.front());
-    while (limiter.stats().origin.told == 0) {
+    while (limiter.stats().origin.flushed == 0) {
         std::this_thread::sleep_for(100us);
     }
     const Clock::time_point begin = Clock::now();
@@ -56,8 +56,8 @@ int run(const ReplayTrial& trial) {
     const double seconds = std::chrono::duration<double>(since(begin)).count();
     const double processor = processor_seconds(Whose::kProcess) - processor_before;
     const OriginStats origin = limiter.stats().origin;
-    if (origin.outages != 1 || origin.told < trial.keys) give_up_disturbed();
-    const std::uint64_t told = origin.told;
+    if (origin.outages != 1 || origin.flushed < trial.keys) give_up_disturbed();
+    const std::uint64_t told = origin.flushed;
     std::cout << "{\"rate\": " << static_cast<double>(told) / seconds
               << ", \"processor_us\": " << processor / static_cast<double>(told) * 1e6
               << ", \"told\": " << told << "}" << std::endl;

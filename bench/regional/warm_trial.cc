@@ -74,8 +74,8 @@ void print(const std::vector<Work>& all, double seconds, const OriginStats& orig
         count / seconds,
         count / processor,
         static_cast<long long>(waits),
-        static_cast<unsigned long long>(origin.told),
-        static_cast<unsigned long long>(origin.reads),
+        static_cast<unsigned long long>(origin.flushed),
+        static_cast<unsigned long long>(origin.spends),
         static_cast<unsigned long long>(origin.fallbacks));
 }
 
@@ -109,8 +109,8 @@ int run(const WarmTrial& trial) {
     const double seconds = seconds_since(begin);
     OriginStats origin = limiter.stats().origin;
     if (origin.outages != 0) give_up_disturbed();
-    origin.told -= before.told;
-    origin.reads -= before.reads;
+    origin.flushed -= before.flushed;
+    origin.spends -= before.spends;
     origin.fallbacks -= before.fallbacks;
     for (const Work& work : all) {
         if (!work.has_passed) give_up("a request did not pass");

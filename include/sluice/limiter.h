@@ -74,6 +74,9 @@ struct Options {
 
     // Called on a thread of the limiter's own, which must not be kept waiting.
     std::function<void(const OriginChange&)> on_origin_change = {};
+    // Called in the same way when the origin's clock comes to differ from this node's by more than
+    // a second: windows then begin at different times on different nodes.
+    std::function<void(std::chrono::milliseconds offset)> on_origin_clock_offset = {};
 
     // Where the regions share their counts; empty: each region has its limits to itself.
     //
@@ -140,13 +143,18 @@ struct BatchDecision {
 struct OriginStats {
     bool attached;                  // there is one
     bool away;                      // it does not answer, or fails too often
-    std::uint64_t reads;            // keys that were read
-    std::uint64_t told;             // components that were sent, however often
-    std::uint64_t unanswered;       // cells for which no answer came
-    std::uint64_t fallbacks;        // decisions that wanted a fresher count and were made without
+    std::uint32_t nodes;            // that share the limits; 0 while that is not known
+    std::uint64_t spends;           // requests that the origin decided
+    std::uint64_t spend_calls;      // calls for them; one call decides all that wait for a key
+    std::uint64_t flushed;          // keys whose counts the origin has acknowledged, each time
+    std::uint64_t unanswered;       // keys for which a call was not answered
+    std::uint64_t fallbacks;        // decisions that were the origin's, and were made without it
     std::uint64_t queue_overflows;  // of these, because too many waited for the origin already
     std::uint64_t outages;          // how often it went away
-    std::uint64_t resubmissions;    // how often all counts were told again
+    std::uint64_t resubmissions;    // how often all counts were written again
+    // How long the oldest pass has waited to be written to the origin.
+    std::chrono::milliseconds oldest_unsynced;
+    std::chrono::milliseconds clock_offset;  // of the origin's clock against this node's
 };
 
 // What the limiter and the global store have had to do with each other since it was created.

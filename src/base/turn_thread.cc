@@ -5,11 +5,12 @@
 namespace sluice {
 
 void TurnThread::start(Turn turn) {
-    handle_.thread = std::thread([state = state_, turn = std::move(turn)] { state->run(turn); });
+    handle_.thread = std::thread(
+        [state = state_, turn = std::move(turn)]() mutable { state->run(std::move(turn)); });
     id_ = handle_.thread.get_id();
 }
 
-void TurnThread::State::run(const Turn& turn) {
+void TurnThread::State::run(Turn turn) {
     std::unique_lock lock(mutex);
     while (!is_stopping) {
         is_awake = false;
@@ -18,6 +19,9 @@ void TurnThread::State::run(const Turn& turn) {
         lock.lock();
         woken.wait_until(lock, next, [this] { return is_awake || is_stopping; });
     }
+    lock.unlock();
+    turn = nullptr;
+    lock.lock();
     has_ended = true;
     ended.notify_one();
 }

@@ -24,7 +24,8 @@ class TurnThread {
     TurnThread(const TurnThread&) = delete;
     TurnThread& operator=(const TurnThread&) = delete;
 
-    // The first turn comes at once.
+    // The first turn comes at once. The thread destroys `turn` after the last one, before stop()
+    // returns: what it owns is released there, however long that takes.
     void start(Turn turn);
     // Has a turn come at once, after the one underway. Does nothing in a child process, which has
     // its parent's memory but not its thread.
@@ -40,7 +41,7 @@ class TurnThread {
 
   private:
     struct State {
-        void run(const Turn& turn);
+        void run(Turn turn);
 
         std::mutex mutex;  // guards the next three
         bool is_awake = false;

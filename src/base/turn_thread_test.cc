@@ -3,6 +3,7 @@
 #include <chrono>
 #include <future>
 #include <memory>
+#include <thread>
 
 #include <gtest/gtest.h>
 
@@ -23,6 +24,26 @@ TEST(TurnThread, StaysStoppedOnceItHasEnded) {
     thread.start([] { return Clock::now() + 1h; });
     EXPECT_TRUE(thread.stop(Clock::now() + 20s));
     EXPECT_TRUE(thread.stop(Clock::now()));
+}
+
+TEST(TurnThread, DestroysItsTurnOnItsThreadBeforeItIsStopped) {
+    std::thread::id destroyed_by;
+    const auto note = [&](int*) { destroyed_by = std::this_thread::get_id(); };
+    TurnThread thread;
+    thread.start([owned = std::shared_ptr<int>(nullptr, note)] { return Clock::now() + 1h; });
+    EXPECT_TRUE(thread.stop(Clock::now() + 20s));
+    EXPECT_NE(destroyed_by, std::thread::id{});
+    EXPECT_NE(destroyed_by, std::this_thread::get_id());
+}
+
+TEST(TurnThread, ABlockingDestructorOfItsTurnDoesNotBlockStop) {
+    const auto gate = std::make_shared<std::promise<void>>();
+    TurnThread thread;
+    thread.start([owned = std::shared_ptr<int>(nullptr, [gate](int*) {
+                      gate->get_future().wait();
+                  })] { return Clock::now() + 1h; });
+    EXPECT_FALSE(thread.stop(Clock::now() + 10ms));
+    gate->set_value();
 }
 
 TEST(TurnThread, SaysThatItIsStuckUntilTheTurnEnds) {

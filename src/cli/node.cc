@@ -126,6 +126,10 @@ Options limiter_options(const config::Settings& settings, Log& log) {
                         log.info("origin_back");
                     }
                 },
+            .on_origin_clock_offset =
+                [&log](std::chrono::milliseconds offset) {
+                    log.warn("origin_clock_offset", {{"offset_ms", offset.count()}});
+                },
             .global = settings.global,
             .global_replica = settings.global_replica,
             .global_cleanup = settings.global_cleanup,
@@ -318,8 +322,12 @@ metrics::Readings Node::read() const {
     readings.cas_retries = stats.cas_retries;
     readings.strict_activations = stats.strict_activations;
     readings.origin = {.away = stats.origin.away,
-                       .reads = stats.origin.reads,
-                       .told = stats.origin.told,
+                       .nodes = stats.origin.nodes,
+                       .oldest_unsynced = seconds_of(stats.origin.oldest_unsynced),
+                       .clock_offset = seconds_of(stats.origin.clock_offset),
+                       .spends = stats.origin.spends,
+                       .spend_calls = stats.origin.spend_calls,
+                       .flushed = stats.origin.flushed,
                        .unanswered = stats.origin.unanswered,
                        .fallbacks = stats.origin.fallbacks,
                        .queue_overflows = stats.origin.queue_overflows,
@@ -419,12 +427,12 @@ void Node::drain(std::function<void()> drained) {
 }
 
 void Node::close() {
-    const std::uint64_t told = limiter_.stats().origin.told;
+    const std::uint64_t flushed = limiter_.stats().origin.flushed;
     const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(
         drain_ends_ - std::chrono::steady_clock::now());
     limiter_.close(std::max(left, kLeastToTell));
     const OriginStats origin = limiter_.stats().origin;
-    if (origin.attached) log_.info("origin_closed", {{"told", origin.told - told}});
+    if (origin.attached) log_.info("origin_closed", {{"flushed", origin.flushed - flushed}});
 }
 
 }  // namespace sluice::cli

@@ -83,26 +83,36 @@ bool ChangedList::sleep() {
     return false;
 }
 
-// Each side writes its word and then reads the other's: at least one of them sees the other.
-void ChangedList::hurry() {
-    if (is_hurried_.load(std::memory_order_seq_cst)) return;
-    is_hurried_.store(true, std::memory_order_seq_cst);
-    if (is_resting_.load(std::memory_order_seq_cst) &&
-        is_resting_.exchange(false, std::memory_order_seq_cst)) {
-        wake_();
-    }
+// Release and acquire through urged_: the consumer that sees the addition sees the entry's mark, so
+// that a take() afterwards finds the entry.
+void ChangedList::urge(Entry& entry) {
+    if (!entry.begin_urgent()) return;
+    const std::uint64_t number = urged_.fetch_add(1, std::memory_order_relaxed);
+    urgent_[number % kUrgent].store(entry.hash(), std::memory_order_release);
+    if (wake_) wake_();
 }
 
-bool ChangedList::rest() {
-    is_resting_.store(true, std::memory_order_seq_cst);
-    if (!is_hurried_.load(std::memory_order_seq_cst)) return true;
-    is_resting_.store(false, std::memory_order_seq_cst);
-    return false;
+std::vector<std::uint64_t> ChangedList::take_urgent() {
+    std::vector<std::uint64_t> hashes;
+    const std::uint64_t urged = urged_.load(std::memory_order_relaxed);
+    urgent_taken_ = std::max(urgent_taken_, urged - std::min(urged, kUrgent));
+    // Stops at a slot whose writer has not come to it yet; it wakes the consumer when it has.
+    for (; urgent_taken_ < urged; ++urgent_taken_) {
+        const std::uint64_t hash =
+            urgent_[urgent_taken_ % kUrgent].exchange(0, std::memory_order_acquire);
+        if (hash == 0) break;
+        hashes.push_back(hash);
+    }
+    return hashes;
+}
+
+void ChangedList::hurry() {
+    if (is_hurried_.exchange(true, std::memory_order_relaxed)) return;
+    if (wake_) wake_();
 }
 
 ChangedList::Taken ChangedList::take() {
     Taken taken;
-    is_hurried_.store(false, std::memory_order_seq_cst);
     Entry* entry = top_.exchange(nullptr, std::memory_order_acquire);
     while (entry != nullptr) {
         Entry* const next = entry->next_changed_;

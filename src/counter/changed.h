@@ -4,6 +4,7 @@
 
 #include <array>
 #include <atomic>
+#include <cstdint>
 #include <functional>
 #include <utility>
 #include <vector>
@@ -47,6 +48,7 @@ class Components {
 //     kIdle -> kListed            mark(): the first change; the entry enters the list
 //     kListed -> kTaken           take(): the consumer has it, and reads its components
 //     kTaken -> kTakenAgain       mark(): it changed while the consumer was busy
+//     kTakenAgain -> kTaken       begin_read(): the consumer reads it only now
 //     kTaken -> kIdle             release(): all that it holds was told
 //     kTaken, kTakenAgain -> kListed   release(): there is more to tell; give_back(): all of it
 //     kIdle -> kLeaving           leave(): the table wants to remove it, nothing is left to tell
@@ -81,24 +83,18 @@ class ChangedList {
     // once.
     [[nodiscard]] bool sleep();
 
-    // Something changed that should be told soon: ends a rest. Cheap where the consumer knows
-    // already.
+    // Puts an entry that was marked at the front of the next flush, and wakes the consumer. If more
+    // than kUrgent wait, some are flushed in their turn.
+    void urge(Entry& entry);
+    // The hashes of the entries that were urged since the last call. Those entries are in the list,
+    // with the consumer, or were flushed meanwhile.
+    std::vector<std::uint64_t> take_urgent();
+
+    // Wakes the consumer: the table is at its cap, and entries with unsynced counts can't be
+    // evicted.
     void hurry();
-
-    // The consumer takes its time, although there is something to tell. False, and it does not, if
-    // something should be told soon; hurry() ends it, and wakes the consumer.
-    [[nodiscard]] bool rest();
-    bool is_resting() const { return is_resting_.load(std::memory_order_seq_cst); }
-    void end_rest() { is_resting_.store(false, std::memory_order_seq_cst); }
-
-    // Something changed that need not be told soon. Relaxed, and written only where it is news: a
-    // hint for a consumer that rests.
-    void note_activity() {
-        if (!is_active_.load(std::memory_order_relaxed))
-            is_active_.store(true, std::memory_order_relaxed);
-    }
-    // Whether it was called since this was asked last.
-    bool was_active() { return is_active_.exchange(false, std::memory_order_relaxed); }
+    // Whether hurry() was called since the last call.
+    bool take_hurry() { return is_hurried_.exchange(false, std::memory_order_relaxed); }
 
     // After an admission. False if the entry is retired, and will not tell of it.
     [[nodiscard]] bool mark(Entry& entry);
@@ -111,6 +107,12 @@ class ChangedList {
         std::vector<Entry*> retired;
     };
     Taken take();
+
+    // Before the consumer reads an entry that it has held for a while: what changed until now is
+    // read, and need not list the entry again.
+    static void begin_read(Entry& entry) {
+        move(entry, ChangeState::kTakenAgain, ChangeState::kTaken);
+    }
 
     // Ends the consumer's hold after `told` has reached its destination. False if the entry was
     // retired meanwhile; it is then the caller's to dispose of.
@@ -139,12 +141,14 @@ class ChangedList {
     std::atomic<Entry*> top_{nullptr};
     // Set by the consumer, cleared by whoever wakes it.
     std::atomic<bool> is_asleep_{false};
-    // Set by hurry(), cleared by take(): what is told from then on was listed before.
-    std::atomic<bool> is_hurried_{false};
-    std::atomic<bool> is_resting_{false};
+    std::atomic<bool> is_hurried_{false};  // relaxed: a hint
     std::function<void()> wake_;
-    // On a line that hardly anybody writes to: every decision reads it.
-    alignas(64) std::atomic<bool> is_active_{false};
+    // A ring that is written to without a lock: urged_ counts the additions, a slot holds a hash or
+    // 0. A writer may overwrite what was not taken yet; that entry is flushed in its turn.
+    static constexpr std::uint64_t kUrgent = 256;
+    std::array<std::atomic<std::uint64_t>, kUrgent> urgent_{};
+    std::atomic<std::uint64_t> urged_{0};
+    std::uint64_t urgent_taken_ = 0;  // the consumer's
 };
 
 }  // namespace sluice

@@ -56,6 +56,30 @@ TEST_F(ChangedTest, ListsAnEntryOnceHoweverOftenItChanges) {
     EXPECT_TRUE(changed_.take().changed.empty());
 }
 
+TEST_F(ChangedTest, HandsOutUrgentEntriesOnceAndInOrder) {
+    int woken = 0;
+    changed_.set_wake([&woken] { ++woken; });
+    for (const char* identifier : {"a", "b", "a"}) {
+        spend(identifier, 1);
+        changed_.urge(entry(identifier));
+    }
+    EXPECT_EQ(woken, 2);
+    EXPECT_EQ(changed_.take_urgent(),
+              (std::vector<std::uint64_t>{entry("a").hash(), entry("b").hash()}));
+    EXPECT_TRUE(changed_.take_urgent().empty());
+    entry("a").end_urgent();
+    changed_.urge(entry("a"));
+    EXPECT_EQ(changed_.take_urgent().size(), 1U);
+}
+
+TEST_F(ChangedTest, KeepsTheLatestOfManyUrgentEntries) {
+    for (int i = 0; i < 700; ++i)
+        changed_.urge(entry(std::to_string(i)));
+    const auto hashes = changed_.take_urgent();
+    ASSERT_EQ(hashes.size(), 256U);
+    EXPECT_EQ(hashes.back(), entry("699").hash());
+}
+
 TEST_F(ChangedTest, KeepsAnEntryListedThatChangedWhileItWasTaken) {
     spend("a", 1);
     Entry& a = *changed_.take().changed.at(0);

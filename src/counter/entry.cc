@@ -18,7 +18,7 @@ Entry::Entry(const LimitKey& key,
                    static_cast<std::uint8_t>(incarnation >> 16U)},
       high_(std::max(instant_at(now, duration()).sequence,
                      instant_at(forgotten_until, duration()).sequence)),
-      refreshed_at_ms_((sharing == Sharing::kShared ? kNever : kAlways).time_since_epoch().count()),
+      refreshed_at_ms_(kNever.time_since_epoch().count()),
       last_used_ms_(now.time_since_epoch().count()),
       hash_(key.hash()) {
     if (key.is_short()) {
@@ -154,17 +154,15 @@ bool Entry::raise(Ring& ring, Sequence sequence, Count to) {
 }
 
 // Each of these two writes one word and then looks at the other's, sequentially consistent: if they
-// race, at least one of them sees that the entry is strict, and leaves it without a refresh.
+// race, at least one of them sees that the entry is strict, and leaves it with kDenied.
 void Entry::set_refreshed(UnixTime at) {
-    if (at != kAlways && is_strict(at)) return;
-    refreshed_at_ms_.store(at.time_since_epoch().count(), std::memory_order_seq_cst);
+    const auto store = [this](UnixTime time) {
+        refreshed_at_ms_.store(time.time_since_epoch().count(), std::memory_order_seq_cst);
+    };
+    if (is_strict(at)) return store(kDenied);
+    store(at);
     const UnixTime until{Duration{strict_until_ms_.load(std::memory_order_seq_cst)}};
-    if (at != kAlways && at < until) forget_refresh();
-}
-
-void Entry::forget_refresh() {
-    if (refreshed_at() == kAlways) return;
-    refreshed_at_ms_.store(kNever.time_since_epoch().count(), std::memory_order_seq_cst);
+    if (at < until) store(kDenied);
 }
 
 bool Entry::make_strict(UnixTime now, UnixTime until) {
@@ -173,7 +171,10 @@ bool Entry::make_strict(UnixTime now, UnixTime until) {
     // Ends: each repetition follows a later deadline by another thread.
     while (deadline < until_ms) {
         if (strict_until_ms_.compare_exchange_weak(deadline, until_ms, std::memory_order_seq_cst)) {
-            forget_refresh();
+            if (refreshed_at() != kNever) {
+                refreshed_at_ms_.store(kDenied.time_since_epoch().count(),
+                                       std::memory_order_seq_cst);
+            }
             return deadline <= now.time_since_epoch().count();
         }
     }

@@ -5,6 +5,7 @@
 
 #include <sluice/time.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
@@ -131,6 +132,11 @@ class alignas(64) Entry {
     bool is_retired() const {
         return change_state_.load(std::memory_order_seq_cst) == ChangeState::kRetired;
     }
+    // Whether the consumer of the changed list has it.
+    bool is_taken() const {
+        const ChangeState state = change_state_.load(std::memory_order_seq_cst);
+        return state == ChangeState::kTaken || state == ChangeState::kTakenAgain;
+    }
     bool is_leaving() const {
         return change_state_.load(std::memory_order_seq_cst) == ChangeState::kLeaving;
     }
@@ -185,43 +191,55 @@ class alignas(64) Entry {
         return admitted_[place_of(sequence)].of(sequence) + foreign(sequence);
     }
 
-    // As of when the counts of the others are known, by the time of the requests. What is alone, or
-    // shares with nobody, always knows; what is new never has.
-    static constexpr UnixTime kAlways = UnixTime::max();
+    // As of when the peers' counts are known, by the time of the requests. kNever: they were never
+    // read. kDenied: they were, but a denial lies less than a duration back, so that they don't
+    // count as young.
     static constexpr UnixTime kNever = UnixTime::min();
+    static constexpr UnixTime kDenied = kNever + Duration{1};
     UnixTime refreshed_at() const {
-        // Relaxed, as the next ones: hints about age; nothing is published through them.
+        // Relaxed: a hint about age; nothing is published through it.
         return UnixTime{Duration{refreshed_at_ms_.load(std::memory_order_relaxed)}};
     }
-    // Does nothing while the entry is strict: what is heard then serves one request only.
     void set_refreshed(UnixTime at);
 
-    // As of when the others' counts of the cell before the newest are known, which changes little
-    // any more. Written and read by whoever tells of the entry, relaxed.
-    UnixTime previous_heard_at() const {
-        return UnixTime{Duration{previous_heard_ms_.load(std::memory_order_relaxed)}};
+    // What the origin has acknowledged of this entry's component of `sequence`, when it had also
+    // acknowledged all that was settled in the cell before. Written by the region's thread alone;
+    // relaxed, since an old value only makes more of the spend count as unsynced.
+    // Answers may come in any order: of one cell, the highest count holds.
+    void set_synced(Sequence sequence, Count count) {
+        const std::uint64_t word = static_cast<std::uint64_t>(sequence) << kCountBits | count;
+        const std::uint64_t held = synced_.load(std::memory_order_relaxed);
+        if (held >> kCountBits == word >> kCountBits && held > word) return;
+        synced_.store(word, std::memory_order_relaxed);
     }
-    void set_previous_heard(UnixTime at) {
-        previous_heard_ms_.store(at.time_since_epoch().count(), std::memory_order_relaxed);
+    // This node's spend in `current` and the cell before that the origin has not acknowledged.
+    Count unsynced(Sequence current) const {
+        return unsynced(current,
+                        {.current = admitted(current).of(current),
+                         .previous = admitted(current - 1).of(current - 1)});
+    }
+    // The same, for a caller that has loaded this node's counts already.
+    Count unsynced(Sequence current, Spent own) const {
+        const std::uint64_t word = synced_.load(std::memory_order_relaxed);
+        const auto is_of = [word](Sequence sequence) {
+            return word >> kCountBits ==
+                   static_cast<std::uint64_t>(sequence) << kCountBits >> kCountBits;
+        };
+        const Count synced = word & kMaxCount;
+        if (is_of(current)) return own.current - std::min(own.current, synced);
+        if (is_of(current - 1)) return own.current + own.previous - std::min(own.previous, synced);
+        return own.current + own.previous;
     }
 
-    // Whether the origin is known to hold `count` as this entry's component of a cell. Noted of the
-    // cell before the newest, together with when it was heard of. Written and read as those above;
-    // 0, 0 where the origin may have forgotten.
-    bool has_told(Sequence sequence, Count count) const {
-        return told_sequence_.load(std::memory_order_relaxed) ==
-                   static_cast<std::uint16_t>(sequence) &&
-               told_count_.load(std::memory_order_relaxed) == count;
+    // Whether the next flush should begin with this entry. The deciding thread that sets it puts
+    // the entry on the list of urgent ones (counter/changed.h). Relaxed: a hint.
+    bool begin_urgent() {
+        return !is_urgent_.load(std::memory_order_relaxed) &&
+               !is_urgent_.exchange(true, std::memory_order_relaxed);
     }
-    void set_told(Sequence sequence, Count count) {
-        // One that is too large is told again each time.
-        const bool fits = count <= std::numeric_limits<std::uint32_t>::max();
-        told_sequence_.store(static_cast<std::uint16_t>(sequence), std::memory_order_relaxed);
-        told_count_.store(fits ? static_cast<std::uint32_t>(count) : 0, std::memory_order_relaxed);
-    }
+    void end_urgent() { is_urgent_.store(false, std::memory_order_relaxed); }
 
-    // Whether a denial lies less than a duration back. What is known of the others is never young
-    // enough then.
+    // Whether a denial lies less than a duration back: strict mode.
     bool is_strict(UnixTime now) const { return now < strict_until(); }
     UnixTime strict_until() const {
         return UnixTime{Duration{strict_until_ms_.load(std::memory_order_relaxed)}};
@@ -232,8 +250,7 @@ class alignas(64) Entry {
     // What the last request asked for, and when, to within kUseLag: for telling how old a count is,
     // for publishing and for choosing what to evict.
     static constexpr Duration kUseLag{16};
-    // Whether it is news that it was used.
-    [[gnu::always_inline]] bool note_use(Count limit, UnixTime now) {
+    [[gnu::always_inline]] void note_use(Count limit, UnixTime now) {
         // Relaxed: hints. Written only on change, so that a line that is only read stays shared.
         if (last_limit_.load(std::memory_order_relaxed) != limit) {
             last_limit_.store(limit, std::memory_order_relaxed);
@@ -241,9 +258,8 @@ class alignas(64) Entry {
         const std::int64_t now_ms = now.time_since_epoch().count();
         const std::int64_t since = now_ms - last_used_ms_.load(std::memory_order_relaxed);
         if (since < kUseLag.count() && since >= 0) [[likely]]
-            return false;
+            return;
         last_used_ms_.store(now_ms, std::memory_order_relaxed);
-        return true;
     }
     Count last_limit() const { return last_limit_.load(std::memory_order_relaxed); }
     UnixTime last_used() const {
@@ -260,7 +276,6 @@ class alignas(64) Entry {
     static constexpr Sequence kMaxLeap = 4'000;
     using Ring = CellCount[kRingSize];
 
-    void forget_refresh();
     bool advance(Sequence to);
     Instant clamped(UnixTime now, Sequence high) const;
     bool open(Sequence sequence, Sequence high);
@@ -305,7 +320,8 @@ class alignas(64) Entry {
     std::atomic<std::uint64_t> let_go_{0};  // read by whoever tells others
     // Written by denials, and by refreshes; see set_refreshed().
     std::atomic<std::int64_t> strict_until_ms_{std::numeric_limits<std::int64_t>::min()};
-    std::atomic<std::int64_t> previous_heard_ms_{std::numeric_limits<std::int64_t>::min()};
+    // See set_synced(): the sequence modulo 2^11, and the count. Starts with nothing of cell 0.
+    std::atomic<std::uint64_t> synced_{0};
     // Guarded by change_state_: whoever makes an entry listed writes it.
     Entry* next_changed_ = nullptr;
     const std::uint64_t hash_;
@@ -317,10 +333,7 @@ class alignas(64) Entry {
         bool is_unlinked : 1;    // meanwhile, it has been removed from the table
         bool is_given_back : 1;  // and whoever had it to tell of it has done with it
     } leaving_{};
-    // See has_told(). The number of the cell is one modulo 2^16, which is enough: whoever relies on
-    // it has heard of the cell before the newest since the newest began, and noted this then.
-    std::atomic<std::uint16_t> told_sequence_{0};
-    std::atomic<std::uint32_t> told_count_{0};
+    std::atomic<bool> is_urgent_{false};  // see begin_urgent()
     // The next entry of an overfull bucket. Written under the shard's lock, read by lookups.
     std::atomic<Entry*> next_in_bucket_{nullptr};
 };

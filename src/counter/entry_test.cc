@@ -120,16 +120,26 @@ TEST_F(EntryTest, MergesWhatOthersSpentByMaximum) {
     EXPECT_EQ(entry_.admitted(100).of(100), 0U);
 }
 
-TEST_F(EntryTest, RemembersWhatWasToldOfOneCell) {
-    constexpr Count kLarge = Count{1} << 33U;
-    EXPECT_FALSE(entry_.has_told(99, 7));
-    entry_.set_told(99, 7);
-    EXPECT_TRUE(entry_.has_told(99, 7));
-    EXPECT_FALSE(entry_.has_told(99, 8));
-    EXPECT_FALSE(entry_.has_told(100, 7));
-    entry_.set_told(99, kLarge + 7);
-    EXPECT_FALSE(entry_.has_told(99, kLarge + 7)) << "it is told again";
-    EXPECT_FALSE(entry_.has_told(99, 7));
+TEST_F(EntryTest, CountsAsUnsyncedWhatTheOriginHasNotAcknowledged) {
+    entry_.admitted(99).add(99, 5);
+    entry_.admitted(100).add(100, 7);
+    EXPECT_EQ(entry_.unsynced(100), 12U) << "nothing was acknowledged";
+    entry_.set_synced(99, 3);
+    EXPECT_EQ(entry_.unsynced(100), 9U) << "2 of the previous cell are not";
+    entry_.set_synced(100, 4);
+    EXPECT_EQ(entry_.unsynced(100), 3U) << "the previous cell was written as well";
+    entry_.set_synced(100, 9);
+    EXPECT_EQ(entry_.unsynced(100), 0U) << "credit";
+    EXPECT_EQ(entry_.unsynced(99), 5U) << "of an older cell nothing is known";
+    entry_.set_synced(97, 100);
+    EXPECT_EQ(entry_.unsynced(100), 12U);
+}
+
+TEST_F(EntryTest, IsUrgentOnceUntilItIsFlushed) {
+    EXPECT_TRUE(entry_.begin_urgent());
+    EXPECT_FALSE(entry_.begin_urgent());
+    entry_.end_urgent();
+    EXPECT_TRUE(entry_.begin_urgent());
 }
 
 TEST_F(EntryTest, ComparesKeysWhole) {
@@ -208,7 +218,6 @@ TEST(SharedEntry, KnowsNothingOfOthersUntilItWasRefreshed) {
     EXPECT_EQ(entry.refreshed_at(), Entry::kNever);
     entry.set_refreshed(at(105'000));
     EXPECT_EQ(entry.refreshed_at(), at(105'000));
-    EXPECT_EQ((Entry{key_for("id"), at(0), at(0), Sharing::kAlone}.refreshed_at()), Entry::kAlways);
 }
 
 TEST(SharedEntry, IsStrictUntilTheLatestDeadline) {
@@ -222,24 +231,16 @@ TEST(SharedEntry, IsStrictUntilTheLatestDeadline) {
     EXPECT_TRUE(entry.make_strict(at(104'000), at(105'000)));
 }
 
-TEST(SharedEntry, IsNotRefreshedWhileStrict) {
+TEST(SharedEntry, HasNoYoungViewWhileStrict) {
     Entry entry{key_for("id"), at(100'000), at(0), Sharing::kShared};
-    entry.set_refreshed(at(100'000));
-    entry.make_strict(at(100'500), at(160'500));
-    EXPECT_EQ(entry.refreshed_at(), Entry::kNever);
-    entry.set_refreshed(at(160'499));
-    EXPECT_EQ(entry.refreshed_at(), Entry::kNever);
-    entry.set_refreshed(at(160'500));
-    EXPECT_EQ(entry.refreshed_at(), at(160'500));
-}
-
-TEST(SharedEntry, WhatSharesWithNobodyIsAlwaysRefreshed) {
-    Entry entry{key_for("id"), at(100'000), at(0), Sharing::kShared};
-    entry.make_strict(at(100'000), at(160'000));
-    entry.set_refreshed(Entry::kAlways);
-    EXPECT_EQ(entry.refreshed_at(), Entry::kAlways);
-    entry.make_strict(at(110'000), at(170'000));
-    EXPECT_EQ(entry.refreshed_at(), Entry::kAlways);
+    entry.make_strict(at(99'000), at(100'500));
+    EXPECT_EQ(entry.refreshed_at(), Entry::kNever) << "a denial reads nothing";
+    entry.set_refreshed(at(100'499));
+    EXPECT_EQ(entry.refreshed_at(), Entry::kDenied);
+    entry.set_refreshed(at(100'500));
+    EXPECT_EQ(entry.refreshed_at(), at(100'500));
+    entry.make_strict(at(100'600), at(160'600));
+    EXPECT_EQ(entry.refreshed_at(), Entry::kDenied);
 }
 
 TEST(SharedEntry, KeepsItsIncarnation) {

@@ -6,6 +6,7 @@
 #include <sluice/time.h>
 
 #include <array>
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -21,6 +22,7 @@
 #include "counter/memory_ahead.h"
 #include "counter/shard.h"
 #include "counter/tally.h"
+#include "window/sharing.h"
 
 namespace sluice {
 
@@ -110,6 +112,13 @@ class Table {
     }
 
     Sharing sharing() const { return sharing_; }
+
+    // How many nodes share the limits. Written by the region's thread, read by decisions; relaxed:
+    // it stands for itself.
+    NodeCount nodes() const { return nodes_.load(std::memory_order_relaxed); }
+    void set_nodes(NodeCount nodes) {
+        if (nodes != this->nodes()) nodes_.store(nodes, std::memory_order_relaxed);
+    }
     ChangedList& changed() { return changed_; }
 
     // Lists every entry that holds anything of its own, for an origin that has forgotten, unless it
@@ -159,6 +168,7 @@ class Table {
     const KeyHash hash_;
     const std::size_t shard_mask_;
     const Sharing sharing_;
+    std::atomic<NodeCount> nodes_{kUnknownNodes};
     Tally tally_;
     ChangedList changed_;
     std::unique_ptr<Reservation> buckets_;

@@ -23,7 +23,8 @@ Admission admit_after_race(Entry& entry, Attempt attempt) {
                 return {.outcome = Outcome::kEntryClosed,
                         .at = attempt.at,
                         .remaining = 0,
-                        .retries = retries};
+                        .retries = retries,
+                        .needs_flush = false};
             }
         }
         if (try_admit(entry, attempt, admission)) {

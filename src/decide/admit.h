@@ -9,13 +9,14 @@
 #include <optional>
 
 #include "counter/entry.h"
-#include "decide/trust.h"
+#include "decide/local_rule.h"
+#include "window/sharing.h"
 #include "window/sliding.h"
 
 namespace sluice {
 
-// Whether the counts of an entry may be older than its freshness allows, or were read from the
-// origin for this very request.
+// Whether a pass has to keep to the sharing rule, or is decided by the counts held in any case:
+// they were read for this request, or there is no origin to ask.
 enum class Freshness { kAsHeld, kJustRefreshed };
 
 // Whether a pass adds the cost, or only tells that it could.
@@ -24,7 +25,7 @@ enum class Purpose { kSpend, kAsk };
 enum class Outcome {
     kPassed,
     kDenied,
-    kNeedsRefresh,  // it would pass, but only a fresher count can tell; nothing was entered
+    kAskOrigin,  // it would pass, but the sharing rule leaves it to the origin; nothing was entered
     // The entry was closed and the cells are gone: the caller looks the key up again. Nothing was
     // entered. Only from admit().
     kEntryClosed,
@@ -36,6 +37,7 @@ struct Admission {
     Instant at;             // where it was decided
     Count remaining;        // on a pass: the largest cost that would pass afterwards
     std::uint64_t retries;  // how often another thread was faster
+    bool needs_flush;       // on a pass: the key should be written to the origin next
 };
 
 // One request at one entry. `at` is what locate() gave for `now`.
@@ -43,6 +45,7 @@ struct Attempt {
     Instant at;
     UnixTime now;
     Ask ask;
+    NodeCount nodes = kUnknownNodes;
     Freshness freshness = Freshness::kAsHeld;
     Purpose purpose = Purpose::kSpend;
 };
@@ -65,21 +68,32 @@ struct Attempt {
     const LapCount previous = entry.admitted(sequence - 1).load();
     if (!current.belongs_to(sequence) || !previous.belongs_to(sequence - 1)) [[unlikely]]
         return false;
-    spent.current += current.count();
-    spent.previous += previous.count();
+    const Spent own{.current = current.count(), .previous = previous.count()};
+    spent.current += own.current;
+    spent.previous += own.previous;
     const Verdict verdict = weigh(spent, elapsed, entry.duration(), ask);
     admission.at.sequence = sequence;
     admission.at.elapsed = elapsed;
     admission.remaining = 0;
     admission.retries = 0;
+    admission.needs_flush = attempt.freshness == Freshness::kJustRefreshed;
     if (!verdict.passed) {
         admission.outcome = Outcome::kDenied;
         return true;
     }
-    if (attempt.freshness == Freshness::kAsHeld &&
-        !may_rely(entry, attempt.at, attempt.now, ask, verdict.remaining)) {
-        admission.outcome = Outcome::kNeedsRefresh;
-        return true;
+    if (attempt.freshness == Freshness::kAsHeld) {
+        const LocalVerdict local = may_pass_locally(entry,
+                                                    {.at = attempt.at,
+                                                     .now = attempt.now,
+                                                     .ask = ask,
+                                                     .own = own,
+                                                     .remaining = verdict.remaining,
+                                                     .nodes = attempt.nodes});
+        if (local == LocalVerdict::kAskOrigin) [[unlikely]] {
+            admission.outcome = Outcome::kAskOrigin;
+            return true;
+        }
+        admission.needs_flush = local == LocalVerdict::kPassAndFlush;
     }
     admission.outcome = Outcome::kPassed;
     admission.remaining = verdict.remaining;

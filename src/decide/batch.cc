@@ -23,6 +23,7 @@ struct Item {
     Count ahead;  // what earlier requests of the batch ask for at the same entry
     // How it fared when it was admitted or weighed.
     bool passed;
+    bool needs_flush;
     Count remaining;
 };
 
@@ -44,8 +45,8 @@ bool have_same_key(const Request& a, const Request& b) {
 // How far a batch got.
 enum class Progress {
     kDecided,
-    kNeedsRefresh,  // only a fresher count can tell
-    kEntryClosed,   // nothing is held any more; a new batch looks all keys up again
+    kAskOrigin,    // the sharing rule leaves some of it to the origin
+    kEntryClosed,  // nothing is held any more; a new batch looks all keys up again
 };
 
 class Batch {
@@ -68,8 +69,12 @@ class Batch {
     // After admit_all() was false.
     void undo_all();
     // Weighs the rest as if the earlier costs of the batch had been spent. If nothing was denied,
-    // only a fresher count can tell: `stale` tells of which requests.
+    // `stale` tells which requests the sharing rule leaves to the origin.
     Progress weigh_rest(std::vector<std::size_t>& stale);
+
+    // Whether the sharing rule lets a request that was weighed pass, together with the earlier
+    // ones.
+    bool may_pass(std::size_t index, const Ask& together) const;
 
     void report(BatchDecision& batch) const;
     void report_denial(BatchDecision& batch) const;
@@ -85,6 +90,7 @@ class Batch {
     const std::span<const Request> requests_;
     const UnixTime now_;
     const Freshness freshness_;
+    const NodeCount nodes_;
     Duration time_left_ = kMaxDuration;  // of the window that ends first
     // Until a request makes an entry, which may take the place of one that was guessed.
     bool are_guesses_good_ = true;
@@ -102,7 +108,7 @@ class Batch {
 };
 
 Batch::Batch(Table& table, std::span<const Request> requests, UnixTime now, Freshness freshness)
-    : table_(table), requests_(requests), now_(now), freshness_(freshness) {
+    : table_(table), requests_(requests), now_(now), freshness_(freshness), nodes_(table.nodes()) {
     SLUICE_CHECK(requests.size() <= kMaxBatch);
     // Step by step for all requests, so that they wait for memory together.
     std::array<const Bucket*, kMaxBatch> buckets;
@@ -130,7 +136,7 @@ void Batch::find_entry(std::size_t index) {
     Entry& entry = is_right ? *guess : table_.entry_for(key, now_, at, {entries_.data(), index});
     entry.note_use(ask_of(request).limit, now_);
     entries_[index] = &entry;
-    items_[index] = {.at = at, .ahead = 0, .passed = false, .remaining = 0};
+    items_[index] = {.at = at, .ahead = 0, .passed = false, .needs_flush = false, .remaining = 0};
     time_left_ = std::min(time_left_, entry.duration() - at.elapsed);
 }
 
@@ -181,14 +187,19 @@ void Batch::join_duplicates() {
                                                        Freshness freshness,
                                                        Purpose purpose) {
     Item& item = items_[index];
-    const Admission admission =
-        admit(*entries_[index],
-              {.at = item.at, .now = now_, .ask = ask, .freshness = freshness, .purpose = purpose});
+    const Admission admission = admit(*entries_[index],
+                                      {.at = item.at,
+                                       .now = now_,
+                                       .ask = ask,
+                                       .nodes = nodes_,
+                                       .freshness = freshness,
+                                       .purpose = purpose});
     if (admission.retries != 0) [[unlikely]] {
         note_retries(table_, admission);
         item.at = admission.at;
     }
     item.passed = admission.outcome == Outcome::kPassed;
+    item.needs_flush = admission.needs_flush;
     item.remaining = admission.remaining;
     return admission.outcome;
 }
@@ -214,8 +225,8 @@ void Batch::settle_all() {
         if (cost == 0) continue;
         entries_[i]->end_holding(cost);
         table_.settle(*entries_[i], items_[i].at.sequence, cost, requests_[i]);
-        if (table_.sharing() == Sharing::kShared)
-            hurry_unless_far(table_, items_[i].remaining, ask_of(requests_[i]).limit);
+        if (items_[i].needs_flush && table_.sharing() == Sharing::kShared)
+            table_.changed().urge(*entries_[i]);
     }
 }
 
@@ -240,12 +251,25 @@ Progress Batch::weigh_rest(std::vector<std::size_t>& stale) {
         if (outcome == Outcome::kEntryClosed) return Progress::kEntryClosed;
         if (outcome != Outcome::kPassed) {
             denied = true;
-        } else if (const Item& item = items_[turn.index];
-                   !may_rely(*entries_[turn.index], item.at, now_, together, item.remaining)) {
+        } else if (!may_pass(turn.index, together)) {
             stale.push_back(turn.index);
         }
     }
-    return denied ? Progress::kDecided : Progress::kNeedsRefresh;
+    return denied ? Progress::kDecided : Progress::kAskOrigin;
+}
+
+bool Batch::may_pass(std::size_t index, const Ask& together) const {
+    const auto& [entry, item] = std::tie(*entries_[index], items_[index]);
+    const Sequence sequence = item.at.sequence;
+    const Spent own{.current = entry.admitted(sequence).of(sequence),
+                    .previous = entry.admitted(sequence - 1).of(sequence - 1)};
+    return may_pass_locally(entry,
+                            {.at = item.at,
+                             .now = now_,
+                             .ask = together,
+                             .own = own,
+                             .remaining = item.remaining,
+                             .nodes = nodes_}) != LocalVerdict::kAskOrigin;
 }
 
 // Field by field, where it stays: a decision that is made elsewhere and copied costs more than the

@@ -14,8 +14,8 @@
 
 namespace sluice {
 
-// Decides a valid batch. None if a fresher count is needed first: nothing was spent then, and
-// `stale` tells of which requests.
+// Decides a valid batch. None if the sharing rule leaves it to the origin: nothing was spent then,
+// and `stale` tells which requests have to be read from it first.
 //
 // Each request is admitted by itself, in an order that is the same for all batches, until one is
 // denied. Then all are settled, or all that were admitted are undone. What is admitted is never

@@ -1,5 +1,7 @@
 #include "decide/single.h"
 
+#include <algorithm>
+
 namespace sluice {
 
 namespace {
@@ -33,7 +35,11 @@ Outcome decide_located(Table& table,
     for (;;) {  // ends: each repetition follows the removal of the key's entry by another thread
         located.entry->note_use(ask.limit, now);
         admission = admit(*located.entry,
-                          {.at = located.at, .now = now, .ask = ask, .freshness = freshness});
+                          {.at = located.at,
+                           .now = now,
+                           .ask = ask,
+                           .nodes = table.nodes(),
+                           .freshness = freshness});
         note_retries(table, admission);
         if (admission.outcome != Outcome::kEntryClosed) break;
         located = locate(table, hashed_request, now);
@@ -48,13 +54,34 @@ Outcome decide_located(Table& table,
                 .remaining = static_cast<std::int64_t>(admission.remaining),
                 .reset_at = start_of(admission.at.sequence + 1, request.duration),
                 .retry_at = std::nullopt};
-    if (decision.passed && ask.cost != 0) {
-        if (table.sharing() != Sharing::kAlone)
-            table.settle(entry, admission.at.sequence, ask.cost, request);
-        if (table.sharing() == Sharing::kShared)
-            hurry_unless_far(table, admission.remaining, ask.limit);
-    }
+    if (decision.passed && table.sharing() != Sharing::kAlone)
+        settle_pass(table, entry, admission, request);
     return admission.outcome;
+}
+
+void enter_grant(Table& table,
+                 HashedRequest hashed_request,
+                 UnixTime now,
+                 Sequence sequence,
+                 Decision& decision) {
+    const Request& request = hashed_request.request;
+    const Ask ask = ask_of(request);
+    Entry& entry = *locate(table, hashed_request, now).entry;
+    entry.note_use(ask.limit, now);
+    // A cell that is gone needs no count any more.
+    entry.admitted(sequence).add(sequence, ask.cost);
+    const Duration elapsed = now - start_of(sequence, request.duration);
+    const Spent spent{.current = entry.spent(sequence), .previous = entry.spent(sequence - 1)};
+    const Verdict left =
+        weigh(spent,
+              std::clamp(elapsed, Duration::zero(), request.duration - Duration{1}),
+              request.duration,
+              {.cost = 0, .limit = ask.limit});
+    decision = {.passed = true,
+                .limit = request.limit,
+                .remaining = static_cast<std::int64_t>(left.remaining),
+                .reset_at = start_of(sequence + 1, request.duration),
+                .retry_at = std::nullopt};
 }
 
 bool report_denial(Table& table, const Request& request, const Denial& denial, Decision& decision) {

@@ -10,7 +10,6 @@
 #include "counter/epoch.h"
 #include "counter/table.h"
 #include "decide/admit.h"
-#include "window/far.h"
 
 namespace sluice {
 
@@ -37,14 +36,16 @@ inline void note_retries(Table& table, const Admission& admission) {
     Tally::add(table.tally().cas_retries, admission.retries);
 }
 
-// After a pass was settled in a region: others should hear of it soon, unless its limit is far.
-// Then it is enough to note the uses that are news.
-inline void hurry_unless_far(Table& table, Count remaining, Count limit, bool is_news = true) {
-    if (!is_far(remaining, limit)) {
-        table.changed().hurry();
-    } else if (is_news) {
-        table.changed().note_activity();
-    }
+// Announces a cost that was admitted in `entry`, and has the key flushed next if it needs that.
+[[gnu::always_inline]] inline void settle_pass(Table& table,
+                                               Entry& entry,
+                                               const Admission& admission,
+                                               const Request& request) {
+    const Count cost = ask_of(request).cost;
+    if (cost == 0) return;
+    table.settle(entry, admission.at.sequence, cost, request);
+    if (admission.needs_flush && table.sharing() == Sharing::kShared) [[unlikely]]
+        table.changed().urge(entry);
 }
 
 // Where a request's time comes from: its caller, or the system's clock. The coarse clock costs a
@@ -64,8 +65,8 @@ struct SystemTime {
     static UnixTime exact() { return exact_wall_time(); }
 };
 
-// Decides a valid request at `now` and writes `decision`, which is a new one. It means nothing if a
-// fresher count is needed first; nothing was spent then. The caller holds an EpochPin.
+// Decides a valid request at `now` and writes `decision`, which is a new one. It means nothing if
+// the origin has to decide; nothing was spent then. The caller holds an EpochPin.
 Outcome decide_at(
     Table& table, HashedRequest request, UnixTime now, Freshness freshness, Decision& decision);
 
@@ -80,6 +81,12 @@ struct Located {
 // again.
 Outcome decide_located(
     Table& table, HashedRequest request, Located located, Freshness freshness, Decision& decision);
+
+// Enters the cost of a request at `now` that the origin has granted in the cell `sequence`, and
+// writes `decision`. The origin holds the cost already, so nothing has to be flushed. The caller
+// holds an EpochPin.
+void enter_grant(
+    Table& table, HashedRequest request, UnixTime now, Sequence sequence, Decision& decision);
 
 // The same as decide_at() by what is held, however old that is. Pins by itself.
 inline Outcome decide_by_what_is_held(Table& table,
@@ -123,9 +130,13 @@ template <bool has_region, class Time>
     Instant at;
     if (entry != nullptr && entry->has_key(key) && entry->locate_in_newest(now, at) &&
         entry->duration() - at.elapsed > Time::kLag) [[likely]] {
-        const bool is_news = entry->note_use(ask.limit, now);
+        entry->note_use(ask.limit, now);
         Admission admission;
-        const Attempt attempt{.at = at, .now = now, .ask = ask, .freshness = freshness};
+        const Attempt attempt{.at = at,
+                              .now = now,
+                              .ask = ask,
+                              .nodes = has_region ? table.nodes() : kUnknownNodes,
+                              .freshness = freshness};
         if (!try_admit(*entry, attempt, admission)) [[unlikely]] {
             Tally::add(table.tally().cas_retries, 1);
         } else if (admission.outcome == Outcome::kPassed) [[likely]] {
@@ -133,11 +144,8 @@ template <bool has_region, class Time>
             decision.limit = request.limit;
             decision.remaining = static_cast<std::int64_t>(admission.remaining);
             decision.reset_at = start_of(at.sequence + 1, request.duration);
-            if (ask.cost != 0) {
-                if (has_region || table.sharing() != Sharing::kAlone)
-                    table.settle(*entry, at.sequence, ask.cost, request);
-                if (has_region) hurry_unless_far(table, admission.remaining, ask.limit, is_news);
-            }
+            if (has_region || table.sharing() != Sharing::kAlone)
+                settle_pass(table, *entry, admission, request);
             return Outcome::kPassed;
         } else if (admission.outcome == Outcome::kDenied &&
                    report_denial(table, request, {*entry, at, now, Time::kLag}, decision)) {

@@ -91,8 +91,15 @@ void Metrics::write_keys(const Readings& readings, Text& text) {
 
 void Metrics::write_origin(const OriginReadings& readings, Text& text) {
     text.single(kOriginAway, readings.away ? 1 : 0);
-    text.single(kOriginReads, readings.reads);
-    text.single(kOriginTold, readings.told);
+    text.single(kOriginNodes, readings.nodes);
+    for (const auto& [name, seconds] : {std::pair{&kOriginOldestUnsynced, readings.oldest_unsynced},
+                                        std::pair{&kOriginClockOffset, readings.clock_offset}}) {
+        text.begin(*name);
+        text.sample({}, seconds);
+    }
+    text.single(kOriginSpends, readings.spends);
+    text.single(kOriginSpendCalls, readings.spend_calls);
+    text.single(kOriginFlushed, readings.flushed);
     text.single(kOriginUnanswered, readings.unanswered);
     text.single(kOriginFallbacks, readings.fallbacks);
     text.single(kOriginQueueOverflows, readings.queue_overflows);

@@ -35,8 +35,12 @@ struct ConnectionReadings {
 // What the limiter and its origin have had to do with each other. All zero where there is none.
 struct OriginReadings {
     bool away = false;
-    std::uint64_t reads = 0;
-    std::uint64_t told = 0;
+    std::uint64_t nodes = 0;
+    double oldest_unsynced = 0;  // in seconds, as the next one
+    double clock_offset = 0;
+    std::uint64_t spends = 0;
+    std::uint64_t spend_calls = 0;
+    std::uint64_t flushed = 0;
     std::uint64_t unanswered = 0;
     std::uint64_t fallbacks = 0;
     std::uint64_t queue_overflows = 0;

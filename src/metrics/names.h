@@ -41,14 +41,22 @@ inline constexpr Name kStrictActivations{"sluice_strict_activations_total", Type
 
 inline constexpr Name kOriginAway{"sluice_origin_away", Type::kGauge,
     "1 while the origin does not answer or fails too often and decisions are made from memory alone, else 0."};
-inline constexpr Name kOriginReads{"sluice_origin_reads_total", Type::kCounter,
-    "Keys read from the origin because they were new, too old to rely on, or denied lately."};
-inline constexpr Name kOriginTold{"sluice_origin_told_total", Type::kCounter,
-    "Components sent to the origin, repetitions included."};
+inline constexpr Name kOriginNodes{"sluice_origin_nodes", Type::kGauge,
+    "Nodes that share the limits of this region, by their heartbeats at the origin; 0 while that is not known."};
+inline constexpr Name kOriginOldestUnsynced{"sluice_origin_oldest_unsynced_seconds", Type::kGauge,
+    "Age of the oldest pass that the origin has not acknowledged; 0 if there is none."};
+inline constexpr Name kOriginClockOffset{"sluice_origin_clock_offset_seconds", Type::kGauge,
+    "How far the origin's clock is ahead of this node's."};
+inline constexpr Name kOriginSpends{"sluice_origin_spends_total", Type::kCounter,
+    "Requests decided by the origin."};
+inline constexpr Name kOriginSpendCalls{"sluice_origin_spend_calls_total", Type::kCounter,
+    "Calls that had the origin decide all requests waiting for a key."};
+inline constexpr Name kOriginFlushed{"sluice_origin_flushed_total", Type::kCounter,
+    "Keys whose counts were written to the origin and acknowledged, repetitions included."};
 inline constexpr Name kOriginUnanswered{"sluice_origin_unanswered_total", Type::kCounter,
-    "Cells for which the origin did not answer a read or a component."};
+    "Keys for which a call to the origin was not answered."};
 inline constexpr Name kOriginFallbacks{"sluice_origin_fallbacks_total", Type::kCounter,
-    "Decisions that needed a fresher count from the origin and were made without it."};
+    "Decisions that were the origin's to make and were made without it."};
 inline constexpr Name kOriginQueueOverflows{"sluice_origin_queue_overflows_total", Type::kCounter,
     "Decisions made without the origin because too many requests waited for it already."};
 inline constexpr Name kOriginOutages{"sluice_origin_outages_total", Type::kCounter,
@@ -152,8 +160,12 @@ inline constexpr std::array kAllNames = {
     kCasRetries,
     kStrictActivations,
     kOriginAway,
-    kOriginReads,
-    kOriginTold,
+    kOriginNodes,
+    kOriginOldestUnsynced,
+    kOriginClockOffset,
+    kOriginSpends,
+    kOriginSpendCalls,
+    kOriginFlushed,
     kOriginUnanswered,
     kOriginFallbacks,
     kOriginQueueOverflows,

@@ -1,61 +1,75 @@
 #include "regional/memory_origin.h"
 
 #include <algorithm>
-#include <utility>
 
+#include "regional/grant.h"
 #include "window/count.h"
 
 namespace sluice {
 namespace {
 
-// Cells that each new one is looked through for dead ones: more than one, so that the dead can't
-// outgrow the living.
-constexpr int kLooksPerCell = 4;
+// How many cells are checked for expiry with each new one: more than one, so that expired cells
+// can't outnumber the others for long.
+constexpr int kChecksPerCell = 4;
+
+// Nodes that join count from 1.
+constexpr std::uint64_t kStopped = 0;
 
 std::string name_of_node(std::uint64_t node) {
-    return "node-" + std::to_string(node);
+    return node == kStopped ? kStoppedNodes : "node-" + std::to_string(node);
+}
+
+// `answer` of each key.
+template <class Answer, class Keys, class AnswerKey>
+std::vector<std::optional<Answer>> for_each_key(const Keys& keys, AnswerKey answer) {
+    std::vector<std::optional<Answer>> answers;
+    answers.reserve(keys.size());
+    for (const auto& key : keys)
+        answers.emplace_back(answer(key));
+    return answers;
 }
 
 }  // namespace
 
+// Owned by one thread, as its port says.
 class MemoryRegion::Node : public Origin {
   public:
-    Node(std::shared_ptr<MemoryRegion> region, std::uint64_t id)
-        : region_(std::move(region)), id_(id) {}
+    Node(std::shared_ptr<MemoryRegion> region, NodeId id) : region_(std::move(region)), id_(id) {}
+    ~Node() override { region_->leave(id_); }
+    Node(const Node&) = delete;
+    Node& operator=(const Node&) = delete;
 
     void start(OriginEvents events) override {
-        if (events.back) events.back(true);
+        if (events.available) events.available(true);
     }
 
-    void read(std::vector<CellQuestion> cells, Answered answered) override {
-        std::vector<CellAnswer> answers;
-        answers.reserve(cells.size());
-        for (const CellQuestion& cell : cells)
-            answers.emplace_back(region_->read(id_, cell));
-        answered(std::move(answers));
+    void sync(std::vector<KeyComponents> keys, Synced synced) override {
+        synced(for_each_key<KeyTotals>(
+            keys, [&](const KeyComponents& key) { return region_->sync(id_, key); }));
     }
 
-    void raise(std::vector<CellComponent> components, Answered answered) override {
-        std::vector<CellAnswer> answers;
-        answers.reserve(components.size());
-        for (const CellComponent& component : components)
-            answers.emplace_back(region_->raise(id_, component));
-        answered(std::move(answers));
+    void spend(std::vector<KeySpend> keys, Spent spent) override {
+        spent(for_each_key<KeyGrants>(
+            keys, [&](const KeySpend& key) { return region_->spend(id_, key); }));
+    }
+
+    void heartbeat(Beaten beaten) override { beaten(region_->heartbeat(id_)); }
+
+    void retire(std::vector<KeyComponents> keys, Synced synced) override {
+        synced(for_each_key<KeyTotals>(
+            keys, [&](const KeyComponents& key) { return region_->retire(id_, key); }));
     }
 
     void list(std::vector<CellName> cells, Listed listed) override {
-        std::vector<std::optional<CellListing>> listings;
-        listings.reserve(cells.size());
-        for (const CellName& cell : cells)
-            listings.emplace_back(region_->list(cell));
-        listed(std::move(listings));
+        listed(for_each_key<CellListing>(
+            cells, [&](const CellName& cell) { return region_->list(cell); }));
     }
 
     std::string node() const override { return name_of_node(id_); }
 
   private:
     const std::shared_ptr<MemoryRegion> region_;
-    const std::uint64_t id_;
+    const NodeId id_;
 };
 
 std::shared_ptr<MemoryRegion> MemoryRegion::create(Clock clock) {
@@ -80,72 +94,119 @@ std::unique_ptr<Origin> MemoryRegion::join() {
     return std::make_unique<Node>(shared_from_this(), ++last_node_);
 }
 
-MemoryRegion::Cells::const_iterator MemoryRegion::find(const CellName& cell) const {
-    const auto found = cells_.find(cell);
-    return found == cells_.end() || found->second.dies <= clock_() ? cells_.end() : found;
-}
-
-CellTotals MemoryRegion::read(std::uint64_t node, const CellQuestion& question) const {
+KeyTotals MemoryRegion::sync(NodeId node, const KeyComponents& key) {
     const MutexLock lock(mutex_);
-    const auto cell = find(question.cell);
-    if (cell == cells_.end()) return {.total = 0, .own = 0};
-    const auto own = cell->second.components.find({node, question.incarnation});
-    return {.total = cell->second.total,
-            .own = own == cell->second.components.end() ? 0 : own->second};
+    return lift(node, key, clock_());
 }
 
-CellTotals MemoryRegion::raise(std::uint64_t node, const CellComponent& component) {
+KeyGrants MemoryRegion::spend(NodeId node, const KeySpend& spend) {
     const MutexLock lock(mutex_);
     const Time now = clock_();
-    auto cell = cells_.find(component.cell);
-    if (cell != cells_.end() && cell->second.dies <= now) {
-        cells_.erase(cell);
-        cell = cells_.end();
-    }
-    if (cell == cells_.end()) {
-        if (component.own == 0) return {.total = 0, .own = 0};
-        forget_some_dead(now);
-        cell = cells_.emplace(component.cell, Cell{}).first;
-    }
-    Cell& held = cell->second;
-    held.dies = std::max(held.dies, now + component.lifetime);
-    const Owner owner{node, component.incarnation};
-    const auto found = held.components.find(owner);
-    const Count before = found == held.components.end() ? 0 : found->second;
-    if (component.own <= before) return {.total = held.total, .own = before};
-    held.components[owner] = component.own;
-    held.total = saturating_add(held.total, component.own - before);
-    return {.total = held.total, .own = component.own};
+    const KeyComponents& key = spend.components;
+    KeyGrants grants = decide_at_origin(spend, lift(node, key, now));
+    const CellComponent granted{
+        .cell = key.current, .own = grants.totals[0].own, .lifetime = key.lifetime};
+    lift({node, key.incarnation}, granted, now);
+    return grants;
 }
 
-CellListing MemoryRegion::list(const CellName& cell) const {
+KeyTotals MemoryRegion::retire(NodeId node, const KeyComponents& key) {
     const MutexLock lock(mutex_);
-    const auto found = find(cell);
-    if (found == cells_.end()) return {};
-    CellListing listing{
-        .total = found->second.total,
-        .components = {},
-        .lifetime = std::chrono::duration_cast<Duration>(found->second.dies - clock_())};
-    for (const auto& [owner, count] : found->second.components)
+    const Time now = clock_();
+    const Owner owner{node, key.incarnation};
+    const auto [current, previous] = cells_of(key);
+    return {move_to_stopped(owner, current.cell, now), move_to_stopped(owner, previous.cell, now)};
+}
+
+CellListing MemoryRegion::list(const CellName& name) {
+    const MutexLock lock(mutex_);
+    const Time now = clock_();
+    const Cell* const cell = find(name, now);
+    if (cell == nullptr) return {};
+    CellListing listing{.total = cell->total,
+                        .components = {},
+                        .lifetime = std::chrono::duration_cast<Duration>(cell->expires - now)};
+    for (const auto& [owner, count] : cell->components)
         listing.components.push_back({owner_name(name_of_node(owner.first), owner.second), count});
     return listing;
 }
 
-void MemoryRegion::forget_some_dead(Time now) {
+Heartbeat MemoryRegion::heartbeat(NodeId node) {
+    const MutexLock lock(mutex_);
+    const Time now = clock_();
+    std::erase_if(heartbeats_,
+                  [&](const auto& last) { return now - last.second >= kNodeLifetime; });
+    const bool has_joined = heartbeats_.insert_or_assign(node, now).second;
+    return {.nodes = static_cast<std::uint32_t>(heartbeats_.size()), .has_joined = has_joined};
+}
+
+void MemoryRegion::leave(NodeId node) {
+    const MutexLock lock(mutex_);
+    heartbeats_.erase(node);
+}
+
+MemoryRegion::Cell* MemoryRegion::find(const CellName& name, Time now) {
+    const auto found = cells_.find(name);
+    return found == cells_.end() || found->second.expires <= now ? nullptr : &found->second;
+}
+
+MemoryRegion::Cell& MemoryRegion::find_or_create(const CellName& name, Time now) {
+    if (Cell* const cell = find(name, now)) return *cell;
+    drop_some_expired(now);
+    return cells_.insert_or_assign(name, Cell{}).first->second;
+}
+
+KeyTotals MemoryRegion::lift(NodeId node, const KeyComponents& key, Time now) {
+    const Owner owner{node, key.incarnation};
+    const auto [current, previous] = cells_of(key);
+    return {lift(owner, current, now), lift(owner, previous, now)};
+}
+
+CellTotals MemoryRegion::lift(const Owner& owner, const CellComponent& component, Time now) {
+    if (component.own > 0 && component.lifetime > Duration::zero()) {
+        Cell& cell = find_or_create(component.cell, now);
+        cell.expires = std::max(cell.expires, now + component.lifetime);
+        Count& count = cell.components[owner];
+        if (component.own > count) {
+            cell.total = saturating_add(cell.total, component.own - count);
+            count = component.own;
+        }
+        return {.total = cell.total, .own = count};
+    }
+    const Cell* const cell = find(component.cell, now);
+    if (cell == nullptr) return {};
+    const auto own = cell->components.find(owner);
+    return {.total = cell->total, .own = own == cell->components.end() ? 0 : own->second};
+}
+
+CellTotals MemoryRegion::move_to_stopped(const Owner& owner, const CellName& name, Time now) {
+    Cell* const cell = find(name, now);
+    if (cell == nullptr) return {};
+    const auto own = cell->components.find(owner);
+    if (own != cell->components.end()) {
+        Count& stopped = cell->components[{kStopped, 0}];
+        stopped = saturating_add(stopped, own->second);
+        cell->components.erase(own);
+    }
+    return {.total = cell->total, .own = 0};
+}
+
+void MemoryRegion::drop_some_expired(Time now) {
     auto next = cells_.upper_bound(hand_);
-    for (int i = 0; i < kLooksPerCell; ++i) {
+    for (int i = 0; i < kChecksPerCell; ++i) {
         if (next == cells_.end()) {
             hand_ = {};
             return;
         }
         hand_ = next->first;
-        next = next->second.dies <= now ? cells_.erase(next) : std::next(next);
+        next = next->second.expires <= now ? cells_.erase(next) : std::next(next);
     }
 }
 
 void MemoryRegion::forget() {
     const MutexLock lock(mutex_);
     cells_.clear();
+    heartbeats_.clear();
 }
 
 std::size_t MemoryRegion::cells() const {

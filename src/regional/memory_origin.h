@@ -2,8 +2,6 @@
 #ifndef SLUICE_REGIONAL_MEMORY_ORIGIN_H_
 #define SLUICE_REGIONAL_MEMORY_ORIGIN_H_
 
-#include <sluice/time.h>
-
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
@@ -11,6 +9,7 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <utility>
 
 #include "base/mutex.h"
 #include "regional/origin.h"
@@ -18,15 +17,16 @@
 namespace sluice {
 
 // MemoryRegion holds the cells of a region. Nodes hold it jointly; each joins once, and is a new
-// node then. Their calls are answered before they return. A cell is forgotten when its lifetime is
-// over.
+// node then. Their calls are answered before they return. A cell is dropped when its lifetime is
+// over. A node is counted from its first heartbeat until kNodeLifetime after its last one, or until
+// it is destroyed.
 //
 // Thread-safe.
 class MemoryRegion : public std::enable_shared_from_this<MemoryRegion> {
   public:
     using Clock = std::function<std::chrono::steady_clock::time_point()>;
 
-    // `clock` tells when lifetimes end.
+    // `clock` decides when the lifetimes of cells and nodes end.
     static std::shared_ptr<MemoryRegion> create(Clock clock = std::chrono::steady_clock::now);
 
     // The region that all callers of this process share by that name, for as long as one of them
@@ -35,36 +35,49 @@ class MemoryRegion : public std::enable_shared_from_this<MemoryRegion> {
 
     std::unique_ptr<Origin> join();
 
-    // Forgets all cells, as an origin does that restarts.
+    // Drops all cells and heartbeats, as a restart of an origin without persistence does.
     void forget();
 
     std::size_t cells() const;
 
   private:
     class Node;
-    using Owner = std::pair<std::uint64_t, Incarnation>;
+    using NodeId = std::uint64_t;
+    using Owner = std::pair<NodeId, Incarnation>;
     using Time = std::chrono::steady_clock::time_point;
 
     struct Cell {
         Count total = 0;
         std::map<Owner, Count> components;
-        Time dies;
+        Time expires;
     };
     using Cells = std::map<CellName, Cell>;
 
     explicit MemoryRegion(Clock clock) : clock_(std::move(clock)) {}
 
-    CellTotals read(std::uint64_t node, const CellQuestion& question) const;
-    CellTotals raise(std::uint64_t node, const CellComponent& component);
-    CellListing list(const CellName& cell) const;
-    Cells::const_iterator find(const CellName& cell) const SLUICE_REQUIRES(mutex_);
-    void forget_some_dead(Time now) SLUICE_REQUIRES(mutex_);
+    KeyTotals sync(NodeId node, const KeyComponents& key);
+    KeyGrants spend(NodeId node, const KeySpend& spend);
+    KeyTotals retire(NodeId node, const KeyComponents& key);
+    CellListing list(const CellName& name);
+    Heartbeat heartbeat(NodeId node);
+    void leave(NodeId node);
+
+    // None if it does not exist or has expired.
+    Cell* find(const CellName& name, Time now) SLUICE_REQUIRES(mutex_);
+    Cell& find_or_create(const CellName& name, Time now) SLUICE_REQUIRES(mutex_);
+    KeyTotals lift(NodeId node, const KeyComponents& key, Time now) SLUICE_REQUIRES(mutex_);
+    CellTotals lift(const Owner& owner, const CellComponent& component, Time now)
+        SLUICE_REQUIRES(mutex_);
+    CellTotals move_to_stopped(const Owner& owner, const CellName& name, Time now)
+        SLUICE_REQUIRES(mutex_);
+    void drop_some_expired(Time now) SLUICE_REQUIRES(mutex_);
 
     const Clock clock_;
     mutable Mutex mutex_;
-    std::uint64_t last_node_ SLUICE_GUARDED_BY(mutex_) = 0;
+    NodeId last_node_ SLUICE_GUARDED_BY(mutex_) = 0;
+    std::map<NodeId, Time> heartbeats_ SLUICE_GUARDED_BY(mutex_);  // the last one of each node
     Cells cells_ SLUICE_GUARDED_BY(mutex_);
-    CellName hand_ SLUICE_GUARDED_BY(mutex_){};  // up to here was looked for dead cells
+    CellName hand_ SLUICE_GUARDED_BY(mutex_){};  // the last cell that was checked for expiry
 };
 
 }  // namespace sluice

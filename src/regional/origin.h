@@ -9,6 +9,7 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "window/cell_name.h"
@@ -28,6 +29,23 @@ struct KeyComponents {
     std::array<Count, 2> own{};  // current, previous; 0 creates nothing
     Duration lifetime{};         // how long the current cell still matters, from now on; positive
 };
+
+// This node's component of one cell.
+struct CellComponent {
+    CellName cell;
+    Count own;
+    Duration lifetime;  // not positive if the cell no longer matters
+};
+
+// Current, previous. The previous cell matters for one duration less.
+inline std::array<CellComponent, 2> cells_of(const KeyComponents& key) {
+    CellName previous = key.current;
+    --previous.sequence;
+    const Duration previous_lifetime = key.lifetime - key.current.duration;
+    return {CellComponent{.cell = key.current, .own = key.own[0], .lifetime = key.lifetime},
+            CellComponent{
+                .cell = std::move(previous), .own = key.own[1], .lifetime = previous_lifetime}};
+}
 
 // What the origin holds of a cell. An absent cell or component counts as 0.
 struct CellTotals {
@@ -144,6 +162,9 @@ class Origin {
     // How listings name the owner of this node's components, without the incarnation.
     virtual std::string node() const = 0;
 };
+
+// How listings name the owner of the component that all stopped nodes share.
+inline constexpr const char* kStoppedNodes = "stopped";
 
 // How a listing names the owner of a component.
 inline std::string owner_name(const std::string& node, Incarnation incarnation) {

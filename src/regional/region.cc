@@ -1,405 +1,492 @@
 #include "regional/region.h"
 
 #include <algorithm>
+#include <limits>
+#include <memory>
 #include <utility>
 
 #include "counter/epoch.h"
-#include "regional/telling.h"
+#include "window/sharing.h"
 
 namespace sluice {
 namespace {
 
 using std::chrono::milliseconds;
 
-// Buckets looked through in one step while all is told again: about as many entries as a batch has.
-constexpr std::size_t kBucketsPerStep = 256;
+// Between two heartbeats, and while the origin is unavailable.
+constexpr milliseconds kHeartbeat{1'000};
+constexpr milliseconds kProbe{500};
+// How long a count of nodes is relied on. A node that joins lets the origin decide everything for
+// as long, so that by then every other node has counted it.
+constexpr milliseconds kCountLifetime{3'000};
 
-// How often a breaker that is not closed is looked at.
-constexpr milliseconds kLook{250};
+// While keys wait, the changed list is looked at so often.
+constexpr milliseconds kCollect{15};
 
-// Between a batch that failed and the next one.
+constexpr milliseconds kLongestPause{100};
+
+// Between a flush that failed and the next one.
 constexpr milliseconds kFirstRetry{50};
 constexpr milliseconds kLastRetry{2'000};
 
-// Clocks of a well-kept fleet differ by less.
-constexpr std::chrono::seconds kNearly{60};
-
-// What lies between the clock's time and that of a request that has it from there.
-constexpr milliseconds kExactly{100};
-
-// Between two rounds of replay as long as the first one took, within these bounds: what changes
-// meanwhile is told together, which costs the origin and this node a fraction of telling it piece
-// by piece. Where a limit may be near, there is no pause.
-constexpr Region::Time::duration kLeastPause = milliseconds{2};
-constexpr Region::Time::duration kMostPause = milliseconds{5};
-
-// How often what can't be told is looked through for what need not be told any more.
+// How often keys that can't be written are checked for counts that don't matter any more.
 constexpr milliseconds kTidy{5'000};
 
-// Asked for to find out whether the origin answers. Many, so that some lie on those servers of a
-// cluster that do.
-std::vector<CellQuestion> probes() {
-    constexpr int kProbes = 64;
-    std::vector<CellQuestion> cells;
-    for (int i = 0; i < kProbes; ++i) {
-        cells.push_back({.cell = {.workspace = "sluice",
-                                  .name_space = "probe",
-                                  .identifier = std::to_string(i),
-                                  .duration = kMinDuration,
-                                  .sequence = 0},
-                         .incarnation = 0});
-    }
-    return cells;
+// Buckets that are looked through in one step while everything is written again.
+constexpr std::size_t kBucketsPerStep = 256;
+
+// Requests of one key in one call; the rest waits for the next.
+constexpr std::size_t kRequestsPerCall = 256;
+
+// A larger difference between the clocks is reported.
+constexpr milliseconds kMaxClockOffset{1'000};
+
+// Shorter windows expire at the origin soon enough by themselves.
+constexpr Duration kShortestRetired{60'000};
+
+constexpr std::int64_t kNothing = std::numeric_limits<std::int64_t>::max();
+
+std::int64_t in_ms(Region::Time time) {
+    return std::chrono::duration_cast<milliseconds>(time.time_since_epoch()).count();
 }
 
-std::size_t unanswered(std::span<const CellAnswer> answers) {
-    const auto is_missing = [](const CellAnswer& answer) { return !answer.has_value(); };
-    return static_cast<std::size_t>(std::ranges::count_if(answers, is_missing));
+template <class Answer>
+std::size_t count_missing(const std::vector<Answer>& answers) {
+    return static_cast<std::size_t>(
+        std::ranges::count_if(answers, [](const Answer& answer) { return !answer.has_value(); }));
+}
+
+Request request_of(const CellName& cell) {
+    return {.workspace = cell.workspace,
+            .name_space = cell.name_space,
+            .identifier = cell.identifier,
+            .limit = 0,
+            .duration = cell.duration};
+}
+
+CellName cell_of(const Request& request, Sequence sequence) {
+    return {.workspace = std::string(request.workspace),
+            .name_space = std::string(request.name_space),
+            .identifier = std::string(request.identifier),
+            .duration = request.duration,
+            .sequence = sequence};
 }
 
 }  // namespace
 
-// The origin as the breaker allows it.
-class Region::Guard : public Origin {
-  public:
-    Guard(Origin& origin, Region& region) : origin_(origin), region_(region) {}
-
-    void start(OriginEvents events) override { origin_.start(std::move(events)); }
-
-    void read(std::vector<CellQuestion> cells, Answered answered) override {
-        const Time now = region_.config_.clock();
-        if (!region_.is_back_ || !region_.breaker_.allow(now))
-            return answered(std::vector<CellAnswer>(cells.size()));
-        origin_.read(std::move(cells), recorded(now, std::move(answered)));
-    }
-
-    void raise(std::vector<CellComponent> components, Answered answered) override {
-        const Time now = region_.config_.clock();
-        if (!region_.is_back_ || !region_.breaker_.allow(now))
-            return answered(std::vector<CellAnswer>(components.size()));
-        const auto is_told = [](const CellComponent& component) { return component.own != 0; };
-        const auto told = std::ranges::count_if(components, is_told);
-        region_.told_.fetch_add(static_cast<std::uint64_t>(told), std::memory_order_relaxed);
-        origin_.raise(std::move(components), recorded(now, std::move(answered)));
-    }
-
-    void list(std::vector<CellName> cells, Listed listed) override {
-        origin_.list(std::move(cells), std::move(listed));
-    }
-
-    std::string node() const override { return origin_.node(); }
-
-    // A probe is good if anything was answered.
-    void probe() {
-        const Time now = region_.config_.clock();
-        if (!region_.breaker_.allow(now)) return;
-        origin_.read(probes(), [this, now](const std::vector<CellAnswer>& answers) {
-            const Breaker::Call call{.began = now, .ended = region_.config_.clock()};
-            if (unanswered(answers) < answers.size()) {
-                region_.breaker_.succeeded(call);
-            } else {
-                region_.breaker_.failed(call);
-            }
-            region_.config_.again();
-        });
-    }
-
-    // Past the breaker, for an origin that may not know that it works again.
-    void raise_past(std::vector<CellComponent> components, Answered answered) {
-        origin_.raise(std::move(components), std::move(answered));
-    }
-
-  private:
-    // A call has failed if most of its cells were not answered for: of a cluster, one server may be
-    // away while the others work.
-    Answered recorded(Time began, Answered answered) {
-        return [this, began, answered = std::move(answered)](std::vector<CellAnswer> answers) {
-            const Breaker::Call call{.began = began, .ended = region_.config_.clock()};
-            const std::size_t missing = unanswered(answers);
-            region_.unanswered_.fetch_add(missing, std::memory_order_relaxed);
-            if (2 * missing > answers.size()) {
-                region_.breaker_.failed(call);
-            } else {
-                region_.breaker_.succeeded(call);
-            }
-            answered(std::move(answers));
-            region_.config_.again();
-        };
-    }
-
-    Origin& origin_;
-    Region& region_;
-};
-
 Region::Region(Table& table, Origin& origin, Config config)
     : table_(table),
+      origin_(origin),
       config_(std::move(config)),
-      origin_(std::make_unique<Guard>(origin, *this)),
-      replay_(table, config_.counted),
-      refresh_(table, *origin_, config_.kind, config_.counted),
-      rest_(config_.much),
-      jitter_(config_.seed) {
+      queue_(table, config_.counted),
+      jitter_(config_.seed),
+      oldest_since_ms_(kNothing) {
     table_.changed().set_wake(config_.again);
 }
 
-Region::~Region() = default;
-
 void Region::start() {
-    origin_->start(events());
+    origin_.start(events());
 }
 
 OriginEvents Region::events() {
-    return {.back =
-                [this](bool remembers) {
-                    is_back_ = true;
+    return {.available =
+                [this](bool is_intact) {
+                    is_connected_ = true;
+                    refused_.clear();
                     breaker_.reset();
-                    refusal_.clear();
                     failures_ = 0;
-                    not_before_ = retry_at_ = Time::min();
-                    end_rest();
-                    if (!remembers) tell_all_again();
+                    not_before_ = retry_at_ = beat_at_ = Time::min();
+                    is_catching_up_ = true;
+                    if (!is_intact) write_everything_again();
                     judge();
                     config_.again();
                 },
-            .away =
+            .unavailable =
                 [this](const std::string& why) {
-                    const bool is_news = is_back_ || why != why_;
-                    is_back_ = false;
+                    is_connected_ = false;
                     why_ = why;
-                    if (is_away() && is_news) config_.changed(true, why_);
                     judge();
                     config_.again();
                 },
-            .forgot =
+            .data_lost =
                 [this] {
-                    tell_all_again();
+                    write_everything_again();
+                    config_.again();
+                },
+            .write_refused =
+                [this](const std::string& why) {
+                    refused_ = why;
+                    judge();
                     config_.again();
                 }};
 }
 
-void Region::tell_all_again() {
+void Region::write_everything_again() {
     walk_ = Table::Walk{};
-    end_rest();
+    is_catching_up_ = true;
     resubmissions_.fetch_add(1, std::memory_order_relaxed);
 }
 
-// What there is to tell is told without delay.
-void Region::end_rest() {
-    rest_.end();
-    aim_ = Telling::Aim::kTell;
-}
-
-// Whether it works, and whether that is news.
+// Reports a change of availability, and a change of the reason.
 void Region::judge() {
     const bool is_open = breaker_.state(config_.clock()) != Breaker::State::kClosed;
-    const bool away = !is_back_ || is_open;
-    if (away == is_away()) return;
-    is_away_.store(away, std::memory_order_relaxed);
-    end_rest();
-    if (away) outages_.fetch_add(1, std::memory_order_relaxed);
-    if (is_back_ && is_open)
-        why_ = refusal_.empty() ? "too many calls go unanswered" : "it refuses calls; " + refusal_;
-    config_.changed(away, away ? why_ : std::string());
-    if (away) return;
-    round_began_ = config_.clock();  // a round that was interrupted goes on from here
-    why_.clear();
-    refusal_.clear();
+    std::string why;
+    if (!is_connected_) {
+        why = why_;
+    } else if (!refused_.empty()) {
+        why = "it refuses writes; " + refused_;
+    } else if (is_open) {
+        why = "too many calls go unanswered";
+    }
+    const bool unavailable = !is_connected_ || !refused_.empty() || is_open;
+    const bool is_news = unavailable != is_unavailable();
+    if (!is_news && (!unavailable || why == told_)) return;
+    is_unavailable_.store(unavailable, std::memory_order_relaxed);
+    if (is_news && unavailable) outages_.fetch_add(1, std::memory_order_relaxed);
+    if (is_news) is_catching_up_ = true;
+    // Before the first connection there is nothing to report but the reason.
+    if (unavailable && why.empty()) return;
+    told_ = unavailable ? why : std::string();
+    config_.changed(unavailable, told_);
 }
 
 void Region::step() {
-    judge();
-    wake_at_.reset();
-    refresh_.send();
-    if (is_away()) {
-        look();
-    } else if (replay()) {
-        config_.again();
-    }
-}
-
-// While it is away: finds out whether it still is, and lets go of what need not be told any more.
-void Region::look() {
     const Time now = config_.clock();
-    is_settled_ = replay_.has_told_all() && !walk_ && table_.changed().sleep();
-    if (now >= look_at_) {
-        look_at_ = now + kLook;
-        probe();
-    }
-    if (now >= tidy_at_) {
+    judge();
+    if (is_connected_ && now >= beat_at_) beat();
+    update_nodes(now);
+    send_spends();
+    if (walk_ && table_.list_again(*walk_, kBucketsPerStep, UnixTime::min())) walk_.reset();
+    queue_.collect(now);
+    if (!is_unavailable()) {
+        flush(now);
+    } else if (now >= tidy_at_) {
         tidy_at_ = now + kTidy;
-        replay_.tidy();
+        queue_.tidy();
     }
-    wake_at_ = look_at_;
+    const auto lag = queue_.lag(now);
+    oldest_since_ms_.store(lag == lag.zero() ? kNothing : in_ms(now - lag),
+                           std::memory_order_relaxed);
+    set_wake(now);
 }
 
-// An origin that is away by its own account may need a call to find out that it is not, and a write
-// if it was one that failed. One that knows better answers at once.
-void Region::probe() {
-    if (is_back_) {
-        if (breaker_.state(config_.clock()) == Breaker::State::kHalfOpen) origin_->probe();
+void Region::set_wake(Time now) {
+    wake_at_.reset();
+    const auto wake = [this](Time at) { wake_at_ = wake_at_ ? std::min(*wake_at_, at) : at; };
+    if (is_connected_ && !is_beating_) wake(beat_at_);
+    is_settled_ = false;
+    if (is_unavailable()) {
+        wake(tidy_at_);
+        is_settled_ = queue_.is_empty() && !walk_;
         return;
     }
-    std::vector<CellComponent> batch = replay_.next(requests_time());
-    if (batch.empty()) return;
-    origin_->raise_past(std::move(batch), [this](const std::vector<CellAnswer>& answers) {
-        replay_.answered(answers);
-        replay_.retry();
-        if (is_back_) config_.again();
+    if (walk_) return config_.again();
+    if (const auto due = queue_.due(); due && !queue_.is_underway())
+        wake(std::max(*due, not_before_));
+    if (!queue_.is_empty()) return wake(now + kCollect);
+    if (!table_.changed().sleep()) return config_.again();
+    is_settled_ = !advance_stop();
+}
+
+// Once everything was flushed after begin_stop(), goes through the table to retire the components.
+// True if there is more to do.
+bool Region::advance_stop() {
+    if (stage_ != Stage::kFlushing) return false;
+    if (!waiting_.empty()) return true;
+    stage_ = Stage::kRetiring;
+    walk_ = Table::Walk{};
+    config_.again();
+    return true;
+}
+
+void Region::begin_stop() {
+    if (stage_ == Stage::kRunning) stage_ = Stage::kFlushing;
+    config_.again();
+}
+
+// Heartbeats find out whether the origin works again, so they go past the breaker.
+void Region::beat() {
+    const Time began = config_.clock();
+    beat_at_ = began + (is_unavailable() ? kProbe : kHeartbeat);
+    if (std::exchange(is_beating_, true)) return;
+    origin_.heartbeat([this, began](const HeartbeatAnswer& answer) { on_beat(began, answer); });
+}
+
+void Region::on_beat(Time began, const HeartbeatAnswer& answer) {
+    is_beating_ = false;
+    record(began, 1, answer ? 0 : 1);
+    if (answer) {
+        const Time now = config_.clock();
+        refused_.clear();
+        if (breaker_.state(now) != Breaker::State::kClosed) breaker_.reset();
+        if (answer->has_joined || !joined_at_) joined_at_ = now;
+        nodes_ = answer->nodes;
+        counted_at_ = began;
+        note_clock_offset(answer->clock_offset);
+    }
+    judge();
+    config_.again();
+}
+
+void Region::note_clock_offset(milliseconds offset) {
+    clock_offset_ms_.store(offset.count(), std::memory_order_relaxed);
+    const bool is_off = std::chrono::abs(offset) > kMaxClockOffset;
+    if (is_off && !is_clock_off_ && config_.clock_offset) config_.clock_offset(offset);
+    is_clock_off_ = is_off;
+}
+
+void Region::update_nodes(Time now) {
+    const bool is_known =
+        counted_at_ && now < *counted_at_ + kCountLifetime && now >= *joined_at_ + kCountLifetime;
+    table_.set_nodes(is_known ? std::max<NodeCount>(nodes_, 1) : kUnknownNodes);
+}
+
+FlushQueue::Scope Region::scope(Time now) {
+    if (stage_ != Stage::kRunning || table_.changed().take_hurry()) return FlushQueue::Scope::kAll;
+    return now < not_before_ ? FlushQueue::Scope::kUrgent : FlushQueue::Scope::kDue;
+}
+
+void Region::flush(Time now) {
+    if (queue_.is_underway()) return;
+    if (now >= retry_at_) queue_.retry();
+    std::vector<KeyComponents> batch = queue_.next(now, scope(now));
+    if (!batch.empty()) send_flush(std::move(batch), now);
+}
+
+void Region::send_flush(std::vector<KeyComponents> batch, Time began) {
+    auto flushed = [this, began](const std::vector<KeyAnswer>& answers) {
+        on_flushed(began, answers);
+    };
+    if (stage_ != Stage::kRetiring) return origin_.sync(std::move(batch), std::move(flushed));
+    // An answer for each is needed, also for those that are not worth the call.
+    const auto is_short = [](const KeyComponents& key) {
+        return key.current.duration < kShortestRetired;
+    };
+    if (std::ranges::all_of(batch, is_short))
+        return flushed(std::vector<KeyAnswer>(batch.size(), KeyTotals{}));
+    // The totals are of no use any more: by them, this node's own counts are a stopped node's.
+    origin_.retire(std::move(batch), [flushed](std::vector<KeyAnswer> answers) {
+        for (KeyAnswer& answer : answers)
+            if (answer) answer = KeyTotals{};
+        flushed(answers);
     });
 }
 
-// Sends the next batch. True if there may be more to do at once.
-bool Region::replay() {
-    is_settled_ = false;
-    if (replay_.is_underway()) return false;
+// What was not answered waits for a while. The rest goes on, unless most was not answered.
+void Region::on_flushed(Time began, std::span<const KeyAnswer> answers) {
     const Time now = config_.clock();
-    if (now >= retry_at_ && replay_.retry()) table_.changed().hurry();
-    if (now < not_before_) {
-        wake_at_ = not_before_;
-        return false;
-    }
-    if (rests(now)) {
-        wake_at_ = rest_.wake_at();
-        if (!replay_.has_told_all()) wake_at_ = std::min(*wake_at_, retry_at_);
-        return false;
-    }
-    table_.changed().end_rest();
-    if (replay_.is_between_rounds()) {
-        round_began_ = now;
-        aim_ = rest_.next_aim();
-    }
-    const UnixTime time = requests_time();
-    if (walk_ && table_.list_again(*walk_, kBucketsPerStep, time)) {
-        walk_.reset();
-        table_.changed().hurry();  // what it listed last
-    }
-    std::vector<CellComponent> batch = replay_.next(time, heard_time(), aim_);
-    if (!batch.empty()) {
-        origin_->raise(std::move(batch),
-                       [this](const std::vector<CellAnswer>& answers) { on_told(answers); });
-        return false;
-    }
-    if (walk_ || !table_.changed().sleep()) return true;
-    is_settled_ = replay_.has_told_all();
-    if (!is_settled_) wake_at_ = retry_at_;
-    return false;
-}
-
-// What was not answered is set aside for a while; the rest goes on, unless most was not.
-void Region::on_told(std::span<const CellAnswer> answers) {
-    const std::size_t missing = unanswered(answers);
-    replay_.answered(answers);
-    const Time now = config_.clock();
-    not_before_ = Time::min();
-    if (replay_.is_between_rounds() && !walk_) {
-        if (replay_.round().urgency < Telling::Urgency::kAtOnce)
-            not_before_ = now + std::clamp(now - round_began_, kLeastPause, kMostPause);
-        if (replay_.round().urgency == Telling::Urgency::kFar && table_.changed().rest())
-            rest_.begin(now, now - round_began_, replay_.round(), table_.changed());
-    }
+    const auto missing = static_cast<std::size_t>(
+        std::ranges::count_if(answers, [](const KeyAnswer& answer) { return !answer; }));
+    record(began, answers.size(), missing);
+    flushed_.fetch_add(answers.size() - missing, std::memory_order_relaxed);
+    queue_.answered(answers);
+    if (is_catching_up_ && queue_.lag(now) < kFlushWithin) is_catching_up_ = false;
+    // A slow origin must not stop the flow.
+    const auto pause = std::min<Time::duration>((kFlushParts - 1) * (now - began), kLongestPause);
+    not_before_ = is_catching_up_ ? now : now + pause;
     failures_ = missing == 0 ? 0 : failures_ + 1;
-    if (missing == 0) return;
-    retry_at_ = jittered(kFirstRetry * (1 << std::min(failures_ - 1, 6)));
-    if (2 * missing > answers.size()) not_before_ = retry_at_;
-}
-
-Region::Time Region::jittered(milliseconds delay) {
-    return config_.clock() + jitter_.up_to(std::min(delay, kLastRetry));
-}
-
-// What time it is to those who ask. In production that is the wall clock's, by which cells that
-// died while the origin was away need not be told. Where callers bring another time, only their
-// requests tell it.
-UnixTime Region::requests_time() const {
-    return is_wall_time_.load(std::memory_order_relaxed) ? config_.wall_clock() : UnixTime::min();
-}
-
-// By what time an answer is known that comes now. Only the requests tell, where any of them lately
-// had a time of its own.
-UnixTime Region::heard_time() const {
-    const Time odd_until{Time::duration{odd_until_.load(std::memory_order_relaxed)}};
-    return config_.clock() < odd_until ? UnixTime::min() : requests_time();
-}
-
-void Region::note_time(UnixTime now) {
-    const Duration apart = std::chrono::abs(now - config_.wall_clock());
-    is_wall_time_.store(apart < kNearly, std::memory_order_relaxed);
-    if (apart < kExactly) return;
-    const Time until = config_.clock() + kNearly;
-    odd_until_.store(until.time_since_epoch().count(), std::memory_order_relaxed);
-}
-
-void Region::refresh(std::span<const Request> requests, UnixTime now, Refresh::Heard heard) {
-    note_time(now);
-    if (is_away()) return heard(false);
-    if (requests.empty()) return heard(true);
-    struct Countdown {
-        std::size_t left;
-        bool all = true;
-        Refresh::Heard heard;
-    };
-    const auto countdown =
-        std::make_shared<Countdown>(Countdown{.left = requests.size(), .heard = std::move(heard)});
-    for (const Request& request : requests) {
-        refresh_.ask(request, now, [countdown](bool is_answered) {
-            countdown->all &= is_answered;
-            if (--countdown->left == 0) countdown->heard(countdown->all);
-        });
+    if (missing != 0) {
+        retry_at_ = retry_time();
+        if (2 * missing > answers.size()) not_before_ = std::max(not_before_, retry_at_);
     }
     config_.again();
 }
 
-void Region::confirm(std::span<const Request> requests, std::function<void()> done) {
-    Confirmation confirmation{.told = {}, .resubmissions = counts().resubmissions};
-    std::vector<CellComponent> components;
+Region::Time Region::retry_time() {
+    const milliseconds delay = kFirstRetry * (1 << std::min(failures_ - 1, 6));
+    return config_.clock() + jitter_.up_to(std::min(delay, kLastRetry));
+}
+
+// A call has failed if most of its keys were not answered for: one server of a cluster may be away
+// while the others work.
+void Region::record(Time began, std::size_t keys, std::size_t missing) {
+    unanswered_.fetch_add(missing, std::memory_order_relaxed);
+    const Breaker::Call call{.began = began, .ended = config_.clock()};
+    if (2 * missing > keys) {
+        breaker_.failed(call);
+    } else {
+        breaker_.succeeded(call);
+    }
+}
+
+void Region::spend(const Request& request, UnixTime now, Decided decided) {
+    if (has_given_up_ || is_unavailable() || stage_ == Stage::kRetiring)
+        return decided(std::nullopt);
+    const EpochPin pin;
+    Instant at;
+    table_.entry_for(table_.key(request), now, at);
+    const auto key = waiting_.try_emplace(cell_of(request, at.sequence)).first;
+    key->second.waiting.push_back({.request = {.elapsed = at.elapsed,
+                                               .ask = {.cost = static_cast<Count>(request.cost),
+                                                       .limit = static_cast<Count>(request.limit)}},
+                                   .now = now,
+                                   .decided = std::move(decided)});
+    if (!key->second.is_underway && key->second.waiting.size() == 1) ready_.push_back(key);
+    config_.again();
+}
+
+void Region::send_spends() {
+    if (ready_.empty()) return;
+    std::vector<KeySpend> spends;
+    auto calls = std::make_shared<std::vector<SpendCall>>();
+    for (const auto& key : std::exchange(ready_, {})) {
+        KeySpend spend;
+        auto call = begin_spend(key, spend);
+        if (!call) {
+            ready_.push_back(key);
+            continue;
+        }
+        calls->push_back(*std::move(call));
+        spends.push_back(std::move(spend));
+    }
+    if (spends.empty()) return config_.again();
+    const Time began = config_.clock();
+    spend_calls_.fetch_add(spends.size(), std::memory_order_relaxed);
+    origin_.spend(std::move(spends), [this, began, calls](std::vector<SpendAnswer> answers) {
+        record(began, answers.size(), count_missing(answers));
+        on_spent(*calls, std::move(answers));
+        config_.again();
+    });
+}
+
+// None if the entry is on its way out: what is spent in it meanwhile may be entered in its
+// successor, and must not be written from both.
+std::optional<Region::SpendCall> Region::begin_spend(WaitingKeys::iterator key, KeySpend& spend) {
+    const auto& [cell, waiters] = *key;
+    const EpochPin pin;
+    Instant at;
+    const Request request = request_of(cell);
+    Entry& entry = table_.entry_for(table_.key(request), waiters.waiting.front().now, at);
+    const EntrySync sync(entry, cell.sequence, waiters.waiting.front().now);
+    if (!entry.stays()) {
+        static_cast<void>(table_.changed().mark(entry));  // keeps it, unless it is gone
+        return std::nullopt;
+    }
+    spend.components = sync.components(entry);
+    for (std::size_t i = 0; i < 2; ++i) {
+        const Sequence sequence = cell.sequence - static_cast<Sequence>(i);
+        const Count admitted = entry.admitted(sequence).of(sequence);
+        spend.peers[i] = entry.others(sequence);
+        spend.extra[i] = entry.global(sequence) + admitted - std::min(admitted, sync.own()[i]);
+    }
+    SpendCall call{.key = key, .waiters = {}, .sync = sync};
+    auto& waiting = key->second.waiting;
+    const std::size_t count = std::min(waiting.size(), kRequestsPerCall);
+    call.waiters.assign(std::move_iterator(waiting.begin()),
+                        std::move_iterator(waiting.begin() + static_cast<std::ptrdiff_t>(count)));
+    waiting.erase(waiting.begin(), waiting.begin() + static_cast<std::ptrdiff_t>(count));
+    // Of a cell that the ring has left, this node's spend is not known any more: nothing is granted
+    // in it, and the request is decided where the ring is now.
+    const bool is_held = entry.admitted(cell.sequence).load().belongs_to(cell.sequence);
+    for (const Waiter& waiter : call.waiters) {
+        spend.requests.push_back(waiter.request);
+        if (!is_held) spend.requests.back().ask.limit = 0;
+    }
+    key->second.is_underway = true;
+    return call;
+}
+
+void Region::on_spent(std::vector<SpendCall>& calls, std::vector<SpendAnswer> answers) {
+    if (has_given_up_) return;
+    for (std::size_t i = 0; i < calls.size(); ++i)
+        end_spend(calls[i], answers[i]);
+}
+
+// A callback may ask again for the same key: its call is over by then.
+void Region::end_spend(SpendCall& call, const SpendAnswer& answer) {
+    const CellName cell = call.key->first;
+    call.key->second.is_underway = false;
+    if (call.key->second.waiting.empty()) {
+        waiting_.erase(call.key);
+    } else {
+        ready_.push_back(call.key);
+    }
+    const EpochPin pin;
+    Instant at;
+    const Request request = request_of(cell);
+    const auto entry = [&]() -> Entry& {
+        return table_.entry_for(table_.key(request), call.waiters.back().now, at);
+    };
+    if (answer) {
+        spends_.fetch_add(call.waiters.size(), std::memory_order_relaxed);
+        Count granted = 0;
+        for (std::size_t i = 0; i < call.waiters.size(); ++i)
+            if (answer->granted[i]) granted += call.waiters[i].request.ask.cost;
+        call.sync.merge(answer->totals, entry(), granted);
+    }
+    for (std::size_t i = 0; i < call.waiters.size(); ++i) {
+        std::optional<OriginVerdict> verdict;
+        if (answer)
+            verdict = OriginVerdict{.granted = answer->granted[i], .sequence = cell.sequence};
+        call.waiters[i].decided(verdict);
+    }
+    if (answer && config_.counted) config_.counted(entry());
+}
+
+void Region::sync(std::span<const Request> requests, UnixTime now, Synced synced) {
+    if (has_given_up_ || is_unavailable() || stage_ == Stage::kRetiring) return synced(false);
+    struct Key {
+        CellName cell;
+        EntrySync sync;
+    };
+    auto keys = std::make_shared<std::vector<Key>>();
+    std::vector<KeyComponents> components;
     {
         const EpochPin pin;
         for (const Request& request : requests) {
-            if (const Entry* entry = table_.find(table_.key(request)))
-                confirmation.told.push_back(
-                    {entry->key(), Telling(*entry, requests_time(), UnixTime::min(), components)});
+            Instant at;
+            Entry& entry = table_.entry_for(table_.key(request), now, at);
+            const EntrySync sync(entry, at.sequence, now);
+            KeyComponents key = sync.components(entry);
+            if (!entry.stays()) key.own = {};  // as in begin_spend(): only read
+            keys->push_back({.cell = key.current, .sync = sync});
+            components.push_back(std::move(key));
         }
     }
-    if (components.empty()) return done();
-    origin_->raise(std::move(components),
-                   [this, confirmation = std::move(confirmation), done = std::move(done)](
-                       const std::vector<CellAnswer>& answers) {
-                       hear(confirmation, answers);
-                       done();
-                   });
-}
-
-void Region::hear(const Confirmation& confirmation, std::span<const CellAnswer> answers) {
-    const bool has_forgotten = confirmation.resubmissions != counts().resubmissions;
-    for (const auto& [key, telling] : confirmation.told) {
-        const auto mine = answers.first(telling.cells());
-        answers = answers.subspan(mine.size());
-        const EpochPin pin;
-        const Request request{.workspace = key.workspace,
-                              .name_space = key.name_space,
-                              .identifier = key.identifier,
-                              .duration = key.duration};
-        Entry* const entry = table_.find(table_.key(request));
-        if (entry == nullptr) continue;
-        telling.hear(mine, *entry);
-        // Whether it landed before or after, nobody knows.
-        if (has_forgotten) entry->set_told(0, 0);
-    }
+    if (components.empty()) return synced(true);
+    const Time began = config_.clock();
+    origin_.sync(
+        std::move(components),
+        [this, began, keys, now, synced = std::move(synced)](std::vector<KeyAnswer> answers) {
+            const std::size_t missing = count_missing(answers);
+            record(began, answers.size(), missing);
+            const EpochPin pin;
+            for (std::size_t i = 0; i < answers.size(); ++i) {
+                if (!answers[i]) continue;
+                const Request request = request_of((*keys)[i].cell);
+                Instant at;
+                Entry& entry = table_.entry_for(table_.key(request), now, at);
+                (*keys)[i].sync.merge(*answers[i], entry);
+                if (config_.counted) config_.counted(entry);
+            }
+            synced(missing == 0);
+            config_.again();
+        });
 }
 
 void Region::give_up() {
-    refresh_.give_up();
+    has_given_up_ = true;
+    ready_.clear();
+    for (auto& [cell, waiters] : std::exchange(waiting_, {}))
+        for (const Waiter& waiter : waiters.waiting)
+            waiter.decided(std::nullopt);
 }
 
-Region::Counts Region::counts() const {
+Region::Stats Region::stats() const {
     const auto read = [](const Counter& counter) {
         return counter.load(std::memory_order_relaxed);
     };
-    return {.reads = refresh_.reads(),
-            .told = read(told_),
+    const std::int64_t since = oldest_since_ms_.load(std::memory_order_relaxed);
+    const std::int64_t age = since == kNothing ? 0 : in_ms(config_.clock()) - since;
+    return {.spends = read(spends_),
+            .spend_calls = read(spend_calls_),
+            .flushed = read(flushed_),
             .unanswered = read(unanswered_),
             .outages = read(outages_),
-            .resubmissions = read(resubmissions_)};
+            .resubmissions = read(resubmissions_),
+            .nodes = table_.nodes(),
+            .oldest_unsynced = milliseconds{std::max<std::int64_t>(age, 0)},
+            .clock_offset = milliseconds{clock_offset_ms_.load(std::memory_order_relaxed)}};
 }
 
 }  // namespace sluice

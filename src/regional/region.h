@@ -1,4 +1,5 @@
-// A node's part in its region: what it tells the origin, what it hears, and when neither works.
+// A node's part in its region: writes its spend to the origin, lets the origin decide what the
+// sharing rule leaves to it, and notices when the origin does not work.
 #ifndef SLUICE_REGIONAL_REGION_H_
 #define SLUICE_REGIONAL_REGION_H_
 
@@ -9,53 +10,56 @@
 #include <chrono>
 #include <cstdint>
 #include <functional>
-#include <memory>
+#include <map>
 #include <optional>
 #include <span>
 #include <string>
 #include <vector>
 
-#include "base/clock.h"
 #include "base/jitter.h"
 #include "breaker/breaker.h"
 #include "counter/table.h"
+#include "regional/entry_sync.h"
+#include "regional/flush_queue.h"
 #include "regional/origin.h"
-#include "regional/refresh.h"
-#include "regional/replay.h"
-#include "regional/rest.h"
 
 namespace sluice {
 
-// Region drives Replay and Refresh over one origin, behind a breaker. It asks its driver for turns:
-// `again` after something has happened, and wake_at() for what has to wait.
+// How the origin decided a request.
+struct OriginVerdict {
+    bool granted;       // its cost is in the origin's counts, and has to be entered here
+    Sequence sequence;  // the cell that it was decided in
+};
+
+// The origin is available while it is connected, the breaker over its calls is closed, and it
+// accepts writes. While it is not, nobody waits for it: callers decide from local memory. It is
+// probed by heartbeats, never by somebody's request.
 //
-// While the origin is away, or the breaker is not closed, nobody waits: is_away() tells callers to
-// decide by themselves. Probes are the region's own, never somebody's request.
-//
-// A stepped object: no thread and no socket; its clock is given. Owned by one thread, but for
-// is_away(), note_time() and counts(), which any may call.
+// A stepped object: no thread and no socket; its clock is given. Owned by one thread, except for
+// is_unavailable() and stats(), which any thread may call. Its driver steps it after `again` was
+// called, and at wake_at().
 class Region {
   public:
     using Time = Breaker::Time;
+    using Decided = std::function<void(std::optional<OriginVerdict>)>;
+    using Synced = std::function<void(bool is_answered)>;
 
     struct Config {
-        Refresh::Region kind = Refresh::Region::kShared;
         std::function<Time()> clock = std::chrono::steady_clock::now;
-        std::function<UnixTime()> wall_clock = exact_wall_time;
         std::uint64_t seed = 0;  // of the jitter
-        // So many cells are much to tell in a round.
-        std::size_t much = Rest::kMuch;
-        // Step soon, but not from within this call. May be called by any thread.
+        // Asks for a step soon, but not from within the call. May be called by any thread.
         std::function<void()> again;
         // The regional count of an entry may have grown. May be empty.
         std::function<void(Entry&)> counted = {};
-        // The region has become, or ceased to be, one that works. `why` is for people.
-        std::function<void(bool away, const std::string& why)> changed;
+        // The origin has become unavailable or available. `why` is for people.
+        std::function<void(bool unavailable, const std::string& why)> changed;
+        // The origin's clock has come to differ from this node's by more than a second. May be
+        // empty.
+        std::function<void(std::chrono::milliseconds offset)> clock_offset = {};
     };
 
     // The table and the origin must outlive the region.
     Region(Table& table, Origin& origin, Config config);
-    ~Region();
     Region(const Region&) = delete;
     Region& operator=(const Region&) = delete;
 
@@ -67,102 +71,128 @@ class Region {
     // When to step next though nothing has happened; none if that is not needed.
     std::optional<Time> wake_at() const { return wake_at_; }
 
-    bool is_away() const { return is_away_.load(std::memory_order_relaxed); }
+    bool is_unavailable() const { return is_unavailable_.load(std::memory_order_relaxed); }
 
-    // A request came at `now`. By any thread; now and then is enough.
-    void note_time(UnixTime now);
+    // Has the origin decide `request`, which is valid, at `now`, together with all others that wait
+    // for its key. While a call for the key is underway, it waits for the next. `decided` is called
+    // once, with no value if the origin does not answer, and at once while it is unavailable.
+    void spend(const Request& request, UnixTime now, Decided decided);
 
-    // Reads the counts of the keys of `requests` at `now`, in one round trip; `heard` tells whether
-    // all were answered. At once, with false, while the region is away, and with true for none.
-    void refresh(std::span<const Request> requests, UnixTime now, Refresh::Heard heard);
+    // Writes and reads the counts of the keys of `requests` at `now`, in one round trip.
+    void sync(std::span<const Request> requests, UnixTime now, Synced synced);
 
-    // Tells what this node has spent of the keys of `requests`, ahead of replay. `done` is called
-    // when the origin has answered, or failed to.
-    void confirm(std::span<const Request> requests, std::function<void()> done);
-
-    // The origin refuses calls, for this reason. For people, and holds no secret.
-    void note_refusal(const std::string& why) { refusal_ = why; }
-
-    // Nothing is left to tell, as of the last step.
+    // From now on everything is flushed as soon as it can be. When all is, the components of this
+    // node are merged into those of stopped nodes, and is_settled() becomes true.
+    void begin_stop();
     bool is_settled() const { return is_settled_; }
 
-    // From now on nothing is told later than it can be.
-    void stop_resting() {
-        may_rest_ = false;
-        end_rest();
-    }
-
-    // Answers all that wait, now or later, with nothing.
+    // Answers all that wait, now or later, with no value.
     void give_up();
 
-    // Since the start.
-    struct Counts {
-        std::uint64_t reads;          // keys read
-        std::uint64_t told;           // components sent, however often
-        std::uint64_t unanswered;     // cells for which no answer came
-        std::uint64_t outages;        // how often the origin went away, or the breaker opened
-        std::uint64_t resubmissions;  // how often all that is held was told again
+    struct Stats {
+        std::uint64_t spends;         // requests that the origin decided
+        std::uint64_t spend_calls;    // calls for them, one per key
+        std::uint64_t flushed;        // keys whose write was acknowledged
+        std::uint64_t unanswered;     // keys for which no answer came
+        std::uint64_t outages;        // how often the origin became unavailable
+        std::uint64_t resubmissions;  // how often everything was written again
+        NodeCount nodes;              // that share the limits; 0 while that is not known
+        std::chrono::milliseconds oldest_unsynced;
+        std::chrono::milliseconds clock_offset;  // of the origin's clock, against this node's
     };
-    Counts counts() const;
+    Stats stats() const;
 
   private:
-    class Guard;
     using Counter = std::atomic<std::uint64_t>;
+
+    // A request that waits for the origin.
+    struct Waiter {
+        SpendRequest request;
+        UnixTime now;
+        Decided decided;
+    };
+    // The requests that wait for a key, in one window.
+    struct Waiters {
+        std::vector<Waiter> waiting;
+        bool is_underway = false;
+    };
+    using WaitingKeys = std::map<CellName, Waiters>;
+    // A call for one of them.
+    struct SpendCall {
+        WaitingKeys::iterator key;
+        std::vector<Waiter> waiters;
+        EntrySync sync;
+    };
+    // How a flush is paced.
+    enum class Stage { kRunning, kFlushing, kRetiring };
 
     OriginEvents events();
     void judge();
-    void look();
-    void probe();
-    bool replay();
-    void on_told(std::span<const CellAnswer> answers);
-    bool rests(Time now) { return rest_.goes_on(now, table_.changed()) && may_rest_; }
-    void end_rest();
-    // What was told before a request passed that might make the difference elsewhere.
-    struct Confirmation {
-        struct Told {
-            Entry::Key key;
-            Telling telling;
-        };
-        std::vector<Told> told;
-        std::uint64_t resubmissions;  // as many as there were when it was told
-    };
-    void hear(const Confirmation& confirmation, std::span<const CellAnswer> answers);
-    UnixTime requests_time() const;
-    UnixTime heard_time() const;
-    void tell_all_again();
-    Time jittered(std::chrono::milliseconds delay);
+    void write_everything_again();
+
+    void beat();
+    void on_beat(Time began, const HeartbeatAnswer& answer);
+    void update_nodes(Time now);
+    void note_clock_offset(std::chrono::milliseconds offset);
+
+    void flush(Time now);
+    FlushQueue::Scope scope(Time now);
+    void send_flush(std::vector<KeyComponents> batch, Time began);
+    void on_flushed(Time began, std::span<const KeyAnswer> answers);
+    void set_wake(Time now);
+    bool advance_stop();
+
+    void send_spends();
+    std::optional<SpendCall> begin_spend(WaitingKeys::iterator key, KeySpend& spend);
+    void on_spent(std::vector<SpendCall>& calls, std::vector<SpendAnswer> answers);
+    void end_spend(SpendCall& call, const SpendAnswer& answer);
+
+    void record(Time began, std::size_t keys, std::size_t missing);
+    Time retry_time();
 
     Table& table_;
+    Origin& origin_;
     const Config config_;
     Breaker breaker_;
-    const std::unique_ptr<Guard> origin_;
-    Replay replay_;
-    Refresh refresh_;
-    bool is_back_ = false;
-    std::string why_;                  // it is away
-    std::string refusal_;              // that was noted last
-    std::optional<Table::Walk> walk_;  // through what is told again
-    int failures_ = 0;                 // batches that were not answered in full, in a row
-    Time not_before_ = Time::min();    // of replay
-    Time retry_at_ = Time::min();      // of what was set aside
-    Time look_at_ = Time::min();       // at an origin that is away
-    Time tidy_at_ = Time::min();
-    Time round_began_ = Time::min();
-    Rest rest_;
-    Telling::Aim aim_ = Telling::Aim::kTell;  // of this round
+    FlushQueue queue_;
     Jitter jitter_;
-    std::optional<Time> wake_at_;
+
+    bool is_connected_ = false;
+    std::string why_;      // it is not connected
+    std::string refused_;  // why it refuses writes; empty: it does not
+    std::string told_;     // what was reported last, while it is unavailable
+    bool has_given_up_ = false;
+    Stage stage_ = Stage::kRunning;
     bool is_settled_ = false;
-    bool may_rest_ = true;
-    // Written by the owner, read by any. Relaxed: each stands for itself.
-    std::atomic<bool> is_away_{true};
-    std::atomic<bool> is_wall_time_{false};  // requests come with about the wall clock's time
-    // Some request lately had a time of its own; by the steady clock.
-    std::atomic<Time::rep> odd_until_{Time::min().time_since_epoch().count()};
-    Counter told_{0};
+
+    std::optional<Table::Walk> walk_;  // through what is written again
+    bool is_catching_up_ = false;      // after an outage or a loss: flush without pauses
+    int failures_ = 0;                 // flushes that were not answered in full, in a row
+    Time not_before_ = Time::min();    // the next flush that is not urgent
+    Time retry_at_ = Time::min();      // what was not answered
+    Time tidy_at_ = Time::min();
+    std::optional<Time> wake_at_;
+
+    bool is_beating_ = false;
+    Time beat_at_ = Time::min();
+    std::optional<Time> counted_at_;  // when the count of nodes was asked for
+    std::optional<Time> joined_at_;
+    NodeCount nodes_ = kUnknownNodes;
+    bool is_clock_off_ = false;
+
+    WaitingKeys waiting_;
+    std::vector<WaitingKeys::iterator> ready_;  // have waiters and no call underway
+
+    // Written by the owner, read by any thread. Relaxed: each stands for itself.
+    std::atomic<bool> is_unavailable_{true};
+    Counter spends_{0};
+    Counter spend_calls_{0};
+    Counter flushed_{0};
     Counter unanswered_{0};
     Counter outages_{0};
     Counter resubmissions_{0};
+    std::atomic<std::int64_t> oldest_since_ms_;  // by the clock; max: nothing is unsynced
+    std::atomic<std::int64_t> clock_offset_ms_{0};
 };
 
 }  // namespace sluice

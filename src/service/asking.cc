@@ -6,31 +6,44 @@ void Asking::begin(const std::shared_ptr<PendingQuestion>& question) {
     if (question->decide_as_held()) return question->finish();
     const Waits::Name wait =
         waits_.add(question->deadline(), [this, question] { expire(*question); });
-    region_.refresh(question->stale(), question->now(), [this, question, wait](bool is_fresh) {
-        on_heard(*question, wait, is_fresh);
-    });
+    if (question->kind() == Question::Kind::kSingle) {
+        region_.spend(question->stale().front(),
+                      question->now(),
+                      [this, question, wait](std::optional<OriginVerdict> verdict) {
+                          on_verdict(*question, wait, verdict);
+                      });
+    } else {
+        region_.sync(question->stale(), question->now(), [this, question, wait](bool is_answered) {
+            on_read(*question, wait, is_answered);
+        });
+    }
 }
 
-void Asking::on_heard(PendingQuestion& question, const Waits::Name& wait, bool is_fresh) {
-    const auto told_first = question.decide();
-    if (told_first && !is_fresh) count_fallback(question.now());
-    const bool needs_confirmation =
-        told_first && !told_first->empty() && is_fresh && kind_ != Refresh::Region::kExclusive;
-    // The end of the wait finishes the question.
-    if (!needs_confirmation) return waits_.end(wait);
-    region_.confirm(*told_first, [this, wait] { waits_.end(wait); });
+// What the origin denied is denied by the counts that came with its answer. The end of the wait
+// finishes the question.
+void Asking::on_verdict(PendingQuestion& question,
+                        const Waits::Name& wait,
+                        std::optional<OriginVerdict> verdict) {
+    if (verdict && verdict->granted) {
+        question.accept_grant(verdict->sequence);
+    } else if (question.decide().has_value() && !verdict) {
+        fallbacks_.fetch_add(1, std::memory_order_relaxed);
+    }
+    waits_.end(wait);
+}
+
+void Asking::on_read(PendingQuestion& question, const Waits::Name& wait, bool is_answered) {
+    const std::optional<bool> needs_sync = question.decide();
+    if (needs_sync && !is_answered) fallbacks_.fetch_add(1, std::memory_order_relaxed);
+    if (!needs_sync.value_or(false) || !is_answered) return waits_.end(wait);
+    region_.sync(question.stale(), question.now(), [this, wait](bool) { waits_.end(wait); });
 }
 
 bool Asking::expire(PendingQuestion& question) {
     const bool was_undecided = question.decide().has_value();
-    if (was_undecided) count_fallback(question.now());
+    if (was_undecided) fallbacks_.fetch_add(1, std::memory_order_relaxed);
     question.finish();
     return was_undecided;
-}
-
-void Asking::count_fallback(UnixTime now) {
-    fallbacks_.fetch_add(1, std::memory_order_relaxed);
-    region_.note_time(now);
 }
 
 }  // namespace sluice

@@ -24,10 +24,10 @@ inline Error out_of_memory() {
     return {kOutOfMemory, "out of memory"};  // short enough not to allocate
 }
 
-// Deciding decides by what a table holds. Where only a fresher count can tell, it leaves the
-// request to be asked for, unless the region is away: then what is held is the best there is.
-// `Link` is what a decision needs to know of the region: is_away(), and count_fallback(now). Alone,
-// no decision ever needs a refresh: the counts held are all there are.
+// Deciding decides by what a table holds. Where the sharing rule leaves a request to the origin,
+// the caller has to ask it, unless it is unavailable: then the counts held decide. `Link` is what a
+// decision needs to know of the region: is_unavailable() and count_fallback(). Without a region the
+// counts held are all there are.
 //
 // It decides into a result that the caller has made: one that passes through three returns would be
 // copied at each, which costs as much as a lookup.
@@ -42,7 +42,7 @@ class Deciding {
 
     bool has_region() const { return link_ != nullptr; }
 
-    // False if only a fresher count can tell, which is worth waiting for. There is code of its own
+    // False if the origin has to decide. There is code of its own
     // for those with a region and without, and for requests with short texts, in which nothing else
     // is on the way.
     template <bool has_region, class Time>
@@ -71,7 +71,7 @@ class Deciding {
             result = invalid_time(*clock);
         } else if (auto decided = decide_batch(table_, requests, clock, freshness, &stale)) {
             result = *std::move(decided);
-        } else if (!link_->is_away()) {
+        } else if (!link_->is_unavailable()) {
             return false;
         } else {
             decide_by_what_is_held(requests, clock, result);
@@ -82,17 +82,17 @@ class Deciding {
         return true;
     }
 
-    // A fresher count is needed. Without an origin to ask, the counts held are the best there are.
+    // The origin should decide, and is unavailable.
     [[gnu::noinline]] void decide_by_what_is_held(const Request& request,
                                                   UnixTime now,
                                                   Result<Decision>& result) {
-        link_->count_fallback(now);
+        link_->count_fallback();
         sluice::decide_by_what_is_held(table_, request, now, *result);
     }
     void decide_by_what_is_held(std::span<const Request> requests,
                                 CallersClock clock,
                                 Result<BatchDecision>& result) {
-        link_->count_fallback(clock.value_or(exact_wall_time()));
+        link_->count_fallback();
         result = *decide_batch(table_, requests, clock, Freshness::kJustRefreshed);
     }
 
@@ -102,9 +102,9 @@ class Deciding {
                                              const Request& request,
                                              Result<Decision>& result) {
         const Outcome outcome = decide<has_region>(table_, request, time, *result);
-        if (!has_region || outcome != Outcome::kNeedsRefresh) [[likely]]
+        if (!has_region || outcome != Outcome::kAskOrigin) [[likely]]
             return true;
-        if (!link_->is_away()) return false;
+        if (!link_->is_unavailable()) return false;
         decide_by_what_is_held(request, time.exact(), result);
         return true;
     }

@@ -232,16 +232,20 @@ class Limiter::Core {
 
     OriginStats origin_stats() const {
         if (region_ == nullptr) return {};
-        const auto [region, fallbacks, overflows] = region_->counts();
+        const auto [region, fallbacks, overflows] = region_->stats();
         return {.attached = true,
-                .away = region_->is_away(),
-                .reads = region.reads,
-                .told = region.told,
+                .away = region_->is_unavailable(),
+                .nodes = region.nodes,
+                .spends = region.spends,
+                .spend_calls = region.spend_calls,
+                .flushed = region.flushed,
                 .unanswered = region.unanswered,
                 .fallbacks = fallbacks,
                 .queue_overflows = overflows,
                 .outages = region.outages,
-                .resubmissions = region.resubmissions};
+                .resubmissions = region.resubmissions,
+                .oldest_unsynced = region.oldest_unsynced,
+                .clock_offset = region.clock_offset};
     }
 
   private:

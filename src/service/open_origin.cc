@@ -30,29 +30,24 @@ std::string new_node() {
     return name;
 }
 
-Result<OpenedOrigin> open_sqlite(const Options& options) {
-    auto origin = open_sqlite_origin({.path = options.origin.substr(kSqlite.size()),
-                                      .region = options.region,
-                                      .node = new_node()});
-    if (!origin) return std::move(origin).error();
-    return OpenedOrigin{*std::move(origin), Refresh::Region::kExclusive};
+Result<std::unique_ptr<Origin>> open_sqlite(const Options& options, boost::asio::io_context& loop) {
+    return open_sqlite_origin(loop,
+                              {.path = options.origin.substr(kSqlite.size()),
+                               .region = options.region,
+                               .node = new_node(),
+                               .timeout = options.origin_timeout});
 }
 
-Result<OpenedOrigin> open_redis(const Options& options,
-                                boost::asio::io_context& loop,
-                                std::function<void(const std::string&)> refused) {
+Result<std::unique_ptr<Origin>> open_redis(const Options& options, boost::asio::io_context& loop) {
     auto url = parse_redis_url(options.origin);
     if (!url) return std::move(url).error();
     const OriginTls& tls = options.origin_tls;
-    auto origin = open_redis_origin(loop,
-                                    {.url = *std::move(url),
-                                     .tls = {.ca = tls.ca, .cert = tls.cert, .key = tls.key},
-                                     .region = options.region,
-                                     .node = new_node(),
-                                     .timeout = options.origin_timeout,
-                                     .refused = std::move(refused)});
-    if (!origin) return std::move(origin).error();
-    return OpenedOrigin{*std::move(origin), Refresh::Region::kShared};
+    return open_redis_origin(loop,
+                             {.url = *std::move(url),
+                              .tls = {.ca = tls.ca, .cert = tls.cert, .key = tls.key},
+                              .region = options.region,
+                              .node = new_node(),
+                              .timeout = options.origin_timeout});
 }
 
 }  // namespace
@@ -82,14 +77,12 @@ std::string shown_origin(const std::string& url) {
     return parsed ? parsed->shown() : std::string();
 }
 
-Result<OpenedOrigin> open_origin(const Options& options,
-                                 boost::asio::io_context& loop,
-                                 std::function<void(const std::string& why)> refused) {
+Result<std::unique_ptr<Origin>> open_origin(const Options& options, boost::asio::io_context& loop) {
     if (auto error = invalid_origin(options.origin)) return *std::move(error);
-    if (options.origin.starts_with(kSqlite)) return open_sqlite(options);
-    if (is_redis(options.origin)) return open_redis(options, loop, std::move(refused));
+    if (options.origin.starts_with(kSqlite)) return open_sqlite(options, loop);
+    if (is_redis(options.origin)) return open_redis(options, loop);
     const std::string name = options.region + ":" + options.origin.substr(kMemory.size());
-    return OpenedOrigin{MemoryRegion::named(name)->join(), Refresh::Region::kShared};
+    return MemoryRegion::named(name)->join();
 }
 
 }  // namespace sluice

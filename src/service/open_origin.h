@@ -5,24 +5,17 @@
 #include <sluice/limiter.h>
 #include <sluice/result.h>
 
-#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
 
 #include "regional/origin.h"
-#include "regional/refresh.h"
 
 namespace boost::asio {
 class io_context;
 }
 
 namespace sluice {
-
-struct OpenedOrigin {
-    std::unique_ptr<Origin> origin;
-    Refresh::Region kind;
-};
 
 // What is wrong with Options::origin; nothing if it is of a known form. Holds no secret of it.
 std::optional<Error> invalid_origin(const std::string& url);
@@ -31,10 +24,8 @@ std::optional<Error> invalid_origin(const std::string& url);
 std::string shown_origin(const std::string& url);
 
 // Opens what Options::origin names, which is not empty, to run on `loop`. An origin that can't be
-// reached is no error: it is away. `refused` is told why one that is there refuses a call.
-Result<OpenedOrigin> open_origin(const Options& options,
-                                 boost::asio::io_context& loop,
-                                 std::function<void(const std::string& why)> refused);
+// reached is no error: it is unavailable.
+Result<std::unique_ptr<Origin>> open_origin(const Options& options, boost::asio::io_context& loop);
 
 }  // namespace sluice
 

@@ -8,11 +8,18 @@ bool PendingQuestion::decide_as_held() {
     return is_decided_;
 }
 
-std::optional<std::vector<Request>> PendingQuestion::decide() {
+std::optional<bool> PendingQuestion::decide() {
     const MutexLock lock(mutex_);
     if (is_decided_) return std::nullopt;
     is_decided_ = true;
     return question_->decide();
+}
+
+void PendingQuestion::accept_grant(Sequence sequence) {
+    const MutexLock lock(mutex_);
+    if (is_decided_) return;
+    is_decided_ = true;
+    question_->accept_grant(sequence);
 }
 
 void PendingQuestion::finish() {

@@ -11,7 +11,6 @@
 #include <optional>
 #include <span>
 #include <utility>
-#include <vector>
 
 #include "base/mutex.h"
 #include "service/question.h"
@@ -40,13 +39,18 @@ class PendingQuestion {
     std::span<const Request> stale() const { return question_->stale(); }
     UnixTime now() const { return question_->now(); }
     std::size_t size() const { return question_->size(); }
+    Question::Kind kind() const { return question_->kind(); }
 
     // Decides if the counts held are good enough. True if it is decided, by this call or before.
     bool decide_as_held();
 
     // Decides by the counts held, and returns what Question::decide() does. None, and nothing was
     // spent, if it was decided before.
-    std::optional<std::vector<Request>> decide();
+    std::optional<bool> decide();
+
+    // The origin has granted it in `sequence`. Does nothing if it was decided before: the node then
+    // has credit at the origin, which its next request uses.
+    void accept_grant(Sequence sequence);
 
     // Hands the decision over, once. Does nothing while it is undecided.
     void finish();

@@ -1,4 +1,4 @@
-// A decision that waits for fresher counts.
+// A decision that waits for the origin.
 #ifndef SLUICE_SERVICE_QUESTION_H_
 #define SLUICE_SERVICE_QUESTION_H_
 
@@ -6,7 +6,8 @@
 
 #include <cstddef>
 #include <span>
-#include <vector>
+
+#include "window/sliding.h"
 
 namespace sluice {
 
@@ -15,18 +16,25 @@ class Question {
   public:
     virtual ~Question() = default;
 
-    // The requests whose keys have to be read, and the time at which.
+    // A single request is decided by the origin. A batch, which has several, is decided here after
+    // their keys were read.
+    enum class Kind { kSingle, kBatch };
+    virtual Kind kind() const = 0;
+
+    // The requests that the sharing rule leaves to the origin, and the time at which they are
+    // decided.
     virtual std::span<const Request> stale() const = 0;
     virtual UnixTime now() const = 0;
     // How many requests it is about. Constant.
     virtual std::size_t size() const = 0;
 
-    // Decides if the counts at hand have become good enough since it was asked; false, and nothing
-    // changed, if not. Others may have had the same key read meanwhile.
+    // Decides if the sharing rule allows it by now; false, and nothing changed, if not.
     virtual bool decide_as_held() = 0;
-    // Decides by the counts at hand. Returns the requests that passed where the next request
-    // elsewhere might not: the origin is told of them before their caller is.
-    virtual std::vector<Request> decide() = 0;
+    // Decides by the counts held. True if something was spent that the origin has to know before
+    // the caller gets the decision.
+    virtual bool decide() = 0;
+    // The origin has granted the single request, in this cell.
+    virtual void accept_grant(Sequence sequence) = 0;
     // Hands the decision over. Once, after it was made.
     virtual void finish() = 0;
 };

@@ -3,79 +3,60 @@
 #include <new>
 #include <utility>
 
+#include "base/check.h"
 #include "base/clock.h"
 #include "counter/epoch.h"
 #include "decide/batch.h"
 #include "decide/single.h"
-#include "decide/trust.h"
 #include "service/deciding.h"
 #include "service/owned_request.h"
 
 namespace sluice {
 namespace {
 
-// Whether the next request for the same key, on another node, might not pass for this one.
-bool matters_elsewhere(Table& table,
-                       const Request& request,
-                       const Decision& decision,
-                       UnixTime now) {
-    if (!decision.passed || request.cost == 0) return false;
-    if (is_one_of_the_last(static_cast<Count>(decision.remaining),
-                           static_cast<Count>(request.cost))) {
-        return true;
-    }
-    const EpochPin pin;
-    const Entry* const entry = table.find(table.key(request));
-    return entry != nullptr && entry->is_strict(now);
-}
-
 class SingleQuestion final : public Question {
   public:
     SingleQuestion(Table& table, const Request& request, CallersClock clock, Limiter::Later&& later)
         : table_(table),
           owned_({&request, 1}),
-          clock_(clock),
-          asked_(clock.value_or(exact_wall_time())),
+          now_(clock.value_or(exact_wall_time())),
           later_(std::move(later)) {}
 
+    Kind kind() const override { return Kind::kSingle; }
     std::span<const Request> stale() const override { return owned_.all(); }
-    UnixTime now() const override { return asked_; }
+    UnixTime now() const override { return now_; }
     std::size_t size() const override { return owned_.all().size(); }
 
-    bool decide_as_held() override try {
-        return decide_by(Freshness::kAsHeld, clock_.value_or(exact_wall_time())) !=
-               Outcome::kNeedsRefresh;
-    } catch (const std::bad_alloc&) {
-        result_ = out_of_memory();
-        return true;
+    bool decide_as_held() override { return decide_by(Freshness::kAsHeld) != Outcome::kAskOrigin; }
+
+    bool decide() override {
+        decide_by(Freshness::kJustRefreshed);
+        return false;
     }
 
-    std::vector<Request> decide() override try {
-        const Request& request = owned_.all().front();
-        std::vector<Request> matter;
-        matter.reserve(1);  // before anything is spent
-        const UnixTime now = clock_.value_or(exact_wall_time());
-        decide_by(Freshness::kJustRefreshed, now);
-        if (matters_elsewhere(table_, request, *result_, now)) matter.push_back(request);
-        return matter;
+    void accept_grant(Sequence sequence) override try {
+        const EpochPin pin;
+        enter_grant(table_, hashed(), now_, sequence, *result_);
     } catch (const std::bad_alloc&) {
         result_ = out_of_memory();
-        return {};
     }
 
     void finish() override { later_(std::move(result_)); }
 
   private:
-    Outcome decide_by(Freshness freshness, UnixTime now) {
+    HashedRequest hashed() const { return table_.key(owned_.all().front()).hashed_request(); }
+
+    Outcome decide_by(Freshness freshness) try {
         const EpochPin pin;
-        const HashedRequest hashed = table_.key(owned_.all().front()).hashed_request();
-        return decide_at(table_, hashed, now, freshness, *result_);
+        return decide_at(table_, hashed(), now_, freshness, *result_);
+    } catch (const std::bad_alloc&) {
+        result_ = out_of_memory();
+        return Outcome::kDenied;
     }
 
     Table& table_;
     const OwnedRequests owned_;
-    const CallersClock clock_;
-    const UnixTime asked_;
+    const UnixTime now_;
     const Limiter::Later later_;
     Result<Decision> result_ = Decision{};
 };
@@ -90,44 +71,37 @@ class BatchQuestion final : public Question {
         : table_(table),
           owned_(requests),
           stale_(requests_at(stale)),
-          clock_(clock),
-          asked_(clock.value_or(exact_wall_time())),
+          now_(clock.value_or(exact_wall_time())),
           later_(std::move(later)) {}
 
+    Kind kind() const override { return Kind::kBatch; }
     std::span<const Request> stale() const override { return stale_; }
-    UnixTime now() const override { return asked_; }
+    UnixTime now() const override { return now_; }
     std::size_t size() const override { return owned_.all().size(); }
 
     bool decide_as_held() override try {
         std::vector<std::size_t> stale;
-        auto decided = decide_batch(table_, owned_.all(), clock_, Freshness::kAsHeld, &stale);
+        auto decided = decide_batch(table_, owned_.all(), now_, Freshness::kAsHeld, &stale);
         if (decided) {
             result_ = *std::move(decided);
             return true;
         }
-        stale_ = requests_at(stale);  // others than before, perhaps: what was heard meanwhile tells
+        stale_ = requests_at(stale);  // by what was read meanwhile
         return false;
     } catch (const std::bad_alloc&) {
         result_ = out_of_memory();
         return true;
     }
 
-    std::vector<Request> decide() override try {
-        std::vector<Request> matter;
-        matter.reserve(owned_.all().size());  // before anything is spent
-        result_ = *decide_batch(table_, owned_.all(), clock_, Freshness::kJustRefreshed);
-        if (!result_->passed) return matter;
-        const UnixTime now = clock_.value_or(asked_);
-        for (std::size_t i = 0; i < owned_.all().size(); ++i) {
-            const Request& request = owned_.all()[i];
-            if (matters_elsewhere(table_, request, result_->decisions[i], now))
-                matter.push_back(request);
-        }
-        return matter;
+    bool decide() override try {
+        result_ = *decide_batch(table_, owned_.all(), now_, Freshness::kJustRefreshed);
+        return result_->passed;
     } catch (const std::bad_alloc&) {
         result_ = out_of_memory();
-        return {};
+        return false;
     }
+
+    void accept_grant(Sequence) override { SLUICE_CHECK(false); }
 
     void finish() override { later_(std::move(result_)); }
 
@@ -142,8 +116,7 @@ class BatchQuestion final : public Question {
     Table& table_;
     const OwnedRequests owned_;
     std::vector<Request> stale_;
-    const CallersClock clock_;
-    const UnixTime asked_;
+    const UnixTime now_;
     const Limiter::LaterMany later_;
     Result<BatchDecision> result_ = BatchDecision{};
 };

@@ -54,6 +54,7 @@ class RegionThread::Core {
         : table_(table),
           timeout_(options.origin_timeout),
           on_change_(options.on_origin_change),
+          on_clock_offset_(options.on_origin_clock_offset),
           deadlines_(timeout_ + kGrace),
           work_(loop_.get_executor()),
           alarm_(loop_) {}
@@ -64,23 +65,25 @@ class RegionThread::Core {
     }
 
     std::optional<Error> start(const Options& options, std::function<void(Entry&)> counted) {
-        auto opened = open_origin(
-            options, loop_, [this](const std::string& why) { region_->note_refusal(why); });
+        auto opened = open_origin(options, loop_);
         if (!opened) return std::move(opened).error();
-        origin_ = std::move(opened->origin);
+        origin_ = *std::move(opened);
         node_ = origin_->node();
         region_.emplace(table_,
                         *origin_,
-                        Region::Config{.kind = opened->kind,
-                                       .seed = system_random(),
+                        Region::Config{.seed = system_random(),
                                        .again = [this] { again(); },
                                        .counted = std::move(counted),
                                        .changed =
                                            [this](bool away, const std::string& why) {
                                                tell_change({away, why});
                                                first_word();
+                                           },
+                                       .clock_offset =
+                                           [this](milliseconds offset) {
+                                               if (on_clock_offset_) on_clock_offset_(offset);
                                            }});
-        asking_.emplace(*region_, waits_, opened->kind);
+        asking_.emplace(*region_, waits_);
         deadlines_.start();
         std::future<void> first_word = first_word_.get_future();
         asio::post(loop_, [this] { region_->start(); });
@@ -93,8 +96,8 @@ class RegionThread::Core {
         return std::nullopt;
     }
 
-    bool is_away() const {
-        return region_->is_away() || made_.is_in_child() ||
+    bool is_unavailable() const {
+        return region_->is_unavailable() || made_.is_in_child() ||
                is_stuck_.load(std::memory_order_relaxed) ||
                stage_.load(std::memory_order_relaxed) == Stage::kStopping;
     }
@@ -109,7 +112,7 @@ class RegionThread::Core {
             question = std::make_shared<PendingQuestion>(
                 asked, since + timeout_, [this](const PendingQuestion& done) { forget(done); });
         } catch (const std::bad_alloc&) {  // nobody else has it
-            asking_->count_fallback(asked->now());
+            asking_->count_fallback();
             asked->decide();
             asked->finish();
             return nullptr;
@@ -163,12 +166,12 @@ class RegionThread::Core {
         return deadlines_.stop(steady_clock::now() + kLastTurn) && has_ended;
     }
 
-    Counts counts() const {
-        return {.region = region_->counts(),
+    Stats stats() const {
+        return {.region = region_->stats(),
                 .fallbacks = asking_->fallbacks(),
                 .overflows = overflows_.load(std::memory_order_relaxed)};
     }
-    void count_fallback(UnixTime now) { asking_->count_fallback(now); }
+    void count_fallback() { asking_->count_fallback(); }
 
   private:
     // How many listings wait at a time.
@@ -234,7 +237,7 @@ class RegionThread::Core {
         waits_.end_due(steady_clock::now());
         const Stage stage = stage_.load(std::memory_order_relaxed);
         if (stage == Stage::kStopping) return end();
-        if (stage == Stage::kSettling && !std::exchange(is_hurried_, true)) region_->stop_resting();
+        if (stage == Stage::kSettling && !std::exchange(is_hurried_, true)) region_->begin_stop();
         region_->step();
         set_alarm();
         if (stage == Stage::kSettling && region_->is_settled() && !std::exchange(is_settled_, true))
@@ -289,7 +292,7 @@ class RegionThread::Core {
     }
 
     void begin_list(const std::shared_ptr<PendingList>& call) {
-        if (is_away()) return forget(*call);
+        if (is_unavailable()) return forget(*call);
         const Waits::Name wait =
             waits_.add(steady_clock::now() + 2 * timeout_, [this, call] { forget(*call); });
         origin_->list(call->cells(), [this, wait, call](auto listings) {
@@ -302,6 +305,7 @@ class RegionThread::Core {
     Table& table_;
     const milliseconds timeout_;
     const std::function<void(const OriginChange&)> on_change_;
+    const std::function<void(milliseconds)> on_clock_offset_;
     DeadlineThread deadlines_;
     TurnMemory turn_memory_;
     asio::io_context loop_{1};
@@ -352,8 +356,8 @@ Result<std::unique_ptr<RegionThread>> RegionThread::start(Table& table,
 RegionThread::RegionThread(std::unique_ptr<Core> core) : core_(std::move(core)) {}
 RegionThread::~RegionThread() = default;
 
-bool RegionThread::is_away() const {
-    return core_->is_away();
+bool RegionThread::is_unavailable() const {
+    return core_->is_unavailable();
 }
 
 bool RegionThread::is_own_thread() const {
@@ -380,12 +384,12 @@ bool RegionThread::close(milliseconds patience) {
     return core_->close(patience);
 }
 
-RegionThread::Counts RegionThread::counts() const {
-    return core_->counts();
+RegionThread::Stats RegionThread::stats() const {
+    return core_->stats();
 }
 
-void RegionThread::count_fallback(UnixTime now) {
-    core_->count_fallback(now);
+void RegionThread::count_fallback() {
+    core_->count_fallback();
 }
 
 }  // namespace sluice

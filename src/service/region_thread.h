@@ -36,14 +36,14 @@ class RegionThread {
     RegionThread(const RegionThread&) = delete;
     RegionThread& operator=(const RegionThread&) = delete;
 
-    // Nobody need ask: the counts at hand are the best there are.
-    bool is_away() const;
+    // True while the origin is unavailable; decide from local counts.
+    bool is_unavailable() const;
     // Whether the calling thread is one of its own, which can't wait for itself.
     bool is_own_thread() const;
 
-    // Has the counts read, has the question decided, and finishes it, within
-    // Options::origin_timeout after `since`. Where the region's thread is stuck, another thread
-    // decides by what is held, shortly after. Returns none if it is finished already: it was
+    // Has the origin decide the question and finishes it, within Options::origin_timeout after
+    // `since`. Where the region's thread is stuck, another thread decides by what is held, shortly
+    // after. Returns none if it is finished already: it was
     // decided by what is held, since too much waits or there is no memory. Throws nothing.
     using Time = PendingQuestion::Time;
     std::shared_ptr<PendingQuestion> ask(std::shared_ptr<Question> question, Time since);
@@ -65,14 +65,13 @@ class RegionThread {
     // False if the thread is stuck in a call a second later: it then goes on to use this object.
     [[nodiscard]] bool close(std::chrono::milliseconds patience);
 
-    struct Counts {
-        Region::Counts region;
-        std::uint64_t fallbacks;  // decisions that needed fresher counts and were made without
+    struct Stats {
+        Region::Stats region;
+        std::uint64_t fallbacks;  // decisions that were the origin's, and were made without it
         std::uint64_t overflows;  // of these, those for which the queue had no room
     };
-    Counts counts() const;
-    // A decision at `now` was one.
-    void count_fallback(UnixTime now);
+    Stats stats() const;
+    void count_fallback();
 
   private:
     class Core;

@@ -59,15 +59,15 @@ enum class LocalVerdict : std::uint8_t {
     kAskOrigin,
 };
 
-// The rule. A node alone in its region has nobody to ask; its share tells only when to flush.
+// The rule. A node alone in its region has nobody to share with.
 constexpr LocalVerdict decide_locally(const LocalView& view) {
     const auto fits = [&](std::uint64_t parts, Count whole) {
         return Wide{view.unsynced} * parts * view.nodes <= whole;
     };
     if (view.nodes == kUnknownNodes) return LocalVerdict::kAskOrigin;
+    if (view.nodes == 1) return LocalVerdict::kPass;
     const bool is_within_share = view.is_young && fits(kShareParts, view.remaining);
-    if (!is_within_share && !fits(kFloorParts, view.limit) && view.nodes != 1)
-        return LocalVerdict::kAskOrigin;
+    if (!is_within_share && !fits(kFloorParts, view.limit)) return LocalVerdict::kAskOrigin;
     return fits(2 * kShareParts, view.remaining) ? LocalVerdict::kPass
                                                  : LocalVerdict::kPassAndFlush;
 }

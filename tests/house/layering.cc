@@ -24,9 +24,9 @@ constexpr std::array kRooms = {
     Room{"regional", "counter breaker window metrics base"},
     Room{"global", "counter breaker window metrics base"},
 
-    // Adapters know their port and nothing else of its room.
-    Room{"regional/redis", "regional/origin.h window metrics base"},
-    Room{"regional/sqlite", "regional/origin.h sqlite window metrics base"},
+    // Adapters know their port and its rules, and nothing else of its room.
+    Room{"regional/redis", "regional/origin.h regional/grant.h window metrics base"},
+    Room{"regional/sqlite", "regional/origin.h regional/grant.h sqlite window metrics base"},
     Room{"global/mysql", "global/store.h mysql window metrics base"},
     Room{"global/sqlite", "global/store.h sqlite window metrics base"},
 

@@ -4,6 +4,7 @@
 #include <deque>
 #include <map>
 #include <memory>
+#include <optional>
 #include <ostream>
 #include <random>
 #include <string>
@@ -26,7 +27,6 @@ static void PrintTo(const CellName& cell, std::ostream* out) {
 
 namespace {
 
-// Long enough for rounds that only hear.
 constexpr Duration kDuration{60'000};
 constexpr UnixTime kStart = start_of(1'000, kDuration);
 constexpr std::size_t kFewKeys = 5;
@@ -73,17 +73,26 @@ class FarOrigin : public Origin {
         : origin_(region.join()), network_(network), random_(random) {}
 
     void start(OriginEvents origin_events) override { events = std::move(origin_events); }
-    void read(std::vector<CellQuestion> cells, Answered answered) override {
-        const std::size_t size = cells.size();
-        send(size, std::move(answered), [this, cells = std::move(cells)](Answered back) {
-            origin_->read(cells, std::move(back));
+    void sync(std::vector<KeyComponents> keys, Synced synced) override {
+        const std::vector<KeyAnswer> nothing(keys.size());
+        send(nothing, std::move(synced), [this, keys = std::move(keys)](Synced back) {
+            origin_->sync(keys, std::move(back));
         });
     }
-    void raise(std::vector<CellComponent> components, Answered answered) override {
-        const std::size_t size = components.size();
-        send(size, std::move(answered), [this, components = std::move(components)](Answered back) {
-            origin_->raise(components, std::move(back));
+    void spend(std::vector<KeySpend> keys, Spent spent) override {
+        const std::vector<SpendAnswer> nothing(keys.size());
+        send(nothing, std::move(spent), [this, keys = std::move(keys)](Spent back) {
+            origin_->spend(keys, std::move(back));
         });
+    }
+    void heartbeat(Beaten beaten) override {
+        const HeartbeatAnswer nothing;
+        send(nothing, std::move(beaten), [this](Beaten back) {
+            origin_->heartbeat(std::move(back));
+        });
+    }
+    void retire(std::vector<KeyComponents> keys, Synced synced) override {
+        origin_->retire(std::move(keys), std::move(synced));
     }
     void list(std::vector<CellName> cells, Listed listed) override {
         origin_->list(std::move(cells), std::move(listed));
@@ -94,18 +103,19 @@ class FarOrigin : public Origin {
     bool is_cut = false;
 
   private:
-    void send(std::size_t size, Answered answered, std::function<void(Answered)> ask) {
+    template <class Answer, class Answered, class Ask>
+    void send(Answer nothing, Answered answered, Ask ask) {
         const auto waiting = std::make_shared<Answered>(std::move(answered));
-        const auto end = [waiting](std::vector<CellAnswer> answers) {
-            if (const Answered told = std::exchange(*waiting, {})) told(std::move(answers));
+        const auto end = [waiting](Answer answer) {
+            if (const Answered told = std::exchange(*waiting, {})) told(std::move(answer));
         };
         const std::size_t copies = random_() % 6 == 0 ? 2 : 1;
         for (std::size_t i = 0; i < copies; ++i) {
-            network_.carry([this, size, end, ask](bool arrives) {
-                if (!arrives || is_cut) return end(std::vector<CellAnswer>(size));
-                ask([this, size, end](std::vector<CellAnswer> answers) {
-                    network_.carry([size, end, answers = std::move(answers)](bool comes_back) {
-                        end(comes_back ? answers : std::vector<CellAnswer>(size));
+            network_.carry([this, nothing, end, ask](bool arrives) {
+                if (!arrives || is_cut) return end(nothing);
+                ask([this, nothing, end](Answer answer) {
+                    network_.carry([nothing, end, answer = std::move(answer)](bool comes_back) {
+                        end(comes_back ? answer : nothing);
                     });
                 });
             });
@@ -130,11 +140,10 @@ class Node {
                   origin_,
                   {.clock = [&now] { return now; },
                    .seed = random(),
-                   .much = 1,
                    .again = [this] { wants_turn_ = true; },
                    .changed = [](bool, const std::string&) {}}) {
         region_.start();
-        origin_.events.back(true);
+        origin_.events.available(true);
     }
 
     Request request(const std::string& identifier, std::int64_t cost) const {
@@ -152,9 +161,27 @@ class Node {
         decide_by_what_is_held(*table_, request(identifier, cost), now, decision);
         return decision.passed;
     }
+    // Has the origin decide; if it does not answer, decides by what this node knows.
+    void ask(const std::string& identifier,
+             std::int64_t cost,
+             UnixTime now,
+             std::function<void()> passed) {
+        const Request one = request(identifier, cost);
+        region_.spend(one, now, [this, one, now, passed](std::optional<OriginVerdict> verdict) {
+            Decision decision{};
+            const EpochPin pin;
+            if (verdict && verdict->granted) {
+                const HashedRequest hashed = table_->key(one).hashed_request();
+                enter_grant(*table_, hashed, now, verdict->sequence, decision);
+            } else {
+                decide_by_what_is_held(*table_, one, now, decision);
+            }
+            if (decision.passed) passed();
+        });
+    }
     void refresh(const std::string& identifier, UnixTime now) {
         const Request one = request(identifier, 1);
-        region_.refresh({&one, 1}, now, [](bool) {});
+        region_.sync({&one, 1}, now, [](bool) {});
     }
     // What it takes to be spent, by itself and the others it has heard of.
     Count knows(const std::string& identifier, UnixTime now) {
@@ -206,9 +233,10 @@ class World {
         Counts counts;
         const std::unique_ptr<Origin> witness = region_->join();
         for (const auto& [cell, count] : living())
-            witness->read(
-                {{.cell = cell, .incarnation = 0}},
-                [&, name = cell](const auto& answers) { counts[name] = answers.front()->total; });
+            witness->sync({{.current = cell, .lifetime = Duration{1}}},
+                          [&, name = cell](const auto& answers) {
+                              counts[name] = (*answers.front())[0].total;
+                          });
         return counts;
     }
 
@@ -244,9 +272,10 @@ class World {
         switch (below(16)) {
             case 0:
             case 1:
+                return spend(node, identifier);
             case 2:
             case 3:
-                return spend(node, identifier);
+                return ask(node, identifier);
             case 4:
                 return node.refresh(identifier, time_);
             case 5:
@@ -275,6 +304,16 @@ class World {
             admitted_[cell_of(identifier, time_)] += static_cast<Count>(cost);
     }
 
+    // A grant whose answer is lost stays with the entry that it was asked for. Where keys displace
+    // each other, the entry may be gone by then.
+    void ask(Node& node, const std::string& identifier) {
+        if (!can_forget_) return spend(node, identifier);
+        const auto cost = static_cast<std::int64_t>(below(4));
+        node.ask(identifier, cost, time_, [this, cell = cell_of(identifier, time_), cost] {
+            admitted_[cell] += static_cast<Count>(cost);
+        });
+    }
+
     void pass(Duration time) {
         now_ += time;
         time_ += time;
@@ -287,16 +326,16 @@ class World {
                 if (!can_forget_) return;
                 region_->forget();
                 for (Node& each : nodes_)
-                    if (!each.origin().is_cut) each.origin().events.forgot();
+                    if (!each.origin().is_cut) each.origin().events.data_lost();
                 forgot_while_cut_ = true;
                 return;
             case 1:
             case 2:
                 origin.is_cut = true;
-                return origin.events.away("cut off");
+                return origin.events.unavailable("cut off");
             default:
                 if (!std::exchange(origin.is_cut, false)) return;
-                return origin.events.back(!forgot_while_cut_);
+                return origin.events.available(!forgot_while_cut_);
         }
     }
 
@@ -304,7 +343,7 @@ class World {
     void settle() {
         for (Node& node : nodes_)
             if (std::exchange(node.origin().is_cut, false))
-                node.origin().events.back(!forgot_while_cut_);
+                node.origin().events.available(!forgot_while_cut_);
         calm();
     }
     void calm() {
@@ -313,8 +352,8 @@ class World {
             if (!is_quiet) network_.move_one(random_, true);
             for (Node& node : nodes_) {
                 node.turn(now_);
-                is_quiet &=
-                    !node.wants_turn() && node.region().is_settled() && !node.region().is_away();
+                is_quiet &= !node.wants_turn() && node.region().is_settled() &&
+                            !node.region().is_unavailable();
             }
             if (is_quiet && network_.is_empty()) return;
             // Retries wait by the clock of the machine, not by that of the requests.

@@ -6,9 +6,11 @@
 #include <sluice/time.h>
 
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "regional/origin.h"
@@ -17,52 +19,86 @@
 
 namespace sluice {
 
-// ComponentFile holds a row for each cell and owner, with the count and the time of its death.
-// Rows that have died are not seen, and are deleted a bounded number at a time.
+enum class FileAccess : std::uint8_t { kRead, kWrite };
+
+// ComponentFile holds a row for each cell and owner, with the count and the time at which it
+// expires. Expired rows are not read, and are deleted a bounded number at a time.
 //
-// A call that fails has changed nothing, or nothing but the deletion of dead rows.
+// Each call is one transaction. A call that fails has changed nothing but deleted expired rows.
 //
 // Thread-compatible. Calls block on the disk.
 class ComponentFile {
   public:
     static Result<std::unique_ptr<ComponentFile>> open(SqliteOriginOptions options);
 
-    Result<std::vector<CellTotals>> read(const std::vector<CellQuestion>& questions);
-    Result<std::vector<CellTotals>> raise(const std::vector<CellComponent>& components);
+    // A sync() of components that are all 0 only reads.
+    static FileAccess access_of_sync(const std::vector<KeyComponents>& keys);
+
+    // These are as in the port.
+    Result<std::vector<KeyTotals>> sync(const std::vector<KeyComponents>& keys);
+    Result<std::vector<KeyGrants>> spend(const std::vector<KeySpend>& keys);
+    Result<std::vector<KeyTotals>> retire(const std::vector<KeyComponents>& keys);
     Result<std::vector<CellListing>> list(const std::vector<CellName>& cells);
 
-    const std::string& node() const { return options_.node; }
+    // Writes a row. After a write that was refused it also fails while there is no room for a large
+    // call, so that a file that is nearly full does not look usable once a second.
+    [[nodiscard]] std::optional<Error> heartbeat();
 
   private:
     struct Statements {
-        sqlite::Statement raise;
+        sqlite::Statement lift;
         sqlite::Statement select;
-        sqlite::Statement forget;
+        sqlite::Statement remove;
+        sqlite::Statement expire;
     };
 
-    // One of the components of a cell.
-    struct Row {
+    struct Component {
         std::string node;
         Incarnation incarnation;
         Count count;
-        UnixTime death;
+        UnixTime expires;
     };
 
     ComponentFile(SqliteOriginOptions options, sqlite::Database database, Statements statements);
 
-    // Both within a transaction that the caller has begun.
-    [[nodiscard]] std::optional<Error> lift(const CellComponent& component, UnixTime now);
-    [[nodiscard]] std::optional<Error> forget_dead(std::size_t at_most, UnixTime now);
+    // The answers of `answer` to each key, in one transaction.
+    template <class Answer, class Key, class AnswerKey>
+    Result<std::vector<Answer>> for_each_key(FileAccess access,
+                                             const std::vector<Key>& keys,
+                                             AnswerKey answer);
+    // Runs `body`, which returns an error or none, in a transaction.
+    template <class Body>
+    [[nodiscard]] std::optional<Error> transact(Body body);
+    // The same for a body that writes up to `rows` rows. Deletes as many expired ones, and more.
+    template <class Body>
+    [[nodiscard]] std::optional<Error> write(std::size_t rows, Body body);
+    void delete_expired_alone();
 
-    Result<std::vector<CellTotals>> try_raise(const std::vector<CellComponent>& components);
+    // All within a transaction that the caller has begun.
+    [[nodiscard]] std::optional<Error> lift(const KeyComponents& key, UnixTime now);
+    [[nodiscard]] std::optional<Error> lift(const CellComponent& component,
+                                            Incarnation incarnation,
+                                            UnixTime now);
+    [[nodiscard]] std::optional<Error> lift(std::string_view cell_key, const Component& component);
+    [[nodiscard]] std::optional<Error> move_to_stopped(const CellName& cell,
+                                                       Incarnation incarnation,
+                                                       UnixTime now);
+    [[nodiscard]] std::optional<Error> delete_expired(std::size_t at_most);
+    Result<KeyTotals> totals_of(const KeyComponents& key, UnixTime now);
     Result<CellTotals> totals_of(const CellName& cell, Incarnation incarnation, UnixTime now);
-    Result<std::vector<Row>> rows_of(const CellName& cell, UnixTime now);
+    Result<std::vector<Component>> components_of(const CellName& cell, UnixTime now);
+
     std::string key_of(const CellName& cell) const;
+    bool is_own(const Component& component, Incarnation incarnation) const {
+        return component.incarnation == incarnation && component.node == options_.node;
+    }
 
     const SqliteOriginOptions options_;
     // The statements go before the database that they belong to.
     sqlite::Database database_;
     Statements statements_;
+    Count heartbeats_ = 0;
+    bool is_write_refused_ = false;  // the last one was
 };
 
 }  // namespace sluice

@@ -11,6 +11,8 @@
 #include <memory>
 #include <string>
 
+#include <boost/asio/io_context.hpp>
+
 #include "base/clock.h"
 #include "regional/origin.h"
 
@@ -19,25 +21,38 @@ namespace sluice {
 struct SqliteOriginOptions {
     std::string path;    // is created if it doesn't exist; its folder must
     std::string region;  // counts of other regions in the same file are not seen
-    // Another one at each start of the process: what the last one spent is in the totals, but not
-    // its own any more.
+    // New at each start of the process: the components of the last process stay in the totals as
+    // another node's.
     std::string node;
-    // How long to wait at the start for another process that is about to let go of the file.
+    // How long a call may take before it is answered without a value.
+    std::chrono::milliseconds timeout{300};
+    // How long to wait at the start for another process that is about to release the file.
     std::chrono::milliseconds busy_timeout{1000};
-    // What the file may grow to. Dead cells make room for new ones, but the file never shrinks.
+    // What the file may grow to. Expired cells make room for new ones, but the file never shrinks.
     std::int64_t max_bytes = std::int64_t{1} << 33;
-    std::function<UnixTime()> now = exact_wall_time;  // replaced by tests
+    // Replaced by tests. Called on the thread of the file, which may outlive the origin.
+    std::function<UnixTime()> now = exact_wall_time;
 };
 
-// Opens the file for this process alone, reads it once to see that it is whole, and makes its table
-// if it is new. kStoreFailed: another process uses it, it is damaged, another program's or from a
-// newer version, or it can't be written; the message says what to do.
+// Opens the file for this process alone, reads it once to check that it is intact, and creates its
+// table if it is new. kStoreFailed: another process uses it, it is damaged, another program's or
+// from a newer version, or it can't be written; the message says what to do.
 //
-// Each call is one transaction and blocks the calling thread for it; the answer comes before the
-// call returns. What was answered survives the end of the process, however it ends, but the last
-// moments may be lost with the machine's power. A call that fails makes the origin away, one that
-// works makes it back; after a raise that failed, only a raise does.
-Result<std::unique_ptr<Origin>> open_sqlite_origin(SqliteOriginOptions options);
+// Opening blocks. After that a thread of its own reads and writes the file, one call after the
+// other and each in one transaction; answers and events come on the thread of `loop`, which must
+// outlive the origin. It may be destroyed in the midst of an answer or event.
+//
+// - What was answered survives the end of the process, however it ends; the last moments may be
+//   lost with the machine's power.
+// - A call that is not done within the timeout is answered without a value, and may still take
+//   effect. While one is stuck the origin is unavailable: calls are answered without a value at
+//   once. So are those above the 1,024 that may wait.
+// - A failed write is reported as refused. A failed read makes the origin unavailable until a call
+//   works.
+// - Its destruction takes up to a second if a call is stuck; the file is then in use until that
+//   call ends.
+Result<std::unique_ptr<Origin>> open_sqlite_origin(boost::asio::io_context& loop,
+                                                   SqliteOriginOptions options);
 
 }  // namespace sluice
 

@@ -19,8 +19,10 @@ constexpr Duration kMinute{60'000};
 constexpr UnixTime kNow{Duration{6'000'000}};
 constexpr Sequence kSequence = 100;
 
-class RefreshTest : public testing::Test {
+class SharingTest : public testing::Test {
   protected:
+    SharingTest() { table_->set_nodes(5); }
+
     static Request request(std::string_view identifier, std::int64_t cost, std::int64_t limit) {
         return {.name_space = "n",
                 .identifier = identifier,
@@ -45,8 +47,8 @@ class RefreshTest : public testing::Test {
     Decision decision_{};
 };
 
-TEST_F(RefreshTest, AColdKeyAsksForAFresherCountAndSpendsNothing) {
-    EXPECT_EQ(decide_one(request("a", 3, 100)), Outcome::kNeedsRefresh);
+TEST_F(SharingTest, LeavesAColdKeyToTheOriginAndSpendsNothing) {
+    EXPECT_EQ(decide_one(request("a", 3, 100)), Outcome::kAskOrigin);
     EXPECT_EQ(entry("a").spent(kSequence), 0U);
     EXPECT_TRUE(table_->changed().take().changed.empty());
     EXPECT_EQ(decide_one(request("a", 3, 100), Freshness::kJustRefreshed), Outcome::kPassed);
@@ -54,20 +56,91 @@ TEST_F(RefreshTest, AColdKeyAsksForAFresherCountAndSpendsNothing) {
     EXPECT_EQ(table_->changed().take().changed.size(), 1U);
 }
 
-TEST_F(RefreshTest, AFreshKeyDecidesAtOnce) {
+// With 5 nodes, a node's share of 100 is 100 / 40.
+TEST_F(SharingTest, PassesWithinItsShareAndAsksBeyondIt) {
     entry("a").set_refreshed(kNow);
-    EXPECT_EQ(decide_one(request("a", 3, 100)), Outcome::kPassed);
+    EXPECT_EQ(decide_one(request("a", 1, 100)), Outcome::kPassed);
+    EXPECT_TRUE(table_->changed().take_urgent().empty()) << "less than half of its share";
+    EXPECT_EQ(decide_one(request("a", 1, 100)), Outcome::kPassed);
+    EXPECT_EQ(table_->changed().take_urgent().size(), 1U) << "more than half of it";
+    EXPECT_EQ(decide_one(request("a", 1, 100)), Outcome::kAskOrigin);
+    entry("a").set_synced(kSequence, 2);
+    EXPECT_EQ(decide_one(request("a", 1, 100)), Outcome::kPassed) << "it was flushed";
 }
 
-TEST_F(RefreshTest, ADenialThatHeldCountsProveNeedsNoRefreshAndMakesTheKeyStrict) {
+TEST_F(SharingTest, HasOnlyTheFloorWithAnOldViewOrAfterADenial) {
+    for (const bool is_old : {true, false}) {
+        Entry& one = entry(is_old ? "old" : "denied");
+        one.set_refreshed(kNow - Duration{is_old ? 5'001 : 0});
+        if (!is_old) one.make_strict(kNow, kNow + kMinute);
+        const Request ask = request(is_old ? "old" : "denied", 1, 1'000);  // the floor is 2
+        EXPECT_EQ(decide_one(ask), Outcome::kPassed);
+        EXPECT_EQ(decide_one(ask), Outcome::kPassed);
+        EXPECT_EQ(decide_one(ask), Outcome::kAskOrigin);
+    }
+}
+
+TEST_F(SharingTest, LeavesEverythingToTheOriginWhileTheNodesAreNotKnown) {
+    table_->set_nodes(kUnknownNodes);
+    entry("a").set_refreshed(kNow);
+    EXPECT_EQ(decide_one(request("a", 1, 1'000'000)), Outcome::kAskOrigin);
+}
+
+TEST_F(SharingTest, ANodeAloneAsksOnlyForWhatItNeverRead) {
+    table_->set_nodes(1);
+    EXPECT_EQ(decide_one(request("a", 1, 10)), Outcome::kAskOrigin);
+    entry("a").set_refreshed(kNow - kMinute);
+    for (int i = 0; i < 10; ++i)
+        EXPECT_EQ(decide_one(request("a", 1, 10)), Outcome::kPassed);
+    EXPECT_EQ(decide_one(request("a", 1, 10)), Outcome::kDenied);
+    EXPECT_TRUE(table_->changed().take_urgent().empty());
+}
+
+TEST_F(SharingTest, EntersAGrantWithoutAFlush) {
+    entry("a").raise_others(kSequence, 3);
+    const Request ask = request("a", 2, 10);
+    {
+        const EpochPin pin;
+        enter_grant(*table_, table_->key(ask).hashed_request(), kNow, kSequence, decision_);
+    }
+    EXPECT_TRUE(decision_.passed);
+    EXPECT_EQ(decision_.remaining, 5);
+    EXPECT_EQ(entry("a").admitted(kSequence).of(kSequence), 2U);
+    EXPECT_TRUE(table_->changed().take().changed.empty());
+}
+
+// The comparisons that most requests end with say the same as the rule.
+TEST_F(SharingTest, TheShortWayAgreesWithTheRule) {
+    std::uint64_t state = 1;
+    const auto below = [&state](std::uint64_t bound) {
+        state = state * 6'364'136'223'846'793'005U + 1'442'695'040'888'963'407U;
+        return (state >> 33U) % bound;
+    };
+    for (int i = 0; i < 100'000; ++i) {
+        Entry& one = entry("a");
+        one.set_refreshed(kNow - Duration{static_cast<std::int64_t>(below(6'000)) - 100});
+        one.set_synced(kSequence, below(50));
+        const Count limit = 1 + below(5'000);
+        const LocalPass pass{.at = {.sequence = kSequence, .elapsed = Duration{0}},
+                             .now = kNow,
+                             .ask = {.cost = below(3), .limit = limit},
+                             .own = {.current = below(60), .previous = below(3)},
+                             .remaining = below(limit),
+                             .nodes = static_cast<NodeCount>(below(4))};
+        const LocalVerdict full = apply_rule(one, pass);
+        ASSERT_EQ(may_pass_locally(one, pass), full) << i;
+    }
+}
+
+TEST_F(SharingTest, ADenialThatHeldCountsProveNeedsNoRefreshAndMakesTheKeyStrict) {
     entry("a").set_refreshed(kNow);
     entry("a").raise_others(kSequence, 70);
     entry("a").raise_global(kSequence, 10);
     EXPECT_EQ(decide_one(request("a", 21, 100)), Outcome::kDenied);
     ASSERT_TRUE(decision_.retry_at.has_value());
     EXPECT_EQ(table_->tally().strict_activations.load(), 1U);
-    EXPECT_EQ(decide_one(request("a", 1, 100)), Outcome::kNeedsRefresh)
-        << "a pass in strict mode must refresh";
+    EXPECT_EQ(decide_one(request("a", 1, 100)), Outcome::kAskOrigin)
+        << "in strict mode, a pass beyond the floor is the origin's";
     EXPECT_EQ(decide_one(request("a", 21, 100)), Outcome::kDenied) << "a denial need not";
     EXPECT_EQ(decide_one(request("a", 1, 100), Freshness::kJustRefreshed), Outcome::kPassed);
     EXPECT_TRUE(entry("a").is_strict(kNow + kMinute - Duration{1}))
@@ -76,17 +149,17 @@ TEST_F(RefreshTest, ADenialThatHeldCountsProveNeedsNoRefreshAndMakesTheKeyStrict
         << "what others spent is never settled as our own";
 }
 
-TEST_F(RefreshTest, ADenialThatNoCountCouldAvoidLeavesTheKeyAsItWas) {
+TEST_F(SharingTest, ADenialThatNoCountCouldAvoidLeavesTheKeyAsItWas) {
     entry("a").set_refreshed(kNow);
     EXPECT_EQ(decide_one(request("a", 101, 100)), Outcome::kDenied) << "cost above limit";
     EXPECT_EQ(decide_one(request("a", 1, 0)), Outcome::kDenied) << "limit 0";
     EXPECT_EQ(decide_one(request("a", 0, 0)), Outcome::kDenied) << "limit 0, no cost";
     EXPECT_FALSE(entry("a").is_strict(kNow));
     EXPECT_EQ(table_->tally().strict_activations.load(), 0U);
-    EXPECT_EQ(decide_one(request("a", 1, 100)), Outcome::kPassed) << "it need not refresh";
+    EXPECT_EQ(decide_one(request("a", 1, 100)), Outcome::kPassed) << "it is not strict";
 }
 
-TEST_F(RefreshTest, ABatchThatNoCountCouldPassLeavesItsKeysAsTheyWere) {
+TEST_F(SharingTest, ABatchThatNoCountCouldPassLeavesItsKeysAsTheyWere) {
     for (const char* identifier : {"a", "b", "c"})
         entry(identifier).set_refreshed(kNow);
     // Together, the two requests for "b" ask for more than its limit.
@@ -103,7 +176,7 @@ TEST_F(RefreshTest, ABatchThatNoCountCouldPassLeavesItsKeysAsTheyWere) {
         EXPECT_FALSE(entry(identifier).is_strict(kNow)) << identifier;
 }
 
-TEST_F(RefreshTest, ABatchThatCountsDenyMakesTheKeysThatDeniedItStrict) {
+TEST_F(SharingTest, ABatchThatCountsDenyMakesTheKeysThatDeniedItStrict) {
     entry("a").raise_others(kSequence, 50);
     const std::array batch{request("a", 50, 100), request("a", 50, 100), request("b", 1, 100)};
     const auto decided = decide_batch(*table_, batch, kNow, Freshness::kAsHeld);
@@ -115,15 +188,15 @@ TEST_F(RefreshTest, ABatchThatCountsDenyMakesTheKeysThatDeniedItStrict) {
     EXPECT_EQ(table_->tally().strict_activations.load(), 1U);
 }
 
-TEST_F(RefreshTest, ThePreviousCellOfOthersWeighsIn) {
+TEST_F(SharingTest, ThePreviousCellOfOthersWeighsIn) {
     entry("a").set_refreshed(kNow);
     entry("a").raise_others(kSequence - 1, 6);
     entry("a").raise_global(kSequence - 1, 4);
     EXPECT_EQ(decide_one(request("a", 1, 10)), Outcome::kDenied);
-    EXPECT_EQ(decide_one(request("a", 1, 11)), Outcome::kNeedsRefresh);
+    EXPECT_EQ(decide_one(request("a", 1, 11)), Outcome::kAskOrigin);
 }
 
-TEST_F(RefreshTest, ABatchAsksForAllOrDecidesAll) {
+TEST_F(SharingTest, ABatchAsksForAllOrDecidesAll) {
     const std::array batch{request("a", 1, 100), request("b", 1, 100), request("c", 1, 100)};
     entry("a").set_refreshed(kNow);
     std::vector<std::size_t> stale;
@@ -137,7 +210,7 @@ TEST_F(RefreshTest, ABatchAsksForAllOrDecidesAll) {
     EXPECT_EQ(Components(entry("b")).of(kSequence), 1U);
 }
 
-TEST_F(RefreshTest, ABatchThatHeldCountsDenyNeedsNoRefresh) {
+TEST_F(SharingTest, ABatchThatHeldCountsDenyNeedsNoRefresh) {
     entry("full").raise_others(kSequence, 10);
     const std::array batch{request("cold", 1, 10), request("full", 1, 10), request("cold", 1, 10)};
     const auto decided = decide_batch(*table_, batch, kNow, Freshness::kAsHeld);

@@ -1,0 +1,49 @@
+#include "regional/entry_sync.h"
+
+#include <algorithm>
+
+namespace sluice {
+namespace {
+
+// When the entry was last used, by the time of its requests. A request from further back is decided
+// at the oldest instant that is held.
+UnixTime last_use(const Entry& entry, Sequence high) {
+    return std::max(entry.last_used(), start_of(high - 1, entry.duration()));
+}
+
+}  // namespace
+
+EntrySync::EntrySync(const Entry& entry)
+    : EntrySync(entry, entry.high(), last_use(entry, entry.high())) {}
+
+EntrySync::EntrySync(const Entry& entry, Sequence current, UnixTime now)
+    : settled_(entry),
+      current_(current),
+      own_{settled_.of(current), settled_.of(current - 1)},
+      incarnation_(entry.incarnation()),
+      as_of_(now) {}
+
+KeyComponents EntrySync::components(const Entry& entry) const {
+    const Duration left = start_of(current_ + 2, entry.duration()) - as_of_;
+    return {.current = name_of(entry.key(), current_),
+            .incarnation = incarnation_,
+            .own = own_,
+            .lifetime = std::clamp(left, Duration{1}, 3 * entry.duration())};
+}
+
+void EntrySync::merge(const KeyTotals& totals, Entry& entry, Count granted) const {
+    const bool is_same = incarnation_ == entry.incarnation();
+    for (std::size_t i = 0; i < totals.size(); ++i) {
+        const Sequence sequence = current_ - static_cast<Sequence>(i);
+        // To a later entry of the key, what this one wrote belongs to the peers. How much of the
+        // total the later one wrote itself is not known; it may be all that it has admitted.
+        const Count own = is_same ? totals[i].own : entry.admitted(sequence).of(sequence);
+        if (totals[i].total > own) entry.raise_others(sequence, totals[i].total - own);
+    }
+    if (!is_same) return;
+    // What the origin holds beyond that is credit, for spends to use.
+    entry.set_synced(current_, saturating_add(own_[0], granted));
+    entry.set_refreshed(as_of_);
+}
+
+}  // namespace sluice

@@ -1,0 +1,44 @@
+// What a node writes to the origin of one entry, and what the answer changes in it.
+#ifndef SLUICE_REGIONAL_ENTRY_SYNC_H_
+#define SLUICE_REGIONAL_ENTRY_SYNC_H_
+
+#include <sluice/time.h>
+
+#include "counter/changed.h"
+#include "counter/entry.h"
+#include "regional/origin.h"
+
+namespace sluice {
+
+// The settled components of two cells of an entry, as read when it was made. Thread-compatible.
+class EntrySync {
+  public:
+    // Of the entry's newest cell and the one before, known as of the entry's last request.
+    explicit EntrySync(const Entry& entry);
+    // Of the cell `current` and the one before, known as of `now`.
+    EntrySync(const Entry& entry, Sequence current, UnixTime now);
+
+    // For the origin.
+    KeyComponents components(const Entry& entry) const;
+    bool is_empty() const { return own_[0] == 0 && own_[1] == 0; }
+    // All that the entry held of its own; see ChangedList::release().
+    const Components& settled() const { return settled_; }
+
+    // Merges what the origin holds into `entry`: the one that this was made of, or another that has
+    // its key now. `granted` is what the origin has added to the current component for requests.
+    void merge(const KeyTotals& totals, Entry& entry, Count granted = 0) const;
+
+    Sequence current() const { return current_; }
+    std::array<Count, 2> own() const { return own_; }
+
+  private:
+    const Components settled_;
+    const Sequence current_;
+    const std::array<Count, 2> own_;
+    const Incarnation incarnation_;
+    const UnixTime as_of_;
+};
+
+}  // namespace sluice
+
+#endif  // SLUICE_REGIONAL_ENTRY_SYNC_H_

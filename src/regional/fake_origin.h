@@ -1,0 +1,128 @@
+// An origin for tests: it keeps calls until the test answers them.
+#ifndef SLUICE_REGIONAL_FAKE_ORIGIN_H_
+#define SLUICE_REGIONAL_FAKE_ORIGIN_H_
+
+#include <algorithm>
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "regional/grant.h"
+#include "regional/origin.h"
+
+namespace sluice {
+
+// One node's component beside those of all peers, which a test sets. Thread-compatible.
+class FakeOrigin final : public Origin {
+    template <class Call>
+    static Call take(std::deque<Call>& calls) {
+        Call first = std::move(calls.front());
+        calls.pop_front();
+        return first;
+    }
+
+  public:
+    struct Cell {
+        Count own = 0;
+        Count peers = 0;
+        Count stopped = 0;
+    };
+
+    void start(OriginEvents given) override { events = std::move(given); }
+    void sync(std::vector<KeyComponents> keys, Synced synced) override {
+        syncs.push_back({std::move(keys), std::move(synced)});
+    }
+    void spend(std::vector<KeySpend> keys, Spent spent) override {
+        spends.push_back({std::move(keys), std::move(spent)});
+    }
+    void heartbeat(Beaten beaten) override {
+        ++beats;
+        if (is_silent) {
+            silent_beats.push_back(std::move(beaten));
+        } else {
+            beaten(Heartbeat{.nodes = nodes, .has_joined = beats == 1, .clock_offset = offset});
+        }
+    }
+    void retire(std::vector<KeyComponents> keys, Synced synced) override {
+        std::vector<KeyAnswer> answers;
+        for (const KeyComponents& key : keys) {
+            Cell& cell = cells[key.current];
+            cell.stopped += std::exchange(cell.own, 0);
+            answers.push_back(totals(key.current));
+        }
+        synced(answers);
+    }
+    void list(std::vector<CellName> names, Listed listed) override {
+        listed(std::vector<std::optional<CellListing>>(names.size()));
+    }
+    std::string node() const override { return "fake"; }
+
+    // Answer the oldest call, with its effect or without any.
+    void answer_sync() {
+        auto [keys, synced] = take(syncs);
+        std::vector<KeyAnswer> answers;
+        for (const KeyComponents& key : keys)
+            answers.push_back(lift(key));
+        synced(answers);
+    }
+    void fail_sync() {
+        auto [keys, synced] = take(syncs);
+        synced(std::vector<KeyAnswer>(keys.size()));
+    }
+    void answer_spend() {
+        auto [keys, spent] = take(spends);
+        spent(decide(keys));
+    }
+    // The call takes effect, and its answer is lost.
+    void lose_spend_answer() {
+        auto [keys, spent] = take(spends);
+        decide(keys);
+        spent(std::vector<SpendAnswer>(keys.size()));
+    }
+
+    OriginEvents events;
+    std::map<CellName, Cell> cells;
+    std::deque<std::pair<std::vector<KeyComponents>, Synced>> syncs;
+    std::deque<std::pair<std::vector<KeySpend>, Spent>> spends;
+    std::vector<Beaten> silent_beats;
+    bool is_silent = false;
+    int beats = 0;
+    std::uint32_t nodes = 2;
+    Duration offset{0};
+
+  private:
+    static CellName previous(CellName cell) {
+        --cell.sequence;
+        return cell;
+    }
+    KeyTotals totals(const CellName& current) {
+        KeyTotals all;
+        for (std::size_t i = 0; i < 2; ++i) {
+            const Cell& cell = cells[i == 0 ? current : previous(current)];
+            all[i] = {.total = cell.own + cell.peers + cell.stopped, .own = cell.own};
+        }
+        return all;
+    }
+    KeyTotals lift(const KeyComponents& key) {
+        for (std::size_t i = 0; i < 2; ++i) {
+            Cell& cell = cells[i == 0 ? key.current : previous(key.current)];
+            cell.own = std::max(cell.own, key.own[i]);
+        }
+        return totals(key.current);
+    }
+    std::vector<SpendAnswer> decide(const std::vector<KeySpend>& keys) {
+        std::vector<SpendAnswer> answers;
+        for (const KeySpend& key : keys) {
+            answers.push_back(decide_at_origin(key, lift(key.components)));
+            cells[key.components.current].own = answers.back()->totals[0].own;
+        }
+        return answers;
+    }
+};
+
+}  // namespace sluice
+
+#endif  // SLUICE_REGIONAL_FAKE_ORIGIN_H_

@@ -1,0 +1,184 @@
+#include "regional/flush_queue.h"
+
+#include <algorithm>
+#include <ranges>
+#include <utility>
+
+#include "base/check.h"
+#include "counter/epoch.h"
+#include "window/sharing.h"
+
+namespace sluice {
+
+using std::chrono::milliseconds;
+
+FlushQueue::~FlushQueue() {
+    const auto give_back = [this](Entry& entry) {
+        if (!table_.changed().give_back(entry)) table_.dispose(entry);
+    };
+    for (const Underway& one : underway_)
+        if (!one.is_in_lane) give_back(*one.waiting.entry);
+    for (const Lane& lane : lanes_)
+        for (const Waiting& waiting : lane)
+            give_back(*waiting.entry);
+    for (const Waiting& waiting : aside_)
+        give_back(*waiting.entry);
+}
+
+FlushQueue::Time::duration FlushQueue::lag_of(std::size_t lane) {
+    return kFlushWithin / (1 << (kLanes - 1 - lane));
+}
+
+std::size_t FlushQueue::lane_of(Duration window) {
+    const Duration within = flush_within(window);
+    std::size_t lane = kLanes - 1;
+    while (lane > 0 && lag_of(lane) > within)
+        --lane;
+    return lane;
+}
+
+void FlushQueue::collect(Time now) {
+    ChangedList::Taken taken = table_.changed().take();
+    for (Entry* const entry : taken.retired)
+        table_.dispose(*entry);
+    for (Entry* const entry : taken.changed | std::views::reverse) {  // they come newest first
+        lanes_[lane_of(entry->duration())].push_back({.entry = entry, .since = now});
+        note_counted(*entry);
+    }
+    collect_urgent();
+}
+
+// What take_urgent() names was listed before, and so is in a lane, underway, or synced by now.
+void FlushQueue::collect_urgent() {
+    const std::vector<std::uint64_t> hashes = table_.changed().take_urgent();
+    if (hashes.empty()) return;
+    const EpochPin pin;
+    for (const std::uint64_t hash : hashes) {
+        Entry* const entry = table_.guess(hash);
+        if (entry == nullptr || entry->hash() != hash) continue;
+        if (entry->is_taken()) {
+            urgent_.push_back(entry);
+        } else {
+            entry->end_urgent();
+        }
+    }
+}
+
+// The lane with the key that is due first. A quarter of the time is left for the write itself.
+FlushQueue::Lane* FlushQueue::first_lane(Time now, Scope scope) {
+    Lane* first = nullptr;
+    Time first_due = scope == Scope::kAll ? Time::max() : now;
+    if (scope == Scope::kUrgent) return nullptr;
+    for (std::size_t i = 0; i < kLanes; ++i) {
+        if (lanes_[i].empty()) continue;
+        const Time due = lanes_[i].front().since + lag_of(i) * 3 / 4;
+        if (due > first_due) continue;
+        first_due = due;
+        first = &lanes_[i];
+    }
+    return first;
+}
+
+std::vector<KeyComponents> FlushQueue::next(Time now, Scope scope) {
+    std::vector<KeyComponents> batch;
+    if (is_underway()) return batch;
+    const std::size_t most = lag(now) > kFlushWithin ? kLateBatchKeys : kBatchKeys;
+    std::size_t urgent = 0;
+    for (; urgent < urgent_.size() && batch.size() < most; ++urgent)
+        add({.entry = urgent_[urgent], .since = now}, true, batch);
+    urgent_.erase(urgent_.begin(), urgent_.begin() + static_cast<std::ptrdiff_t>(urgent));
+    while (batch.size() < most) {
+        Lane* const lane = first_lane(now, scope);
+        if (lane == nullptr) break;
+        const Waiting waiting = lane->front();
+        lane->pop_front();
+        add(waiting, false, batch);
+    }
+    return batch;
+}
+
+void FlushQueue::add(const Waiting& waiting, bool is_in_lane, std::vector<KeyComponents>& batch) {
+    Entry& entry = *waiting.entry;
+    if (is_in_lane) entry.end_urgent();
+    ChangedList::begin_read(entry);
+    const Underway one{.waiting = waiting, .sync = EntrySync(entry), .is_in_lane = is_in_lane};
+    if (entry.is_retired() || one.sync.is_empty()) return release(one);
+    batch.push_back(one.sync.components(entry));
+    underway_.push_back(one);
+}
+
+void FlushQueue::answered(std::span<const KeyAnswer> answers) {
+    SLUICE_CHECK(answers.size() == underway_.size());
+    const std::vector<Underway> done = std::exchange(underway_, {});
+    for (std::size_t i = 0; i < done.size(); ++i) {
+        Entry& entry = *done[i].waiting.entry;
+        if (answers[i]) {
+            done[i].sync.merge(*answers[i], entry);
+            note_counted(entry);
+            release(done[i]);
+        } else if (!done[i].is_in_lane) {
+            aside_.push_back(done[i].waiting);
+        }
+    }
+}
+
+// An entry with its urgent flag set may be in urgent_, and must stay.
+void FlushQueue::release(const Underway& done) {
+    if (done.is_in_lane) return;
+    Entry& entry = *done.waiting.entry;
+    if (std::ranges::find(urgent_, &entry) != urgent_.end()) {
+        lanes_[lane_of(entry.duration())].push_back(done.waiting);
+    } else if (!table_.changed().release(entry, done.sync.settled())) {
+        table_.dispose(entry);
+    }
+}
+
+bool FlushQueue::retry() {
+    const std::vector<Waiting> again = std::exchange(aside_, {});
+    for (const Waiting& waiting : again | std::views::reverse)
+        lanes_[lane_of(waiting.entry->duration())].push_front(waiting);
+    return !again.empty();
+}
+
+void FlushQueue::tidy() {
+    retry();
+    for (Entry* const entry : urgent_)
+        entry->end_urgent();
+    urgent_.clear();
+    for (Lane& lane : lanes_) {
+        std::erase_if(lane, [this](const Waiting& waiting) {
+            if (!waiting.entry->is_retired()) return false;
+            table_.dispose(*waiting.entry);
+            return true;
+        });
+    }
+}
+
+std::optional<FlushQueue::Time> FlushQueue::due() const {
+    if (!urgent_.empty()) return Time::min();
+    std::optional<Time> first;
+    for (std::size_t i = 0; i < kLanes; ++i) {
+        if (lanes_[i].empty()) continue;
+        const Time due = lanes_[i].front().since + lag_of(i) * 3 / 4;
+        first = first ? std::min(*first, due) : due;
+    }
+    return first;
+}
+
+FlushQueue::Time::duration FlushQueue::lag(Time now) const {
+    Time oldest = now;
+    for (const Lane& lane : lanes_)
+        if (!lane.empty()) oldest = std::min(oldest, lane.front().since);
+    for (const Underway& one : underway_)
+        oldest = std::min(oldest, one.waiting.since);
+    for (const Waiting& waiting : aside_)
+        oldest = std::min(oldest, waiting.since);
+    return now - oldest;
+}
+
+bool FlushQueue::is_empty() const {
+    return underway_.empty() && aside_.empty() &&
+           std::ranges::all_of(lanes_, [](const Lane& lane) { return lane.empty(); });
+}
+
+}  // namespace sluice
