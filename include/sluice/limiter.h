@@ -62,6 +62,7 @@ struct Options {
     //     memory:NAME                            the limiters of this process that give that name
     //     sqlite:PATH                            a file, for one process that keeps its counts
     //     redis://[user:password@]host:port/db   Redis, Valkey, Redis Cluster; rediss:// with TLS
+    //     redis+sentinel://host,host/NAME/db     the master that Sentinels know by that name
     //     redis+socket://PATH                    the same by a socket of this machine
     //
     // An origin that can't be reached is no error: decisions are made by what this process holds,

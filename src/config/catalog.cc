@@ -187,8 +187,10 @@ const std::array kCatalog = {
         "URL",
         "Share counts with the other nodes of the region through this Redis; the environment or "
         "the file are better places for a password",
-        "redis://[user:password@]host[:port][/db], rediss:// for TLS, or "
-        "redis+socket://path; without an @ in a password (write %40)",
+        "redis://[user:password@]host[:port][,host[:port]...][/db], "
+        "redis+sentinel://[user:password@]host[:port][,host[:port]...]/master[/db], rediss:// and "
+        "rediss+sentinel:// for TLS, or redis+socket://path; without an @ in a password (write "
+        "%40)",
         [](Settings& s, const Value& v) {
             auto text = as_string(v);
             return text && text->size() <= kLongestPath && is_shared_origin(*text) &&

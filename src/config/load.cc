@@ -214,11 +214,11 @@ void Loader::check_together() {
     }
     check_global();
     const OriginTlsSettings& origin_tls = settings.origin_tls;
-    if (!origin_tls.ca.empty() && !settings.origin.starts_with("rediss:")) {
-        refuse("origin", "a rediss:// URL, since origin_tls.ca is set");
+    if (!origin_tls.ca.empty() && !settings.origin.starts_with("rediss")) {
+        refuse("origin", "a rediss:// or rediss+sentinel:// URL, since origin_tls.ca is set");
     }
-    if (!origin_tls.cert.empty() && !settings.origin.starts_with("rediss:")) {
-        refuse("origin", "a rediss:// URL, since origin_tls.cert is set");
+    if (!origin_tls.cert.empty() && !settings.origin.starts_with("rediss")) {
+        refuse("origin", "a rediss:// or rediss+sentinel:// URL, since origin_tls.cert is set");
     }
     if (origin_tls.cert.empty() && !origin_tls.key.empty()) {
         refuse("origin_tls.cert", "the path of a file, since origin_tls.key is set");

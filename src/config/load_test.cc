@@ -218,6 +218,8 @@ TEST(Settings, TlsFilesOfAnOriginNeedATlsOrigin) {
     EXPECT_NE(problem({{"origin", "redis://h"}, {"origin_tls.ca", "ca.pem"}}).find("rediss://"),
               std::string::npos);
     EXPECT_EQ(problem({{"origin", "rediss://h"}, {"origin_tls.ca", "ca.pem"}}), "");
+    EXPECT_EQ(problem({{"origin", "rediss+sentinel://h/main"}, {"origin_tls.ca", "ca.pem"}}), "");
+    EXPECT_EQ(problem({{"origin", "redis://h1:7000,h2:7001/0"}}), "");
     EXPECT_NE(
         problem({{"origin", "rediss://h"}, {"origin_tls.cert", "c.pem"}}).find("origin_tls.key"),
         std::string::npos);

@@ -15,11 +15,6 @@ namespace {
 constexpr std::string_view kMemory = "memory:";
 constexpr std::string_view kSqlite = "sqlite:";
 
-bool is_redis(const std::string& url) {
-    return url.starts_with("redis:") || url.starts_with("rediss:") ||
-           url.starts_with("redis+socket:");
-}
-
 // New at each start: what an earlier process told is another owner's.
 std::string new_node() {
     constexpr std::string_view kDigits = "0123456789abcdef";
@@ -60,19 +55,19 @@ std::optional<Error> invalid_origin(const std::string& url) {
                      "origin is \"" + url + "\", which lacks a " +
                          (scheme == kMemory ? "name" : "path") + " after the colon"};
     }
-    if (is_redis(url)) {
+    if (is_redis_url(url)) {
         auto parsed = parse_redis_url(url);
         if (!parsed) return std::move(parsed).error();
         return std::nullopt;
     }
     // What it is instead is not shown: it may hold a password.
     return Error{kInvalidOption,
-                 "origin is of no known kind; allowed: redis://, rediss://, redis+socket://, "
-                 "sqlite:PATH and memory:NAME"};
+                 "origin is of no known kind; allowed: redis://, rediss://, redis+sentinel://, "
+                 "rediss+sentinel://, redis+socket://, sqlite:PATH and memory:NAME"};
 }
 
 std::string shown_origin(const std::string& url) {
-    if (!is_redis(url)) return url;
+    if (!is_redis_url(url)) return url;
     const auto parsed = parse_redis_url(url);
     return parsed ? parsed->shown() : std::string();
 }
@@ -80,7 +75,7 @@ std::string shown_origin(const std::string& url) {
 Result<std::unique_ptr<Origin>> open_origin(const Options& options, boost::asio::io_context& loop) {
     if (auto error = invalid_origin(options.origin)) return *std::move(error);
     if (options.origin.starts_with(kSqlite)) return open_sqlite(options, loop);
-    if (is_redis(options.origin)) return open_redis(options, loop);
+    if (is_redis_url(options.origin)) return open_redis(options, loop);
     const std::string name = options.region + ":" + options.origin.substr(kMemory.size());
     return MemoryRegion::named(name)->join();
 }

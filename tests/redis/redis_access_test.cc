@@ -1,13 +1,10 @@
 // Connecting to Redis: passwords, databases, TLS, unix sockets, and what is reported if it fails.
-#include <functional>
 #include <string>
-#include <thread>
 
-#include <boost/asio/ip/tcp.hpp>
-#include <boost/asio/write.hpp>
 #include <gtest/gtest.h>
 
 #include "redis/origin_client.h"
+#include "redis/parrot.h"
 #include "redis/redis_server.h"
 #include "server/program.h"
 #include "server/scratch_folder.h"
@@ -151,52 +148,15 @@ TEST(RedisAccess, FilesThatCantBeReadAreRefusedAtOnce) {
     EXPECT_NE(error_of({.cert = nonsense}).find("both or none"), std::string::npos);
 }
 
-// A server that answers whatever is sent to it with the same bytes.
-class Parrot {
-  public:
-    explicit Parrot(std::string says) : says_(std::move(says)), thread_([this] { serve(); }) {}
-    ~Parrot() {
-        is_ending_ = true;
-        boost::system::error_code ignored;
-        boost::asio::io_context loop;
-        boost::asio::ip::tcp::socket(loop).connect(acceptor_.local_endpoint(), ignored);
-        thread_.join();
-    }
-    Parrot(const Parrot&) = delete;
-    Parrot& operator=(const Parrot&) = delete;
-
-    std::string url() const { return "redis://" + at(acceptor_.local_endpoint().port()); }
-
-  private:
-    void serve() {
-        while (!is_ending_) {
-            boost::asio::ip::tcp::socket peer(loop_);
-            boost::system::error_code failed;
-            acceptor_.accept(peer, failed);
-            std::array<char, 4096> heard;
-            peer.read_some(boost::asio::buffer(heard), failed);
-            boost::asio::write(peer, boost::asio::buffer(says_), failed);
-            peer.read_some(boost::asio::buffer(heard), failed);
-        }
-    }
-
-    std::string says_;
-    std::atomic<bool> is_ending_ = false;
-    boost::asio::io_context loop_;
-    boost::asio::ip::tcp::acceptor acceptor_{loop_,
-                                             {boost::asio::ip::make_address("127.0.0.1"), 0}};
-    std::thread thread_;
-};
-
 TEST(RedisAccess, SaysThatAServerSpeaksNoRedis) {
     const Parrot web("HTTP/1.1 400 Bad Request\r\n\r\n");
-    expect_unavailable(web.url(), "does not speak the Redis protocol");
+    expect_unavailable("redis://" + web.address(), "does not speak the Redis protocol");
 }
 
 TEST(RedisAccess, SaysThatAServerAnswersSomethingElse) {
     const std::string echo = "*1\r\n$4\r\nINFO\r\n";
     const Parrot parrot(echo + echo + echo + echo);
-    expect_unavailable(parrot.url(), "is it Redis?");
+    expect_unavailable("redis://" + parrot.address(), "is it Redis?");
 }
 
 TEST(RedisAccess, SurvivesRepliesThatMakeNoSense) {
@@ -209,7 +169,7 @@ TEST(RedisAccess, SurvivesRepliesThatMakeNoSense) {
                                    "$-1\r\n$-1\r\n$-1\r\n$-1\r\n$-1\r\n",
                                    "\r\n"}) {
         const Parrot parrot(says);
-        OriginClient client(parrot.url(), {.timeout = 100ms});
+        OriginClient client("redis://" + parrot.address(), {.timeout = 100ms});
         client.run_for(300ms);
         EXPECT_FALSE(client.read(cell_of("alice")).has_value()) << says;
     }

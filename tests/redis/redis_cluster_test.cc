@@ -9,6 +9,7 @@
 
 #include "redis/origin_client.h"
 #include "regional/redis/redis_keys.h"
+#include "server/server.h"
 
 namespace sluice::redis_test {
 namespace {
@@ -262,6 +263,32 @@ TEST(RedisClusterOrigin, IsFoundFromAUnixSocketAndWithoutInfo) {
     RedisCluster cluster({.masters = 2}, {.acl = "alice on >secret ~sluice:2:* +@all -info"});
     OriginClient client("redis+socket://alice:secret@" + cluster.node(1).socket_path());
     settle(client, cluster, 2);
+}
+
+TEST(RedisClusterOrigin, IsFoundFromAnyOfSeveralSeeds) {
+    RedisCluster cluster({.masters = 2});
+    const std::string dead = "127.0.0.1:" + std::to_string(server_test::free_port());
+    const std::string members = "127.0.0.1:" + std::to_string(cluster.node(1).port()) +
+                                ",127.0.0.1:" + std::to_string(cluster.node(0).port());
+    OriginClient client("redis://" + dead + "," + members);
+    settle(client, cluster, 2);
+    EXPECT_TRUE(client.failures.empty());
+    OriginClient other("redis://" + members + "," + dead);
+    settle(other, cluster, 2);
+}
+
+TEST(RedisClusterOrigin, SaysWhyNoSeedCanBeUsed) {
+    RedisServer alone;
+    const std::string dead = "127.0.0.1:" + std::to_string(server_test::free_port());
+    const std::string single = "127.0.0.1:" + std::to_string(alone.port());
+    OriginClient client("redis://" + dead + "," + single);
+    ASSERT_TRUE(client.becomes_unavailable());
+    const std::string& why = client.failures[0];
+    EXPECT_NE(why.find(dead + ": connection refused"), std::string::npos) << why;
+    EXPECT_NE(why.find(single + ": several servers are given"), std::string::npos) << why;
+    client.run_for(1s);
+    EXPECT_EQ(client.failures.size(), 1U);
+    EXPECT_EQ(alone.command({"DBSIZE"}).number, 0);
 }
 
 TEST(RedisClusterOrigin, HasNoOtherDatabases) {

@@ -1,6 +1,7 @@
 #include "redis/redis_server.h"
 
 #include <chrono>
+#include <csignal>
 #include <filesystem>
 #include <iterator>
 #include <sstream>
@@ -70,6 +71,7 @@ void append(std::vector<std::string>& words, std::initializer_list<std::string> 
 
 RedisServer::RedisServer(RedisServerOptions options)
     : options_(std::move(options)), scratch_(std::make_unique<server_test::ScratchFolder>()) {
+    std::signal(SIGPIPE, SIG_IGN);  // hiredis writes to connections that the server has closed
     if (options_.tls) certificate_ = make_certificate(*scratch_, "redis", options_.tls_name);
     // Another process may take a port that was free a moment ago; then another one is tried.
     for (int tries = 0; tries < 5; ++tries) {
@@ -141,6 +143,9 @@ void RedisServer::choose_ports() {
 
 std::vector<std::string> RedisServer::arguments() const {
     std::vector<std::string> words = {"redis-server"};
+    // A Sentinel writes what it learns into its configuration.
+    if (!options_.sentinel.empty())
+        append(words, {scratch_->write("sentinel.conf", options_.sentinel), "--sentinel"});
     append(words, {"--bind", "127.0.0.1", "--port", std::to_string(port_)});
     append(words, {"--unixsocket", socket_path(), "--dir", scratch_->path("")});
     append(words, {"--save", "", "--appendonly", "no", "--daemonize", "no"});

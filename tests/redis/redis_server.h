@@ -30,6 +30,7 @@ struct RedisServerOptions {
     bool tls = false;           // on tls_port(), with a certificate for tls_name and 127.0.0.1
     std::string tls_name = "localhost";
     bool cluster = false;
+    std::string sentinel = {};  // lines of a Sentinel's configuration; empty: it is no Sentinel
     std::vector<std::string> flags = {};  // appended, as in {"--maxmemory", "1mb"}
 };
 
@@ -64,13 +65,15 @@ class RedisServer {
 
     // One command, as the default user, answered before it returns; throws if it is not.
     Reply command(const std::vector<std::string>& words);
+    // Lets the next command open a new connection: a Sentinel closes those to a server whose role
+    // it changes.
+    void disconnect();
 
   private:
     void choose_ports();
     bool becomes_ready();
     void add_user();
     bool connect();
-    void disconnect();
     std::vector<std::string> arguments() const;
 
     RedisServerOptions options_;

@@ -10,7 +10,7 @@ namespace {
 using redis_test::RedisServer;
 using redis_test::Reply;
 
-constexpr std::string_view kCellPrefix = "sluice{}:1:";
+constexpr std::string_view kPrefix = "sluice:2:{";
 
 std::int64_t take_number(std::string_view& text) {
     std::int64_t number = 0;
@@ -29,7 +29,15 @@ std::string take_part(std::string_view& text) {
     const auto size = static_cast<std::size_t>(take_number(text));
     skip(text, ":");
     if (text.size() < size) throw std::runtime_error("a part of a cell's key is cut short");
-    std::string part(text.substr(0, size));
+    std::string part;
+    for (std::size_t at = 0; at < size; ++at) {
+        if (text[at] == '%') {
+            part += text.substr(at, 3) == "%25" ? '%' : '}';
+            at += 2;
+        } else {
+            part += text[at];
+        }
+    }
     text.remove_prefix(size);
     skip(text, ",");
     return part;
@@ -59,6 +67,11 @@ std::vector<std::string> held_keys(RedisServer& redis) {
     return {keys.begin(), keys.end()};
 }
 
+// What follows the braces is the sequence of a cell, or else a word.
+bool is_cell_key(std::string_view key) {
+    return key.starts_with(kPrefix) && key.back() >= '0' && key.back() <= '9';
+}
+
 HeldCell held_cell(RedisServer& redis, const std::string& key) {
     HeldCell cell{.key = key};
     const Reply fields = redis.command({"HGETALL", key});
@@ -77,7 +90,7 @@ HeldCell held_cell(RedisServer& redis, const std::string& key) {
 std::vector<HeldCell> held_cells(RedisServer& redis) {
     std::vector<HeldCell> cells;
     for (const std::string& key : held_keys(redis))
-        if (key.starts_with(kCellPrefix)) cells.push_back(held_cell(redis, key));
+        if (is_cell_key(key)) cells.push_back(held_cell(redis, key));
     return cells;
 }
 
@@ -98,13 +111,13 @@ std::int64_t total_of(RedisServer& redis, const std::string& identifier) {
 
 KeyParts parts_of(std::string_view key) {
     KeyParts parts{};
-    skip(key, kCellPrefix);
+    skip(key, kPrefix);
     parts.region = take_part(key);
     parts.workspace = take_part(key);
     parts.name_space = take_part(key);
     parts.identifier = take_part(key);
     parts.duration = take_number(key);
-    skip(key, ":");
+    skip(key, "}:");
     parts.sequence = take_number(key);
     if (!key.empty()) throw std::runtime_error("a cell's key goes on where it should end");
     return parts;

@@ -23,7 +23,10 @@ struct HeldCell {
 // All keys, found by SCAN: each at least once, in no order.
 std::vector<std::string> held_keys(redis_test::RedisServer& redis);
 
-// All cells, without the keys by which nodes recognise a Redis that has forgotten.
+// Whether a key is that of a cell, rather than of the region's nodes or of a marker.
+bool is_cell_key(std::string_view key);
+
+// All cells, without the set of nodes and their markers.
 std::vector<HeldCell> held_cells(redis_test::RedisServer& redis);
 
 // One cell; empty if it is not held.

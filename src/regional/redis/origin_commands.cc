@@ -75,6 +75,29 @@ KeyAnswer read_key(std::span<const RedisReply> elements) {
 
 }  // namespace
 
+std::vector<KeyGroup> group_keys(std::string_view region,
+                                 const std::vector<KeyComponents>& keys,
+                                 KeyPlacement placement) {
+    std::vector<CellKeys> names;
+    std::vector<std::pair<std::uint16_t, std::size_t>> order;  // slot, index
+    for (std::size_t i = 0; i < keys.size(); ++i) {
+        names.push_back(cell_keys(region, keys[i].current));
+        const bool is_sharded = placement == KeyPlacement::kBySlot;
+        order.emplace_back(is_sharded ? cluster_slot(names[i][0]) : std::uint16_t{0}, i);
+    }
+    if (placement == KeyPlacement::kBySlot) std::sort(order.begin(), order.end());
+    std::vector<KeyGroup> groups;
+    for (std::size_t i = 0; i < order.size(); ++i) {
+        const auto [slot, index] = order[i];
+        const bool is_new =
+            i == 0 || slot != order[i - 1].first || groups.back().keys.size() == kKeysPerCall;
+        if (is_new) groups.emplace_back();
+        groups.back().indexes.push_back(index);
+        groups.back().keys.push_back({std::move(names[index]), &keys[index]});
+    }
+    return groups;
+}
+
 std::string sync_command(const std::string& node, std::span<const KeyedComponents> keys) {
     CommandWriter writer =
         script_call(sync_script(), 2 * keys.size(), 5 * keys.size(), bytes_of(keys));

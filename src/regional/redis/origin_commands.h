@@ -24,6 +24,21 @@ struct KeyedComponents {
     const KeyComponents* components;
 };
 
+// Keys that one script call is about.
+struct KeyGroup {
+    std::vector<KeyedComponents> keys;
+    std::vector<std::size_t> indexes;  // of the keys in the call to the origin
+};
+// A script call about as many keys keeps Redis busy for some hundred microseconds.
+inline constexpr std::size_t kKeysPerCall = 64;
+
+enum class KeyPlacement : std::uint8_t { kOneServer, kBySlot };
+// Groups of up to kKeysPerCall keys: of one slot each if servers hold keys by their slots. They
+// refer to `keys`.
+std::vector<KeyGroup> group_keys(std::string_view region,
+                                 const std::vector<KeyComponents>& keys,
+                                 KeyPlacement placement);
+
 // Each calls a script by its SHA-1.
 std::string sync_command(const std::string& node, std::span<const KeyedComponents> keys);
 std::string retire_command(const std::string& node, std::span<const KeyedComponents> keys);

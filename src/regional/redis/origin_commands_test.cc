@@ -1,6 +1,7 @@
 #include "regional/redis/origin_commands.h"
 
 #include <initializer_list>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -58,6 +59,40 @@ KeyComponents components_of(const std::string& identifier) {
 
 std::string lifetime_of(const std::string& key, int lifetime) {
     return std::to_string(spread_lifetime(key, Duration(10'000), Duration(lifetime)).count());
+}
+
+TEST(OriginCommands, AreAboutUpTo64KeysOfOneServer) {
+    std::vector<KeyComponents> keys;
+    for (int i = 0; i < 150; ++i)
+        keys.push_back(components_of(std::to_string(i)));
+    const auto groups = group_keys("eu", keys, KeyPlacement::kOneServer);
+    ASSERT_EQ(groups.size(), 3U);
+    EXPECT_EQ(groups[0].keys.size(), 64U);
+    EXPECT_EQ(groups[2].keys.size(), 22U);
+    EXPECT_EQ(groups[2].indexes.back(), 149U);
+    EXPECT_EQ(groups[2].keys.back().components, &keys[149]);
+    EXPECT_EQ(groups[2].keys.back().keys, cell_keys("eu", keys[149].current));
+    EXPECT_TRUE(group_keys("eu", {}, KeyPlacement::kOneServer).empty());
+}
+
+TEST(OriginCommands, AreAboutKeysOfOneSlotInACluster) {
+    std::vector<KeyComponents> keys;
+    for (int i = 0; i < 200; ++i) {
+        keys.push_back(components_of(i % 2 == 0 ? "even" : "odd"));
+        keys.back().current.sequence += i;
+    }
+    const auto groups = group_keys("eu", keys, KeyPlacement::kBySlot);
+    ASSERT_EQ(groups.size(), 4U);
+    std::set<std::size_t> indexes;
+    for (const KeyGroup& group : groups) {
+        EXPECT_LE(group.keys.size(), 64U);
+        for (std::size_t i = 0; i < group.keys.size(); ++i) {
+            EXPECT_EQ(cluster_slot(group.keys[i].keys[0]), cluster_slot(group.keys[0].keys[0]));
+            EXPECT_EQ(group.keys[i].components, &keys[group.indexes[i]]);
+            indexes.insert(group.indexes[i]);
+        }
+    }
+    EXPECT_EQ(indexes.size(), 200U);
 }
 
 TEST(OriginCommands, SyncManyKeys) {

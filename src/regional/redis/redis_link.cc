@@ -98,10 +98,14 @@ void RedisLink::write_marker(MarkerWritten written) {
         const bool is_value = reply != nullptr && reply->type == RedisReply::Type::kText;
         if (is_value && is_known) self->on_marker_value(reply->text);
         written(is_refused ? shown_error(reply->text, self->access_->password) : std::string());
-        if (is_refused && is_read_only(reply->text)) self->replace_read_only();
+        // A host name may lead to the new master by now, and Sentinels know it.
+        const bool is_replica = is_refused && is_read_only(reply->text);
+        if (is_replica && self->is_up_ && Clock::now() >= self->up_since_ + kReadOnlyTime)
+            self->replace_connection("it is read-only");
         return reply == nullptr || reply->is_error() || is_value;
     };
     send(std::make_shared<const std::string>(marker_command(plan_.marker)), std::move(replied));
+    follow_sentinels();
 }
 
 void RedisLink::on_marker_value(const std::string& value) {
@@ -109,16 +113,28 @@ void RedisLink::on_marker_value(const std::string& value) {
     if (!before.empty() && before != value) events_.data_lost();
 }
 
-// A name may lead to the new master by now, and Sentinels know it; so it is connected to anew,
-// which is reported only if it fails.
-void RedisLink::replace_read_only() {
-    if (!is_up_ || Clock::now() < up_since_ + kReadOnlyTime) return;
+void RedisLink::follow_sentinels() {
+    if (plan_.expected != ExpectedServer::kSentinelMaster || std::exchange(is_following_, true))
+        return;
+    locate_([weak = weak_from_this()](const Location& location) {
+        const auto self = weak.lock();
+        if (!self || self->is_stopped_) return;
+        self->is_following_ = false;
+        const bool has_moved = !location.addresses.empty() &&
+                               location.addresses.front() != self->address_ && self->is_up_;
+        if (has_moved) self->replace_connection("the Sentinels name another master");
+    });
+}
+
+// Connects anew, which is reported only if it fails.
+void RedisLink::replace_connection(const std::string& why) {
     is_replacing_ = true;
-    connection_->fail("it is read-only");
+    connection_->fail(why);
 }
 
 void RedisLink::connect() {
     failures_.clear();
+    is_following_ = false;
     locate_([weak = weak_from_this()](Location location) {
         const auto self = weak.lock();
         if (self && !self->is_stopped_) self->on_located(std::move(location));

@@ -78,6 +78,8 @@ class RedisLink : public std::enable_shared_from_this<RedisLink> {
     void send(SharedCommand command, Replied replied);
 
     // Writes the marker, which shows whether the server takes writes and whether it has lost data.
+    // Also asks Sentinels whether they name another master by now: they may leave the former one
+    // writable for ten seconds.
     void write_marker(MarkerWritten written);
 
   private:
@@ -92,7 +94,8 @@ class RedisLink : public std::enable_shared_from_this<RedisLink> {
     void report_down(const std::string& why);
     void reconnect_later();
     void on_marker_value(const std::string& value);
-    void replace_read_only();
+    void follow_sentinels();
+    void replace_connection(const std::string& why);
 
     boost::asio::io_context& loop_;
     const std::shared_ptr<const RedisAccess> access_;
@@ -112,6 +115,7 @@ class RedisLink : public std::enable_shared_from_this<RedisLink> {
     bool was_up_ = false;
     bool is_up_ = false;
     bool is_replacing_ = false;  // the connection is broken on purpose
+    bool is_following_ = false;  // the Sentinels are being asked while the link is up
     bool is_stopped_ = false;
 };
 

@@ -20,9 +20,6 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// How many keys one script call syncs: it keeps Redis busy for a few hundred microseconds.
-constexpr std::size_t kKeysPerCall = 64;
-
 // No more different refusals than these are reported between two heartbeats that succeed.
 constexpr std::size_t kMaxRefusals = 16;
 
@@ -46,12 +43,6 @@ struct Batch {
 using TotalsBatch = Batch<KeyAnswer>;
 using SpendBatch = Batch<SpendAnswer>;
 using ListingBatch = Batch<std::optional<CellListing>>;
-
-// Keys that one script call is about, and where their answers go.
-struct KeyGroup {
-    std::vector<KeyedComponents> keys;
-    std::vector<std::size_t> indexes;  // in the batch
-};
 
 using GroupCommand = std::string (*)(const std::string& node, std::span<const KeyedComponents>);
 
@@ -93,7 +84,6 @@ class RedisOrigin : public Origin {
     void on_unavailable(const std::string& why);
 
     void run_in_groups(const std::vector<KeyComponents>& keys, GroupCommand command, Synced synced);
-    std::vector<KeyGroup> grouped(const std::vector<KeyComponents>& keys) const;
     bool put_totals(TotalsBatch& batch,
                     const std::vector<std::size_t>& indexes,
                     const RedisReply* reply);
@@ -213,7 +203,9 @@ void RedisOrigin::run_in_groups(const std::vector<KeyComponents>& keys,
     const auto batch = std::make_shared<TotalsBatch>(keys.size(), std::move(synced));
     const auto route = route_;
     const std::weak_ptr alive = alive_;
-    for (const KeyGroup& group : grouped(keys)) {
+    const KeyPlacement placement =
+        route->is_sharded() ? KeyPlacement::kBySlot : KeyPlacement::kOneServer;
+    for (const KeyGroup& group : group_keys(options_.region, keys, placement)) {
         if (alive.expired()) return;
         route->send(group.keys.front().keys.front(),
                     command(options_.node, group.keys),
@@ -221,35 +213,6 @@ void RedisOrigin::run_in_groups(const std::vector<KeyComponents>& keys,
                         return put_totals(*batch, indexes, reply);
                     }));
     }
-}
-
-// Up to kKeysPerCall keys that one call may be about. In a Cluster those are keys of one slot.
-std::vector<KeyGroup> RedisOrigin::grouped(const std::vector<KeyComponents>& keys) const {
-    struct Placed {
-        std::uint16_t slot;
-        std::size_t index;
-        CellKeys keys;
-    };
-    std::vector<Placed> placed;
-    placed.reserve(keys.size());
-    for (std::size_t i = 0; i < keys.size(); ++i) {
-        CellKeys names = cell_keys(options_.region, keys[i].current);
-        const std::uint16_t slot = route_->is_sharded() ? cluster_slot(names[0]) : std::uint16_t{0};
-        placed.push_back({slot, i, std::move(names)});
-    }
-    if (route_->is_sharded())
-        std::stable_sort(placed.begin(), placed.end(), [](const Placed& a, const Placed& b) {
-            return a.slot < b.slot;
-        });
-    std::vector<KeyGroup> groups;
-    for (std::size_t i = 0; i < placed.size(); ++i) {
-        const bool is_new = i == 0 || placed[i].slot != placed[i - 1].slot ||
-                            groups.back().keys.size() == kKeysPerCall;
-        if (is_new) groups.emplace_back();
-        groups.back().indexes.push_back(placed[i].index);
-        groups.back().keys.push_back({std::move(placed[i].keys), &keys[placed[i].index]});
-    }
-    return groups;
 }
 
 bool RedisOrigin::put_totals(TotalsBatch& batch,

@@ -6,6 +6,9 @@ namespace sluice {
 namespace {
 
 // What the scripts that read and write cells share.
+//
+// Time to live and lifetime shrink together, so it is checked when an owner is new to a cell, and
+// afterwards with one write in sixteen: it takes Redis a fifth of the script.
 constexpr std::string_view kCellFunctions = R"(
 local kMaxCount = 9007199254740991
 
@@ -31,8 +34,10 @@ end
 
 -- A key that is new has no time to live; PTTL is -1 then.
 local function write_cell(key, owner, total, component, lifetime)
-  redis.call('HSET', key, 'total', total, owner, component)
-  if redis.call('PTTL', key) < lifetime then redis.call('PEXPIRE', key, lifetime) end
+  local added = redis.call('HSET', key, 'total', total, owner, component)
+  if (added > 0 or component % 16 == 0) and redis.call('PTTL', key) < lifetime then
+    redis.call('PEXPIRE', key, lifetime)
+  end
 end
 )";
 
@@ -64,13 +69,15 @@ local owner, duration = ARGV[1], tonumber(ARGV[2])
 
 local function weighted(previous, weight)
   local rest = previous % duration
-  local quotient, carry = 0, 0
-  for _, unit in ipairs({16777216, 4096, 1}) do
-    local digit = math.floor(weight / unit) % 4096
-    local value = carry * 4096 + rest * digit
-    carry = value % duration
-    quotient = quotient * 4096 + (value - carry) / duration
-  end
+  local value = rest * math.floor(weight / 16777216)
+  local carry = value % duration
+  local quotient = (value - carry) / duration
+  value = carry * 4096 + rest * (math.floor(weight / 4096) % 4096)
+  carry = value % duration
+  quotient = quotient * 4096 + (value - carry) / duration
+  value = carry * 4096 + rest * (weight % 4096)
+  carry = value % duration
+  quotient = quotient * 4096 + (value - carry) / duration
   if carry > 0 then quotient = quotient + 1 end
   return (previous - rest) / duration * weight + quotient
 end

@@ -28,7 +28,9 @@ class SentinelLocator : public std::enable_shared_from_this<SentinelLocator> {
     SentinelLocator(const SentinelLocator&) = delete;
     SentinelLocator& operator=(const SentinelLocator&) = delete;
 
+    // Drops a question that is under way.
     void locate(std::function<void(Location)> located) {
+        disconnect();
         located_ = std::move(located);
         failures_.clear();
         asked_ = 0;
