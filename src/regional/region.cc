@@ -414,13 +414,18 @@ void Region::end_spend(SpendCall& call, const SpendAnswer& answer) {
             if (answer->granted[i]) granted += call.waiters[i].request.ask.cost;
         call.sync.merge(answer->totals, entry(), granted);
     }
+    const Grant grant{.sequence = cell.sequence, .incarnation = call.sync.incarnation()};
     for (std::size_t i = 0; i < call.waiters.size(); ++i) {
         std::optional<OriginVerdict> verdict;
         if (answer)
-            verdict = OriginVerdict{.granted = answer->granted[i], .sequence = cell.sequence};
+            verdict = OriginVerdict{.granted = answer->granted[i], .grant = grant};
         call.waiters[i].decided(verdict);
     }
-    if (answer && config_.counted) config_.counted(entry());
+    if (!answer) return;
+    // A flush that overtook the call may have left the grant out.
+    if (Entry& granted = entry(); granted.unsynced(cell.sequence) != 0)
+        static_cast<void>(table_.changed().mark(granted));
+    if (config_.counted) config_.counted(entry());
 }
 
 void Region::sync(std::span<const Request> requests, UnixTime now, Synced synced) {
