@@ -174,6 +174,7 @@ void Region::set_wake(Time now) {
     wake_at_.reset();
     const auto wake = [this](Time at) { wake_at_ = wake_at_ ? std::min(*wake_at_, at) : at; };
     if (is_connected_ && !is_beating_) wake(beat_at_);
+    if (table_.nodes() != kUnknownNodes) wake(*counted_at_ + kCountLifetime);
     is_settled_ = false;
     if (is_unavailable()) {
         wake(tidy_at_);
