@@ -221,7 +221,11 @@ void Region::on_beat(Time began, const HeartbeatAnswer& answer) {
         refused_.clear();
         if (breaker_.state(now) != Breaker::State::kClosed) breaker_.reset();
         if (answer->has_joined || !joined_at_) joined_at_ = now;
-        nodes_ = answer->nodes;
+        // An origin that has lost the heartbeats counts all nodes again within that time.
+        if (answer->nodes >= nodes_ || now >= fewer_from_) {
+            nodes_ = answer->nodes;
+            fewer_from_ = now + kCountLifetime;
+        }
         counted_at_ = began;
         note_clock_offset(answer->clock_offset);
     }

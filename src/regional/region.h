@@ -178,6 +178,7 @@ class Region {
     std::optional<Time> counted_at_;  // when the count of nodes was asked for
     std::optional<Time> joined_at_;
     NodeCount nodes_ = kUnknownNodes;
+    Time fewer_from_ = Time::min();  // when a lower count is believed
     bool is_clock_off_ = false;
 
     WaitingKeys waiting_;
