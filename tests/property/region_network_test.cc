@@ -172,7 +172,7 @@ class Node {
             const EpochPin pin;
             if (verdict && verdict->granted) {
                 const HashedRequest hashed = table_->key(one).hashed_request();
-                enter_grant(*table_, hashed, now, verdict->sequence, decision);
+                enter_grant(*table_, hashed, now, verdict->grant, decision);
             } else {
                 decide_by_what_is_held(*table_, one, now, decision);
             }
