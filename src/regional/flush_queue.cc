@@ -1,7 +1,6 @@
 #include "regional/flush_queue.h"
 
 #include <algorithm>
-#include <ranges>
 #include <utility>
 
 #include "base/check.h"
@@ -41,7 +40,8 @@ void FlushQueue::collect(Time now) {
     ChangedList::Taken taken = table_.changed().take();
     for (Entry* const entry : taken.retired)
         table_.dispose(*entry);
-    for (Entry* const entry : taken.changed | std::views::reverse) {  // they come newest first
+    std::ranges::reverse(taken.changed);  // they come newest first
+    for (Entry* const entry : taken.changed) {
         lanes_[lane_of(entry->duration())].push_back({.entry = entry, .since = now});
         note_counted(*entry);
     }
@@ -136,8 +136,9 @@ void FlushQueue::release(const Underway& done) {
 }
 
 bool FlushQueue::retry() {
-    const std::vector<Waiting> again = std::exchange(aside_, {});
-    for (const Waiting& waiting : again | std::views::reverse)
+    std::vector<Waiting> again = std::exchange(aside_, {});
+    std::ranges::reverse(again);  // the oldest ends up in front
+    for (const Waiting& waiting : again)
         lanes_[lane_of(waiting.entry->duration())].push_front(waiting);
     return !again.empty();
 }

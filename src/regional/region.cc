@@ -35,6 +35,8 @@ constexpr milliseconds kTidy{5'000};
 // Buckets that are looked through in one step while everything is written again.
 constexpr std::size_t kBucketsPerStep = 256;
 
+// Keys in one call, so that none waits for a long one.
+constexpr std::size_t kKeysPerCall = 256;
 // Requests of one key in one call; the rest waits for the next.
 constexpr std::size_t kRequestsPerCall = 256;
 
@@ -331,10 +333,18 @@ void Region::spend(const Request& request, UnixTime now, Decided decided) {
 }
 
 void Region::send_spends() {
-    if (ready_.empty()) return;
+    std::vector<WaitingKeys::iterator> ready = std::exchange(ready_, {});
+    while (!ready.empty()) {
+        const std::size_t count = std::min(ready.size(), kKeysPerCall);
+        send_spends(std::span(ready).first(count));
+        ready.erase(ready.begin(), ready.begin() + static_cast<std::ptrdiff_t>(count));
+    }
+}
+
+void Region::send_spends(std::span<const WaitingKeys::iterator> ready) {
     std::vector<KeySpend> spends;
     auto calls = std::make_shared<std::vector<SpendCall>>();
-    for (const auto& key : std::exchange(ready_, {})) {
+    for (const auto& key : ready) {
         KeySpend spend;
         auto call = begin_spend(key, spend);
         if (!call) {
@@ -425,8 +435,7 @@ void Region::end_spend(SpendCall& call, const SpendAnswer& answer) {
     const Grant grant{.sequence = cell.sequence, .incarnation = call.sync.incarnation()};
     for (std::size_t i = 0; i < call.waiters.size(); ++i) {
         std::optional<OriginVerdict> verdict;
-        if (answer)
-            verdict = OriginVerdict{.granted = answer->granted[i], .grant = grant};
+        if (answer) verdict = OriginVerdict{.granted = answer->granted[i], .grant = grant};
         call.waiters[i].decided(verdict);
     }
     if (!answer) return;

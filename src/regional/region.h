@@ -144,6 +144,7 @@ class Region {
     bool advance_stop();
 
     void send_spends();
+    void send_spends(std::span<const WaitingKeys::iterator> ready);
     std::optional<SpendCall> begin_spend(WaitingKeys::iterator key, KeySpend& spend);
     void on_spent(std::vector<SpendCall>& calls, std::vector<SpendAnswer> answers);
     void end_spend(SpendCall& call, const SpendAnswer& answer);
