@@ -154,15 +154,15 @@ bool Entry::raise(Ring& ring, Sequence sequence, Count to) {
 }
 
 // Each of these two writes one word and then looks at the other's, sequentially consistent: if they
-// race, at least one of them sees that the entry is strict, and leaves it with kDenied.
+// race, at least one of them sees that the entry is strict, and leaves it with kNotYoung.
 void Entry::set_refreshed(UnixTime at) {
     const auto store = [this](UnixTime time) {
         refreshed_at_ms_.store(time.time_since_epoch().count(), std::memory_order_seq_cst);
     };
-    if (is_strict(at)) return store(kDenied);
+    if (is_strict(at)) return store(kNotYoung);
     store(at);
     const UnixTime until{Duration{strict_until_ms_.load(std::memory_order_seq_cst)}};
-    if (at < until) store(kDenied);
+    if (at < until) store(kNotYoung);
 }
 
 bool Entry::make_strict(UnixTime now, UnixTime until) {
@@ -172,7 +172,7 @@ bool Entry::make_strict(UnixTime now, UnixTime until) {
     while (deadline < until_ms) {
         if (strict_until_ms_.compare_exchange_weak(deadline, until_ms, std::memory_order_seq_cst)) {
             if (refreshed_at() != kNever) {
-                refreshed_at_ms_.store(kDenied.time_since_epoch().count(),
+                refreshed_at_ms_.store(kNotYoung.time_since_epoch().count(),
                                        std::memory_order_seq_cst);
             }
             return deadline <= now.time_since_epoch().count();

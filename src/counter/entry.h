@@ -192,15 +192,21 @@ class alignas(64) Entry {
     }
 
     // As of when the peers' counts are known, by the time of the requests. kNever: they were never
-    // read. kDenied: they were, but a denial lies less than a duration back, so that they don't
-    // count as young.
+    // read. kNotYoung: they were, but don't count as young, since a denial lies less than a duration
+    // back or the origin is deciding requests for the key.
     static constexpr UnixTime kNever = UnixTime::min();
-    static constexpr UnixTime kDenied = kNever + Duration{1};
+    static constexpr UnixTime kNotYoung = kNever + Duration{1};
     UnixTime refreshed_at() const {
         // Relaxed: a hint about age; nothing is published through it.
         return UnixTime{Duration{refreshed_at_ms_.load(std::memory_order_relaxed)}};
     }
     void set_refreshed(UnixTime at);
+    // While the origin decides requests for the key, further ones wait for it, beyond the floor.
+    // Ends with set_refreshed().
+    void suspend_view() {
+        if (refreshed_at() == kNever) return;
+        refreshed_at_ms_.store(kNotYoung.time_since_epoch().count(), std::memory_order_relaxed);
+    }
 
     // What the origin has acknowledged of this entry's component of `sequence`, when it had also
     // acknowledged all that was settled in the cell before. Written by the region's thread alone;

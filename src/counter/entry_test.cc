@@ -236,11 +236,11 @@ TEST(SharedEntry, HasNoYoungViewWhileStrict) {
     entry.make_strict(at(99'000), at(100'500));
     EXPECT_EQ(entry.refreshed_at(), Entry::kNever) << "a denial reads nothing";
     entry.set_refreshed(at(100'499));
-    EXPECT_EQ(entry.refreshed_at(), Entry::kDenied);
+    EXPECT_EQ(entry.refreshed_at(), Entry::kNotYoung);
     entry.set_refreshed(at(100'500));
     EXPECT_EQ(entry.refreshed_at(), at(100'500));
     entry.make_strict(at(100'600), at(160'600));
-    EXPECT_EQ(entry.refreshed_at(), Entry::kDenied);
+    EXPECT_EQ(entry.refreshed_at(), Entry::kNotYoung);
 }
 
 TEST(SharedEntry, KeepsItsIncarnation) {

@@ -5,7 +5,7 @@ namespace sluice {
 LocalVerdict apply_rule(const Entry& entry, const LocalPass& pass) {
     const UnixTime refreshed = entry.refreshed_at();
     if (refreshed == Entry::kNever) return LocalVerdict::kAskOrigin;
-    const bool is_young = refreshed != Entry::kDenied &&
+    const bool is_young = refreshed != Entry::kNotYoung &&
                           std::chrono::abs(pass.now - refreshed) <= max_view_age(entry.duration());
     return decide_locally({.nodes = pass.nodes,
                            .is_young = is_young,

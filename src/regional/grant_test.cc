@@ -73,7 +73,7 @@ TEST(DecideAtOrigin, CountsWhatComesOnTopOfTheRegion) {
     waiting.extra = {6, 0};
     EXPECT_FALSE(decide_at_origin(waiting, {CellTotals{4, 0}, {}}).granted[0]);
     waiting.extra = {0, 6};
-    EXPECT_FALSE(decide_at_origin(waiting, {CellTotals{}, CellTotals{4, 4}}).granted[0]);
+    EXPECT_FALSE(decide_at_origin(waiting, {CellTotals{}, CellTotals{4, 0}}).granted[0]);
     waiting.extra = {5, 0};
     const auto grants = decide_at_origin(waiting, {CellTotals{4, 0}, {}});
     EXPECT_TRUE(grants.granted[0]);
@@ -85,8 +85,11 @@ TEST(DecideAtOrigin, CountsThePreviousCellRoundedUp) {
     waiting.requests[0].elapsed = Duration{999};
     EXPECT_TRUE(decide_at_origin(waiting, {CellTotals{8, 0}, CellTotals{1'000, 0}}).granted[0]);
     EXPECT_FALSE(decide_at_origin(waiting, {CellTotals{8, 0}, CellTotals{1'001, 0}}).granted[0]);
+    EXPECT_TRUE(decide_at_origin(waiting, {CellTotals{8, 0}, CellTotals{1'001, 1'001}}).granted[0])
+        << "this node has not spent what it was granted there";
+    waiting.components.own[1] = 1'001;
     EXPECT_FALSE(decide_at_origin(waiting, {CellTotals{8, 0}, CellTotals{1'001, 1'001}}).granted[0])
-        << "this node's component of it counts as well";
+        << "what this node has spent there counts";
 }
 
 TEST(DecideAtOrigin, UsesCreditBeforeTheComponentGrows) {

@@ -384,6 +384,7 @@ std::optional<Region::SpendCall> Region::begin_spend(WaitingKeys::iterator key, 
         spend.peers[i] = entry.others(sequence);
         spend.extra[i] = entry.global(sequence) + admitted - std::min(admitted, sync.own()[i]);
     }
+    entry.suspend_view();
     SpendCall call{.key = key,
                    .waiters = {},
                    .sync = sync,
@@ -413,11 +414,12 @@ void Region::on_spent(std::vector<SpendCall>& calls, std::vector<SpendAnswer> an
 // A callback may ask again for the same key: its call is over by then.
 void Region::end_spend(SpendCall& call, const SpendAnswer& answer) {
     const CellName cell = call.key->first;
+    const bool has_more = !call.key->second.waiting.empty();
     call.key->second.is_underway = false;
-    if (call.key->second.waiting.empty()) {
-        waiting_.erase(call.key);
-    } else {
+    if (has_more) {
         ready_.push_back(call.key);
+    } else {
+        waiting_.erase(call.key);
     }
     const EpochPin pin;
     Instant at;
@@ -431,6 +433,7 @@ void Region::end_spend(SpendCall& call, const SpendAnswer& answer) {
         for (std::size_t i = 0; i < call.waiters.size(); ++i)
             if (answer->granted[i]) granted += call.waiters[i].request.ask.cost;
         call.sync.merge(answer->totals, entry(), granted);
+        if (has_more) entry().suspend_view();
     }
     const Grant grant{.sequence = cell.sequence, .incarnation = call.sync.incarnation()};
     for (std::size_t i = 0; i < call.waiters.size(); ++i) {
