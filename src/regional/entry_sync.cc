@@ -31,19 +31,23 @@ KeyComponents EntrySync::components(const Entry& entry) const {
             .lifetime = std::clamp(left, Duration{1}, 3 * entry.duration())};
 }
 
-void EntrySync::merge(const KeyTotals& totals, Entry& entry, Count granted) const {
-    const bool is_same = incarnation_ == entry.incarnation();
+void EntrySync::merge_peers(const KeyTotals& totals, Entry& entry) const {
     for (std::size_t i = 0; i < totals.size(); ++i) {
         const Sequence sequence = current_ - static_cast<Sequence>(i);
         // To a later entry of the key, what this one wrote belongs to the peers. How much of the
         // total the later one wrote itself is not known; it may be all that it has admitted.
-        const Count own = is_same ? totals[i].own : entry.admitted(sequence).of(sequence);
+        const Count own = is_of(entry) ? totals[i].own : entry.admitted(sequence).of(sequence);
         if (totals[i].total > own) entry.raise_others(sequence, totals[i].total - own);
     }
-    if (!is_same) return;
-    // What the origin holds beyond that is credit, for spends to use.
-    entry.set_synced(current_, saturating_add(own_[0], granted));
-    entry.set_refreshed(as_of_);
+}
+
+// What the origin holds beyond that is credit, for spends to use.
+void EntrySync::note_synced(Count granted, Entry& entry) const {
+    if (is_of(entry)) entry.set_synced(current_, saturating_add(own_[0], granted));
+}
+
+void EntrySync::note_view(Entry& entry) const {
+    if (is_of(entry)) entry.set_refreshed(as_of_);
 }
 
 }  // namespace sluice

@@ -25,14 +25,25 @@ class EntrySync {
     const Components& settled() const { return settled_; }
 
     // Merges what the origin holds into `entry`: the one that this was made of, or another that has
-    // its key now. `granted` is what the origin has added to the current component for requests.
-    void merge(const KeyTotals& totals, Entry& entry, Count granted = 0) const;
+    // its key now.
+    void merge(const KeyTotals& totals, Entry& entry) const {
+        merge_peers(totals, entry);
+        note_synced(0, entry);
+        note_view(entry);
+    }
+    // The parts of it. `granted` is what the origin has added to the current component for
+    // requests; they are entered before it is noted, or their cost would look like credit.
+    void merge_peers(const KeyTotals& totals, Entry& entry) const;
+    void note_synced(Count granted, Entry& entry) const;
+    void note_view(Entry& entry) const;
 
     Sequence current() const { return current_; }
     Incarnation incarnation() const { return incarnation_; }
     std::array<Count, 2> own() const { return own_; }
 
   private:
+    bool is_of(const Entry& entry) const { return incarnation_ == entry.incarnation(); }
+
     const Components settled_;
     const Sequence current_;
     const std::array<Count, 2> own_;

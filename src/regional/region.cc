@@ -157,6 +157,7 @@ void Region::step() {
     judge();
     if (is_connected_ && now >= beat_at_) beat();
     update_nodes(now);
+    note_views();
     send_spends();
     if (walk_ && table_.list_again(*walk_, kBucketsPerStep, UnixTime::min())) walk_.reset();
     queue_.collect(now);
@@ -429,26 +430,37 @@ void Region::end_spend(SpendCall& call, const SpendAnswer& answer) {
     };
     if (answer) {
         spends_.fetch_add(call.waiters.size(), std::memory_order_relaxed);
-        Count granted = 0;
-        for (std::size_t i = 0; i < call.waiters.size(); ++i)
-            if (answer->granted[i]) granted += call.waiters[i].request.ask.cost;
-        call.sync.merge(answer->totals, entry(), granted);
-        if (has_more) entry().suspend_view();
+        call.sync.merge_peers(answer->totals, entry());
     }
     const Grant grant{.sequence = cell.sequence, .incarnation = call.sync.incarnation()};
+    Count cost = 0;
     for (std::size_t i = 0; i < call.waiters.size(); ++i) {
         std::optional<OriginVerdict> verdict;
         if (answer) verdict = OriginVerdict{.granted = answer->granted[i], .grant = grant};
+        if (answer && answer->granted[i]) cost += call.waiters[i].request.ask.cost;
         call.waiters[i].decided(verdict);
     }
     if (!answer) return;
     Entry& granted = entry();
+    call.sync.note_synced(cost, granted);
+    if (!has_more) new_views_.push_back({.cell = cell, .sync = call.sync});
     // A flush of later passes that overtook the call looks like credit to it. And what the origin
     // granted it may have lost, after everything else was written again.
     if (granted.unsynced(cell.sequence) != 0 ||
         call.resubmissions != resubmissions_.load(std::memory_order_relaxed))
         static_cast<void>(table_.changed().mark(granted));
     if (config_.counted) config_.counted(granted);
+}
+
+void Region::note_views() {
+    if (new_views_.empty()) return;
+    const EpochPin pin;
+    for (const NewView& view : std::exchange(new_views_, {})) {
+        if (waiting_.contains(view.cell)) continue;
+        const Request request = request_of(view.cell);
+        Entry* const entry = table_.find(table_.key(request));
+        if (entry != nullptr) view.sync.note_view(*entry);
+    }
 }
 
 void Region::sync(std::span<const Request> requests, UnixTime now, Synced synced) {

@@ -124,6 +124,12 @@ class Region {
         EntrySync sync;
         std::uint64_t resubmissions;  // so many there were when it was sent
     };
+    // The view that an answer brought. It counts as young from the next step on, unless requests
+    // wait for the key again by then.
+    struct NewView {
+        CellName cell;
+        EntrySync sync;
+    };
     // How a flush is paced.
     enum class Stage { kRunning, kFlushing, kRetiring };
 
@@ -148,6 +154,7 @@ class Region {
     std::optional<SpendCall> begin_spend(WaitingKeys::iterator key, KeySpend& spend);
     void on_spent(std::vector<SpendCall>& calls, std::vector<SpendAnswer> answers);
     void end_spend(SpendCall& call, const SpendAnswer& answer);
+    void note_views();
 
     void record(Time began, std::size_t keys, std::size_t missing);
     Time retry_time();
@@ -185,6 +192,7 @@ class Region {
 
     WaitingKeys waiting_;
     std::vector<WaitingKeys::iterator> ready_;  // have waiters and no call underway
+    std::vector<NewView> new_views_;
 
     // Written by the owner, read by any thread. Relaxed: each stands for itself.
     std::atomic<bool> is_unavailable_{true};
