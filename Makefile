@@ -32,7 +32,7 @@ test: ## Build and run all tests, with sanitizers, and all checks
 	@$(call configure,release)
 	@cmake --build --preset release
 	@echo 'subdirs(asan tsan release)' >build/CTestTestfile.cmake
-	@ctest --test-dir build --output-on-failure --parallel $$(nproc)
+	@ctest --test-dir build --output-on-failure --parallel $$((2 * $$(nproc)))
 
 bench: ## Measure speed and memory; writes core, http, regional and global.json to build/bench/
 	@$(SETUP) build bench

@@ -76,7 +76,8 @@ void Audit::meet(Slot& slot, Incarnation incarnation) {
 // spent.
 Count Audit::look_at_cell(Seen& seen, Sequence sequence) {
     Cell& cell = cell_of(*seen.slot, sequence);
-    if (cell.sequence != sequence) return seen.entry->spent(sequence);
+    const bool is_held = seen.entry->admitted(sequence).load().belongs_to(sequence);
+    if (cell.sequence != sequence || !is_held) return seen.entry->spent(sequence);
     const Count own = seen.entry->admitted(sequence).of(sequence);
     const Count others = seen.entry->others(sequence);
     const Count global = seen.entry->global(sequence);
@@ -90,7 +91,7 @@ Count Audit::look_at_cell(Seen& seen, Sequence sequence) {
     if (others < cell.read)
         fail("has read that its region's other nodes spent " + number(cell.read) + " at " +
              cell_text(key, sequence) + ", and holds " + number(others));
-    if (others > peers)
+    if (others > peers + cell.lifted)
         fail("holds " + number(others) + " as spent by its region's other nodes at " +
              cell_text(key, sequence) + ", who spent or were granted " + number(peers));
     const Count foreign =
@@ -142,12 +143,16 @@ bool Audit::is_young(const Decided& made, const Seen& seen) const {
     return made.now - viewed <= oldest_view(load_.duration);
 }
 
-// What the origin has not acknowledged of the two cells, before the request.
+// What the origin has not acknowledged of the two cells, before the request. Leaves out what was
+// entered in a window after the node had begun to sync the next one, because its answer was late: a
+// node takes the previous cell to be synced when the current one is.
 Count Audit::unsynced(const Seen& seen) const {
     Count sum = 0;
     for (const Sequence sequence : {seen.sequence, seen.sequence - 1}) {
         const Cell& cell = seen.slot->cells[static_cast<std::size_t>(sequence) % kTrueCells];
-        if (cell.sequence == sequence) sum += cell.admitted - std::min(cell.admitted, cell.acked);
+        if (cell.sequence != sequence) continue;
+        const Count unsynced = cell.admitted - std::min(cell.admitted, cell.acked);
+        sum += unsynced - std::min(unsynced, cell.late);
     }
     return sum;
 }
@@ -164,8 +169,11 @@ void Audit::check_sharing(const Decided& made, const Seen& seen, Count ahead, Co
     if (seen.slot->viewed_ms < 0) return complain("though it never read the others' counts");
     // A process that has just been resumed does not know yet how long it slept.
     constexpr std::int64_t kWakesUp = 50;
+    constexpr std::int64_t kStep = 2;
     const bool has_slept = made.true_ms <= resumed_ms_ + kWakesUp;
-    if (!members_.may_decide(config_.serial, made.true_ms) && !has_slept)
+    const bool may_decide = members_.may_decide(config_.serial, made.true_ms) ||
+                            members_.may_decide(config_.serial, made.true_ms - kStep);
+    if (!may_decide && !has_slept)
         return complain("though it does not know how many nodes there are");
     const std::uint64_t nodes = std::max<std::uint64_t>(members_.deciding(made.true_ms), 1);
     if (nodes == 1) return;
@@ -199,16 +207,19 @@ void Audit::check_excess(const Decided& made,
                            .duration_ms = load_.duration.count(),
                            .cost = made.cost,
                            .limit = load_.limit};
-    if (naive_pass(question)) return;
-    const bool is_answered =
-        made.by != By::kWaited || seen.slot->answered_ms == made.true_ms;
+    // Batches are decided by their nodes after their keys were read, and may not be at the origin
+    // while that grants more.
+    const bool is_batch = requests > 1 && made.by == By::kWaited;
+    if (is_batch) truth_.excuse(made.key, seen.sequence, config_.region, made.cost);
+    if (is_batch || naive_pass(question)) return;
+    const bool has_origin =
+        made.by == By::kHeld || made.by == By::kGranted ||
+        (made.by == By::kWaited && seen.slot->answered_ms == made.true_ms);
     const bool is_quiet =
         knowledge_.is_quiet(config_.region, made.asked_ms, made.true_ms) &&
         truth_.lost(made.key, seen.sequence, config_.region) != Truth::Lost::kToRegion &&
         truth_.lost(made.key, seen.sequence - 1, config_.region) != Truth::Lost::kToRegion;
-    // Batches are decided by their nodes after their keys were read.
-    const bool is_batch = requests > 1 && made.by == By::kWaited;
-    if (!is_quiet || is_batch || !is_answered)
+    if (!is_quiet || !has_origin)
         return truth_.excuse(made.key, seen.sequence, config_.region, made.cost);
     question.limit += most_excess(load_.limit, config_.share_parts) +
                       truth_.excused(made.key, seen.sequence, config_.region) +
@@ -283,6 +294,8 @@ void Audit::grant(const Decided& made, Seen& seen) {
         made.by == By::kGranted && seen.slot->spent_as != seen.slot->incarnation;
     if (cell.sequence == seen.sequence && !is_displaced) {
         cell.admitted += made.cost;
+        const Slot& slot = *seen.slot;
+        if (seen.sequence < std::max(slot.newest, slot.newest_sent)) cell.late += made.cost;
         Sent& sent = sent_of(*seen.slot, seen.sequence);
         if (sent.sequence == seen.sequence) update_credit(made.key, cell, sent);
     }

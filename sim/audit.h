@@ -170,6 +170,8 @@ class Audit {
         Count global = 0;
         Count read = 0;   // of others, in answers of the origin, at most
         Count acked = 0;  // of its own, by answers of the origin
+        Count late = 0;   // of its own, decided here after the window had ended
+        Count lifted = 0;  // of others, what the region's row had of this node's own credit
     };
     // Apart from what each decision needs.
     struct Sent {
@@ -192,7 +194,8 @@ class Audit {
         Sequence viewed = -1;
         std::int64_t answered_ms = -1;
         Incarnation spent_as = 0;  // of the last spend that was answered
-        Sequence newest = -1;
+        Sequence newest = -1;       // in which something was decided
+        Sequence newest_sent = -1;  // of which something was sent to the origin
         Sequence displaced = -1;  // the newest cell in which an earlier entry granted something
         std::array<Sent, kTrueCells> sent;
     };

@@ -39,6 +39,9 @@ void Audit::sending(const KeyComponents& key) {
         if (entry != nullptr && entry->incarnation() == key.incarnation)
             meet(slot_of(index), key.incarnation);
     }
+    Slot& slot = slot_of(index);
+    if (slot.incarnation == key.incarnation)
+        slot.newest_sent = std::max(slot.newest_sent, key.current.sequence);
     for (std::size_t i = 0; i < key.own.size(); ++i) {
         const auto call = cell_of(key, i);
         if (!call) continue;
@@ -224,6 +227,14 @@ void Audit::imported(const ImportedCell& imported, UnixTime now) {
     const Count regional =
         entry == nullptr ? 0 : entry->admitted(sequence).of(sequence) + entry->others(sequence);
     const Count global = entry == nullptr ? 0 : entry->global(sequence);
+    Slot& slot = slot_of(key);
+    if (entry != nullptr && entry->incarnation() == slot.incarnation) {
+        Cell& cell = cell_of(slot, sequence);
+        const Count peers = truth_.reserved(key, sequence, config_.region) -
+                            std::max(cell.admitted, sent_of(slot, sequence).at_origin);
+        if (cell.sequence == sequence && entry->others(sequence) > peers)
+            cell.lifted = entry->others(sequence) - peers;
+    }
     if (regional < imported.own || global < imported.foreign)
         fail("imported " + number(imported.own) + " spent by its region and " +
              number(imported.foreign) + " by others at " + cell_text(key, sequence) +

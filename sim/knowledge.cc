@@ -50,7 +50,8 @@ Count Knowledge::of_origin(std::uint32_t region,
                            Sequence sequence,
                            std::int64_t at_ms) const {
     const std::int64_t by_ms = at_ms - origin_lag_.count();
-    if (may_drop_ || is_forgotten(sequence, at_ms) ||
+    if (may_drop_ || options_.faults.has(FaultKind::kClockStep) ||
+        is_forgotten(sequence, at_ms) ||
         truth_.lost(key, sequence, region) == Truth::Lost::kToRegion ||
         !quiet_.is_region_quiet(region, moment(by_ms), moment(at_ms)))
         return 0;

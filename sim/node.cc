@@ -55,8 +55,8 @@ class Node::Watched final : public Question {
         note(By::kWaited);
         return needs_sync;
     }
-    void accept_grant(Sequence sequence) override {
-        inner_->accept_grant(sequence);
+    void accept_grant(const Grant& grant) override {
+        inner_->accept_grant(grant);
         note(By::kGranted);
     }
     void finish() override {

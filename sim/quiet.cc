@@ -59,6 +59,9 @@ Quiet::Quiet(const Options& options) : regions_(options.regions) {
     const FaultPlan& plan = options.faults;
     is_lossy_ = plan.loss != 0 || plan.longest_call() >= Scheduler::kTimeout;
     is_prompt_ = 3 * plan.longest_call() < Scheduler::kTimeout;
+    // Nodes that start are not connected yet, and what they admit until then has to be flushed.
+    for (auto& region : regions_)
+        region.push_back({Moment{0}, 2 * kConnects});
     const Moment interval = longest_between_ticks(options.interval);
     for (const Fault& fault : plan.scheduled) {
         if (fault.kind == FaultKind::kBurst || fault.kind == FaultKind::kVolley) continue;

@@ -59,13 +59,13 @@ def make_certificate(folder):
 
 
 class Server:
-    """A process on the servers' core. Ends with the context."""
+    """A process on the servers' core by default. Ends with the context."""
 
-    def __init__(self, name, command, port, log):
+    def __init__(self, name, command, port, log, cores=SERVER_CORE):
         self.name = name
         self.port = port
         with open(log, "w", encoding="utf-8") as file:
-            self.process = subprocess.Popen(["taskset", "-c", SERVER_CORE, *command], stdout=file, stderr=file)
+            self.process = subprocess.Popen(["taskset", "-c", cores, *command], stdout=file, stderr=file)
         self.await_port(log)
 
     def await_port(self, log):
@@ -87,6 +87,13 @@ class Server:
         with open(f"/proc/{self.process.pid}/status", encoding="utf-8") as file:
             return next(int(line.split()[1]) for line in file if line.startswith("VmRSS"))
 
+    def processor_seconds(self):
+        """The processor time of all its threads, to a hundredth of a second."""
+        with open(f"/proc/{self.process.pid}/stat", encoding="utf-8") as file:
+            fields = file.read().rpartition(")")[2].split()
+        user, system = fields[11:13]
+        return (int(user) + int(system)) / os.sysconf("SC_CLK_TCK")
+
     def __enter__(self):
         return self
 
@@ -95,14 +102,14 @@ class Server:
         self.process.wait(30)
 
 
-def start_sluice(program, folder, flags=()):
+def start_sluice(program, folder, flags=(), cores=SERVER_CORE):
     config = os.path.join(folder, "sluice.toml")
     with open(config, "w", encoding="utf-8") as file:
         file.write('[http]\nidle_timeout = "10m"\n')
     port, admin_port = free_port(), free_port()
     addresses = ["--listen", f"127.0.0.1:{port}", "--admin-listen", f"127.0.0.1:{admin_port}"]
     command = [program, "serve", "--config", config, "--threads", "1", *addresses, *flags]
-    server = Server("sluice", command, port, os.path.join(folder, "sluice.log"))
+    server = Server("sluice", command, port, os.path.join(folder, "sluice.log"), cores)
     server.admin_port = admin_port
     return server
 

@@ -11,13 +11,19 @@ MINUTE = 60_000
 
 
 class Wrk:
-    def __init__(self, seconds):
-        self.seconds = seconds
+    """Runs wrk for some seconds, by default on the clients' core."""
+
+    def __init__(self, seconds, cores=CLIENT_CORE):
+        self.seconds, self.cores = seconds, cores
 
     def run(self, url, keys=1, batch=0, duration=MINUTE):
         """Requests per second and p99 in microseconds; any failed request ends the measurement."""
-        command = ["taskset", "-c", CLIENT_CORE, "wrk", "-t1", f"-c{CONNECTIONS}", f"-d{self.seconds}s", "--latency"]
-        command += ["-s", os.path.join(HERE, "load.lua"), url, "--", str(keys), str(batch), str(duration)]
+        return self.run_script(os.path.join(HERE, "load.lua"), url, [keys, batch, duration])
+
+    def run_script(self, script, url, words, threads=1):
+        """The same with another script, which ends with a line of RESULT as load.lua does."""
+        command = ["taskset", "-c", self.cores, "wrk", f"-t{threads}", f"-c{threads * CONNECTIONS}"]
+        command += [f"-d{self.seconds}s", "--latency", "-s", script, url, "--", *map(str, words)]
         output = subprocess.run(command, check=True, capture_output=True, text=True).stdout
         result = json.loads(next(line for line in output.splitlines() if line.startswith("RESULT"))[7:])
         if result["failed"] or not result["requests"]:

@@ -48,9 +48,18 @@ class Redis(Server):
         calls = 0
         for line in self.ask("INFO", "commandstats").splitlines():
             name, _, figures = line.removeprefix("cmdstat_").partition(":")
-            if name in names:
+            if name.partition("|")[0] in names:
                 calls += int(figures.split(",")[0].removeprefix("calls="))
         return calls
+
+    def commands_in(self, category):
+        """The names of the commands of an ACL category, such as read or write."""
+        return self.ask("COMMAND", "LIST", "FILTERBY", "ACLCAT", category).split()
+
+    def processor_seconds(self):
+        """The processor time that Redis reports of itself, which is finer than the system's."""
+        figures = dict(line.split(":") for line in self.ask("INFO", "cpu").splitlines() if ":" in line)
+        return float(figures["used_cpu_user"]) + float(figures["used_cpu_sys"])
 
     @contextlib.contextmanager
     def standing_still(self):

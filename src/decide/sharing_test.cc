@@ -101,7 +101,7 @@ TEST_F(SharingTest, EntersAGrantWithoutAFlush) {
     const Request ask = request("a", 2, 10);
     {
         const EpochPin pin;
-        enter_grant(*table_, table_->key(ask).hashed_request(), kNow, kSequence, decision_);
+        enter_grant(*table_, table_->key(ask).hashed_request(), kNow, {kSequence, 0}, decision_);
     }
     EXPECT_TRUE(decision_.passed);
     EXPECT_EQ(decision_.remaining, 5);

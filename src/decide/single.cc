@@ -62,14 +62,15 @@ Outcome decide_located(Table& table,
 void enter_grant(Table& table,
                  HashedRequest hashed_request,
                  UnixTime now,
-                 Sequence sequence,
+                 const Grant& grant,
                  Decision& decision) {
     const Request& request = hashed_request.request;
     const Ask ask = ask_of(request);
+    const Sequence sequence = grant.sequence;
     Entry& entry = *locate(table, hashed_request, now).entry;
     entry.note_use(ask.limit, now);
     // A cell that is gone needs no count any more.
-    entry.admitted(sequence).add(sequence, ask.cost);
+    if (entry.incarnation() == grant.incarnation) entry.admitted(sequence).add(sequence, ask.cost);
     const Duration elapsed = now - start_of(sequence, request.duration);
     const Spent spent{.current = entry.spent(sequence), .previous = entry.spent(sequence - 1)};
     const Verdict left =

@@ -82,11 +82,11 @@ struct Located {
 Outcome decide_located(
     Table& table, HashedRequest request, Located located, Freshness freshness, Decision& decision);
 
-// Enters the cost of a request at `now` that the origin has granted in the cell `sequence`, and
-// writes `decision`. The origin holds the cost already, so nothing has to be flushed. The caller
-// holds an EpochPin.
+// Enters the cost of a request at `now` that the origin has granted, and writes `decision`. The
+// origin holds the cost already, so nothing has to be flushed. To a later entry of the key, what an
+// earlier one was granted is spent by others. The caller holds an EpochPin.
 void enter_grant(
-    Table& table, HashedRequest request, UnixTime now, Sequence sequence, Decision& decision);
+    Table& table, HashedRequest request, UnixTime now, const Grant& grant, Decision& decision);
 
 // The same as decide_at() by what is held, however old that is. Pins by itself.
 inline Outcome decide_by_what_is_held(Table& table,

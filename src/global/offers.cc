@@ -17,6 +17,7 @@ RegionalCounts::RegionalCounts(const Entry& entry)
 }
 
 void RegionalCounts::raise(const RegionalCounts& others) {
+    if (limit == 0) limit = others.limit;
     for (Cell& cell : cells) {
         const auto* const found = std::ranges::find(others.cells, cell.sequence, &Cell::sequence);
         if (found != others.cells.end()) cell.regional = std::max(cell.regional, found->regional);
@@ -36,6 +37,7 @@ void Offers::offer_again(Entry& entry) {
     waiting_.push_back(std::move(offer));
 }
 
+// With a limit of 0 everything is: by the next tick, a request may have named one.
 bool Offers::is_wanted(const RegionalCounts& counts) const {
     return std::ranges::any_of(counts.cells, [&](const RegionalCounts::Cell& cell) {
         return policy_({.regional = cell.regional,

@@ -20,7 +20,7 @@ struct RegionalCounts {
     // What `entry` holds now.
     explicit RegionalCounts(const Entry& entry);
 
-    // Of each cell, what is more here or there.
+    // Of each cell, what is more here or there; the limit from there if none is known here.
     void raise(const RegionalCounts& others);
 
     struct Cell {
@@ -29,7 +29,8 @@ struct RegionalCounts {
         bool has_foreign;  // other regions are known to have spent something in it, too
     };
     std::array<Cell, kRingSize> cells;
-    Count limit;     // that the last request named
+    // That the last request named. 0 if none has: the entry was made by a read or an import.
+    Count limit;
     UnixTime as_of;  // the time of the last request
 };
 

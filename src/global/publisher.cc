@@ -171,11 +171,13 @@ void Publisher::collect(const Offer& offer, std::optional<UnixTime> wall) {
     }
 }
 
+// No part of a limit that is not known counts as spent: a key that was read and displaced before
+// the tick is published when it is next asked for.
 void Publisher::want(CellName cell, const RegionalCounts& counts, const RegionalCounts::Cell& use) {
     auto it = cells_.lower_bound(cell);
     const bool is_new = it == cells_.end() || it->first != cell;
     if (!policy_({.regional = use.regional,
-                  .limit = counts.limit,
+                  .limit = counts.limit == 0 ? kMaxCount : counts.limit,
                   .has_foreign = use.has_foreign,
                   .last_pushed = is_new ? 0 : it->second.last_pushed}))
         return;

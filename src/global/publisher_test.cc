@@ -262,6 +262,57 @@ TEST_F(PublisherTest, WhatADisplacedEntrySpentIsPublishedAlsoIfItsKeyHasComeBack
     EXPECT_EQ(row("k", "a"), 6U);
 }
 
+class UnknownLimitTest : public PublisherTest {
+  protected:
+    // What a read of a key that is not held leaves behind.
+    void read(const std::string& identifier, Count spent) {
+        const Request request{
+            .name_space = "n", .identifier = identifier, .duration = node_.duration};
+        Instant at;
+        const EpochPin pin;
+        Entry& entry = node_.table().entry_for(node_.table().key(request), clock_.wall, at);
+        entry.raise_others(at.sequence, spent);
+        node_.globe.offer(entry);
+    }
+    void displace(const std::string& identifier) {
+        for (int i = 0; node_.find(identifier) != nullptr && i < 100'000; ++i) {
+            node_.spend("other " + std::to_string(i), 9);
+            node_.globe.offer_changes();
+        }
+        ASSERT_EQ(node_.find(identifier), nullptr);
+    }
+};
+
+TEST_F(UnknownLimitTest, AKeyThatIsDisplacedBeforeItsLimitIsKnownIsNotPublished) {
+    read("k", 4);
+    node_.spend("k", 0);
+    displace("k");
+    node_.publish();
+    EXPECT_EQ(row("k", "a"), 0U);
+    read("k", 6);
+    node_.spend("k", 0);
+    node_.publish();
+    EXPECT_EQ(row("k", "a"), 6U);
+}
+
+TEST_F(UnknownLimitTest, TheLimitOfADisplacedKeyHoldsForAnEntryThatHasNone) {
+    node_.spend("k", 6);
+    node_.globe.offer_changes();
+    displace("k");
+    read("k", 6);
+    node_.publish();
+    EXPECT_EQ(row("k", "a"), 6U);
+}
+
+TEST_F(UnknownLimitTest, OneThatKnowsOfAnotherRegionPublishesWithoutALimit) {
+    other_.spend("k", 6);
+    other_.publish();
+    node_.import();
+    read("k", 1);
+    node_.publish();
+    EXPECT_EQ(row("k", "a"), 1U);
+}
+
 TEST_F(PublisherTest, TheLastTickAlsoCarriesWhatWasOfferedWhileAChunkWaitsToBeTriedAgain) {
     node_.spend("k", 6);
     node_.globe.offer_changes();

@@ -29,6 +29,7 @@ class EntrySync {
     void merge(const KeyTotals& totals, Entry& entry, Count granted = 0) const;
 
     Sequence current() const { return current_; }
+    Incarnation incarnation() const { return incarnation_; }
     std::array<Count, 2> own() const { return own_; }
 
   private:

@@ -87,6 +87,8 @@ std::vector<KeyComponents> FlushQueue::next(Time now, Scope scope) {
     for (; urgent < urgent_.size() && batch.size() < most; ++urgent)
         add({.entry = urgent_[urgent], .since = now}, true, batch);
     urgent_.erase(urgent_.begin(), urgent_.begin() + static_cast<std::ptrdiff_t>(urgent));
+    // A call that is made anyway takes along what is due.
+    if (!batch.empty() && scope == Scope::kUrgent) scope = Scope::kDue;
     while (batch.size() < most) {
         Lane* const lane = first_lane(now, scope);
         if (lane == nullptr) break;

@@ -9,7 +9,7 @@ constexpr Duration kWindow{1'000};
 constexpr Duration kHalf{500};
 
 // At the start of a window of a second, where the previous cell counts in full.
-KeySpend spend(Count own, std::vector<Ask> asks) {
+KeySpend spend(Count own, const std::vector<Ask>& asks) {
     KeySpend spend{.components = {.current = {.workspace = "w",
                                               .name_space = "n",
                                               .identifier = "x",

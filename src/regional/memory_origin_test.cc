@@ -42,7 +42,9 @@ class MemoryOriginTest : public testing::Test {
     }
     static CellTotals read(Origin& node, const CellName& name) { return lift(node, name, 0); }
     // Spends `costs` one after the other, of a limit of 10.
-    static KeyGrants spend(Origin& node, KeyComponents components, std::vector<Count> costs) {
+    static KeyGrants spend(Origin& node,
+                           KeyComponents components,
+                           const std::vector<Count>& costs) {
         KeySpend spend{.components = std::move(components), .requests = {}};
         for (const Count cost : costs)
             spend.requests.push_back({.elapsed = kSecond, .ask = {.cost = cost, .limit = 10}});

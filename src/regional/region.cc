@@ -174,6 +174,7 @@ void Region::set_wake(Time now) {
     wake_at_.reset();
     const auto wake = [this](Time at) { wake_at_ = wake_at_ ? std::min(*wake_at_, at) : at; };
     if (is_connected_ && !is_beating_) wake(beat_at_);
+    if (table_.nodes() != kUnknownNodes) wake(*counted_at_ + kCountLifetime);
     is_settled_ = false;
     if (is_unavailable()) {
         wake(tidy_at_);
@@ -220,7 +221,11 @@ void Region::on_beat(Time began, const HeartbeatAnswer& answer) {
         refused_.clear();
         if (breaker_.state(now) != Breaker::State::kClosed) breaker_.reset();
         if (answer->has_joined || !joined_at_) joined_at_ = now;
-        nodes_ = answer->nodes;
+        // An origin that has lost the heartbeats counts all nodes again within that time.
+        if (answer->nodes >= nodes_ || now >= fewer_from_) {
+            nodes_ = answer->nodes;
+            fewer_from_ = now + kCountLifetime;
+        }
         counted_at_ = began;
         note_clock_offset(answer->clock_offset);
     }
@@ -369,7 +374,10 @@ std::optional<Region::SpendCall> Region::begin_spend(WaitingKeys::iterator key, 
         spend.peers[i] = entry.others(sequence);
         spend.extra[i] = entry.global(sequence) + admitted - std::min(admitted, sync.own()[i]);
     }
-    SpendCall call{.key = key, .waiters = {}, .sync = sync};
+    SpendCall call{.key = key,
+                   .waiters = {},
+                   .sync = sync,
+                   .resubmissions = resubmissions_.load(std::memory_order_relaxed)};
     auto& waiting = key->second.waiting;
     const std::size_t count = std::min(waiting.size(), kRequestsPerCall);
     call.waiters.assign(std::move_iterator(waiting.begin()),
@@ -414,13 +422,21 @@ void Region::end_spend(SpendCall& call, const SpendAnswer& answer) {
             if (answer->granted[i]) granted += call.waiters[i].request.ask.cost;
         call.sync.merge(answer->totals, entry(), granted);
     }
+    const Grant grant{.sequence = cell.sequence, .incarnation = call.sync.incarnation()};
     for (std::size_t i = 0; i < call.waiters.size(); ++i) {
         std::optional<OriginVerdict> verdict;
         if (answer)
-            verdict = OriginVerdict{.granted = answer->granted[i], .sequence = cell.sequence};
+            verdict = OriginVerdict{.granted = answer->granted[i], .grant = grant};
         call.waiters[i].decided(verdict);
     }
-    if (answer && config_.counted) config_.counted(entry());
+    if (!answer) return;
+    Entry& granted = entry();
+    // A flush of later passes that overtook the call looks like credit to it. And what the origin
+    // granted it may have lost, after everything else was written again.
+    if (granted.unsynced(cell.sequence) != 0 ||
+        call.resubmissions != resubmissions_.load(std::memory_order_relaxed))
+        static_cast<void>(table_.changed().mark(granted));
+    if (config_.counted) config_.counted(granted);
 }
 
 void Region::sync(std::span<const Request> requests, UnixTime now, Synced synced) {

@@ -27,8 +27,8 @@ namespace sluice {
 
 // How the origin decided a request.
 struct OriginVerdict {
-    bool granted;       // its cost is in the origin's counts, and has to be entered here
-    Sequence sequence;  // the cell that it was decided in
+    bool granted;  // its cost is in the origin's counts, and has to be entered here
+    Grant grant;   // where it was decided
 };
 
 // The origin is available while it is connected, the breaker over its calls is closed, and it
@@ -122,6 +122,7 @@ class Region {
         WaitingKeys::iterator key;
         std::vector<Waiter> waiters;
         EntrySync sync;
+        std::uint64_t resubmissions;  // so many there were when it was sent
     };
     // How a flush is paced.
     enum class Stage { kRunning, kFlushing, kRetiring };
@@ -178,6 +179,7 @@ class Region {
     std::optional<Time> counted_at_;  // when the count of nodes was asked for
     std::optional<Time> joined_at_;
     NodeCount nodes_ = kUnknownNodes;
+    Time fewer_from_ = Time::min();  // when a lower count is believed
     bool is_clock_off_ = false;
 
     WaitingKeys waiting_;

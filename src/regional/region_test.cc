@@ -94,8 +94,8 @@ class RegionTest : public testing::Test {
             verdicts_[index] = verdict ? (verdict->granted ? "granted" : "denied") : "unanswered";
             if (!verdict || !verdict->granted) return;
             entry(asked.identifier)
-                .admitted(verdict->sequence)
-                .add(verdict->sequence, static_cast<Count>(asked.cost));
+                .admitted(verdict->grant.sequence)
+                .add(verdict->grant.sequence, static_cast<Count>(asked.cost));
         });
     }
     std::size_t count(const std::string& verdict) const {

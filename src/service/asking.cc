@@ -25,7 +25,7 @@ void Asking::on_verdict(PendingQuestion& question,
                         const Waits::Name& wait,
                         std::optional<OriginVerdict> verdict) {
     if (verdict && verdict->granted) {
-        question.accept_grant(verdict->sequence);
+        question.accept_grant(verdict->grant);
     } else if (question.decide().has_value() && !verdict) {
         fallbacks_.fetch_add(1, std::memory_order_relaxed);
     }

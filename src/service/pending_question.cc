@@ -15,11 +15,11 @@ std::optional<bool> PendingQuestion::decide() {
     return question_->decide();
 }
 
-void PendingQuestion::accept_grant(Sequence sequence) {
+void PendingQuestion::accept_grant(const Grant& grant) {
     const MutexLock lock(mutex_);
     if (is_decided_) return;
     is_decided_ = true;
-    question_->accept_grant(sequence);
+    question_->accept_grant(grant);
 }
 
 void PendingQuestion::finish() {

@@ -48,9 +48,9 @@ class PendingQuestion {
     // spent, if it was decided before.
     std::optional<bool> decide();
 
-    // The origin has granted it in `sequence`. Does nothing if it was decided before: the node then
+    // The origin has granted it. Does nothing if it was decided before: the node then
     // has credit at the origin, which its next request uses.
-    void accept_grant(Sequence sequence);
+    void accept_grant(const Grant& grant);
 
     // Hands the decision over, once. Does nothing while it is undecided.
     void finish();

@@ -14,6 +14,7 @@ namespace {
 // Counts what is done to it.
 class CountedQuestion final : public Question {
   public:
+    Kind kind() const override { return Kind::kSingle; }
     std::span<const Request> stale() const override { return {}; }
     UnixTime now() const override { return {}; }
     std::size_t size() const override { return 1; }
@@ -22,10 +23,11 @@ class CountedQuestion final : public Question {
         if (is_fresh) ++decisions;
         return is_fresh;
     }
-    std::vector<Request> decide() override {
+    bool decide() override {
         ++decisions;
-        return {};
+        return false;
     }
+    void accept_grant(Sequence) override { ++decisions; }
     void finish() override { ++finishes; }
 
     bool is_fresh = false;
@@ -78,7 +80,17 @@ TEST(PendingQuestion, IsNotDecidedAgain) {
     EXPECT_TRUE(question.decide_as_held());
     EXPECT_EQ(counted->tries, 1);
     EXPECT_FALSE(question.decide().has_value());
+    question.accept_grant(1);
     EXPECT_EQ(counted->decisions, 1);
+}
+
+TEST(PendingQuestion, IsDecidedByAGrant) {
+    const auto counted = std::make_shared<CountedQuestion>();
+    PendingQuestion question(counted, kDeadline);
+    question.accept_grant(1);
+    EXPECT_FALSE(question.decide().has_value());
+    question.finish();
+    EXPECT_EQ(counted->finishes, 1);
 }
 
 }  // namespace

@@ -7,7 +7,7 @@
 #include <cstddef>
 #include <span>
 
-#include "window/sliding.h"
+#include "window/sharing.h"
 
 namespace sluice {
 
@@ -33,8 +33,8 @@ class Question {
     // Decides by the counts held. True if something was spent that the origin has to know before
     // the caller gets the decision.
     virtual bool decide() = 0;
-    // The origin has granted the single request, in this cell.
-    virtual void accept_grant(Sequence sequence) = 0;
+    // The origin has granted the single request.
+    virtual void accept_grant(const Grant& grant) = 0;
     // Hands the decision over. Once, after it was made.
     virtual void finish() = 0;
 };

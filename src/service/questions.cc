@@ -34,9 +34,9 @@ class SingleQuestion final : public Question {
         return false;
     }
 
-    void accept_grant(Sequence sequence) override try {
+    void accept_grant(const Grant& grant) override try {
         const EpochPin pin;
-        enter_grant(table_, hashed(), now_, sequence, *result_);
+        enter_grant(table_, hashed(), now_, grant, *result_);
     } catch (const std::bad_alloc&) {
         result_ = out_of_memory();
     }
@@ -101,7 +101,7 @@ class BatchQuestion final : public Question {
         return false;
     }
 
-    void accept_grant(Sequence) override { SLUICE_CHECK(false); }
+    void accept_grant(const Grant&) override { SLUICE_CHECK(false); }
 
     void finish() override { later_(std::move(result_)); }
 

@@ -44,6 +44,12 @@ constexpr Duration flush_within(Duration window) {
 using NodeCount = std::uint32_t;
 inline constexpr NodeCount kUnknownNodes = 0;
 
+// A request that the origin has granted, in the component of an entry (counter/entry.h).
+struct Grant {
+    Sequence sequence;
+    std::uint32_t incarnation;
+};
+
 // What a node knows when it is about to pass a request.
 struct LocalView {
     NodeCount nodes;

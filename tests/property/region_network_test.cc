@@ -165,18 +165,19 @@ class Node {
     void ask(const std::string& identifier,
              std::int64_t cost,
              UnixTime now,
-             std::function<void()> passed) {
+             std::function<void(UnixTime)> passed) {
         const Request one = request(identifier, cost);
         region_.spend(one, now, [this, one, now, passed](std::optional<OriginVerdict> verdict) {
             Decision decision{};
             const EpochPin pin;
             if (verdict && verdict->granted) {
                 const HashedRequest hashed = table_->key(one).hashed_request();
-                enter_grant(*table_, hashed, now, verdict->sequence, decision);
+                enter_grant(*table_, hashed, now, verdict->grant, decision);
             } else {
                 decide_by_what_is_held(*table_, one, now, decision);
             }
-            if (decision.passed) passed();
+            // A request from too far back is decided in a later window than it came in.
+            if (decision.passed) passed(decision.reset_at - kDuration);
         });
     }
     void refresh(const std::string& identifier, UnixTime now) {
@@ -309,8 +310,8 @@ class World {
     void ask(Node& node, const std::string& identifier) {
         if (!can_forget_) return spend(node, identifier);
         const auto cost = static_cast<std::int64_t>(below(4));
-        node.ask(identifier, cost, time_, [this, cell = cell_of(identifier, time_), cost] {
-            admitted_[cell] += static_cast<Count>(cost);
+        node.ask(identifier, cost, time_, [this, identifier, cost](UnixTime began) {
+            admitted_[cell_of(identifier, began)] += static_cast<Count>(cost);
         });
     }
 

@@ -20,7 +20,7 @@ constexpr std::int64_t kSchemaVersion = 1;
 constexpr std::size_t kDeletedPerCall = 1'000;
 
 // What the file must have room for after a refused write: about the largest call.
-constexpr std::int64_t kRoomBytes = 256 * 1'024;
+constexpr std::int64_t kRoomBytes = std::int64_t{1} << 18;
 
 // The keys of cells begin with a digit.
 constexpr std::string_view kHeartbeatKey = "heartbeat";

@@ -14,8 +14,12 @@
 namespace sluice {
 namespace {
 
+using std::chrono::milliseconds;
 using Time = FileWorker::Time;
 using JobId = FileWorker::JobId;
+
+// While the origin is unavailable nobody calls it, so it finds out by itself when it works again.
+constexpr milliseconds kProbe{500};
 
 template <class T>
 using Work = std::function<Result<T>(ComponentFile&)>;
@@ -46,7 +50,7 @@ std::vector<std::optional<T>> by_key(std::optional<std::vector<T>> answers, std:
 class FileCalls : public std::enable_shared_from_this<FileCalls> {
   public:
     FileCalls(boost::asio::io_context& loop, const SqliteOriginOptions& options)
-        : path_(options.path), timeout_(options.timeout), timer_(loop) {}
+        : path_(options.path), timeout_(options.timeout), timer_(loop), probe_timer_(loop) {}
 
     std::optional<Error> open(boost::asio::io_context& loop, std::unique_ptr<ComponentFile> file);
     void start(OriginEvents events);
@@ -56,6 +60,7 @@ class FileCalls : public std::enable_shared_from_this<FileCalls> {
     // Has `work` done on the worker's thread, where it must use nothing of the loop's thread.
     template <class T>
     void call(FileAccess access, Work<T> work, std::function<void(std::optional<T>)> answered);
+    void heartbeat(std::function<void(HeartbeatAnswer)> beaten);
 
   private:
     enum class Outcome : std::uint8_t { kEnded, kTimedOut };
@@ -74,14 +79,16 @@ class FileCalls : public std::enable_shared_from_this<FileCalls> {
     void report(FileAccess access, const std::optional<Error>& error);
     void report_available();
     void report_unavailable(const std::string& why);
+    void probe_later();
 
     const std::string path_;
-    const std::chrono::milliseconds timeout_;
+    const milliseconds timeout_;
     std::unique_ptr<FileWorker> worker_;
     OriginEvents events_;
     std::deque<Call> calls_;  // in the order of jobs, and so of deadlines
     boost::asio::steady_timer timer_;
     bool is_timer_set_ = false;
+    boost::asio::steady_timer probe_timer_;
     std::string unavailable_;     // why; empty while it is available
     std::optional<JobId> stuck_;  // the last job that was underway at its deadline
     bool is_stopped_ = false;
@@ -109,6 +116,7 @@ void FileCalls::start(OriginEvents events) {
 void FileCalls::stop() {
     is_stopped_ = true;
     timer_.cancel();
+    probe_timer_.cancel();
     calls_.clear();
     worker_.reset();
 }
@@ -129,6 +137,16 @@ void FileCalls::call(FileAccess access,
     calls_.push_back(
         {.job = *job, .access = access, .deadline = deadline, .answer = std::move(answer)});
     set_timer();
+}
+
+void FileCalls::heartbeat(std::function<void(HeartbeatAnswer)> beaten) {
+    call<Heartbeat>(
+        FileAccess::kWrite,
+        [](ComponentFile& file) -> Result<Heartbeat> {
+            if (auto error = file.heartbeat()) return *std::move(error);
+            return Heartbeat{};
+        },
+        std::move(beaten));
 }
 
 void FileCalls::on_ended(JobId job, const std::optional<Error>& error) {
@@ -189,8 +207,19 @@ void FileCalls::report_available() {
 
 void FileCalls::report_unavailable(const std::string& why) {
     if (why == unavailable_) return;
+    if (unavailable_.empty()) probe_later();
     unavailable_ = why;
     if (events_.unavailable) events_.unavailable(why);
+}
+
+void FileCalls::probe_later() {
+    probe_timer_.expires_after(kProbe);
+    probe_timer_.async_wait([weak = weak_from_this()](boost::system::error_code cancelled) {
+        const auto self = weak.lock();
+        if (!self || cancelled || self->is_stopped_ || self->unavailable_.empty()) return;
+        self->probe_later();
+        self->heartbeat([](const HeartbeatAnswer&) {});
+    });
 }
 
 // Owned by one thread, as its port says.
@@ -218,16 +247,10 @@ class SqliteOrigin final : public Origin {
 
     void heartbeat(Beaten beaten) override {
         const auto calls = calls_;
-        calls->call<Heartbeat>(
-            FileAccess::kWrite,
-            [](ComponentFile& file) -> Result<Heartbeat> {
-                if (auto error = file.heartbeat()) return *std::move(error);
-                return Heartbeat{};
-            },
-            [this, beaten = std::move(beaten)](HeartbeatAnswer heartbeat) {
-                if (heartbeat) heartbeat->has_joined = !std::exchange(has_joined_, true);
-                beaten(heartbeat);
-            });
+        calls->heartbeat([this, beaten = std::move(beaten)](HeartbeatAnswer heartbeat) {
+            if (heartbeat) heartbeat->has_joined = !std::exchange(has_joined_, true);
+            beaten(heartbeat);
+        });
     }
 
     void retire(std::vector<KeyComponents> keys, Synced synced) override {
@@ -265,7 +288,7 @@ class SqliteOrigin final : public Origin {
 
 Result<std::unique_ptr<Origin>> open_sqlite_origin(boost::asio::io_context& loop,
                                                    SqliteOriginOptions options) {
-    if (options.timeout <= std::chrono::milliseconds::zero())
+    if (options.timeout <= milliseconds::zero())
         return Error{kInvalidOption,
                      "the timeout of the SQLite origin is " +
                          std::to_string(options.timeout.count()) + " ms; allowed is 1 ms and more"};

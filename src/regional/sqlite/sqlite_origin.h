@@ -47,8 +47,10 @@ struct SqliteOriginOptions {
 // - A call that is not done within the timeout is answered without a value, and may still take
 //   effect. While one is stuck the origin is unavailable: calls are answered without a value at
 //   once. So are those above the 1,024 that may wait.
-// - A failed write is reported as refused. A failed read makes the origin unavailable until a call
-//   works.
+// - A failed write is reported as refused. A failed read makes the origin unavailable.
+// - While it is unavailable it writes a heartbeat of its own every 500 ms; the first call that
+// works
+//   makes it available.
 // - Its destruction takes up to a second if a call is stuck; the file is then in use until that
 //   call ends.
 Result<std::unique_ptr<Origin>> open_sqlite_origin(boost::asio::io_context& loop,

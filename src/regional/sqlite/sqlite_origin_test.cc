@@ -482,15 +482,18 @@ TEST_F(SqliteOriginTest, IgnoresAComponentWhenItsLifetimeIsOver) {
 }
 
 TEST_F(SqliteOriginTest, ThePreviousCellLivesOneDurationLess) {
-    const auto a = opened();
     KeyComponents components = key(cell("x", 11), 1);
     components.own[1] = 2;
-    sync(*a, components);
-    EXPECT_EQ(list(*a, cell("x", 11)).lifetime, 2 * kMinute);
-    EXPECT_EQ(list(*a, cell("x", 10)).lifetime, kMinute);
-    components.current = cell("late", 11);
-    components.lifetime = kMinute;
-    EXPECT_EQ(sync(*a, components)->at(1).total, 0U) << "it no longer matters";
+    {
+        const auto a = opened();
+        sync(*a, components);
+        EXPECT_EQ(list(*a, cell("x", 11)).lifetime, 2 * kMinute);
+        EXPECT_EQ(list(*a, cell("x", 10)).lifetime, kMinute);
+        components.current = cell("late", 11);
+        components.lifetime = kMinute;
+        EXPECT_EQ(sync(*a, components)->at(1).total, 0U) << "it no longer matters";
+    }
+    EXPECT_EQ(rows(), 3);
 }
 
 TEST_F(SqliteOriginTest, ExtendsALifetimeAndNeverShortensIt) {
@@ -632,7 +635,7 @@ class NoReads {
     int saved_ = -1;
 };
 
-TEST_F(SqliteOriginTest, AFailedReadMakesItUnavailableUntilACallWorks) {
+TEST_F(SqliteOriginTest, AFailedReadMakesItUnavailableUntilItFindsThatItWorks) {
     // More than SQLite caches.
     const auto identifier = [](int i) { return std::string(500, 'x') + std::to_string(i); };
     std::vector<CellName> cells;
@@ -658,11 +661,28 @@ TEST_F(SqliteOriginTest, AFailedReadMakesItUnavailableUntilACallWorks) {
         EXPECT_FALSE(listings[0]);
         EXPECT_EQ(events_, "unavailable ");
         EXPECT_NE(why_.find(options().path), std::string::npos) << why_;
-        list_all();
-        EXPECT_EQ(events_, "unavailable ") << "the reason is the same";
     }
+    run_until([&] { return events_ == "unavailable available "; });  // nobody called
     EXPECT_TRUE(list_all().at(0));
     EXPECT_EQ(events_, "unavailable available ");
+}
+
+TEST_F(SqliteOriginTest, FindsOutByItselfThatADiskWorksThatStalledAndFailed) {
+    SqliteOriginOptions quick = options();
+    quick.timeout = 50ms;
+    const auto a = opened(quick);
+    run_until([&] { return lift(*a, cell("x"), 1).has_value(); });
+    events_.clear();
+    clock_->stall();
+    EXPECT_FALSE(lift(*a, cell("x"), 2));
+    EXPECT_EQ(events_, "unavailable ");
+    {
+        const NoWrites broken;
+        clock_->go_on();
+        run_until([&] { return events_ == "unavailable refused "; });
+    }
+    run_until([&] { return events_.ends_with(" available "); });
+    EXPECT_TRUE(events_.starts_with("unavailable refused ")) << events_;
 }
 
 TEST_F(SqliteOriginTest, AFullFileTakesCountsAgainWhenOldOnesHaveExpired) {
@@ -758,10 +778,12 @@ TEST_F(SqliteOriginTest, CallsThatWaitBehindAStuckOneEndAtTheirDeadlines) {
     }
     EXPECT_EQ(answers, 0);
     run_until([&] { return answers == 3; });
+    a->heartbeat([&](auto) { ++answers; });
+    EXPECT_EQ(answers, 4) << "at once, while the first one is stuck";
     EXPECT_EQ(values, 0);
     clock_->go_on();
     run_until([&] { return events_ == "available unavailable available "; });
-    EXPECT_EQ(answers, 3) << "each is answered once";
+    EXPECT_EQ(answers, 4) << "each is answered once";
     run_until([&] { return read(*a, cell("x")).has_value(); });
     EXPECT_EQ(read(*a, cell("x")).value_or(CellTotals{}).own, 1U);
 }
@@ -791,8 +813,9 @@ TEST_F(SqliteOriginTest, TheQueueIsBounded) {
 }
 
 TEST_F(SqliteOriginTest, ItsEndIsBoundedWhileTheDiskIsStalled) {
-    auto a = opened();
-    lift(*a, cell("x"), 1);
+    lift(*opened(), cell("x"), 1);
+    auto loop = std::make_unique<boost::asio::io_context>();
+    std::unique_ptr<Origin> a = std::move(open_sqlite_origin(*loop, options()).value());
     clock_->stall();
     for (Count own = 2; own <= 3; ++own)
         a->sync({key(cell("x"), own)}, [](const auto&) { FAIL() << "its origin is gone"; });
@@ -802,15 +825,16 @@ TEST_F(SqliteOriginTest, ItsEndIsBoundedWhileTheDiskIsStalled) {
     EXPECT_GE(std::chrono::steady_clock::now() - began, FileWorker::kStopTimeout);
     EXPECT_LT(std::chrono::steady_clock::now() - began, FileWorker::kStopTimeout + kSoon);
     EXPECT_NE(open_error().find("another process uses it"), std::string::npos) << open_error();
+    loop.reset();
     clock_->go_on();
     // The thread that was left behind ends the call that it was in, and closes the file.
-    std::optional<std::unique_ptr<Origin>> again;
+    std::unique_ptr<Origin> again;
     run_until([&] {
         auto opening = open_sqlite_origin(loop_, options());
         if (opening) again = *std::move(opening);
-        return again.has_value();
+        return again != nullptr;
     });
-    EXPECT_EQ(read(**again, cell("x"))->own, 2U) << "and nothing that waited behind it";
+    EXPECT_EQ(read(*again, cell("x"))->own, 2U) << "and nothing that waited behind it";
 }
 
 // The child syncs as fast as it can, and writes each answer to `out`.
