@@ -1,10 +1,11 @@
 #include <cstdio>
+#include <string>
+#include <vector>
 
 #include "regional/origin.h"
-#include "regional/redis/cell_key.h"
-#include "regional/redis/raise_script.h"
-#include "regional/redis/redis_command.h"
-#include "regional/replay.h"
+#include "regional/redis/origin_commands.h"
+#include "regional/redis/redis_keys.h"
+#include "regional/redis/redis_scripts.h"
 #include "regional/subject.h"
 #include "regional/trials.h"
 
@@ -38,21 +39,24 @@ std::string json_text(std::string_view bytes) {
 
 int print_commands() {
     const Sequence sequence = wall_time().time_since_epoch() / kWindow;
-    const std::string key = cell_key(kRegion,
-                                     {.workspace = std::string(kWorkspace),
-                                      .name_space = std::string(kNamespace),
-                                      .identifier = std::string(kAnyIdentifier),
-                                      .duration = kWindow,
-                                      .sequence = sequence});
-    const std::string lifetime = std::to_string(kWindow.count());
+    const KeyComponents components{.current = {.workspace = std::string(kWorkspace),
+                                               .name_space = std::string(kNamespace),
+                                               .identifier = std::string(kAnyIdentifier),
+                                               .duration = kWindow,
+                                               .sequence = sequence},
+                                   .incarnation = 0,
+                                   .own = {1, 0},
+                                   .lifetime = 2 * kWindow};
+    const CellKeys keys = cell_keys(kRegion, components.current);
+    const std::string load = redis_command({"SCRIPT", "LOAD", sync_script().text});
     const std::string raise =
-        raise_command({.key = key, .owner = kNode, .own = "1", .lifetime = lifetime});
-    const std::string read = redis_command({"HMGET", key, kTotalField, kNode});
+        sync_command(std::string(kNode), std::vector<KeyedComponents>{{keys, &components}});
+    const std::string read = redis_command({"HMGET", keys[0], kTotalField, kNode});
     std::printf("{\"load\": %s, \"raise\": %s, \"read\": %s, \"batch_cells\": %zu}\n",
-                json_text(load_raise_command()).c_str(),
+                json_text(load).c_str(),
                 json_text(raise).c_str(),
                 json_text(read).c_str(),
-                Replay::kBatchCells);
+                kKeysPerCall);
     return 0;
 }
 

@@ -45,9 +45,9 @@ struct ColdTrial {
 };
 int run(const ColdTrial& trial);
 
-// What the limiter sends to Redis, for redis-benchmark to send it as well: as JSON, the commands
-// that load the script, run it and read a cell, with __rand_int__ in place of the identifier, and
-// how many cells a batch has.
+// Prints the commands that redis-benchmark sends for comparison, as JSON: load the script that
+// syncs keys, run it for one key, and read a cell, with __rand_int__ in place of the identifier;
+// and how many keys the limiter syncs with one run of the script.
 int print_commands();
 
 }  // namespace sluice::bench

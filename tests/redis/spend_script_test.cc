@@ -211,6 +211,15 @@ TEST_F(SpendScript, IsExactWhereTheProductIsLargest) {
         EXPECT_EQ(granted[i], i % 3 != 0) << i;
 }
 
+TEST_F(SpendScript, DeniesEvenAPeekAtALimitOfZero) {
+    Case given;
+    given.spend.components = components_of(cell_of("alice"), 0);
+    given.spend.requests = {{Duration(0), {.cost = 0, .limit = 0}},
+                            {Duration(0), {.cost = 0, .limit = 1}}};
+    check(given);
+    EXPECT_EQ(client.spend({given.spend}).front()->granted, (std::vector<bool>{false, true}));
+}
+
 // What Redis lost, this node still knows.
 TEST_F(SpendScript, CountsPeersThatRedisHasLost) {
     Case given;

@@ -19,8 +19,8 @@ std::string shown_error(std::string_view reply, std::string_view secret);
 // lost its master.
 bool is_not_serving(std::string_view reply);
 
-// Whether a command that writes was refused (OOM, MISCONF, READONLY, NOPERM, an error in a script),
-// rather than to be sent elsewhere or again.
+// Whether the server refused to execute a command that writes (OOM, MISCONF, READONLY, NOPERM, an
+// error in a script). False for redirections and for errors that a retry can resolve.
 bool is_refused_write(std::string_view reply);
 
 // Whether a server refuses all writes for a reason that may pass while the connection stays.

@@ -296,8 +296,8 @@ void RedisOrigin::send_heartbeat(const std::shared_ptr<HeartbeatRound>& round) {
                  }));
 }
 
-// A reply that was lost may have been the one that said that this node was absent. So does one
-// after a pause that is as long as a node lives.
+// The reply that said that this node was absent may have been lost, so the first one that arrives
+// counts as joining, and so does the first one after kNodeLifetime.
 bool RedisOrigin::on_heartbeat(HeartbeatRound& round,
                                const RedisReply* reply,
                                Clock::time_point sent,

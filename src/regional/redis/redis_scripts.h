@@ -26,8 +26,9 @@ struct RedisScript {
 // Lifts this node's components of many keys.
 //   KEYS  per key: the current cell, the previous cell
 //   ARGV  per key: owner, component and lifetime of the current cell, then of the previous
-// Returns total and component of each cell, in the order of KEYS. A cell whose content is no cell's
-// has the error in the place of its total, and does not keep the others from being written.
+// Returns total and component of each cell, in the order of KEYS. If a key holds something else
+// than a cell, the error stands in the place of its total, and the other keys are written all the
+// same.
 const RedisScript& sync_script();
 
 // Decides the requests that wait for one key, as decide_at_origin() in regional/grant.h does.
