@@ -126,6 +126,9 @@ OriginEvents Region::events() {
 void Region::write_everything_again() {
     walk_ = Table::Walk{};
     is_catching_up_ = true;
+    // The heartbeats may be lost, too: as for a node that joins.
+    if (joined_at_) joined_at_ = config_.clock();
+    update_nodes(config_.clock());
     resubmissions_.fetch_add(1, std::memory_order_relaxed);
 }
 
@@ -230,6 +233,7 @@ void Region::on_beat(Time began, const HeartbeatAnswer& answer) {
             fewer_from_ = now + kCountLifetime;
         }
         counted_at_ = began;
+        update_nodes(now);
         note_clock_offset(answer->clock_offset);
     }
     judge();
