@@ -69,7 +69,7 @@ void Audit::meet(Slot& slot, Incarnation incarnation) {
     slot.cells = {};
     slot.sent = {};
     slot.strict_until = UnixTime::min();
-    slot.viewed_ms = -1;
+    slot.was_read = false;
 }
 
 // Holds what the table has of a cell against what may be true, and returns all that it knows to be
@@ -131,16 +131,20 @@ std::optional<Audit::Seen> Audit::look(const Decided& made, const Decision& deci
     return seen;
 }
 
-// By the node's own clock: the view is as of the moment when the origin read it, and of a window
-// that had not begun then, as of its beginning.
+// By the node's own clock: the view is as of the moment when the origin read the cell; of a window
+// that had not begun when the one before was read, as of its beginning.
 bool Audit::is_young(const Decided& made, const Seen& seen) const {
-    const Slot& slot = *seen.slot;
-    if (made.now < slot.strict_until) return false;
+    if (made.now < seen.slot->strict_until) return false;
     const Duration error = made.now.time_since_epoch() - Duration{made.asked_ms};
-    UnixTime viewed{Duration{slot.viewed_ms} + error};
-    if (slot.viewed < seen.sequence)
-        viewed = std::min(viewed, start_of(seen.sequence, load_.duration));
-    return made.now - viewed <= oldest_view(load_.duration);
+    const auto viewed = [&](Sequence sequence) {
+        const Cell& cell = seen.slot->cells[static_cast<std::size_t>(sequence) % kTrueCells];
+        if (cell.sequence != sequence || cell.viewed_ms < 0) return UnixTime::min();
+        return UnixTime{Duration{cell.viewed_ms} + error};
+    };
+    const UnixTime before =
+        std::min(viewed(seen.sequence - 1), start_of(seen.sequence, load_.duration));
+    const UnixTime newest = std::max(viewed(seen.sequence), before);
+    return newest != UnixTime::min() && made.now - newest <= oldest_view(load_.duration);
 }
 
 // What the origin has not acknowledged of the two cells, before the request. Leaves out what was
@@ -166,7 +170,7 @@ void Audit::check_sharing(const Decided& made, const Seen& seen, Count ahead, Co
         fail("passed cost " + number(made.cost) + " at " + cell_text(made.key, seen.sequence) +
              " by itself, " + what);
     };
-    if (seen.slot->viewed_ms < 0) return complain("though it never read the others' counts");
+    if (!seen.slot->was_read) return complain("though it never read the others' counts");
     // A process that has just been resumed does not know yet how long it slept.
     constexpr std::int64_t kWakesUp = 50;
     constexpr std::int64_t kStep = 2;

@@ -171,6 +171,7 @@ class Audit {
         Count read = 0;   // of others, in answers of the origin, at most
         Count acked = 0;  // of its own, by answers of the origin
         Count late = 0;   // of its own, decided here after the window had ended
+        std::int64_t viewed_ms = -1;  // when the origin read what was answered last
         Count lifted = 0;  // of others, what the region's row had of this node's own credit
     };
     // Apart from what each decision needs.
@@ -189,10 +190,8 @@ class Audit {
         KeyIndex key = 0;
         std::uint32_t incarnation = 0;
         UnixTime strict_until = UnixTime::min();
-        // The newest view: when the origin read it, in which cell, and when the answer came.
-        std::int64_t viewed_ms = -1;
-        Sequence viewed = -1;
-        std::int64_t answered_ms = -1;
+        bool was_read = false;
+        std::int64_t answered_ms = -1;  // when the last answer of the origin came
         Incarnation spent_as = 0;  // of the last spend that was answered
         Sequence newest = -1;       // in which something was decided
         Sequence newest_sent = -1;  // of which something was sent to the origin

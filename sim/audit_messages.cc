@@ -132,13 +132,11 @@ void Audit::read(Slot& slot,
                  const KeyTotals& totals,
                  std::int64_t done_ms) {
     if (slot.incarnation != key.incarnation) return;
-    if (done_ms >= slot.viewed_ms) {
-        slot.viewed_ms = done_ms;
-        slot.viewed = key.current.sequence;
-    }
+    slot.was_read = true;
     for (std::size_t i = 0; i < totals.size(); ++i) {
         const auto call = cell_of(key, i);
         if (!call) continue;
+        call->cell->viewed_ms = std::max(call->cell->viewed_ms, done_ms);
         call->cell->read = std::max(call->cell->read, totals[i].total - totals[i].own);
         call->cell->acked = std::max(call->cell->acked, key.own[i]);
     }
