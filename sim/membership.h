@@ -9,16 +9,17 @@
 
 namespace sluice::sim {
 
-// A node that joined lets the origin decide everything for kJoining; so does one whose last
-// answered heartbeat was sent longer than kCountHolds ago. All others share what is left, and each
-// of them has to have counted all of them.
+// A node whose last answered heartbeat was sent longer than kCountHolds ago lets the origin decide
+// everything, and one that joined, or was such a node, does so for kJoining. All others share what
+// is left, and each of them has to have counted all of them.
 //
 // Times are true ones, in milliseconds. Thread-compatible.
 class Membership {
   public:
     void counted(std::uint32_t node, bool has_joined, std::int64_t sent_ms, std::int64_t now_ms) {
         const auto [found, is_new] = nodes_.try_emplace(node);
-        if (is_new || has_joined) found->second.joined_ms = now_ms;
+        const bool was_away = is_new || now_ms >= found->second.sent_ms + kCountHolds.count();
+        if (was_away || has_joined) found->second.joined_ms = now_ms;
         found->second.sent_ms = sent_ms;
     }
     void left(std::uint32_t node) { nodes_.erase(node); }

@@ -226,7 +226,9 @@ void Region::on_beat(Time began, const HeartbeatAnswer& answer) {
         const Time now = config_.clock();
         refused_.clear();
         if (breaker_.state(now) != Breaker::State::kClosed) breaker_.reset();
-        if (answer->has_joined || !joined_at_) joined_at_ = now;
+        // The answer that said so may have been lost.
+        const bool was_away = !counted_at_ || now >= *counted_at_ + kCountLifetime;
+        if (answer->has_joined || was_away) joined_at_ = now;
         // An origin that has lost the heartbeats counts all nodes again within that time.
         if (answer->nodes >= nodes_ || now >= fewer_from_) {
             nodes_ = answer->nodes;
