@@ -29,6 +29,8 @@ TEST(Fault, MayHaveAnAmount) {
     EXPECT_EQ(parsed("clock-step=-2s:node-3@1s").amount, Moment{seconds{-2}}.count());
     EXPECT_EQ(parsed("store-busy=0.25@1s+1s").amount, 250);
     EXPECT_EQ(parsed("burst=10@1s+1s").amount, 10'000);
+    EXPECT_EQ(parsed("volley=200@1s").amount, 200);
+    EXPECT_EQ(parsed("origin-refuses-writes:region-1@1s+1s").kind, FaultKind::kOriginRefusesWrites);
 }
 
 TEST(Fault, OfTheWholeRunHasNoTime) {
@@ -53,7 +55,10 @@ TEST(Fault, ThatIsNotUnderstoodIsToldWhatIsAllowed) {
                              "loss=x",
                              "store-down@soon",
                              "store-down@3s+x",
-                             "origin-slow=fast@3s"}) {
+                             "origin-slow=fast@3s",
+                             "volley=0@3s",
+                             "volley=many@3s",
+                             "origin-refuses-writes=1@3s"}) {
         FaultPlan plan;
         const auto error = add_fault(spec, plan);
         ASSERT_TRUE(error) << spec;

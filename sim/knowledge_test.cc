@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "sim/fault.h"
+#include "sim/membership.h"
 
 namespace sluice::sim {
 namespace {
@@ -36,8 +37,8 @@ class KnowledgeTest : public testing::Test {
                            .cost = cost,
                            .at_ms = kStart + at_ms});
     }
-    Count of_region(std::int64_t at_ms) const {
-        return Knowledge(options_, truth_, kBegan).of_region({0, 1}, 0, kWindow, kStart + at_ms);
+    Count of_origin(std::int64_t at_ms) const {
+        return Knowledge(options_, truth_, kBegan).of_origin(0, 0, kWindow, kStart + at_ms);
     }
     Count of_world(std::int64_t at_ms) const {
         return Knowledge(options_, truth_, kBegan).of_world(0, 0, kWindow, kStart + at_ms);
@@ -48,11 +49,14 @@ class KnowledgeTest : public testing::Test {
     const KeyIndex key_ = truth_.add_key("k0", 0);
 };
 
-TEST_F(KnowledgeTest, ExpectsWhatTheRegionGrantedLongEnoughAgo) {
-    grant(0, 1, 5, 1'000);
-    grant(0, 4, 7, 1'000);
-    EXPECT_EQ(of_region(16'000), 0U);
-    EXPECT_EQ(of_region(16'400), 7U);
+// A flush within a second, and the calls.
+TEST_F(KnowledgeTest, ExpectsAtTheOriginWhatWasGrantedLongEnoughAgo) {
+    grant(0, 1, 5, 3'000);
+    grant(0, 4, 7, 3'000);
+    EXPECT_EQ(of_origin(4'100), 0U);
+    EXPECT_EQ(of_origin(4'110), 12U);
+    options_.load.duration = Duration{2'000};
+    EXPECT_EQ(of_origin(3'360), 12U) << "an eighth of a short window";
 }
 
 TEST_F(KnowledgeTest, ExpectsOfOtherRegionsWhatThePolicyPublishes) {
@@ -60,19 +64,29 @@ TEST_F(KnowledgeTest, ExpectsOfOtherRegionsWhatThePolicyPublishes) {
     EXPECT_EQ(of_world(50'000), 0U);
     grant(1, 2, 1, 1'500);
     EXPECT_EQ(of_world(25'000), 0U);
-    EXPECT_EQ(of_world(32'000), 500U);
+    EXPECT_EQ(of_world(29'000), 500U);
 }
 
 TEST_F(KnowledgeTest, ExpectsNothingWhileAFaultIsRecent) {
-    grant(0, 4, 7, 1'000);
+    grant(0, 4, 7, 3'000);
     grant(1, 2, 900, 1'000);
-    ASSERT_FALSE(add_fault("partition:node-1@2s+3s", options_.faults));
-    EXPECT_EQ(of_region(16'400), 0U);
-    EXPECT_EQ(of_region(33'000), 7U);
+    ASSERT_FALSE(add_fault("partition:node-1@4s+3s", options_.faults));
+    EXPECT_EQ(of_origin(6'000), 0U);
+    EXPECT_EQ(of_origin(33'000), 7U);
     EXPECT_EQ(of_world(50'000), 0U);
     options_.faults = {};
     options_.faults.loss = 20;
-    EXPECT_EQ(of_region(33'000), 0U);
+    EXPECT_EQ(of_origin(33'000), 0U);
+}
+
+TEST_F(KnowledgeTest, ExcusesNodesWhileTheyConnectAndWhileCallsAreSlow) {
+    const auto is_quiet = [&](std::int64_t at_ms) {
+        return Knowledge(options_, truth_, kBegan).is_quiet(0, kStart + at_ms, kStart + at_ms);
+    };
+    EXPECT_FALSE(is_quiet(6'900)) << "by a view of the first two seconds";
+    EXPECT_TRUE(is_quiet(7'100));
+    options_.faults.jitter = std::chrono::milliseconds{60};
+    EXPECT_FALSE(is_quiet(7'100)) << "who waits for two calls may not get an answer in time";
 }
 
 TEST_F(KnowledgeTest, KnowsWhenTheOriginForgets) {
@@ -85,7 +99,24 @@ TEST_F(KnowledgeTest, KnowsWhenTheOriginForgets) {
 TEST_F(KnowledgeTest, ExpectsNothingThatWasLostWithANode) {
     grant(0, 4, 7, 1'000);
     truth_.lose(0, kWindow, 0, Truth::Lost::kToRegion);
-    EXPECT_EQ(of_region(33'000), 0U);
+    EXPECT_EQ(of_origin(33'000), 0U);
+}
+
+TEST(Membership, CountsThoseWhoMayDecideByThemselves) {
+    Membership members;
+    members.counted(1, true, 0, 2);
+    members.counted(2, true, 500, 502);
+    EXPECT_EQ(members.deciding(2'000), 0U) << "both have just joined";
+    members.counted(1, false, 1'000, 1'002);
+    members.counted(1, false, 2'000, 2'002);
+    EXPECT_TRUE(members.may_decide(1, 3'002));
+    EXPECT_EQ(members.deciding(3'502), 1U) << "the other one's last heartbeat is 3 s old";
+    members.counted(2, false, 3'600, 3'602);
+    EXPECT_FALSE(members.may_decide(2, 3'700)) << "it joins again";
+    EXPECT_FALSE(members.may_decide(1, 5'000));
+    members.left(1);
+    members.counted(2, false, 5'000, 5'002);
+    EXPECT_EQ(members.deciding(6'602), 1U);
 }
 
 }  // namespace

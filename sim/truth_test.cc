@@ -37,6 +37,21 @@ TEST(Truth, KeepsRegionsApartAndCountsInOldCells) {
     EXPECT_EQ(truth.total(key, 5), 0U);
 }
 
+TEST(Truth, CountsWhatAnOriginGrantedAsReserved) {
+    const Load load;
+    Truth truth(load, 2);
+    const KeyIndex key = truth.add_key("k0", 0);
+    truth.admit(key, 10, 1, 4, 0);
+    truth.change_credit(key, 10, 0, 0, 3);
+    truth.change_credit(key, 10, 1, 0, 2);
+    EXPECT_EQ(truth.reserved(key, 10), 9U);
+    EXPECT_EQ(truth.reserved(key, 10, 1), 6U);
+    truth.change_credit(key, 10, 1, 2, 0);
+    EXPECT_EQ(truth.reserved(key, 10, 1), 4U) << "it was used";
+    EXPECT_EQ(truth.reserved(key, 11), 0U);
+    EXPECT_EQ(truth.total(key, 10), 4U);
+}
+
 TEST(Truth, KnowsAKeyByItsName) {
     EXPECT_EQ(key_of("k17"), 17U);
     EXPECT_EQ(key_of("k17-xxx"), 17U);
