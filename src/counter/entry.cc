@@ -159,10 +159,16 @@ void Entry::set_refreshed(UnixTime at) {
     const auto store = [this](UnixTime time) {
         refreshed_at_ms_.store(time.time_since_epoch().count(), std::memory_order_seq_cst);
     };
+    if (suspended_.load(std::memory_order_relaxed) != 0) return;
     if (is_strict(at)) return store(kNotYoung);
     store(at);
     const UnixTime until{Duration{strict_until_ms_.load(std::memory_order_seq_cst)}};
     if (at < until) store(kNotYoung);
+}
+
+void Entry::suspend_view() {
+    suspended_.fetch_add(1, std::memory_order_relaxed);
+    refreshed_at_ms_.store(kNever.time_since_epoch().count(), std::memory_order_seq_cst);
 }
 
 bool Entry::make_strict(UnixTime now, UnixTime until) {

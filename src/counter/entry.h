@@ -192,8 +192,8 @@ class alignas(64) Entry {
     }
 
     // As of when the peers' counts are known, by the time of the requests. kNever: they were never
-    // read. kNotYoung: they were, but don't count as young, since a denial lies less than a duration
-    // back or the origin is deciding requests for the key.
+    // read, or the origin is deciding requests for the key. kNotYoung: they were read, but don't
+    // count as young, since a denial lies less than a duration back.
     static constexpr UnixTime kNever = UnixTime::min();
     static constexpr UnixTime kNotYoung = kNever + Duration{1};
     UnixTime refreshed_at() const {
@@ -201,12 +201,11 @@ class alignas(64) Entry {
         return UnixTime{Duration{refreshed_at_ms_.load(std::memory_order_relaxed)}};
     }
     void set_refreshed(UnixTime at);
-    // While the origin decides requests for the key, further ones wait for it, beyond the floor.
-    // Ends with set_refreshed().
-    void suspend_view() {
-        if (refreshed_at() == kNever) return;
-        refreshed_at_ms_.store(kNotYoung.time_since_epoch().count(), std::memory_order_relaxed);
-    }
+    // While the origin decides requests for the key, what it grants is missing here, and further
+    // ones wait for it: from each suspend_view() to its resume_view(), the counts are as if never
+    // read, and set_refreshed() does nothing. Both are called by the region's thread alone.
+    void suspend_view();
+    void resume_view() { suspended_.fetch_sub(1, std::memory_order_relaxed); }
 
     // What the origin has acknowledged of this entry's component of `sequence`, when it had also
     // acknowledged all that was settled in the cell before. Written by the region's thread alone;
@@ -339,7 +338,8 @@ class alignas(64) Entry {
         bool is_unlinked : 1;    // meanwhile, it has been removed from the table
         bool is_given_back : 1;  // and whoever had it to tell of it has done with it
     } leaving_{};
-    std::atomic<bool> is_urgent_{false};  // see begin_urgent()
+    std::atomic<bool> is_urgent_{false};       // see begin_urgent()
+    std::atomic<std::uint8_t> suspended_{0};  // see suspend_view(); relaxed: one thread's
     // The next entry of an overfull bucket. Written under the shard's lock, read by lookups.
     std::atomic<Entry*> next_in_bucket_{nullptr};
 };

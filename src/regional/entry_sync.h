@@ -37,13 +37,13 @@ class EntrySync {
     void note_synced(Count granted, Entry& entry) const;
     void note_view(Entry& entry) const;
 
+    // Whether it was made of `entry`, and not of an earlier one of its key.
+    bool is_of(const Entry& entry) const { return incarnation_ == entry.incarnation(); }
     Sequence current() const { return current_; }
     Incarnation incarnation() const { return incarnation_; }
     std::array<Count, 2> own() const { return own_; }
 
   private:
-    bool is_of(const Entry& entry) const { return incarnation_ == entry.incarnation(); }
-
     const Components settled_;
     const Sequence current_;
     const std::array<Count, 2> own_;

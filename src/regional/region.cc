@@ -446,8 +446,9 @@ void Region::end_spend(SpendCall& call, const SpendAnswer& answer) {
         if (answer && answer->granted[i]) cost += call.waiters[i].request.ask.cost;
         call.waiters[i].decided(verdict);
     }
-    if (!answer) return;
     Entry& granted = entry();
+    if (call.sync.is_of(granted)) granted.resume_view();
+    if (!answer) return;
     call.sync.note_synced(cost, granted);
     if (!has_more) new_views_.push_back({.cell = cell, .sync = call.sync});
     // A flush of later passes that overtook the call looks like credit to it. And what the origin
