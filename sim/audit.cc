@@ -205,10 +205,13 @@ void Audit::check_excess(const Decided& made,
         if (knowledge_.is_forgotten(sequence, made.true_ms)) return Count{0};
         return truth_.of_region(made.key, sequence, config_.region);
     };
+    // A request that waited is weighed against what was granted to later ones meanwhile.
+    const std::int64_t waited_ms = made.true_ms - made.asked_ms;
+    const std::int64_t duration = load_.duration.count();
     NaiveQuestion question{.current = region(seen.sequence) + ahead,
                            .previous = region(seen.sequence - 1),
-                           .elapsed_ms = seen.elapsed_ms,
-                           .duration_ms = load_.duration.count(),
+                           .elapsed_ms = std::min(seen.elapsed_ms + waited_ms, duration),
+                           .duration_ms = duration,
                            .cost = made.cost,
                            .limit = load_.limit};
     // Batches are decided by their nodes after their keys were read, and may not be at the origin

@@ -28,6 +28,9 @@ inline constexpr std::uint64_t kAuditedFloorParts = 100;
 inline constexpr Duration kJoining{3'000};
 inline constexpr Duration kCountHolds{3'000};
 
+// Nodes notice within so long that their origin refuses writes.
+inline constexpr Moment kNoticesRefusal = std::chrono::seconds{3};
+
 // A node that starts is connected to an origin that works after so long.
 inline constexpr Duration kConnects{1'000};
 

@@ -16,6 +16,7 @@
 #include "sim/arrivals.h"
 #include "sim/bounds.h"
 #include "sim/node.h"
+#include "sim/quiet.h"
 #include "sim/world.h"
 
 namespace sluice::sim {
@@ -56,6 +57,7 @@ class Fleet {
     void schedule_faults();
     void begin(std::size_t fault);
     void end(std::size_t fault);
+    void check_refusal(std::uint32_t region);
     void empty_origin(std::uint32_t region);
     void fail_over(std::uint32_t region, const OriginServer::Contents& earlier);
     void note_lost_components(std::uint32_t region, const OriginServer::Contents& kept);

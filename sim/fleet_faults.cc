@@ -57,6 +57,7 @@ void Fleet::begin(std::size_t index) {
         case FaultKind::kOriginRefusesWrites:
             return each_origin(fault.target, [&](std::uint32_t region) {
                 world_.origins[region].refuses_writes = true;
+                world_.scheduler.after(kNoticesRefusal, [this, region] { check_refusal(region); });
             });
         case FaultKind::kStoreDown:
             world_.store.is_down = true;
@@ -157,6 +158,19 @@ void Fleet::end(std::size_t index) {
             break;
     }
     if (!is_over_) watch_recovery(index);
+}
+
+// Where no other fault hides it.
+void Fleet::check_refusal(std::uint32_t region) {
+    const auto hides = [&](const Fault& fault) {
+        return fault.kind != FaultKind::kOriginRefusesWrites &&
+               Quiet::strikes(fault, region, options_);
+    };
+    const FaultPlan& plan = options_.faults;
+    if (!world_.origins[region].refuses_writes || plan.loss != 0 ||
+        plan.longest_call() >= kOriginTimeout || std::ranges::any_of(plan.scheduled, hides))
+        return;
+    each_alive({Target::Kind::kRegion, region}, [&](Node& node) { node.check_unavailable(); });
 }
 
 void Fleet::note_lost_components(std::uint32_t region, const OriginServer::Contents& kept) {

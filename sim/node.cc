@@ -295,6 +295,12 @@ void Node::check_calm() {
         world_.verdict.fail(name + ": holds more than twice the keys that it may");
 }
 
+void Node::check_unavailable() {
+    if (!region_->is_unavailable())
+        world_.verdict.fail("node-" + std::to_string(place_.serial) +
+                            ": its origin refuses writes, and it takes it to be available");
+}
+
 Node::Totals Node::totals() const {
     if (!pulse_.is_alive) return last_totals_;
     const Region::Stats region = region_->stats();

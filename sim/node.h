@@ -72,6 +72,8 @@ class Node {
 
     // Of a life that lasts, when all should be calm.
     void check_calm();
+    // Of an origin that refuses writes.
+    void check_unavailable();
 
     struct Totals {
         Audit::Totals audit;

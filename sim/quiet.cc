@@ -24,8 +24,9 @@ Moment end_of(const Fault& fault, const Options& options) {
     }
 }
 
-// Whether it comes between nodes of `region` and their origin, or stops such a node.
-bool strikes(const Fault& fault, std::uint32_t region, const Options& options) {
+}  // namespace
+
+bool Quiet::strikes(const Fault& fault, std::uint32_t region, const Options& options) {
     switch (fault.kind) {
         case FaultKind::kStoreDown:
         case FaultKind::kStoreSlow:
@@ -52,8 +53,6 @@ bool strikes(const Fault& fault, std::uint32_t region, const Options& options) {
             return true;
     }
 }
-
-}  // namespace
 
 Quiet::Quiet(const Options& options) : regions_(options.regions) {
     const FaultPlan& plan = options.faults;

@@ -23,6 +23,9 @@ class Quiet {
     // The same for all regions, and their way to the store.
     bool is_world_quiet(Moment from, Moment to) const;
 
+    // Whether a fault comes between nodes of the region and their origin, or stops such a node.
+    static bool strikes(const Fault& fault, std::uint32_t region, const Options& options);
+
     // Whether a request that waits for the call before its own is answered in time.
     bool is_prompt() const { return is_prompt_; }
 
