@@ -22,6 +22,7 @@ Arrivals::Arrivals(const Options& options, Truth& truth, std::uint64_t seed)
     std::uint64_t sum = 0;
     for (std::uint32_t i = 0; i < options.regions; ++i)
         zipf_.push_back(sum += 720'720 / (i + 1));
+    next_ = load_.starts;
     draw();
 }
 

@@ -40,6 +40,7 @@ struct Load {
     Permille churn = 0;       // how many keys give way to new ones within a duration
     Permille long_names = 0;  // how many keys have names too long for a store
     bool is_poisson = false;  // requests come independently of each other, else evenly
+    Moment starts{0};         // before that, no requests come
 };
 
 enum class FaultKind {

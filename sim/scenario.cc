@@ -163,6 +163,9 @@ constexpr std::array kSettings = {
     Setting{"poisson",
             "true or false",
             [](const std::string& v, Options& o) { return set_bool(v, o.load.is_poisson); }},
+    Setting{"starts",
+            "a time, such as 5s",
+            [](const std::string& v, Options& o) { return set_time(v, o.load.starts); }},
     Setting{"for",
             "a time, such as 3m",
             [](const std::string& v, Options& o) {
