@@ -56,16 +56,16 @@ TEST_F(SharingTest, LeavesAColdKeyToTheOriginAndSpendsNothing) {
     EXPECT_EQ(table_->changed().take().changed.size(), 1U);
 }
 
-// With 5 nodes, a node's share of 100 is 100 / 40.
+// With 5 nodes, a node's share of 120 is 3.
 TEST_F(SharingTest, PassesWithinItsShareAndAsksBeyondIt) {
     entry("a").set_refreshed(kNow);
-    EXPECT_EQ(decide_one(request("a", 1, 100)), Outcome::kPassed);
+    EXPECT_EQ(decide_one(request("a", 1, 122)), Outcome::kPassed);
     EXPECT_TRUE(table_->changed().take_urgent().empty()) << "less than half of its share";
-    EXPECT_EQ(decide_one(request("a", 1, 100)), Outcome::kPassed);
+    EXPECT_EQ(decide_one(request("a", 1, 122)), Outcome::kPassed);
     EXPECT_EQ(table_->changed().take_urgent().size(), 1U) << "more than half of it";
-    EXPECT_EQ(decide_one(request("a", 1, 100)), Outcome::kAskOrigin);
+    EXPECT_EQ(decide_one(request("a", 1, 122)), Outcome::kAskOrigin);
     entry("a").set_synced(kSequence, 2);
-    EXPECT_EQ(decide_one(request("a", 1, 100)), Outcome::kPassed) << "it was flushed";
+    EXPECT_EQ(decide_one(request("a", 1, 122)), Outcome::kPassed) << "it was flushed";
 }
 
 TEST_F(SharingTest, HasOnlyTheFloorWithAnOldViewOrAfterADenial) {

@@ -1,7 +1,7 @@
 // The rule by which the nodes of a region share a limit, and its constants.
 //
 //     A pass is decided from local memory if the node's view of its peers is young enough and its
-//     unsynced spend stays within its share of what is left, remaining / (8 x nodes); a key with an
+//     unsynced spend stays below its share of what is left, remaining / (8 x nodes); a key with an
 //     older view, or denied lately, has only a floor of limit / (100 x nodes). Otherwise the origin
 //     decides it, together with everything else that waits for that key.
 //
@@ -67,15 +67,18 @@ enum class LocalVerdict : std::uint8_t {
 
 // The rule. A node alone in its region has nobody to share with.
 constexpr LocalVerdict decide_locally(const LocalView& view) {
-    const auto fits = [&](std::uint64_t parts, Count whole) {
-        return Wide{view.unsynced} * parts * view.nodes <= whole;
+    const auto fits = [&](Count spend, std::uint64_t parts, Count whole) {
+        return Wide{spend} * parts * view.nodes <= whole;
     };
     if (view.nodes == kUnknownNodes) return LocalVerdict::kAskOrigin;
     if (view.nodes == 1) return LocalVerdict::kPass;
-    const bool is_within_share = view.is_young && fits(kShareParts, view.remaining);
-    if (!is_within_share && !fits(kFloorParts, view.limit)) return LocalVerdict::kAskOrigin;
-    return fits(2 * kShareParts, view.remaining) ? LocalVerdict::kPass
-                                                 : LocalVerdict::kPassAndFlush;
+    const bool is_within_share =
+        view.is_young &&
+        (view.unsynced == 0 || fits(view.unsynced + 1, kShareParts, view.remaining));
+    if (!is_within_share && !fits(view.unsynced, kFloorParts, view.limit))
+        return LocalVerdict::kAskOrigin;
+    return fits(view.unsynced, 2 * kShareParts, view.remaining) ? LocalVerdict::kPass
+                                                                : LocalVerdict::kPassAndFlush;
 }
 
 }  // namespace sluice
