@@ -185,8 +185,7 @@ void Audit::check_sharing(const Decided& made, const Seen& seen, Count ahead, Co
                           weighted(seen.previous, Duration{seen.elapsed_ms}, load_.duration);
     const Count remaining = load_.limit - std::min(load_.limit, counted);
     const Count spend = unsynced(seen) + ahead + made.cost;
-    const bool has_share =
-        is_young(made, seen) && spend * config_.share_parts * nodes <= remaining;
+    const bool has_share = is_young(made, seen) && spend * config_.share_parts * nodes <= remaining;
     const bool has_floor = spend * kAuditedFloorParts * nodes <= load_.limit;
     if (!has_share && !has_floor)
         complain("with " + number(spend) + " unsynced, " + number(remaining) + " left, " +
@@ -196,10 +195,7 @@ void Audit::check_sharing(const Decided& made, const Seen& seen, Count ahead, Co
 
 // While its region is quiet, all nodes of it together admit no more than an eighth beyond the
 // limit. What they admitted beyond it at another time still counts, and is left out.
-void Audit::check_excess(const Decided& made,
-                         const Seen& seen,
-                         Count ahead,
-                         std::size_t requests) {
+void Audit::check_excess(const Decided& made, const Seen& seen, Count ahead, std::size_t requests) {
     if (made.cost == 0 || config_.has_steps) return;
     const auto region = [&](Sequence sequence) {
         if (knowledge_.is_forgotten(sequence, made.true_ms)) return Count{0};
@@ -219,9 +215,8 @@ void Audit::check_excess(const Decided& made,
     const bool is_batch = requests > 1 && made.by == By::kWaited;
     if (is_batch) truth_.excuse(made.key, seen.sequence, config_.region, made.cost);
     if (is_batch || naive_pass(question)) return;
-    const bool has_origin =
-        made.by == By::kHeld || made.by == By::kGranted ||
-        (made.by == By::kWaited && seen.slot->answered_ms == made.true_ms);
+    const bool has_origin = made.by == By::kHeld || made.by == By::kGranted ||
+                            (made.by == By::kWaited && seen.slot->answered_ms == made.true_ms);
     const bool is_quiet =
         knowledge_.is_quiet(config_.region, made.asked_ms, made.true_ms) &&
         truth_.lost(made.key, seen.sequence, config_.region) != Truth::Lost::kToRegion &&
@@ -265,15 +260,14 @@ void Audit::check_known(const Decided& made, const Seen& seen, Count ahead) {
 void Audit::note_effective(const Decided& made, const Seen& seen) {
     if (made.cost == 0 || load_.limit == 0) return;
     const Wide duration = static_cast<std::uint64_t>(load_.duration.count());
-    const Wide weight =
-        static_cast<std::uint64_t>(load_.duration.count() - seen.elapsed_ms);
+    const Wide weight = static_cast<std::uint64_t>(load_.duration.count() - seen.elapsed_ms);
     const Wide sum = truth_.total(made.key, seen.sequence) * duration +
                      truth_.total(made.key, seen.sequence - 1) * weight;
     truth_.note_effective(static_cast<Permille>(sum * 1'000 / (duration * load_.limit)));
 }
 
-// All that was admitted, or granted by an origin, denies the same: nobody is denied for what was not
-// granted.
+// All that was admitted, or granted by an origin, denies the same: nobody is denied for what was
+// not granted.
 void Audit::check_denial(const Decided& made, const Seen& seen, Count ahead) {
     const std::int64_t duration = load_.duration.count();
     const NaiveQuestion by_truth{.current = truth_.reserved(made.key, seen.sequence) + ahead,

@@ -168,9 +168,9 @@ class Audit {
         Count admitted = 0;  // of which callers were told
         Count others = 0;    // seen in the table, at most
         Count global = 0;
-        Count read = 0;   // of others, in answers of the origin, at most
-        Count acked = 0;  // of its own, by answers of the origin
-        Count late = 0;   // of its own, decided here after the window had ended
+        Count read = 0;               // of others, in answers of the origin, at most
+        Count acked = 0;              // of its own, by answers of the origin
+        Count late = 0;               // of its own, decided here after the window had ended
         std::int64_t viewed_ms = -1;  // when the origin read what was answered last
         Count lifted = 0;  // of others, what the region's row had of this node's own credit
     };
@@ -192,9 +192,9 @@ class Audit {
         UnixTime strict_until = UnixTime::min();
         bool was_read = false;
         std::int64_t answered_ms = -1;  // when the last answer of the origin came
-        Incarnation spent_as = 0;  // of the last spend that was answered
-        Sequence newest = -1;       // in which something was decided
-        Sequence newest_sent = -1;  // of which something was sent to the origin
+        Incarnation spent_as = 0;       // of the last spend that was answered
+        Sequence newest = -1;           // in which something was decided
+        Sequence newest_sent = -1;      // of which something was sent to the origin
         Sequence displaced = -1;  // the newest cell in which an earlier entry granted something
         std::array<Sent, kTrueCells> sent;
     };

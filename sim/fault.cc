@@ -78,8 +78,7 @@ std::optional<std::int64_t> parse_amount(Amount amount, std::string_view text) {
     }
     if (amount == Amount::kNumber) {
         std::int64_t number = 0;
-        const auto [end, failed] =
-            std::from_chars(text.data(), text.data() + text.size(), number);
+        const auto [end, failed] = std::from_chars(text.data(), text.data() + text.size(), number);
         const bool is_right = failed == std::errc{} && end == text.data() + text.size();
         return is_right && number > 0 && number <= 1'000'000 ? std::optional(number) : std::nullopt;
     }

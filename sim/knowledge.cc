@@ -50,13 +50,11 @@ Count Knowledge::of_origin(std::uint32_t region,
                            Sequence sequence,
                            std::int64_t at_ms) const {
     const std::int64_t by_ms = at_ms - origin_lag_.count();
-    if (may_drop_ || options_.faults.has(FaultKind::kClockStep) ||
-        is_forgotten(sequence, at_ms) ||
+    if (may_drop_ || options_.faults.has(FaultKind::kClockStep) || is_forgotten(sequence, at_ms) ||
         truth_.lost(key, sequence, region) == Truth::Lost::kToRegion ||
         !quiet_.is_region_quiet(region, moment(by_ms), moment(at_ms)))
         return 0;
-    return truth_.grants.sum(
-        {.key = key, .sequence = sequence, .region = region, .by_ms = by_ms});
+    return truth_.grants.sum({.key = key, .sequence = sequence, .region = region, .by_ms = by_ms});
 }
 
 bool Knowledge::is_quiet(std::uint32_t region,

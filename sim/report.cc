@@ -102,7 +102,8 @@ void write_faults(const Options& options, const Outcome& outcome, std::ostream& 
 }
 
 void write_regions(const Outcome& outcome, std::ostream& out) {
-    out << "\nBy region     decisions    admitted      denied   waits/dec  calls/dec  flushed/dec  rows/1000  "
+    out << "\nBy region     decisions    admitted      denied   waits/dec  calls/dec  flushed/dec  "
+           "rows/1000  "
            "bytes/dec   alone\n";
     for (std::size_t i = 0; i < outcome.regions.size(); ++i) {
         const auto& [totals, bytes] = outcome.regions[i];
@@ -111,8 +112,8 @@ void write_regions(const Outcome& outcome, std::ostream& out) {
         name.resize(10, ' ');
         out << "  " << name << pad(grouped(decisions), 11) << pad(grouped(totals.audit.passed), 12)
             << pad(grouped(decisions - totals.audit.passed), 12)
-            << pad(per(totals.audit.waits, decisions), 12)
-            << pad(per(totals.calls, decisions), 11) << pad(per(totals.flushed, decisions), 13)
+            << pad(per(totals.audit.waits, decisions), 12) << pad(per(totals.calls, decisions), 11)
+            << pad(per(totals.flushed, decisions), 13)
             << pad(per(totals.rows * 1'000, decisions), 11) << pad(per(bytes, decisions), 11)
             << pad(grouped(totals.audit.fallbacks), 8) << "\n";
     }
@@ -139,9 +140,9 @@ void write_json_region(const Outcome::Region& region, std::ostream& out) {
     out << "{\"decisions\":" << totals.audit.decisions << ",\"admitted\":" << totals.audit.passed
         << ",\"false_denials\":" << totals.audit.false_denials
         << ",\"fallbacks\":" << totals.audit.fallbacks << ",\"waits\":" << totals.audit.waits
-        << ",\"calls\":" << totals.calls << ",\"flushed\":" << totals.flushed << ",\"rows\":" << totals.rows
-        << ",\"imported\":" << totals.imported << ",\"outages\":" << totals.outages
-        << ",\"origin_bytes\":" << region.origin_bytes
+        << ",\"calls\":" << totals.calls << ",\"flushed\":" << totals.flushed
+        << ",\"rows\":" << totals.rows << ",\"imported\":" << totals.imported
+        << ",\"outages\":" << totals.outages << ",\"origin_bytes\":" << region.origin_bytes
         << ",\"longest_wait_ms\":" << totals.longest_wait / std::chrono::milliseconds{1} << "}";
 }
 

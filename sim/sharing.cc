@@ -1,5 +1,5 @@
-// Measures the sharing rule: how far the nodes of one region exceed a limit, and how often they wait
-// for their origin and call it. One line per case: its columns, a tab, and what was measured,
+// Measures the sharing rule: how far the nodes of one region exceed a limit, and how often they
+// wait for their origin and call it. One line per case: its columns, a tab, and what was measured,
 // separated by spaces. `scripts/sharing` makes the tables of docs/decisions from runs of programs
 // that were built with different constants.
 //     sim_sharing PARTS
@@ -49,8 +49,8 @@ Options region_of(std::uint32_t nodes, Count limit, std::uint64_t parts) {
     return options;
 }
 
-// Independent requests at random nodes, in windows of 10 seconds: few windows of many requests, many
-// of few.
+// Independent requests at random nodes, in windows of 10 seconds: few windows of many requests,
+// many of few.
 void measure_load(std::uint32_t nodes, Count limit, Permille load, std::uint64_t parts) {
     Options options = region_of(nodes, limit, parts);
     options.load.duration = Duration{10'000};

@@ -129,11 +129,12 @@ Options swarm_options(std::uint64_t seed) {
     const std::int64_t whole = options.lasts / milliseconds{1};
     if (random.below(4) == 0) {
         const std::string region =
-            random.below(3) == 0 ? "" : ":region-" + std::to_string(1 + random.below(options.regions));
-        SLUICE_CHECK(!add_fault("origin-refuses-writes" + region + "@" +
-                                    ms_text(random.between(0, whole - 1)) + "+" +
-                                    ms_text(random.between(100, std::max<std::int64_t>(whole / 3, 200))),
-                                plan));
+            random.below(3) == 0 ? ""
+                                 : ":region-" + std::to_string(1 + random.below(options.regions));
+        SLUICE_CHECK(!add_fault(
+            "origin-refuses-writes" + region + "@" + ms_text(random.between(0, whole - 1)) + "+" +
+                ms_text(random.between(100, std::max<std::int64_t>(whole / 3, 200))),
+            plan));
     }
     for (std::uint64_t i = random.below(4) == 0 ? 1 + random.below(3) : 0; i > 0; --i)
         SLUICE_CHECK(!add_fault("volley=" + std::to_string(random.between(1, 200)) + "@" +

@@ -118,8 +118,8 @@ class Truth {
     Count total(KeyIndex key, Sequence sequence) const;
     Count of_region(KeyIndex key, Sequence sequence, std::uint32_t region) const;
 
-    // What the origin of a region has granted to nodes beyond what they have admitted: the answer is
-    // underway or was lost. It counts in the region, and the node may still use it.
+    // What the origin of a region has granted to nodes beyond what they have admitted: the answer
+    // is underway or was lost. It counts in the region, and the node may still use it.
     void change_credit(
         KeyIndex key, Sequence sequence, std::uint32_t region, Count before, Count after);
     // What may count in a region: what was admitted, and credit.

@@ -338,7 +338,7 @@ class alignas(64) Entry {
         bool is_unlinked : 1;    // meanwhile, it has been removed from the table
         bool is_given_back : 1;  // and whoever had it to tell of it has done with it
     } leaving_{};
-    std::atomic<bool> is_urgent_{false};       // see begin_urgent()
+    std::atomic<bool> is_urgent_{false};      // see begin_urgent()
     std::atomic<std::uint8_t> suspended_{0};  // see suspend_view(); relaxed: one thread's
     // The next entry of an overfull bucket. Written under the shard's lock, read by lookups.
     std::atomic<Entry*> next_in_bucket_{nullptr};
