@@ -5,7 +5,7 @@ PREFIX ?= /usr/local
 SETUP ?= scripts/setup
 
 .DEFAULT_GOAL := help
-.PHONY: help build run test bench soak mutations accuracy format lint install clean
+.PHONY: help build run test bench soak mutations accuracy sharing format lint install clean
 
 # Configures a preset where that has not happened yet or the presets have changed since.
 configure = test build/$(1)/build.ninja -nt CMakePresets.json || cmake --preset $(1)
@@ -60,6 +60,10 @@ accuracy: ## Measure how far limits can be exceeded; writes docs/accuracy.md
 	@$(call configure,release)
 	@cmake --build --preset release --target sim_accuracy
 	@scripts/accuracy build/release/sim/sim_accuracy
+
+sharing: ## Measure the sharing rule with other constants; writes docs/decisions/0011-regional-share.md
+	@$(SETUP) build
+	@scripts/sharing
 
 format: ## Format all C++ files
 	@$(SETUP) test

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "sim/bounds.h"
 #include "sim/fault.h"
 #include "sim/membership.h"
 
@@ -55,8 +56,8 @@ TEST_F(KnowledgeTest, ExpectsAtTheOriginWhatWasGrantedLongEnoughAgo) {
     grant(0, 4, 7, 3'000);
     EXPECT_EQ(of_origin(4'100), 0U);
     EXPECT_EQ(of_origin(4'110), 12U);
-    options_.load.duration = Duration{2'000};
-    EXPECT_EQ(of_origin(3'360), 12U) << "an eighth of a short window";
+    EXPECT_EQ(longest_unsynced(Duration{2'000}, Moment{0}), Duration{350})
+        << "an eighth of a short window";
 }
 
 TEST_F(KnowledgeTest, ExpectsOfOtherRegionsWhatThePolicyPublishes) {
