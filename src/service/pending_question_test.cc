@@ -27,7 +27,7 @@ class CountedQuestion final : public Question {
         ++decisions;
         return false;
     }
-    void accept_grant(Sequence) override { ++decisions; }
+    void accept_grant(const Grant&) override { ++decisions; }
     void finish() override { ++finishes; }
 
     bool is_fresh = false;
@@ -80,14 +80,14 @@ TEST(PendingQuestion, IsNotDecidedAgain) {
     EXPECT_TRUE(question.decide_as_held());
     EXPECT_EQ(counted->tries, 1);
     EXPECT_FALSE(question.decide().has_value());
-    question.accept_grant(1);
+    question.accept_grant({.sequence = 1, .incarnation = 0});
     EXPECT_EQ(counted->decisions, 1);
 }
 
 TEST(PendingQuestion, IsDecidedByAGrant) {
     const auto counted = std::make_shared<CountedQuestion>();
     PendingQuestion question(counted, kDeadline);
-    question.accept_grant(1);
+    question.accept_grant({.sequence = 1, .incarnation = 0});
     EXPECT_FALSE(question.decide().has_value());
     question.finish();
     EXPECT_EQ(counted->finishes, 1);

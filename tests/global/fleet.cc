@@ -68,7 +68,6 @@ class Fleet::Node {
           region_(*table,
                   *origin_,
                   {.clock = [&fleet] { return fleet.now_; },
-                   .wall_clock = [&fleet] { return fleet.time_; },
                    .seed = fleet.random_(),
                    .again = [this] { wants_turn_ = true; },
                    .counted = [this](Entry& entry) { globe.offer(entry); },
@@ -81,16 +80,16 @@ class Fleet::Node {
         for (const Subject& subject : kSubjects) {
             const Request request{
                 .name_space = "n", .identifier = subject.identifier, .duration = subject.duration};
-            region_.refresh({&request, 1}, now, [](bool) {});
+            region_.sync({&request, 1}, now, [](bool) {});
         }
         settle();
     }
 
-    // Until its origin has heard everything. Pauses between two tellings take time.
+    // Until everything is flushed, which does not wait until it is due. Pauses take time.
     void settle() {
-        region_.stop_resting();
         for (int i = 0; i < 100 && (std::exchange(wants_turn_, false) || !region_.is_settled());
              ++i) {
+            table->changed().hurry();
             fleet_.now_ += milliseconds{1};
             region_.step();
         }

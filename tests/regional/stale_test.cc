@@ -84,7 +84,7 @@ TEST(StaleNodes, PassAtMostOneRequestEachOfABurst) {
     EXPECT_TRUE(eventually([&] { return total_of(redis, "alice") == 160'000 + 1'500 * sum; }));
 }
 
-TEST(ColdServers, ABurstAtAllOfThemPassesTheLimitAtLeastAndThatOfEachAtMost) {
+TEST(ColdServers, ABurstAtAllOfThemPassesTheLimit) {
     constexpr std::int64_t kAllowed = 162'000 / 1'500;
     constexpr int kConnections = 4;
     constexpr int kEach = 50;  // on each connection, so that a server gets 200
@@ -118,7 +118,7 @@ TEST(ColdServers, ABurstAtAllOfThemPassesTheLimitAtLeastAndThatOfEachAtMost) {
     std::cout << passed << " passed; one limiter would pass " << kAllowed << "\n";
     RecordProperty("passed", passed);
     EXPECT_GE(passed, kAllowed);
-    EXPECT_LE(passed, 5 * kAllowed);
+    EXPECT_LE(passed, kAllowed + 2);
     EXPECT_TRUE(eventually([&] { return total_of(redis, "alice") == 1'500 * passed; }));
 }
 
