@@ -162,8 +162,8 @@ Count Audit::unsynced(const Seen& seen) const {
 }
 
 // The rule for a pass that the origin did not decide: a node that knows how many share the limit
-// has, with a young view, a share of what is left unsynced; else the floor. `granted` is what the
-// decision has entered already.
+// has, with a young view, less unsynced than a share of what is left; else the floor. `granted` is
+// what the decision has entered already.
 void Audit::check_sharing(const Decided& made, const Seen& seen, Count ahead, Count granted) {
     if (made.by != By::kHeld || made.cost == 0 || config_.has_steps) return;
     const auto complain = [&](const std::string& what) {
@@ -185,7 +185,7 @@ void Audit::check_sharing(const Decided& made, const Seen& seen, Count ahead, Co
                           weighted(seen.previous, Duration{seen.elapsed_ms}, load_.duration);
     const Count remaining = load_.limit - std::min(load_.limit, counted);
     const Count spend = unsynced(seen) + ahead + made.cost;
-    const bool has_share = is_young(made, seen) && spend * config_.share_parts * nodes <= remaining;
+    const bool has_share = is_young(made, seen) && (spend + 1) * config_.share_parts * nodes <= remaining;
     const bool has_floor = spend * kAuditedFloorParts * nodes <= load_.limit;
     if (!has_share && !has_floor)
         complain("with " + number(spend) + " unsynced, " + number(remaining) + " left, " +
