@@ -346,6 +346,23 @@ void Node::note_lost() {
     });
 }
 
+// A region that has settled has left nothing unsynced, unless its origin has lost it.
+void Node::check_flushed() {
+    OriginServer& origin = world_.origins[place_.region];
+    if (origin.losses != 0 || region_->is_unavailable()) return;
+    audit_->each_admitted([&](const Audit::Admitted& cell) {
+        if (world_.knowledge.is_forgotten(cell.sequence, world_.true_ms())) return;
+        const Count held =
+            origin.component(place_.serial, cell.key, cell.sequence, cell.incarnation);
+        if (held + cell.retired < cell.count)
+            world_.verdict.fail("node-" + std::to_string(place_.serial) + ": has settled with " +
+                                std::to_string(held + cell.retired) + " of k" +
+                                std::to_string(cell.key) + " in window " +
+                                std::to_string(cell.sequence) + " at its origin, of " +
+                                std::to_string(cell.count));
+    });
+}
+
 void Node::pause_until(Moment when) {
     pulse_.paused_until = std::max(pulse_.paused_until, when);
     world_.scheduler.at(when, [this] { audit_->resumed(world_.true_ms()); });
@@ -366,6 +383,7 @@ void Node::close(std::function<void()> ended) {
         if (!pulse_.is_alive) return ended();
         const bool is_done =
             region_->is_settled() && waiting_ == 0 && globe_->publisher().is_idle();
+        if (is_done) check_flushed();
         if (is_done || world_.scheduler.now() >= deadline) {
             crash();
             return ended();

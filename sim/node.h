@@ -100,6 +100,7 @@ class Node {
     void turn();
     void set_alarm();
     void note_lost();
+    void check_flushed();
     void publish_when_due();
     void publish();
     void notice_failover();
