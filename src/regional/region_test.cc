@@ -207,6 +207,21 @@ TEST_F(RegionTest, WritesAKeyAtOnceThatHasSpentHalfOfItsShare) {
     EXPECT_EQ(origin_.syncs.front().first.front().current.identifier, "slow");
 }
 
+TEST_F(RegionTest, TakesDueKeysAlongWithUrgentOnes) {
+    know_nodes();
+    pass_here(request("due", 1'000'000));
+    pass_time(milliseconds{740});
+    pass_here(request("urgent", 100, 4));
+    settle();
+    ASSERT_EQ(origin_.syncs.size(), 1U);
+    pass_time(milliseconds{20});
+    origin_.answer_sync();  // the pause after it begins
+    pass_here(request("urgent", 100, 4));
+    settle();
+    ASSERT_EQ(origin_.syncs.size(), 1U);
+    EXPECT_EQ(origin_.syncs.front().first.size(), 2U);
+}
+
 TEST_F(RegionTest, WritesAgainWhatWasNotAnswered) {
     know_nodes();
     ASSERT_NE(pass_here(request("a", 1'000)), LocalVerdict::kAskOrigin);
@@ -249,6 +264,74 @@ TEST_F(RegionTest, LetsTheOriginDecideEverythingUntilAllHaveCountedThisNode) {
     origin_.is_silent = true;
     pass_time(milliseconds{3'100});
     EXPECT_EQ(table_->nodes(), kUnknownNodes) << "the count is too old";
+}
+
+TEST_F(RegionTest, ReliesOnACountOfNodesForThreeSeconds) {
+    know_nodes();
+    ASSERT_EQ(table_->nodes(), 2U);
+    origin_.is_silent = true;
+    pass_time(milliseconds{1'900});
+    EXPECT_EQ(table_->nodes(), 2U);
+    pass_time(milliseconds{1'100});
+    EXPECT_EQ(table_->nodes(), kUnknownNodes);
+    origin_.is_silent = false;
+    origin_.silent_beats.back()(std::nullopt);
+    pass_time(milliseconds{3'000});
+    EXPECT_EQ(table_->nodes(), kUnknownNodes) << "others may have dropped this node";
+    pass_time(milliseconds{1'000});
+    EXPECT_EQ(table_->nodes(), 2U);
+}
+
+TEST_F(RegionTest, BelievesALowerCountOfNodesLater) {
+    know_nodes();
+    origin_.nodes = 1;
+    pass_time(milliseconds{1'900});
+    EXPECT_EQ(table_->nodes(), 2U) << "the origin may have lost the others' heartbeats";
+    pass_time(milliseconds{2'200});
+    EXPECT_EQ(table_->nodes(), 1U);
+    origin_.nodes = 3;
+    pass_time(milliseconds{1'100});
+    EXPECT_EQ(table_->nodes(), 3U) << "a higher one at once";
+}
+
+TEST_F(RegionTest, CountsTheNodesAgainWhenTheOriginHasLostData) {
+    know_nodes();
+    origin_.events.data_lost();
+    EXPECT_EQ(table_->nodes(), kUnknownNodes);
+    pass_time(milliseconds{3'100});
+    EXPECT_EQ(table_->nodes(), 2U);
+}
+
+TEST_F(RegionTest, TheViewOfAKeyIsSuspendedWhileTheOriginDecidesForIt) {
+    know_nodes();
+    entry("a").set_refreshed(kNow);
+    spend(request("a", 1'000));
+    settle();
+    EXPECT_EQ(entry("a").refreshed_at(), Entry::kNever);
+    region_.sync({{request("a", 1'000)}}, kNow, [](bool) {});
+    origin_.answer_sync();
+    settle();
+    EXPECT_EQ(entry("a").refreshed_at(), Entry::kNever) << "a grant is still underway";
+    origin_.answer_spend();
+    settle();
+    EXPECT_EQ(entry("a").refreshed_at(), kNow);
+}
+
+TEST_F(RegionTest, FlushesAGrantThatALaterFlushHasLeftOut) {
+    know_nodes();
+    entry("a").set_refreshed(kNow);
+    spend(request("a", 1'000, 3));
+    settle();
+    pass_here(request("a", 1'000, 2));
+    region_.sync({{request("a", 1'000)}}, kNow, [](bool) {});
+    origin_.answer_sync();  // it overtakes the call, to which it looks like credit
+    origin_.answer_spend();
+    EXPECT_EQ(origin_.cells[cell("a")].own, 3U);
+    EXPECT_EQ(entry("a").unsynced(kSequence), 2U);
+    pass_time(milliseconds{1'000});
+    ASSERT_FALSE(origin_.syncs.empty());
+    origin_.answer_sync();
+    EXPECT_EQ(origin_.cells[cell("a")].own, 5U);
 }
 
 TEST_F(RegionTest, IsUnavailableWhileTheOriginRefusesWrites) {
