@@ -323,8 +323,10 @@ TEST_F(RegionTest, FlushesAGrantThatALaterFlushHasLeftOut) {
     spend(request("a", 1'000, 3));
     settle();
     pass_here(request("a", 1'000, 2));
-    region_.sync({{request("a", 1'000)}}, kNow, [](bool) {});
+    pass_time(milliseconds{1'000});
+    ASSERT_FALSE(origin_.syncs.empty());
     origin_.answer_sync();  // it overtakes the call, to which it looks like credit
+    settle();
     origin_.answer_spend();
     EXPECT_EQ(origin_.cells[cell("a")].own, 3U);
     EXPECT_EQ(entry("a").unsynced(kSequence), 2U);
