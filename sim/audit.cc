@@ -185,7 +185,8 @@ void Audit::check_sharing(const Decided& made, const Seen& seen, Count ahead, Co
                           weighted(seen.previous, Duration{seen.elapsed_ms}, load_.duration);
     const Count remaining = load_.limit - std::min(load_.limit, counted);
     const Count spend = unsynced(seen) + ahead + made.cost;
-    const bool has_share = is_young(made, seen) && (spend + 1) * config_.share_parts * nodes <= remaining;
+    const bool has_share =
+        is_young(made, seen) && (spend + 1) * config_.share_parts * nodes <= remaining;
     const bool has_floor = spend * kAuditedFloorParts * nodes <= load_.limit;
     if (!has_share && !has_floor)
         complain("with " + number(spend) + " unsynced, " + number(remaining) + " left, " +
