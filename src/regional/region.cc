@@ -421,9 +421,8 @@ void Region::on_spent(std::vector<SpendCall>& calls, std::vector<SpendAnswer> an
 // A callback may ask again for the same key: its call is over by then.
 void Region::end_spend(SpendCall& call, const SpendAnswer& answer) {
     const CellName cell = call.key->first;
-    const bool has_more = !call.key->second.waiting.empty();
     call.key->second.is_underway = false;
-    if (has_more) {
+    if (!call.key->second.waiting.empty()) {
         ready_.push_back(call.key);
     } else {
         waiting_.erase(call.key);
@@ -450,13 +449,43 @@ void Region::end_spend(SpendCall& call, const SpendAnswer& answer) {
     if (call.sync.is_of(granted)) granted.resume_view();
     if (!answer) return;
     call.sync.note_synced(cost, granted);
-    if (!has_more) new_views_.push_back({.cell = cell, .sync = call.sync});
+    note_view(granted, call, cell);
     // A flush of later passes that overtook the call looks like credit to it. And what the origin
     // granted it may have lost, after everything else was written again.
     if (granted.unsynced(cell.sequence) != 0 ||
         call.resubmissions != resubmissions_.load(std::memory_order_relaxed))
         static_cast<void>(table_.changed().mark(granted));
     if (config_.counted) config_.counted(granted);
+}
+
+// Whether what is left allows this node many requests: then it goes on by itself, or a key that is
+// asked for all the time would stay with the origin. With less, in a burst, the nodes' shares
+// together would be what passes beyond the limit.
+bool Region::has_ample_share(Entry& entry, const Waiter& last, Sequence sequence) const {
+    constexpr Count kMany = 8;
+    const NodeCount nodes = table_.nodes();
+    if (nodes <= 1) return nodes == 1;
+    const Spent spent{.current = entry.spent(sequence), .previous = entry.spent(sequence - 1)};
+    const Verdict left = weigh(spent,
+                               last.request.elapsed,
+                               entry.duration(),
+                               {.cost = 0, .limit = last.request.ask.limit});
+    return left.remaining >= kMany * kShareParts * nodes;
+}
+
+void Region::note_view(Entry& entry, const SpendCall& call, const CellName& cell) {
+    if (!has_ample_share(entry, call.waiters.back(), cell.sequence)) {
+        if (!waiting_.contains(cell)) new_views_.push_back({.cell = cell, .sync = call.sync});
+        return;
+    }
+    call.sync.note_view(entry);
+    const auto key = waiting_.find(cell);
+    if (key == waiting_.end() || key->second.is_underway) return;
+    const std::vector<Waiter> waiting = std::move(key->second.waiting);
+    std::erase(ready_, key);
+    waiting_.erase(key);
+    for (const Waiter& waiter : waiting)
+        waiter.decided(OriginVerdict{.granted = false, .grant = {}, .try_locally = true});
 }
 
 void Region::note_views() {

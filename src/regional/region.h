@@ -29,6 +29,8 @@ namespace sluice {
 struct OriginVerdict {
     bool granted;  // its cost is in the origin's counts, and has to be entered here
     Grant grant;   // where it was decided
+    // It was not asked: by now, the sharing rule may let the node decide. If not, ask again.
+    bool try_locally = false;
 };
 
 // The origin is available while it is connected, the breaker over its calls is closed, and it
@@ -154,6 +156,8 @@ class Region {
     std::optional<SpendCall> begin_spend(WaitingKeys::iterator key, KeySpend& spend);
     void on_spent(std::vector<SpendCall>& calls, std::vector<SpendAnswer> answers);
     void end_spend(SpendCall& call, const SpendAnswer& answer);
+    bool has_ample_share(Entry& entry, const Waiter& last, Sequence sequence) const;
+    void note_view(Entry& entry, const SpendCall& call, const CellName& cell);
     void note_views();
 
     void record(Time began, std::size_t keys, std::size_t missing);

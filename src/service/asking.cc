@@ -7,11 +7,7 @@ void Asking::begin(const std::shared_ptr<PendingQuestion>& question) {
     const Waits::Name wait =
         waits_.add(question->deadline(), [this, question] { expire(*question); });
     if (question->kind() == Question::Kind::kSingle) {
-        region_.spend(question->stale().front(),
-                      question->now(),
-                      [this, question, wait](std::optional<OriginVerdict> verdict) {
-                          on_verdict(*question, wait, verdict);
-                      });
+        spend(question, wait);
     } else {
         region_.sync(question->stale(), question->now(), [this, question, wait](bool is_answered) {
             on_read(*question, wait, is_answered);
@@ -19,14 +15,24 @@ void Asking::begin(const std::shared_ptr<PendingQuestion>& question) {
     }
 }
 
+void Asking::spend(const std::shared_ptr<PendingQuestion>& question, const Waits::Name& wait) {
+    region_.spend(question->stale().front(),
+                  question->now(),
+                  [this, question, wait](std::optional<OriginVerdict> verdict) {
+                      on_verdict(question, wait, verdict);
+                  });
+}
+
 // What the origin denied is denied by the counts that came with its answer. The end of the wait
 // finishes the question.
-void Asking::on_verdict(PendingQuestion& question,
+void Asking::on_verdict(const std::shared_ptr<PendingQuestion>& question,
                         const Waits::Name& wait,
                         std::optional<OriginVerdict> verdict) {
-    if (verdict && verdict->granted) {
-        question.accept_grant(verdict->grant);
-    } else if (question.decide().has_value() && !verdict) {
+    if (verdict && verdict->try_locally) {
+        if (!question->decide_as_held()) return spend(question, wait);
+    } else if (verdict && verdict->granted) {
+        question->accept_grant(verdict->grant);
+    } else if (question->decide().has_value() && !verdict) {
         fallbacks_.fetch_add(1, std::memory_order_relaxed);
     }
     waits_.end(wait);

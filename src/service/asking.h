@@ -40,7 +40,8 @@ class Asking {
     void count_fallback() { fallbacks_.fetch_add(1, std::memory_order_relaxed); }
 
   private:
-    void on_verdict(PendingQuestion& question,
+    void spend(const std::shared_ptr<PendingQuestion>& question, const Waits::Name& wait);
+    void on_verdict(const std::shared_ptr<PendingQuestion>& question,
                     const Waits::Name& wait,
                     std::optional<OriginVerdict> verdict);
     void on_read(PendingQuestion& question, const Waits::Name& wait, bool is_answered);
