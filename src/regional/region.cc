@@ -199,7 +199,7 @@ void Region::set_wake(Time now) {
 // True if there is more to do.
 bool Region::advance_stop() {
     if (stage_ != Stage::kFlushing) return false;
-    if (!waiting_.empty()) return true;
+    if (!waiting_.empty() || syncs_underway_ != 0) return true;
     stage_ = Stage::kRetiring;
     walk_ = Table::Walk{};
     config_.again();
@@ -500,9 +500,11 @@ void Region::sync(std::span<const Request> requests, UnixTime now, Synced synced
     }
     if (components.empty()) return synced(true);
     const Time began = config_.clock();
+    ++syncs_underway_;
     origin_.sync(
         std::move(components),
         [this, began, keys, now, synced = std::move(synced)](std::vector<KeyAnswer> answers) {
+            --syncs_underway_;
             const std::size_t missing = count_missing(answers);
             record(began, answers.size(), missing);
             const EpochPin pin;
