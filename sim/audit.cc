@@ -91,7 +91,7 @@ Count Audit::look_at_cell(Seen& seen, Sequence sequence) {
     if (others < cell.read)
         fail("has read that its region's other nodes spent " + number(cell.read) + " at " +
              cell_text(key, sequence) + ", and holds " + number(others));
-    if (others > peers + cell.lifted)
+    if (others > peers)
         fail("holds " + number(others) + " as spent by its region's other nodes at " +
              cell_text(key, sequence) + ", who spent or were granted " + number(peers));
     const Count foreign =

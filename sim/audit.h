@@ -172,7 +172,6 @@ class Audit {
         Count acked = 0;              // of its own, by answers of the origin
         Count late = 0;               // of its own, decided here after the window had ended
         std::int64_t viewed_ms = -1;  // when the origin read what was answered last
-        Count lifted = 0;  // of others, what the region's row had of this node's own credit
     };
     // Apart from what each decision needs.
     struct Sent {

@@ -225,15 +225,10 @@ void Audit::imported(const ImportedCell& imported, UnixTime now) {
     const Count regional =
         entry == nullptr ? 0 : entry->admitted(sequence).of(sequence) + entry->others(sequence);
     const Count global = entry == nullptr ? 0 : entry->global(sequence);
-    Slot& slot = slot_of(key);
-    if (entry != nullptr && entry->incarnation() == slot.incarnation) {
-        Cell& cell = cell_of(slot, sequence);
-        const Count peers = truth_.reserved(key, sequence, config_.region) -
-                            std::max(cell.admitted, sent_of(slot, sequence).at_origin);
-        if (cell.sequence == sequence && entry->others(sequence) > peers)
-            cell.lifted = entry->others(sequence) - peers;
-    }
-    if (regional < imported.own || global < imported.foreign)
+    // The row may have what the origin granted to this node, in a call that is underway or whose
+    // answer was lost.
+    const bool has_credit = entry != nullptr && entry->credit(sequence) != 0;
+    if ((regional < imported.own && !has_credit) || global < imported.foreign)
         fail("imported " + number(imported.own) + " spent by its region and " +
              number(imported.foreign) + " by others at " + cell_text(key, sequence) +
              ", and holds " + number(regional) + " and " + number(global));

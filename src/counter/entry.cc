@@ -20,7 +20,9 @@ Entry::Entry(const LimitKey& key,
                      instant_at(forgotten_until, duration()).sequence)),
       refreshed_at_ms_(kNever.time_since_epoch().count()),
       last_used_ms_(now.time_since_epoch().count()),
-      hash_(key.hash()) {
+      hash_(key.hash()),
+      credit_(static_cast<std::uint32_t>(high_.load(std::memory_order_relaxed) - 2 * kRingSize)
+              << kCreditBits) {
     if (key.is_short()) {
         texts_ = key.short_texts();
     } else if (has_long_texts_here()) {
@@ -169,6 +171,22 @@ void Entry::set_refreshed(UnixTime at) {
 void Entry::suspend_view() {
     suspended_.fetch_add(1, std::memory_order_relaxed);
     refreshed_at_ms_.store(kNever.time_since_epoch().count(), std::memory_order_seq_cst);
+}
+
+void Entry::set_credit(Sequence sequence, Count most) {
+    if (credit(sequence) == kMaxCount) return;
+    const auto count = static_cast<std::uint32_t>(std::min<Count>(most, kMaxCredit));
+    credit_.store(static_cast<std::uint32_t>(sequence) << kCreditBits | count,
+                  std::memory_order_seq_cst);
+}
+
+Count Entry::credit(Sequence sequence) const {
+    const std::uint32_t word = credit_.load(std::memory_order_seq_cst);
+    const std::uint32_t apart = word - (static_cast<std::uint32_t>(sequence) << kCreditBits);
+    const std::int32_t newer = static_cast<std::int32_t>(apart) >> kCreditBits;
+    if (newer < 0 || newer > kRingSize) return 0;
+    const std::uint32_t count = word & kMaxCredit;
+    return newer == 0 && count != kMaxCredit ? count : kMaxCount;
 }
 
 bool Entry::make_strict(UnixTime now, UnixTime until) {

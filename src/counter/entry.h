@@ -236,6 +236,19 @@ class alignas(64) Entry {
         return own.current + own.previous;
     }
 
+    // How much more than what was admitted the origin may hold of this entry's component of a cell:
+    // what it decides at the moment, and what it has granted in a call whose answer was lost. Known
+    // of the newest cell in which it was asked; of those before, it may be anything. Written by the
+    // region's thread alone.
+    void set_credit(Sequence sequence, Count most);
+    Count credit(Sequence sequence) const;
+    // All that the origin may hold of it. Loads the credit first, sequentially consistent: it is
+    // lowered after `admitted` was raised.
+    Count most_at_origin(Sequence sequence) const {
+        const Count more = credit(sequence);
+        return saturating_add(admitted(sequence).of(sequence), more);
+    }
+
     // Whether the next flush should begin with this entry. The deciding thread that sets it puts
     // the entry on the list of urgent ones (counter/changed.h). Relaxed: a hint.
     bool begin_urgent() {
@@ -340,6 +353,10 @@ class alignas(64) Entry {
     } leaving_{};
     std::atomic<bool> is_urgent_{false};      // see begin_urgent()
     std::atomic<std::uint8_t> suspended_{0};  // see suspend_view(); relaxed: one thread's
+    // See set_credit(): the sequence modulo 2^11, and the count.
+    static constexpr int kCreditBits = 21;
+    static constexpr std::uint32_t kMaxCredit = (1U << kCreditBits) - 1;  // or any more
+    std::atomic<std::uint32_t> credit_;
     // The next entry of an overfull bucket. Written under the shard's lock, read by lookups.
     std::atomic<Entry*> next_in_bucket_{nullptr};
 };

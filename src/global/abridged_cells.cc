@@ -26,7 +26,8 @@ bool merge_imported(const ImportedCell& cell, Entry& entry) {
     // One that is further away may look like one that is held: the ring counts its laps modulo.
     const Sequence high = entry.high();
     if (sequence < high - 2 || sequence > high + 1) return false;
-    const Count own = entry.admitted(sequence).of(sequence);
+    // The row may hold what the origin has granted to this node, which does not know of it yet.
+    const Count own = entry.most_at_origin(sequence);
     if (cell.own > own) entry.raise_others(sequence, cell.own - own);
     return entry.raise_global(sequence, cell.foreign);
 }

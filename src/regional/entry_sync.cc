@@ -35,8 +35,8 @@ void EntrySync::merge_peers(const KeyTotals& totals, Entry& entry) const {
     for (std::size_t i = 0; i < totals.size(); ++i) {
         const Sequence sequence = current_ - static_cast<Sequence>(i);
         // To a later entry of the key, what this one wrote belongs to the peers. How much of the
-        // total the later one wrote itself is not known; it may be all that it has admitted.
-        const Count own = is_of(entry) ? totals[i].own : entry.admitted(sequence).of(sequence);
+        // total the later one wrote itself is not known.
+        const Count own = is_of(entry) ? totals[i].own : entry.most_at_origin(sequence);
         if (totals[i].total > own) entry.raise_others(sequence, totals[i].total - own);
     }
 }

@@ -199,7 +199,7 @@ void Region::set_wake(Time now) {
 // True if there is more to do.
 bool Region::advance_stop() {
     if (stage_ != Stage::kFlushing) return false;
-    if (!waiting_.empty()) return true;
+    if (!waiting_.empty() || syncs_underway_ != 0) return true;
     stage_ = Stage::kRetiring;
     walk_ = Table::Walk{};
     config_.again();
@@ -404,10 +404,13 @@ std::optional<Region::SpendCall> Region::begin_spend(WaitingKeys::iterator key, 
     // Of a cell that the ring has left, this node's spend is not known any more: nothing is granted
     // in it, and the request is decided where the ring is now.
     const bool is_held = entry.admitted(cell.sequence).load().belongs_to(cell.sequence);
+    Count asked = entry.credit(cell.sequence);
     for (const Waiter& waiter : call.waiters) {
         spend.requests.push_back(waiter.request);
         if (!is_held) spend.requests.back().ask.limit = 0;
+        asked = saturating_add(asked, waiter.request.ask.cost);
     }
+    entry.set_credit(cell.sequence, asked);
     key->second.is_underway = true;
     return call;
 }
@@ -449,6 +452,11 @@ void Region::end_spend(SpendCall& call, const SpendAnswer& answer) {
     if (call.sync.is_of(granted)) granted.resume_view();
     if (!answer) return;
     call.sync.note_synced(cost, granted);
+    if (call.sync.is_of(granted)) {
+        const Count held = answer->totals[0].own;
+        const Count admitted = granted.admitted(cell.sequence).of(cell.sequence);
+        granted.set_credit(cell.sequence, held - std::min(held, admitted));
+    }
     note_view(granted, call, cell);
     // A flush of later passes that overtook the call looks like credit to it. And what the origin
     // granted it may have lost, after everything else was written again.
@@ -521,9 +529,11 @@ void Region::sync(std::span<const Request> requests, UnixTime now, Synced synced
     }
     if (components.empty()) return synced(true);
     const Time began = config_.clock();
+    ++syncs_underway_;
     origin_.sync(
         std::move(components),
         [this, began, keys, now, synced = std::move(synced)](std::vector<KeyAnswer> answers) {
+            --syncs_underway_;
             const std::size_t missing = count_missing(answers);
             record(began, answers.size(), missing);
             const EpochPin pin;

@@ -194,6 +194,7 @@ class Region {
     Time fewer_from_ = Time::min();  // when a lower count is believed
     bool is_clock_off_ = false;
 
+    std::size_t syncs_underway_ = 0;  // of sync()
     WaitingKeys waiting_;
     std::vector<WaitingKeys::iterator> ready_;  // have waiters and no call underway
     std::vector<NewView> new_views_;
