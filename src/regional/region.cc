@@ -466,11 +466,10 @@ void Region::end_spend(SpendCall& call, const SpendAnswer& answer) {
     if (config_.counted) config_.counted(granted);
 }
 
-// Whether what is left allows this node many requests: then it goes on by itself, or a key that is
+// Whether this node's share is eight requests or more: then it goes on by itself, or a key that is
 // asked for all the time would stay with the origin. With less, in a burst, the nodes' shares
 // together would be what passes beyond the limit.
 bool Region::has_ample_share(Entry& entry, const Waiter& last, Sequence sequence) const {
-    constexpr Count kMany = 8;
     const NodeCount nodes = table_.nodes();
     if (nodes <= 1) return nodes == 1;
     const Spent spent{.current = entry.spent(sequence), .previous = entry.spent(sequence - 1)};
@@ -478,7 +477,7 @@ bool Region::has_ample_share(Entry& entry, const Waiter& last, Sequence sequence
                                last.request.elapsed,
                                entry.duration(),
                                {.cost = 0, .limit = last.request.ask.limit});
-    return left.remaining >= kMany * kShareParts * nodes;
+    return left.remaining >= kShareParts * kShareParts * nodes;
 }
 
 void Region::note_view(Entry& entry, const SpendCall& call, const CellName& cell) {
