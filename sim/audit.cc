@@ -315,7 +315,7 @@ void Audit::grant(const Decided& made, Seen& seen) {
 
 void Audit::count(const Decided& made) {
     ++totals_.decisions;
-    totals_.waits += made.by == By::kWaited || made.by == By::kGranted ? 1U : 0U;
+    totals_.waits += made.has_waited ? 1U : 0U;
     totals_.fallbacks += made.by == By::kFallback ? 1U : 0U;
     const bool is_alone = made.by == By::kFallback || made.by == By::kAlone;
     if (is_alone && knowledge_.is_quiet(config_.region, made.asked_ms, made.true_ms) &&

@@ -77,6 +77,7 @@ class Audit {
         std::int64_t asked_ms;  // by the right clock
         std::int64_t true_ms;   // the same when it was decided
         By by;
+        bool has_waited = false;  // for the origin
     };
     void decided(const Decided& made, const Decision& decision);
     void decided(std::span<const Decided> made, const BatchDecision& batch);

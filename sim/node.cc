@@ -46,7 +46,10 @@ class Node::Watched final : public Question {
     std::size_t size() const override { return inner_->size(); }
     bool decide_as_held() override {
         const bool is_unavailable = node_.region_->is_unavailable();
-        if (!inner_->decide_as_held()) return false;
+        if (!inner_->decide_as_held()) {
+            has_waited_ = true;
+            return false;
+        }
         note(is_unavailable ? By::kAlone : By::kHeld);
         return true;
     }
@@ -81,6 +84,7 @@ class Node::Watched final : public Question {
         for (Audit::Decided& each : made_) {
             each.by = by;
             each.true_ms = node_.world_.true_ms();
+            each.has_waited = has_waited_;
         }
         const bool passed = answer->single ? (**answer->single).passed : (**answer->batch).passed;
         node_.world_.note(by == By::kGranted ? Happening::kGranted
@@ -100,6 +104,7 @@ class Node::Watched final : public Question {
     const std::shared_ptr<Question> inner_;
     std::vector<Audit::Decided> made_;
     const Moment asked_;
+    bool has_waited_ = false;
 };
 
 Node::Node(World& world, Place place, Moment skew) : world_(world), place_(place), skew_(skew) {
