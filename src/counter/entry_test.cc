@@ -135,6 +135,21 @@ TEST_F(EntryTest, CountsAsUnsyncedWhatTheOriginHasNotAcknowledged) {
     EXPECT_EQ(entry_.unsynced(100), 12U);
 }
 
+TEST_F(EntryTest, BoundsWhatTheOriginMayHoldOfIt) {
+    entry_.admitted(100).add(100, 5);
+    EXPECT_EQ(entry_.most_at_origin(100), 5U) << "it was never asked";
+    entry_.set_credit(100, 3);
+    EXPECT_EQ(entry_.most_at_origin(100), 8U);
+    EXPECT_EQ(entry_.credit(99), kMaxCount) << "of an earlier cell it is not known any more";
+    EXPECT_EQ(entry_.credit(101), 0U);
+    entry_.set_credit(99, 0);
+    EXPECT_EQ(entry_.credit(100), 3U) << "a late call changes nothing";
+    entry_.set_credit(100, 0);
+    EXPECT_EQ(entry_.most_at_origin(100), 5U);
+    entry_.set_credit(100, Count{1} << 30U);
+    EXPECT_EQ(entry_.most_at_origin(100), kMaxCount);
+}
+
 TEST_F(EntryTest, IsUrgentOnceUntilItIsFlushed) {
     EXPECT_TRUE(entry_.begin_urgent());
     EXPECT_FALSE(entry_.begin_urgent());

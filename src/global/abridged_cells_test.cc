@@ -56,6 +56,20 @@ TEST_F(AbridgedCellsTest, AHeldKeyIsFoundByItsStoredName) {
     EXPECT_EQ(cells_.cells(), 0U);
 }
 
+TEST_F(AbridgedCellsTest, TheRegionsOwnRowMayHoldWhatThisNodeWasGranted) {
+    const EpochPin pin;
+    Entry& entry = make(1);
+    entry.admitted(sequence()).add(sequence(), 4);
+    entry.set_credit(sequence(), 5);
+    ImportedCell row = cell(1);
+    row.own = 9;
+    EXPECT_TRUE(merge_imported(row, entry));
+    EXPECT_EQ(entry.others(sequence()), 0U);
+    row.own = 11;
+    EXPECT_TRUE(merge_imported(row, entry));
+    EXPECT_EQ(entry.others(sequence()), 2U) << "the rest was spent by peers";
+}
+
 TEST_F(AbridgedCellsTest, ACellWaitsForTheKeyAndIsMergedOnce) {
     const EpochPin pin;
     EXPECT_FALSE(cells_.find_or_hold(cell(1), kNow));

@@ -461,8 +461,10 @@ void Region::end_spend(SpendCall& call, const SpendAnswer& answer) {
     // A flush of later passes that overtook the call looks like credit to it. And what the origin
     // granted it may have lost, after everything else was written again.
     if (granted.unsynced(cell.sequence) != 0 ||
-        call.resubmissions != resubmissions_.load(std::memory_order_relaxed))
+        call.resubmissions != resubmissions_.load(std::memory_order_relaxed)) {
         static_cast<void>(table_.changed().mark(granted));
+        table_.changed().urge(granted);
+    }
     if (config_.counted) config_.counted(granted);
 }
 
