@@ -147,18 +147,18 @@ bool Audit::is_young(const Decided& made, const Seen& seen) const {
     return newest != UnixTime::min() && made.now - newest <= oldest_view(load_.duration);
 }
 
-// What the origin has not acknowledged of the two cells, before the request. Leaves out what was
+// What the origin has not acknowledged of the two cells, with `cost` more. Leaves out what was
 // entered in a window after the node had begun to sync the next one, because its answer was late: a
 // node takes the previous cell to be synced when the current one is.
-Count Audit::unsynced(const Seen& seen) const {
-    Count sum = 0;
-    for (const Sequence sequence : {seen.sequence, seen.sequence - 1}) {
+Count Audit::unsynced(const Seen& seen, Count cost) const {
+    const auto of = [&](Sequence sequence, Count more) {
         const Cell& cell = seen.slot->cells[static_cast<std::size_t>(sequence) % kTrueCells];
-        if (cell.sequence != sequence) continue;
-        const Count unsynced = cell.admitted - std::min(cell.admitted, cell.acked);
-        sum += unsynced - std::min(unsynced, cell.late);
-    }
-    return sum;
+        if (cell.sequence != sequence) return more;
+        const Count admitted = cell.admitted + more;
+        const Count unsynced = admitted - std::min(admitted, cell.acked);
+        return unsynced - std::min(unsynced, cell.late);
+    };
+    return of(seen.sequence, cost) + of(seen.sequence - 1, 0);
 }
 
 // The rule for a pass that the origin did not decide: a node that knows how many share the limit
@@ -184,7 +184,7 @@ void Audit::check_sharing(const Decided& made, const Seen& seen, Count ahead, Co
     const Count counted = seen.current - granted + ahead + made.cost +
                           weighted(seen.previous, Duration{seen.elapsed_ms}, load_.duration);
     const Count remaining = load_.limit - std::min(load_.limit, counted);
-    const Count spend = unsynced(seen) + ahead + made.cost;
+    const Count spend = unsynced(seen, ahead + made.cost);
     const bool has_share =
         is_young(made, seen) && (spend + 1) * config_.share_parts * nodes <= remaining;
     const bool has_floor = spend * kAuditedFloorParts * nodes <= load_.limit;

@@ -225,7 +225,7 @@ class Audit {
     Count look_at_cell(Seen& seen, Sequence sequence);
     void check_sharing(const Decided& made, const Seen& seen, Count ahead, Count granted);
     bool is_young(const Decided& made, const Seen& seen) const;
-    Count unsynced(const Seen& seen) const;
+    Count unsynced(const Seen& seen, Count cost) const;
     void check_excess(const Decided& made, const Seen& seen, Count ahead, std::size_t requests);
     void check_known(const Decided& made, const Seen& seen, Count ahead);
     void note_effective(const Decided& made, const Seen& seen);

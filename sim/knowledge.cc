@@ -66,9 +66,7 @@ bool Knowledge::is_quiet(std::uint32_t region,
 }
 
 Count Knowledge::skewed(Count previous) const {
-    const auto skew = static_cast<Count>(duration_cast<Duration>(2 * options_.faults.skew).count());
-    const auto duration = static_cast<Count>(options_.load.duration.count());
-    return (previous * std::min(skew, duration) + duration - 1) / duration;
+    return options_.faults.skew == Moment{0} ? 0 : previous;
 }
 
 Count Knowledge::of_world(std::uint32_t region,

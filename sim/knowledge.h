@@ -39,7 +39,8 @@ class Knowledge {
     // it may use until it decided.
     bool is_quiet(std::uint32_t region, std::int64_t asked_ms, std::int64_t decided_ms) const;
 
-    // What nodes whose clocks differ can make of what was spent in the previous window.
+    // What nodes whose clocks are behind may have added to the previous window, after others had
+    // decided in this one.
     Count skewed(Count previous) const;
 
     // Whether a cell is dead by some node's clock: the origin forgets it then, and a request that

@@ -44,6 +44,13 @@ TEST(Swarm, HoldsWhereItOnceDidNot) {
              Once{700'004'932,
                   "a request made at the end of a window was decided after it, when its origin had "
                   "just forgotten the window before"},
+             Once{12'381,
+                  "a request that waited was weighed, by the time at which it came, against what was "
+                  "granted to later ones meanwhile"},
+             Once{58'210, "credit that a node has used was not taken for acknowledged in a batch"},
+             Once{60'839,
+                  "a node whose clock is behind went on spending in the window before, after others "
+                  "had decided in the next one"},
              Once{8'160,
                   "a node at its cap was about to displace a key when it heard that another "
                   "region spends of it, too: what it granted is held by its origin alone, "
@@ -52,6 +59,24 @@ TEST(Swarm, HoldsWhereItOnceDidNot) {
                   "a node at its cap displaced a key while its counts were read, and again before "
                   "the next publish: the entry that took the answer had no limit yet, and its "
                   "count was published as if it were half of one"},
+         }) {
+        const Outcome outcome = run(swarm_options(seed));
+        EXPECT_FALSE(outcome.failure)
+            << "seed " << seed << ": " << *outcome.failure << "\nOnce: " << why;
+    }
+}
+
+// The same, where the fleet was wrong.
+TEST(Swarm, HoldsWhereItFoundAFault) {
+    struct Once {
+        std::uint64_t seed;
+        const char* why;
+    };
+    for (const auto& [seed, why] : {
+             Once{1'259, "a node that ended lost what a batch had spent after its last flush"},
+             Once{1'320,
+                  "a node that was cut off decided by its share at once when it was back, since the "
+                  "answer that said that it had joined was lost"},
          }) {
         const Outcome outcome = run(swarm_options(seed));
         EXPECT_FALSE(outcome.failure)
