@@ -104,12 +104,13 @@ void Audit::check_grants(const KeySpend& key, const KeyTotals& before, const Key
     Count used = sent.own[0];
     for (std::size_t i = 0; i < key.requests.size(); ++i) {
         const SpendRequest& request = key.requests[i];
-        const bool passes = naive_pass({.current = others(0) + used,
-                                        .previous = others(1) + sent.own[1],
-                                        .elapsed_ms = request.elapsed.count(),
-                                        .duration_ms = load_.duration.count(),
-                                        .cost = request.ask.cost,
-                                        .limit = request.ask.limit});
+        const bool passes =
+            naive_pass({.current = others(0) + used,
+                        .previous = others(1) + std::max(before[1].own, sent.own[1]),
+                        .elapsed_ms = request.elapsed.count(),
+                        .duration_ms = load_.duration.count(),
+                        .cost = request.ask.cost,
+                        .limit = request.ask.limit});
         if (passes != grants.granted[i])
             fail("its origin " + std::string(passes ? "denied" : "granted") + " cost " +
                  number(request.ask.cost) + " at " +

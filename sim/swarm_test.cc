@@ -45,12 +45,14 @@ TEST(Swarm, HoldsWhereItOnceDidNot) {
                   "a request made at the end of a window was decided after it, when its origin had "
                   "just forgotten the window before"},
              Once{12'381,
-                  "a request that waited was weighed, by the time at which it came, against what was "
+                  "a request that waited was weighed, by the time at which it came, against what "
+                  "was "
                   "granted to later ones meanwhile"},
              Once{58'210, "credit that a node has used was not taken for acknowledged in a batch"},
-             Once{60'839,
-                  "a node whose clock is behind went on spending in the window before, after others "
-                  "had decided in the next one"},
+             Once{
+                 60'839,
+                 "a node whose clock is behind went on spending in the window before, after others "
+                 "had decided in the next one"},
              Once{8'160,
                   "a node at its cap was about to displace a key when it heard that another "
                   "region spends of it, too: what it granted is held by its origin alone, "
@@ -74,9 +76,13 @@ TEST(Swarm, HoldsWhereItFoundAFault) {
     };
     for (const auto& [seed, why] : {
              Once{1'259, "a node that ended lost what a batch had spent after its last flush"},
-             Once{1'320,
-                  "a node that was cut off decided by its share at once when it was back, since the "
-                  "answer that said that it had joined was lost"},
+             Once{1'700'001'526,
+                  "an origin left out what it had granted to a call in the window before, whose "
+                  "answer was still on its way"},
+             Once{
+                 1'320,
+                 "a node that was cut off decided by its share at once when it was back, since the "
+                 "answer that said that it had joined was lost"},
          }) {
         const Outcome outcome = run(swarm_options(seed));
         EXPECT_FALSE(outcome.failure)

@@ -19,8 +19,7 @@ KeyGrants decide_at_origin(const KeySpend& spend, const KeyTotals& held) {
     CellTotals& current = grants.totals[0];
     const Duration duration = spend.components.current.duration;
     const Count others = spent_by_others(spend, held[0], 0);
-    const Count previous =
-        saturating_add(spent_by_others(spend, held[1], 1), spend.components.own[1]);
+    const Count previous = saturating_add(spent_by_others(spend, held[1], 1), held[1].own);
     Count used = spend.components.own[0];  // of this node's component, by what it has admitted
     for (const auto& [elapsed, ask] : spend.requests) {
         const Spent spent{.current = saturating_add(others, used), .previous = previous};

@@ -15,7 +15,8 @@ namespace sluice {
 // cell; the caller stores them.
 //
 // A component above what this node has spent is credit: an earlier call granted it and its answer
-// was lost. Requests use it up before the component grows.
+// was lost. Requests use it up before the component grows. Credit in the previous cell counts as
+// spent: the answer to a call made at the end of that window may still be on its way.
 //
 // The script in regional/redis does the same.
 KeyGrants decide_at_origin(const KeySpend& spend, const KeyTotals& held);

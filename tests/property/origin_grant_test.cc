@@ -79,7 +79,7 @@ KeyGrants naive_grants(const KeySpend& spend, const KeyTotals& held) {
         const Count peers = std::max(held.at(cell).total - held.at(cell).own, spend.peers.at(cell));
         others.at(cell) = capped(Exact{peers} + spend.extra.at(cell));
     }
-    const Count previous = capped(Exact{others[1]} + spend.components.own[1]);
+    const Count previous = capped(Exact{others[1]} + held[1].own);
     KeyGrants grants{.totals = held, .granted = {}};
     Count admitted = spend.components.own[0];
     for (const SpendRequest& request : spend.requests) {

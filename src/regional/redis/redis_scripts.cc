@@ -103,7 +103,7 @@ if previous_component > previous_before then
 end
 
 local others = spent_by_others(total, component, 5)
-local previous = add(spent_by_others(previous_total, previous_component, 9), tonumber(ARGV[7]))
+local previous = add(spent_by_others(previous_total, previous_component, 9), previous_component)
 local granted = {}
 for i = 11, #ARGV, 3 do
   local weight = duration - tonumber(ARGV[i])
