@@ -57,9 +57,10 @@ class Load {
 // When Redis tells the time of a key it may be a few milliseconds behind.
 constexpr std::int64_t kTick = 20;
 
-// A cell may live longer than it matters by what its write takes, and by what its expiry is spread.
+// A cell may live longer than it matters: it is kept for a second at least, its write may be slow,
+// and its expiry is spread.
 std::int64_t slack_of(std::int64_t duration) {
-    return 1'000 + std::min<std::int64_t>(duration / 8, 60'000);
+    return 10'000 + std::min<std::int64_t>(duration / 8, 60'000);
 }
 
 class Lifetime : public testing::TestWithParam<std::chrono::milliseconds> {};
