@@ -208,6 +208,7 @@ bool Region::advance_stop() {
 
 void Region::begin_stop() {
     if (stage_ == Stage::kRunning) stage_ = Stage::kFlushing;
+    is_settled_ = false;
     config_.again();
 }
 
