@@ -82,8 +82,9 @@ Count Audit::look_at_cell(Seen& seen, Sequence sequence) {
     const Count others = seen.entry->others(sequence);
     const Count global = seen.entry->global(sequence);
     const KeyIndex key = seen.slot->key;
-    const Count peers = truth_.reserved(key, sequence, config_.region) -
-                        std::max(cell.admitted, sent_of(*seen.slot, sequence).at_origin);
+    const Count credited = config_.has_duplicates ? 0 : sent_of(*seen.slot, sequence).at_origin;
+    const Count peers =
+        truth_.reserved(key, sequence, config_.region) - std::max(cell.admitted, credited);
     if (others < cell.others || global < cell.global)
         fail("a count of others shrank at " + cell_text(key, sequence) + ": " +
              number(cell.others) + " to " + number(others) + ", " + number(cell.global) + " to " +

@@ -58,6 +58,8 @@ class Audit {
         std::size_t max_keys;
         // Clocks that step leave some rules without a meaning.
         bool has_steps = false;
+        // Messages may be repeated: what a spend is granted after its answer, its node can't know.
+        bool has_duplicates = false;
         std::uint64_t share_parts = kAuditedShareParts;
         std::int64_t started_ms = 0;  // by the right clock
     };

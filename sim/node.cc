@@ -117,6 +117,7 @@ Node::Node(World& world, Place place, Moment skew) : world_(world), place_(place
                       .serial = place.serial,
                       .max_keys = options.max_keys,
                       .has_steps = options.faults.has(FaultKind::kClockStep),
+                      .has_duplicates = options.faults.duplicate != 0,
                       .share_parts = options.share_parts.value_or(kAuditedShareParts),
                       .started_ms = world.true_ms()},
         world.truth,
@@ -356,7 +357,8 @@ void Node::check_flushed() {
     OriginServer& origin = world_.origins[place_.region];
     if (origin.losses != 0 || region_->is_unavailable()) return;
     audit_->each_admitted([&](const Audit::Admitted& cell) {
-        if (world_.knowledge.is_forgotten(cell.sequence, world_.true_ms())) return;
+        const bool is_dead = wall() >= start_of(cell.sequence + 2, world_.options.load.duration);
+        if (is_dead || world_.knowledge.is_forgotten(cell.sequence, world_.true_ms())) return;
         const Count held =
             origin.component(place_.serial, cell.key, cell.sequence, cell.incarnation);
         if (held + cell.retired < cell.count)
@@ -376,6 +378,16 @@ void Node::pause_until(Moment when) {
 void Node::close(std::function<void()> ended) {
     if (!pulse_.is_alive || is_closing_) return;
     is_closing_ = true;
+    begin_close(ended);
+}
+
+// A process that is paused acts on its signal when it is resumed, after the requests that came
+// before.
+void Node::begin_close(std::function<void()> ended) {
+    if (!pulse_.is_alive) return ended();
+    if (world_.scheduler.now() <= pulse_.paused_until)
+        return world_.scheduler.at(pulse_.paused_until + kLook,
+                                   [this, ended] { begin_close(ended); });
     region_->begin_stop();
     globe_->publisher().hurry(world_.steady());
     publish_alarm_ = Moment::max();

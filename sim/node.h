@@ -99,6 +99,7 @@ class Node {
     void again();
     void turn();
     void set_alarm();
+    void begin_close(std::function<void()> ended);
     void note_lost();
     void check_flushed();
     void publish_when_due();

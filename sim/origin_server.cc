@@ -42,7 +42,7 @@ OriginServer::Cell* OriginServer::find(KeyIndex key, Sequence sequence) {
     return lives ? &cell : nullptr;
 }
 
-OriginServer::Cell& OriginServer::open(KeyIndex key, Sequence sequence) {
+OriginServer::Cell* OriginServer::open(KeyIndex key, Sequence sequence) {
     if (key >= contents_.places.size()) contents_.places.resize(key + 1 + key / 4);
     if (contents_.places[key] == 0) {
         contents_.keys.emplace_back().key = key;
@@ -50,11 +50,12 @@ OriginServer::Cell& OriginServer::open(KeyIndex key, Sequence sequence) {
     }
     KeyCells& held = contents_.keys[contents_.places[key] - 1];
     Cell& cell = held.cells[static_cast<std::size_t>(sequence) % kTrueCells];
+    if (cell.sequence > sequence && scheduler_.now() < cell.dies) return nullptr;
     cell.sequence = sequence;
     cell.total = 0;
     cell.dies = Moment{0};
     cell.components.clear();
-    return cell;
+    return &cell;
 }
 
 CellTotals OriginServer::read(const OwnCell& own) {
@@ -67,7 +68,8 @@ CellTotals OriginServer::read(const OwnCell& own) {
 CellTotals OriginServer::lift(const OwnCell& own, Count to, Duration lifetime) {
     if (to == 0 || lifetime <= Duration::zero()) return read(own);
     Cell* cell = find(own.key, own.sequence);
-    if (cell == nullptr) cell = &open(own.key, own.sequence);
+    if (cell == nullptr) cell = open(own.key, own.sequence);
+    if (cell == nullptr) return {.total = to, .own = to};
     cell->dies = std::max(cell->dies, scheduler_.now() + lifetime);
     auto found = find_component(cell->components, own);
     if (found == cell->components.end())

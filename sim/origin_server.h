@@ -77,7 +77,8 @@ class OriginServer {
     static OwnCell own_cell(Serial node, const KeyComponents& key, std::size_t index);
 
     Cell* find(KeyIndex key, Sequence sequence);
-    Cell& open(KeyIndex key, Sequence sequence);
+    // Empty. None if its place is taken by a cell that is four windows later: it matters no more.
+    Cell* open(KeyIndex key, Sequence sequence);
     CellTotals read(const OwnCell& own);
     CellTotals lift(const OwnCell& own, Count to, Duration lifetime);
     void move_to_stopped(const OwnCell& own);

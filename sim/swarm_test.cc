@@ -44,6 +44,15 @@ TEST(Swarm, HoldsWhereItOnceDidNot) {
              Once{700'004'932,
                   "a request made at the end of a window was decided after it, when its origin had "
                   "just forgotten the window before"},
+             Once{1'800'011'584,
+                  "the origin's model gave the place of a cell to one that was four windows older"},
+             Once{1'800'100'914,
+                  "a call that was repeated after its answer, at an emptied origin, was granted "
+                  "what "
+                  "its node could not know of"},
+             Once{1'800'101'049,
+                  "a node whose clock had stepped ended after a window was over by its own clock"},
+             Once{1'800'102'406, "a node that was paused took note of its end before it went on"},
              Once{12'381,
                   "a request that waited was weighed, by the time at which it came, against what "
                   "was "
