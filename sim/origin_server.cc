@@ -87,8 +87,10 @@ KeyTotals OriginServer::read(Serial node, const KeyComponents& key) {
 
 KeyTotals OriginServer::sync(Serial node, const KeyComponents& key) {
     bytes += bytes_of(key.current);
-    return {lift(own_cell(node, key, 0), key.own[0], key.lifetime),
-            lift(own_cell(node, key, 1), key.own[1], key.lifetime - key.current.duration)};
+    const CellTotals current = lift(own_cell(node, key, 0), key.own[0], key.lifetime);
+    if (!key.has_previous) return {current, CellTotals{}};
+    const Duration lifetime = key.lifetime - key.current.duration;
+    return {current, lift(own_cell(node, key, 1), key.own[1], lifetime)};
 }
 
 KeyGrants OriginServer::spend(Serial node, const KeySpend& spend) {

@@ -223,6 +223,13 @@ class alignas(64) Entry {
                         {.current = admitted(current).of(current),
                          .previous = admitted(current - 1).of(current - 1)});
     }
+    // Whether the origin has acknowledged anything of `sequence`, and so all that was settled in
+    // the cell before by then.
+    bool is_synced_in(Sequence sequence) const {
+        const std::uint64_t word = synced_.load(std::memory_order_relaxed);
+        return word >> kCountBits ==
+               static_cast<std::uint64_t>(sequence) << kCountBits >> kCountBits;
+    }
     // The same, for a caller that has loaded this node's counts already.
     Count unsynced(Sequence current, Spent own) const {
         const std::uint64_t word = synced_.load(std::memory_order_relaxed);
@@ -252,10 +259,22 @@ class alignas(64) Entry {
     // Whether the next flush should begin with this entry. The deciding thread that sets it puts
     // the entry on the list of urgent ones (counter/changed.h). Relaxed: a hint.
     bool begin_urgent() {
-        return !is_urgent_.load(std::memory_order_relaxed) &&
-               !is_urgent_.exchange(true, std::memory_order_relaxed);
+        return (flags_.load(std::memory_order_relaxed) & kUrgent) == 0 &&
+               (flags_.fetch_or(kUrgent, std::memory_order_relaxed) & kUrgent) == 0;
     }
-    void end_urgent() { is_urgent_.store(false, std::memory_order_relaxed); }
+    void end_urgent() { flags_.fetch_and(kLate, std::memory_order_relaxed); }
+
+    // Whether something was spent in the cell before the newest one, which whoever writes this
+    // entry may leave out otherwise. Sequentially consistent: set after the count has grown,
+    // cleared before it is read.
+    void note_late() {
+        if ((flags_.load(std::memory_order_seq_cst) & kLate) == 0)
+            flags_.fetch_or(kLate, std::memory_order_seq_cst);
+    }
+    bool take_late() {
+        return (flags_.load(std::memory_order_seq_cst) & kLate) != 0 &&
+               (flags_.fetch_and(kUrgent, std::memory_order_seq_cst) & kLate) != 0;
+    }
 
     // Whether a denial lies less than a duration back: strict mode.
     bool is_strict(UnixTime now) const { return now < strict_until(); }
@@ -351,7 +370,9 @@ class alignas(64) Entry {
         bool is_unlinked : 1;    // meanwhile, it has been removed from the table
         bool is_given_back : 1;  // and whoever had it to tell of it has done with it
     } leaving_{};
-    std::atomic<bool> is_urgent_{false};      // see begin_urgent()
+    static constexpr std::uint8_t kUrgent = 1;  // see begin_urgent()
+    static constexpr std::uint8_t kLate = 2;    // see note_late()
+    std::atomic<std::uint8_t> flags_{0};
     std::atomic<std::uint8_t> suspended_{0};  // see suspend_view(); relaxed: one thread's
     // See set_credit(): the sequence modulo 2^11, and the count.
     static constexpr int kCreditBits = 21;

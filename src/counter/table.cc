@@ -139,6 +139,7 @@ void Table::settle_in_successor(HashedRequest request, Sequence sequence, Count 
         const UnixTime then = start_of(sequence, request.request.duration);
         Entry& entry = ready_entry(request, then, {});
         if (!entry.admitted(sequence).add(sequence, cost)) return;  // dead in the successor, too
+        entry.note_late();
         if (changed_.mark(entry)) return;
     }
 } catch (const std::bad_alloc&) {

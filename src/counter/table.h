@@ -104,6 +104,8 @@ class Table {
                                        Sequence sequence,
                                        Count cost,
                                        const Request& request) {
+        if (sequence != entry.high()) [[unlikely]]
+            entry.note_late();
         if (!entry.needs_mark()) [[likely]]
             return;
         if (changed_.mark(entry)) [[likely]]

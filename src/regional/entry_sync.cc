@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "window/sharing.h"
+
 namespace sluice {
 namespace {
 
@@ -13,8 +15,13 @@ UnixTime last_use(const Entry& entry, Sequence high) {
 
 }  // namespace
 
-EntrySync::EntrySync(const Entry& entry)
-    : EntrySync(entry, entry.high(), last_use(entry, entry.high())) {}
+EntrySync::EntrySync(const Entry& entry, bool has_previous)
+    : settled_(entry),
+      current_(entry.high()),
+      own_{settled_.of(current_), has_previous ? settled_.of(current_ - 1) : 0},
+      incarnation_(entry.incarnation()),
+      as_of_(last_use(entry, current_)),
+      has_previous_(has_previous) {}
 
 EntrySync::EntrySync(const Entry& entry, Sequence current, UnixTime now)
     : settled_(entry),
@@ -28,7 +35,19 @@ KeyComponents EntrySync::components(const Entry& entry) const {
     return {.current = name_of(entry.key(), current_),
             .incarnation = incarnation_,
             .own = own_,
-            .lifetime = std::clamp(left, Duration{1}, 3 * entry.duration())};
+            .lifetime = std::clamp(left, Duration{1}, 3 * entry.duration()),
+            .has_previous = has_previous_};
+}
+
+bool EntrySync::needs_previous(Entry& entry) {
+    const Sequence current = entry.high();
+    const UnixTime start = start_of(current, entry.duration());
+    const Duration elapsed = last_use(entry, current) - start;
+    const Duration quarter = entry.duration() / kViewParts;
+    const UnixTime since = start + std::max(kMaxViewAge, elapsed / quarter * quarter);
+    // In this order: whoever spends late has raised the count before.
+    if (entry.take_late() || !entry.is_synced_in(current)) return true;
+    return elapsed < kMaxViewAge || entry.refreshed_at() < since;
 }
 
 void EntrySync::merge_peers(const KeyTotals& totals, Entry& entry) const {

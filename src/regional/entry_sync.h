@@ -13,8 +13,9 @@ namespace sluice {
 // The settled components of two cells of an entry, as read when it was made. Thread-compatible.
 class EntrySync {
   public:
-    // Of the entry's newest cell and the one before, known as of the entry's last request.
-    explicit EntrySync(const Entry& entry);
+    // Of the entry's newest cell and the one before, known as of the entry's last request. Leaves
+    // out the one before where needs_previous() was false.
+    explicit EntrySync(const Entry& entry, bool has_previous = true);
     // Of the cell `current` and the one before, known as of `now`.
     EntrySync(const Entry& entry, Sequence current, UnixTime now);
 
@@ -42,6 +43,12 @@ class EntrySync {
     Sequence current() const { return current_; }
     Incarnation incarnation() const { return incarnation_; }
     std::array<Count, 2> own() const { return own_; }
+    bool has_previous() const { return has_previous_; }
+
+    // Whether a sync has to write or read the cell before the newest one. Little happens there: it
+    // is left out where this node has nothing to write, and its peers' counts were read five
+    // seconds into the window, and again in the present quarter of it. Takes note_late() away.
+    static bool needs_previous(Entry& entry);
 
   private:
     const Components settled_;
@@ -49,6 +56,7 @@ class EntrySync {
     const std::array<Count, 2> own_;
     const Incarnation incarnation_;
     const UnixTime as_of_;
+    const bool has_previous_ = true;
 };
 
 }  // namespace sluice

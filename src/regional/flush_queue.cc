@@ -82,7 +82,9 @@ FlushQueue::Lane* FlushQueue::first_lane(Time now, Scope scope) {
 std::vector<KeyComponents> FlushQueue::next(Time now, Scope scope) {
     std::vector<KeyComponents> batch;
     if (is_underway()) return batch;
-    const std::size_t most = lag(now) > kFlushWithin ? kLateBatchKeys : kBatchKeys;
+    const auto due = first_due();
+    const bool is_late = due && now - *due > kFlushWithin / 16;
+    const std::size_t most = is_late ? kLateBatchKeys : kBatchKeys;
     std::size_t urgent = 0;
     for (; urgent < urgent_.size() && batch.size() < most; ++urgent)
         add({.entry = urgent_[urgent], .since = now}, true, batch);
@@ -103,7 +105,9 @@ void FlushQueue::add(const Waiting& waiting, bool is_in_lane, std::vector<KeyCom
     Entry& entry = *waiting.entry;
     if (is_in_lane) entry.end_urgent();
     ChangedList::begin_read(entry);
-    const Underway one{.waiting = waiting, .sync = EntrySync(entry), .is_in_lane = is_in_lane};
+    const bool has_previous = EntrySync::needs_previous(entry);
+    const Underway one{
+        .waiting = waiting, .sync = EntrySync(entry, has_previous), .is_in_lane = is_in_lane};
     if (entry.is_retired() || one.sync.is_empty()) return release(one);
     batch.push_back(one.sync.components(entry));
     underway_.push_back(one);
@@ -118,9 +122,10 @@ void FlushQueue::answered(std::span<const KeyAnswer> answers) {
             done[i].sync.merge(*answers[i], entry);
             note_counted(entry);
             release(done[i]);
-        } else if (!done[i].is_in_lane) {
-            aside_.push_back(done[i].waiting);
+            continue;
         }
+        if (done[i].sync.has_previous()) entry.note_late();
+        if (!done[i].is_in_lane) aside_.push_back(done[i].waiting);
     }
 }
 
@@ -159,6 +164,10 @@ void FlushQueue::tidy() {
 
 std::optional<FlushQueue::Time> FlushQueue::due() const {
     if (!urgent_.empty()) return Time::min();
+    return first_due();
+}
+
+std::optional<FlushQueue::Time> FlushQueue::first_due() const {
     std::optional<Time> first;
     for (std::size_t i = 0; i < kLanes; ++i) {
         if (lanes_[i].empty()) continue;

@@ -80,6 +80,7 @@ class FlushQueue {
     static std::size_t lane_of(Duration window);
     static Time::duration lag_of(std::size_t lane);
     Lane* first_lane(Time now, Scope scope);
+    std::optional<Time> first_due() const;  // in the lanes
     void collect_urgent();
     void add(const Waiting& waiting, bool is_in_lane, std::vector<KeyComponents>& batch);
     void release(const Underway& done);

@@ -28,6 +28,8 @@ struct KeyComponents {
     Incarnation incarnation = 0;
     std::array<Count, 2> own{};  // current, previous; 0 creates nothing
     Duration lifetime{};         // how long the current cell still matters, from now on; positive
+    // Without it, an origin may leave the previous cell alone, and return nothing of it.
+    bool has_previous = true;
 };
 
 // This node's component of one cell.

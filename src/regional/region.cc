@@ -296,8 +296,7 @@ void Region::on_flushed(Time began, std::span<const KeyAnswer> answers) {
     flushed_.fetch_add(answers.size() - missing, std::memory_order_relaxed);
     queue_.answered(answers);
     if (is_catching_up_ && queue_.lag(now) < kFlushWithin) is_catching_up_ = false;
-    // A slow origin must not stop the flow.
-    const auto pause = std::min<Time::duration>((kFlushParts - 1) * (now - began), kLongestPause);
+    const auto pause = pause_after(now - began, answers.size());
     not_before_ = is_catching_up_ ? now : now + pause;
     failures_ = missing == 0 ? 0 : failures_ + 1;
     if (missing != 0) {
@@ -305,6 +304,17 @@ void Region::on_flushed(Time began, std::span<const KeyAnswer> answers) {
         if (2 * missing > answers.size()) not_before_ = std::max(not_before_, retry_at_);
     }
     config_.again();
+}
+
+// What the origin has to do for a flush is told by the quickest of late, key by key: the rest of
+// the time it, or this thread, waits for a processor. That counts as a pause. A slow origin must
+// not stop the flow.
+Region::Time::duration Region::pause_after(Time::duration took, std::size_t keys) {
+    const auto each = took / static_cast<std::int64_t>(keys);
+    const auto slower = quickest_flush_ + quickest_flush_ / 16 + std::chrono::nanoseconds{1};
+    quickest_flush_ = quickest_flush_ == Time::duration::zero() ? each : std::min(each, slower);
+    const auto busy = static_cast<std::int64_t>(keys) * quickest_flush_;
+    return std::clamp<Time::duration>(kFlushParts * busy - took, {}, kLongestPause);
 }
 
 Region::Time Region::retry_time() {
@@ -463,6 +473,7 @@ void Region::end_spend(SpendCall& call, const SpendAnswer& answer) {
     // granted it may have lost, after everything else was written again.
     if (granted.unsynced(cell.sequence) != 0 ||
         call.resubmissions != resubmissions_.load(std::memory_order_relaxed)) {
+        granted.note_late();
         static_cast<void>(table_.changed().mark(granted));
         table_.changed().urge(granted);
     }

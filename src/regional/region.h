@@ -148,6 +148,7 @@ class Region {
     FlushQueue::Scope scope(Time now);
     void send_flush(std::vector<KeyComponents> batch, Time began);
     void on_flushed(Time began, std::span<const KeyAnswer> answers);
+    Time::duration pause_after(Time::duration took, std::size_t keys);
     void set_wake(Time now);
     bool advance_stop();
 
@@ -183,6 +184,7 @@ class Region {
     int failures_ = 0;                 // flushes that were not answered in full, in a row
     Time not_before_ = Time::min();    // the next flush that is not urgent
     Time retry_at_ = Time::min();      // what was not answered
+    Time::duration quickest_flush_{};  // per key, of late
     Time tidy_at_ = Time::min();
     std::optional<Time> wake_at_;
 

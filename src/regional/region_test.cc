@@ -236,6 +236,28 @@ TEST_F(RegionTest, WritesAgainWhatWasNotAnswered) {
     EXPECT_TRUE(region_.is_settled());
 }
 
+TEST_F(RegionTest, WritesThePreviousCellAgainIfThatWasNotAnswered) {
+    know_nodes();
+    Entry& one = entry("a");
+    one.note_use(1'000, kNow + Duration{10'000});
+    ASSERT_NE(pass_here(request("a", 1'000)), LocalVerdict::kAskOrigin);
+    one.set_synced(kSequence, 0);
+    one.set_refreshed(kNow + Duration{10'000});
+    pass_time(milliseconds{900});
+    ASSERT_EQ(origin_.syncs.size(), 1U);
+    EXPECT_FALSE(origin_.syncs.front().first.front().has_previous);
+    origin_.answer_sync();
+    one.admitted(kSequence - 1).add(kSequence - 1, 2);
+    table_->settle(one, kSequence - 1, 2, request("a", 1'000));
+    pass_time(milliseconds{900});
+    origin_.fail_sync();
+    pass_time(milliseconds{300});
+    ASSERT_EQ(origin_.syncs.size(), 1U);
+    EXPECT_EQ(origin_.syncs.front().first.front().own[1], 2U);
+    origin_.answer_sync();
+    EXPECT_EQ(origin_.cells[cell("a", kSequence - 1)].own, 2U);
+}
+
 TEST_F(RegionTest, WritesEverythingAgainWhenTheOriginHasLostIt) {
     know_nodes();
     ASSERT_NE(pass_here(request("a", 1'000)), LocalVerdict::kAskOrigin);

@@ -32,12 +32,16 @@ std::uint64_t number_of(Duration duration) {
     return static_cast<std::uint64_t>(duration.count());
 }
 
-// How long Redis keeps the cells of a key, current and previous.
-std::array<Duration, 2> lifetimes_of(const CellKeys& keys, const KeyComponents& components) {
+// How long Redis keeps a cell of a key: 0 is the current one, 1 the previous.
+Duration lifetime_of(const CellKeys& keys, const KeyComponents& components, std::size_t cell) {
     const Duration duration = components.current.duration;
-    const Duration previous = std::max(components.lifetime - duration, kMinLifetime);
-    return {spread_lifetime(keys[0], duration, components.lifetime),
-            spread_lifetime(keys[1], duration, previous)};
+    const Duration matters = components.lifetime - static_cast<int>(cell) * duration;
+    return spread_lifetime(
+        keys[cell], duration, cell == 0 ? matters : std::max(matters, kMinLifetime));
+}
+
+std::size_t cells_in(const KeyComponents& key) {
+    return key.has_previous ? 2 : 1;
 }
 
 // About how long the words of a command are.
@@ -61,10 +65,10 @@ std::optional<Count> read_count(const RedisReply& reply) {
     return std::min(count, kMaxCount);
 }
 
-// Four numbers: total and component of both cells.
+// Total and component of one cell or both.
 KeyAnswer read_key(std::span<const RedisReply> elements) {
     KeyTotals totals;
-    for (std::size_t cell = 0; cell < totals.size(); ++cell) {
+    for (std::size_t cell = 0; cell < elements.size() / 2; ++cell) {
         const auto total = read_count(elements[2 * cell]);
         const auto own = read_count(elements[2 * cell + 1]);
         if (!total || !own) return std::nullopt;
@@ -92,22 +96,26 @@ std::vector<KeyGroup> group_keys(std::string_view region,
         const bool is_new =
             i == 0 || slot != order[i - 1].first || groups.back().keys.size() == kKeysPerCall;
         if (is_new) groups.emplace_back();
-        groups.back().indexes.push_back(index);
+        groups.back().cells.push_back({.index = index, .cells = cells_in(keys[index])});
         groups.back().keys.push_back({std::move(names[index]), &keys[index]});
     }
     return groups;
 }
 
 std::string sync_command(const std::string& node, std::span<const KeyedComponents> keys) {
-    CommandWriter writer =
-        script_call(sync_script(), 2 * keys.size(), 5 * keys.size(), bytes_of(keys));
+    std::size_t cells = 0;
     for (const KeyedComponents& key : keys)
-        writer.add(key.keys[0]).add(key.keys[1]);
+        cells += cells_in(*key.components);
+    CommandWriter writer = script_call(sync_script(), cells, 3 * cells, bytes_of(keys));
+    for (const KeyedComponents& key : keys)
+        for (std::size_t cell = 0; cell < cells_in(*key.components); ++cell)
+            writer.add(key.keys[cell]);
     for (const auto& [names, components] : keys) {
-        const auto lifetimes = lifetimes_of(names, *components);
-        writer.add(owner_name(node, components->incarnation));
-        for (std::size_t cell = 0; cell < 2; ++cell)
-            writer.add(components->own[cell]).add(number_of(lifetimes[cell]));
+        const std::string owner = owner_name(node, components->incarnation);
+        for (std::size_t cell = 0; cell < cells_in(*components); ++cell)
+            writer.add(owner)
+                .add(components->own[cell])
+                .add(number_of(lifetime_of(names, *components, cell)));
     }
     return writer.take();
 }
@@ -130,9 +138,8 @@ std::string spend_command(const std::string& node, const CellKeys& keys, const K
     writer.add(keys[0]).add(keys[1]);
     writer.add(owner_name(node, components.incarnation));
     writer.add(number_of(components.current.duration));
-    const auto lifetimes = lifetimes_of(keys, components);
     for (std::size_t cell = 0; cell < 2; ++cell) {
-        writer.add(components.own[cell]).add(number_of(lifetimes[cell]));
+        writer.add(components.own[cell]).add(number_of(lifetime_of(keys, components, cell)));
         writer.add(spend.peers[cell]).add(spend.extra[cell]);
     }
     for (const auto& [elapsed, ask] : spend.requests)
@@ -156,11 +163,17 @@ std::string marker_command(std::string_view marker) {
         .take();
 }
 
-std::optional<std::vector<KeyReply>> read_totals(const RedisReply& reply, std::size_t keys) {
-    if (!reply.is_array(4 * keys)) return std::nullopt;
-    std::vector<KeyReply> replies(keys);
-    for (std::size_t i = 0; i < keys; ++i) {
-        const std::span elements = std::span(reply.elements).subspan(4 * i, 4);
+std::optional<std::vector<KeyReply>> read_totals(const RedisReply& reply,
+                                                 std::span<const CellsOfKey> keys) {
+    std::size_t cells = 0;
+    for (const CellsOfKey& key : keys)
+        cells += key.cells;
+    if (!reply.is_array(2 * cells)) return std::nullopt;
+    std::vector<KeyReply> replies(keys.size());
+    std::size_t at = 0;
+    for (std::size_t i = 0; i < keys.size(); ++i) {
+        const std::span elements = std::span(reply.elements).subspan(at, 2 * keys[i].cells);
+        at += elements.size();
         const auto failed =
             std::find_if(elements.begin(), elements.end(), [](const RedisReply& one) {
                 return one.type == Type::kText;

@@ -24,10 +24,16 @@ struct KeyedComponents {
     const KeyComponents* components;
 };
 
+// Where a key stands in a call to the origin, and how many cells of it Redis is asked for.
+struct CellsOfKey {
+    std::size_t index;
+    std::size_t cells;
+};
+
 // Keys that one script call is about.
 struct KeyGroup {
     std::vector<KeyedComponents> keys;
-    std::vector<std::size_t> indexes;  // of the keys in the call to the origin
+    std::vector<CellsOfKey> cells;
 };
 // A script call about as many keys keeps Redis busy for some hundred microseconds.
 inline constexpr std::size_t kKeysPerCall = 64;
@@ -55,7 +61,8 @@ struct KeyReply {
     KeyAnswer totals;
     std::string error;
 };
-std::optional<std::vector<KeyReply>> read_totals(const RedisReply& reply, std::size_t keys);
+std::optional<std::vector<KeyReply>> read_totals(const RedisReply& reply,
+                                                 std::span<const CellsOfKey> keys);
 
 std::optional<KeyGrants> read_grants(const RedisReply& reply, std::size_t requests);
 

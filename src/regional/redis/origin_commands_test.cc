@@ -1,5 +1,6 @@
 #include "regional/redis/origin_commands.h"
 
+#include <array>
 #include <initializer_list>
 #include <set>
 #include <string>
@@ -69,7 +70,8 @@ TEST(OriginCommands, AreAboutUpTo64KeysOfOneServer) {
     ASSERT_EQ(groups.size(), 3U);
     EXPECT_EQ(groups[0].keys.size(), 64U);
     EXPECT_EQ(groups[2].keys.size(), 22U);
-    EXPECT_EQ(groups[2].indexes.back(), 149U);
+    EXPECT_EQ(groups[2].cells.back().index, 149U);
+    EXPECT_EQ(groups[2].cells.back().cells, 2U);
     EXPECT_EQ(groups[2].keys.back().components, &keys[149]);
     EXPECT_EQ(groups[2].keys.back().keys, cell_keys("eu", keys[149].current));
     EXPECT_TRUE(group_keys("eu", {}, KeyPlacement::kOneServer).empty());
@@ -88,8 +90,8 @@ TEST(OriginCommands, AreAboutKeysOfOneSlotInACluster) {
         EXPECT_LE(group.keys.size(), 64U);
         for (std::size_t i = 0; i < group.keys.size(); ++i) {
             EXPECT_EQ(cluster_slot(group.keys[i].keys[0]), cluster_slot(group.keys[0].keys[0]));
-            EXPECT_EQ(group.keys[i].components, &keys[group.indexes[i]]);
-            indexes.insert(group.indexes[i]);
+            EXPECT_EQ(group.keys[i].components, &keys[group.cells[i].index]);
+            indexes.insert(group.cells[i].index);
         }
     }
     EXPECT_EQ(indexes.size(), 200U);
@@ -115,13 +117,18 @@ TEST(OriginCommands, SyncManyKeys) {
                                         "node",
                                         "3",
                                         lifetime_of(a_keys[0], 15'000),
+                                        "node",
                                         "2",
                                         lifetime_of(a_keys[1], 5'000),
                                         "node.9",
                                         "9007199254740991",
                                         lifetime_of(b_keys[0], 10'500),
+                                        "node.9",
                                         "0",
                                         lifetime_of(b_keys[1], 1'000)}));
+    b.has_previous = false;
+    EXPECT_EQ(words_of(sync_command("node", keys)).size(), 3U + 3U * 4U)
+        << "the previous cell of b is left out";
     EXPECT_EQ(words_of(retire_command("node", keys)),
               (std::vector<std::string>{"EVALSHA",
                                         retire_script().sha1,
@@ -178,6 +185,26 @@ TEST(OriginCommands, AnnounceTheNodeAndWriteItsMarker) {
     EXPECT_EQ(one[5], "60000");
 }
 
+constexpr std::array kOneKey{CellsOfKey{.index = 0, .cells = 2}};
+constexpr std::array kTwoKeys{CellsOfKey{.index = 0, .cells = 2},
+                              CellsOfKey{.index = 1, .cells = 2}};
+
+TEST(OriginReplies, HoldTheTotalsOfTheCellsThatWereAskedFor) {
+    constexpr std::array kKeys{CellsOfKey{.index = 1, .cells = 1},
+                               CellsOfKey{.index = 0, .cells = 2}};
+    const auto replies = read_totals(
+        array({number(5), number(3), number(9), number(2), number(4), number(1)}), kKeys);
+    ASSERT_TRUE(replies.has_value());
+    const KeyTotals& first = *(*replies)[0].totals;
+    EXPECT_EQ(first[0].total, 5U);
+    EXPECT_EQ(first[1].total, 0U);
+    const KeyTotals& second = *(*replies)[1].totals;
+    EXPECT_EQ(second[0].total, 9U);
+    EXPECT_EQ(second[1].total, 4U);
+    EXPECT_EQ(second[1].own, 1U);
+    EXPECT_FALSE(read_totals(array({number(5), number(3), number(9), number(2)}), kKeys));
+}
+
 TEST(OriginReplies, HoldTheTotalsOfEachKey) {
     const auto replies = read_totals(array({number(5),
                                             number(3),
@@ -187,7 +214,7 @@ TEST(OriginReplies, HoldTheTotalsOfEachKey) {
                                             number(0),
                                             number(1),
                                             number(1)}),
-                                     2);
+                                     kTwoKeys);
     ASSERT_TRUE(replies.has_value());
     ASSERT_TRUE((*replies)[0].totals.has_value());
     const KeyTotals& first = *(*replies)[0].totals;
@@ -207,7 +234,7 @@ TEST(OriginReplies, HoldTheErrorOfOneKeyAmongOthers) {
                                             number(0),
                                             number(1),
                                             number(1)}),
-                                     2);
+                                     kTwoKeys);
     ASSERT_TRUE(replies.has_value());
     EXPECT_FALSE((*replies)[0].totals.has_value());
     EXPECT_EQ((*replies)[0].error, "WRONGTYPE Operation against a key");
@@ -216,14 +243,15 @@ TEST(OriginReplies, HoldTheErrorOfOneKeyAmongOthers) {
 }
 
 TEST(OriginReplies, MustMatchTheirCommand) {
-    EXPECT_FALSE(read_totals(array({number(1), number(1), number(1)}), 1));
-    EXPECT_FALSE(read_totals(array({number(1), number(1), number(1), number(-1)}), 1));
-    EXPECT_FALSE(read_totals(array({number(1), number(1), number(1), array({})}), 1));
-    EXPECT_FALSE(read_totals(number(1), 1));
-    EXPECT_EQ((*(*read_totals(array({number(INT64_MAX), number(1), number(0), number(0)}), 1))[0]
-                    .totals)[0]
-                  .total,
-              kMaxCount);
+    EXPECT_FALSE(read_totals(array({number(1), number(1), number(1)}), kOneKey));
+    EXPECT_FALSE(read_totals(array({number(1), number(1), number(1), number(-1)}), kOneKey));
+    EXPECT_FALSE(read_totals(array({number(1), number(1), number(1), array({})}), kOneKey));
+    EXPECT_FALSE(read_totals(number(1), kOneKey));
+    EXPECT_EQ(
+        (*(*read_totals(array({number(INT64_MAX), number(1), number(0), number(0)}), kOneKey))[0]
+              .totals)[0]
+            .total,
+        kMaxCount);
 }
 
 TEST(OriginReplies, HoldOneVerdictPerRequest) {

@@ -85,7 +85,7 @@ class RedisOrigin : public Origin {
 
     void run_in_groups(const std::vector<KeyComponents>& keys, GroupCommand command, Synced synced);
     bool put_totals(TotalsBatch& batch,
-                    const std::vector<std::size_t>& indexes,
+                    const std::vector<CellsOfKey>& cells,
                     const RedisReply* reply);
     bool put_grants(SpendBatch& batch,
                     std::size_t index,
@@ -193,6 +193,8 @@ void RedisOrigin::sync(std::vector<KeyComponents> keys, Synced synced) {
 }
 
 void RedisOrigin::retire(std::vector<KeyComponents> keys, Synced synced) {
+    for (KeyComponents& key : keys)
+        key.has_previous = true;
     run_in_groups(keys, retire_command, std::move(synced));
 }
 
@@ -209,30 +211,30 @@ void RedisOrigin::run_in_groups(const std::vector<KeyComponents>& keys,
         if (alive.expired()) return;
         route->send(group.keys.front().keys.front(),
                     command(options_.node, group.keys),
-                    guarded([this, batch, indexes = group.indexes](const RedisReply* reply) {
-                        return put_totals(*batch, indexes, reply);
+                    guarded([this, batch, cells = group.cells](const RedisReply* reply) {
+                        return put_totals(*batch, cells, reply);
                     }));
     }
 }
 
 bool RedisOrigin::put_totals(TotalsBatch& batch,
-                             const std::vector<std::size_t>& indexes,
+                             const std::vector<CellsOfKey>& cells,
                              const RedisReply* reply) {
     const std::weak_ptr alive = alive_;
     std::optional<std::vector<KeyReply>> replies;
     if (reply != nullptr && reply->is_error()) {
         report_if_refused(*reply);
     } else if (reply != nullptr) {
-        replies = read_totals(*reply, indexes.size());
+        replies = read_totals(*reply, cells);
     }
-    for (std::size_t i = 0; replies && i < indexes.size(); ++i) {
+    for (std::size_t i = 0; replies && i < cells.size(); ++i) {
         KeyReply& key = (*replies)[i];
         if (!key.error.empty() && !alive.expired())
             report_refusal(shown_error(key.error, options_.url.password));
-        batch.answers[indexes[i]] = key.totals;
+        batch.answers[cells[i].index] = key.totals;
     }
     const bool is_understood = reply == nullptr || reply->is_error() || replies.has_value();
-    if (!alive.expired()) batch.count_down(indexes.size());
+    if (!alive.expired()) batch.count_down(cells.size());
     return is_understood;
 }
 

@@ -11,6 +11,7 @@ namespace {
 // afterwards with one write in sixteen: it takes Redis a fifth of the script.
 constexpr std::string_view kCellFunctions = R"(
 local kMaxCount = 9007199254740991
+local kNotACell = 'ERR a cell holds something other than counts'
 
 local function add(a, b)
   local sum = a + b
@@ -29,7 +30,7 @@ local function read_cell(key, owner)
   if held.err then return nil, held.err end
   local total, component = count(held[1]), count(held[2])
   if total and component then return total, component end
-  return nil, 'ERR a cell holds something other than counts'
+  return nil, kNotACell
 end
 
 -- A key that is new has no time to live; PTTL is -1 then.
@@ -41,21 +42,26 @@ local function write_cell(key, owner, total, component, lifetime)
 end
 )";
 
+// What most of Redis' time goes into: without calls of functions, a fifth less.
 constexpr std::string_view kSync = R"(
+local call, pcall, tonumber = redis.call, redis.pcall, tonumber
 local reply = {}
 for i = 1, #KEYS do
-  local previous = (i - 1) % 2
-  local first = (i - 1 - previous) / 2 * 5 + 1
-  local owner, at = ARGV[first], first + 1 + 2 * previous
-  local own = tonumber(ARGV[at])
-  local total, component = read_cell(KEYS[i], owner)
-  if total and own > component then
+  local key, owner, own = KEYS[i], ARGV[3 * i - 2], tonumber(ARGV[3 * i - 1])
+  local held = pcall('HMGET', key, 'total', owner)
+  local total, component = tonumber(held[1] or 0), tonumber(held[2] or 0)
+  if held.err or not total or not component or total < 0 or component < 0 then
+    total, component = held.err or kNotACell, 0
+  elseif own > component then
     total = add(total, own - component)
     component = own
-    write_cell(KEYS[i], owner, total, component, tonumber(ARGV[at + 1]))
+    if call('HSET', key, 'total', total, owner, own) > 0 or own % 16 == 0 then
+      local lifetime = tonumber(ARGV[3 * i])
+      if call('PTTL', key) < lifetime then call('PEXPIRE', key, lifetime) end
+    end
   end
-  reply[2 * i - 1] = total or component
-  reply[2 * i] = total and component or 0
+  reply[2 * i - 1] = total
+  reply[2 * i] = component
 end
 return reply
 )";

@@ -23,9 +23,9 @@ struct RedisScript {
     std::string sha1;  // the name that EVALSHA takes, in hexadecimal
 };
 
-// Lifts this node's components of many keys.
-//   KEYS  per key: the current cell, the previous cell
-//   ARGV  per key: owner, component and lifetime of the current cell, then of the previous
+// Lifts this node's components of many cells.
+//   KEYS  the cells
+//   ARGV  per cell: owner, component, lifetime
 // Returns total and component of each cell, in the order of KEYS. If a key holds something else
 // than a cell, the error stands in the place of its total, and the other keys are written all the
 // same.
