@@ -92,6 +92,10 @@ TEST(Swarm, HoldsWhereItFoundAFault) {
                  1'320,
                  "a node that was cut off decided by its share at once when it was back, since the "
                  "answer that said that it had joined was lost"},
+             Once{1'900'018'825,
+                  "a node at its cap displaced a key while its origin denied a request: the entry "
+                  "that took the answer could not tell whose counts it had, and passed it"},
+             Once{1'900'121'596, "the same, where the pass in the window before was too much"},
          }) {
         const Outcome outcome = run(swarm_options(seed));
         EXPECT_FALSE(outcome.failure)

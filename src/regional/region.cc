@@ -447,6 +447,8 @@ void Region::end_spend(SpendCall& call, const SpendAnswer& answer) {
         std::optional<OriginVerdict> verdict;
         if (answer) verdict = OriginVerdict{.granted = answer->granted[i], .grant = grant};
         if (answer && answer->granted[i]) cost += call.waiters[i].request.ask.cost;
+        // The counts that it was denied by are not all known to a later entry of the key.
+        if (verdict && !verdict->granted) verdict->try_locally = !call.sync.is_of(entry());
         call.waiters[i].decided(verdict);
     }
     Entry& granted = entry();

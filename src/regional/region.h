@@ -29,7 +29,8 @@ namespace sluice {
 struct OriginVerdict {
     bool granted;  // its cost is in the origin's counts, and has to be entered here
     Grant grant;   // where it was decided
-    // It was not asked: by now, the sharing rule may let the node decide. If not, ask again.
+    // It was not asked, or denied the request by counts that are not all known here: the sharing
+    // rule may let the node decide. If not, ask again.
     bool try_locally = false;
 };
 
