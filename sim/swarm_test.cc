@@ -92,6 +92,9 @@ TEST(Swarm, HoldsWhereItFoundAFault) {
                  1'320,
                  "a node that was cut off decided by its share at once when it was back, since the "
                  "answer that said that it had joined was lost"},
+             Once{1'900'013'768,
+                  "an origin was emptied that had granted what its node did not use: the node "
+                  "forgot that this was its own, and took the region's row for its peers' spend"},
              Once{1'900'018'825,
                   "a node at its cap displaced a key while its origin denied a request: the entry "
                   "that took the answer could not tell whose counts it had, and passed it"},

@@ -396,6 +396,7 @@ std::optional<Region::SpendCall> Region::begin_spend(WaitingKeys::iterator key, 
     SpendCall call{.key = key,
                    .waiters = {},
                    .sync = sync,
+                   .most_at_origin = entry.most_at_origin(cell.sequence),
                    .resubmissions = resubmissions_.load(std::memory_order_relaxed)};
     auto& waiting = key->second.waiting;
     const std::size_t count = std::min(waiting.size(), kRequestsPerCall);
@@ -456,7 +457,8 @@ void Region::end_spend(SpendCall& call, const SpendAnswer& answer) {
     if (!answer) return;
     call.sync.note_synced(cost, granted);
     if (call.sync.is_of(granted)) {
-        const Count held = answer->totals[0].own;
+        // An origin that holds less than it did has lost it, but peers may have read it before.
+        const Count held = std::max(answer->totals[0].own, call.most_at_origin);
         const Count admitted = granted.admitted(cell.sequence).of(cell.sequence);
         granted.set_credit(cell.sequence, held - std::min(held, admitted));
     }

@@ -125,6 +125,7 @@ class Region {
         WaitingKeys::iterator key;
         std::vector<Waiter> waiters;
         EntrySync sync;
+        Count most_at_origin;         // of the component, before the call
         std::uint64_t resubmissions;  // so many there were when it was sent
     };
     // The view that an answer brought. It counts as young from the next step on, unless requests

@@ -173,6 +173,24 @@ TEST_F(RegionTest, AGrantWhoseAnswerWasLostIsCreditForTheNextRequest) {
     EXPECT_EQ(entry("a").admitted(kSequence).of(kSequence), 1U);
 }
 
+TEST_F(RegionTest, CreditThatTheOriginHasLostDoesNotBecomeItsPeersSpend) {
+    spend(request("a", 10, 3));
+    settle();
+    origin_.lose_spend_answer();
+    origin_.cells.clear();  // after peers have read the credit, and before anybody notices
+    spend(request("a", 10, 1));
+    settle();
+    origin_.answer_spend();
+    ASSERT_EQ(entry("a").admitted(kSequence).of(kSequence), 1U);
+    EXPECT_EQ(entry("a").most_at_origin(kSequence), 3U);
+    for (int i = 0; i < 2; ++i) {
+        spend(request("a", 10, 1));
+        settle();
+        origin_.answer_spend();
+    }
+    EXPECT_EQ(entry("a").credit(kSequence), 0U) << "it is used up";
+}
+
 TEST_F(RegionTest, ADenialThatReachesALaterEntryOfItsKeyIsAskedForAgain) {
     origin_.cells[cell("a")].peers = 10;
     spend(request("a", 10));
