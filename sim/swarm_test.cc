@@ -99,6 +99,9 @@ TEST(Swarm, HoldsWhereItFoundAFault) {
                   "a node at its cap displaced a key while its origin denied a request: the entry "
                   "that took the answer could not tell whose counts it had, and passed it"},
              Once{1'900'121'596, "the same, where the pass in the window before was too much"},
+             Once{1'900'109'504,
+                  "a node believed the lower count of nodes of an origin that had just been "
+                  "emptied, since its last count was three seconds old"},
          }) {
         const Outcome outcome = run(swarm_options(seed));
         EXPECT_FALSE(outcome.failure)

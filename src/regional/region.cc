@@ -230,10 +230,13 @@ void Region::on_beat(Time began, const HeartbeatAnswer& answer) {
         // The answer that said so may have been lost.
         const bool was_away = !counted_at_ || now >= *counted_at_ + kCountLifetime;
         if (answer->has_joined || was_away) joined_at_ = now;
-        // An origin that has lost the heartbeats counts all nodes again within that time.
-        if (answer->nodes >= nodes_ || now >= fewer_from_) {
+        // An origin that has lost the heartbeats counts all nodes again within that time, from the
+        // first count that was lower.
+        const bool is_lower = answer->nodes < nodes_;
+        if (is_lower && !fewer_since_) fewer_since_ = now;
+        if (!is_lower || began >= *fewer_since_ + kCountLifetime) {
             nodes_ = answer->nodes;
-            fewer_from_ = now + kCountLifetime;
+            fewer_since_.reset();
         }
         counted_at_ = began;
         update_nodes(now);

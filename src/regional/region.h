@@ -193,7 +193,7 @@ class Region {
     std::optional<Time> counted_at_;  // when the count of nodes was asked for
     std::optional<Time> joined_at_;
     NodeCount nodes_ = kUnknownNodes;
-    Time fewer_from_ = Time::min();  // when a lower count is believed
+    std::optional<Time> fewer_since_;  // when the first lower count came, which is not believed yet
     bool is_clock_off_ = false;
 
     std::size_t syncs_underway_ = 0;  // of sync()

@@ -343,6 +343,19 @@ TEST_F(RegionTest, BelievesALowerCountOfNodesLater) {
     EXPECT_EQ(table_->nodes(), 3U) << "a higher one at once";
 }
 
+TEST_F(RegionTest, BelievesALowerCountOfNodesLaterAlsoAfterUnansweredHeartbeats) {
+    know_nodes();
+    origin_.is_silent = true;
+    pass_time(milliseconds{1'100});
+    origin_.is_silent = false;
+    origin_.nodes = 1;  // the origin has lost the heartbeats just now
+    origin_.silent_beats.back()(std::nullopt);
+    pass_time(milliseconds{2'900});
+    EXPECT_EQ(table_->nodes(), 2U) << "the other node may not have sent one since";
+    pass_time(milliseconds{1'100});
+    EXPECT_EQ(table_->nodes(), 1U);
+}
+
 TEST_F(RegionTest, CountsTheNodesAgainWhenTheOriginHasLostData) {
     know_nodes();
     origin_.events.data_lost();
