@@ -109,7 +109,7 @@ class Audit {
                const KeyGrants& grants,
                std::int64_t done_ms,
                std::int64_t now_ms);
-    void counted_nodes(bool has_joined, std::int64_t sent_ms, std::int64_t now_ms);
+    void counted_nodes(const Membership::Beat& beat) { members_.counted(config_.serial, beat); }
     // The process goes on after a pause.
     void resumed(std::int64_t now_ms) { resumed_ms_ = now_ms; }
 

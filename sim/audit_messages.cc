@@ -167,10 +167,6 @@ void Audit::spent(const KeySpend& key,
     call->cell->acked = std::max(call->cell->acked, key.components.own[0] + granted);
 }
 
-void Audit::counted_nodes(bool has_joined, std::int64_t sent_ms, std::int64_t now_ms) {
-    members_.counted(config_.serial, has_joined, sent_ms, now_ms);
-}
-
 void Audit::publishing(const CellName& name, Count count, std::int64_t true_ms) {
     const KeyIndex key = key_of(name.identifier);
     const Count region = truth_.reserved(key, name.sequence, config_.region);

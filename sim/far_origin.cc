@@ -132,12 +132,13 @@ void FarOrigin::spend(std::vector<KeySpend> keys, Spent spent) {
 
 void FarOrigin::heartbeat(Beaten beaten) {
     const auto answered = std::make_shared<const Beaten>(std::move(beaten));
-    const auto execute = [this, answered, asked = world_.true_ms()]() -> Deliver {
+    const auto execute = [this, answered, sent = world_.true_time()]() -> Deliver {
         if (server().refuses_writes) return nullptr;
         const Heartbeat answer = server().beat(place_.serial);
-        return [this, answered, answer, asked] {
+        return [this, answered, answer, sent] {
             world_.note(Happening::kCounted, place_.serial, answer.nodes, answer.has_joined);
-            audit_.counted_nodes(answer.has_joined, asked, world_.true_ms());
+            audit_.counted_nodes(
+                {.has_joined = answer.has_joined, .sent = sent, .answered = world_.true_time()});
             (*answered)(answer);
         };
     };

@@ -105,19 +105,36 @@ TEST_F(KnowledgeTest, ExpectsNothingThatWasLostWithANode) {
 
 TEST(Membership, CountsThoseWhoMayDecideByThemselves) {
     Membership members;
-    members.counted(1, true, 0, 2);
-    members.counted(2, true, 500, 502);
+    const auto count = [&](std::uint32_t node, bool has_joined, Duration sent) {
+        members.counted(node,
+                        {.has_joined = has_joined, .sent = sent, .answered = sent + Duration{2}});
+    };
+    count(1, true, Duration{0});
+    count(2, true, Duration{500});
     EXPECT_EQ(members.deciding(2'000), 0U) << "both have just joined";
-    members.counted(1, false, 1'000, 1'002);
-    members.counted(1, false, 2'000, 2'002);
+    count(1, false, Duration{1'000});
+    count(1, false, Duration{2'000});
     EXPECT_TRUE(members.may_decide(1, 3'002));
     EXPECT_EQ(members.deciding(3'502), 1U) << "the other one's last heartbeat is 3 s old";
-    members.counted(2, false, 3'600, 3'602);
+    count(2, false, Duration{3'600});
     EXPECT_FALSE(members.may_decide(2, 3'700)) << "it joins again";
     EXPECT_FALSE(members.may_decide(1, 5'000));
     members.left(1);
-    members.counted(2, false, 5'000, 5'002);
+    count(2, false, Duration{5'000});
     EXPECT_EQ(members.deciding(6'602), 1U);
+}
+
+TEST(Membership, TakesANodeToBeAwayToTheNanosecond) {
+    constexpr Moment kSent = Duration{1'000} + Moment{800'000};
+    const auto may_decide = [&](Moment answered) {
+        Membership members;
+        members.counted(1, {.has_joined = true, .sent = Duration{0}, .answered = Duration{0}});
+        members.counted(1, {.has_joined = false, .sent = kSent, .answered = kSent});
+        members.counted(1, {.has_joined = false, .sent = answered, .answered = answered});
+        return members.may_decide(1, 4'001);
+    };
+    EXPECT_TRUE(may_decide(kSent + kCountHolds - Moment{1})) << "in the millisecond of its end";
+    EXPECT_FALSE(may_decide(kSent + kCountHolds));
 }
 
 }  // namespace

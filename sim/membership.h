@@ -2,6 +2,7 @@
 #ifndef SLUICE_SIM_MEMBERSHIP_H_
 #define SLUICE_SIM_MEMBERSHIP_H_
 
+#include <chrono>
 #include <cstdint>
 #include <map>
 
@@ -13,14 +14,21 @@ namespace sluice::sim {
 // everything, and one that joined, or was such a node, does so for kJoining. All others share what
 // is left, and each of them has to have counted all of them.
 //
-// Times are true ones, in milliseconds. Thread-compatible.
+// Times are true ones, since the epoch. Heartbeats are timed exactly, as nodes do; decisions in
+// milliseconds. Thread-compatible.
 class Membership {
   public:
-    void counted(std::uint32_t node, bool has_joined, std::int64_t sent_ms, std::int64_t now_ms) {
+    // A heartbeat was answered.
+    struct Beat {
+        bool has_joined;
+        Moment sent;
+        Moment answered;
+    };
+    void counted(std::uint32_t node, const Beat& beat) {
         const auto [found, is_new] = nodes_.try_emplace(node);
-        const bool was_away = is_new || now_ms >= found->second.sent_ms + kCountHolds.count();
-        if (was_away || has_joined) found->second.joined_ms = now_ms;
-        found->second.sent_ms = sent_ms;
+        const bool was_away = is_new || beat.answered >= found->second.sent + kCountHolds;
+        if (was_away || beat.has_joined) found->second.joined = beat.answered;
+        found->second.sent = beat.sent;
     }
     void left(std::uint32_t node) { nodes_.erase(node); }
 
@@ -37,10 +45,12 @@ class Membership {
 
   private:
     struct Node {
-        std::int64_t joined_ms = 0;
-        std::int64_t sent_ms = 0;
+        Moment joined{0};
+        Moment sent{0};
         bool may_decide(std::int64_t at_ms) const {
-            return at_ms >= joined_ms + kJoining.count() && at_ms < sent_ms + kCountHolds.count();
+            const Duration at{at_ms};
+            return at >= std::chrono::floor<Duration>(joined) + kJoining &&
+                   at < std::chrono::floor<Duration>(sent) + kCountHolds;
         }
     };
     std::map<std::uint32_t, Node> nodes_;

@@ -70,6 +70,9 @@ TEST(Swarm, HoldsWhereItOnceDidNot) {
                   "a node at its cap displaced a key while its counts were read, and again before "
                   "the next publish: the entry that took the answer had no limit yet, and its "
                   "count was published as if it were half of one"},
+             Once{1'900'124'404,
+                  "a heartbeat was answered half a millisecond before the last count of nodes was "
+                  "too old, which the audit, in milliseconds, took for too late"},
          }) {
         const Outcome outcome = run(swarm_options(seed));
         EXPECT_FALSE(outcome.failure)
@@ -92,6 +95,16 @@ TEST(Swarm, HoldsWhereItFoundAFault) {
                  1'320,
                  "a node that was cut off decided by its share at once when it was back, since the "
                  "answer that said that it had joined was lost"},
+             Once{1'900'013'768,
+                  "an origin was emptied that had granted what its node did not use: the node "
+                  "forgot that this was its own, and took the region's row for its peers' spend"},
+             Once{1'900'018'825,
+                  "a node at its cap displaced a key while its origin denied a request: the entry "
+                  "that took the answer could not tell whose counts it had, and passed it"},
+             Once{1'900'121'596, "the same, where the pass in the window before was too much"},
+             Once{1'900'109'504,
+                  "a node believed the lower count of nodes of an origin that had just been "
+                  "emptied, since its last count was three seconds old"},
          }) {
         const Outcome outcome = run(swarm_options(seed));
         EXPECT_FALSE(outcome.failure)

@@ -39,6 +39,8 @@ struct World {
         return began + std::chrono::duration_cast<std::chrono::milliseconds>(scheduler.now());
     }
     std::int64_t true_ms() const { return wall().time_since_epoch().count(); }
+    // Since the epoch.
+    Moment true_time() const { return began.time_since_epoch() + scheduler.now(); }
     // Some time after the machine started.
     Region::Time steady() const {
         return Region::Time{std::chrono::hours{1}} +

@@ -243,10 +243,10 @@ class alignas(64) Entry {
         return own.current + own.previous;
     }
 
-    // How much more than what was admitted the origin may hold of this entry's component of a cell:
-    // what it decides at the moment, and what it has granted in a call whose answer was lost. Known
-    // of the newest cell in which it was asked; of those before, it may be anything. Written by the
-    // region's thread alone.
+    // How much more than what was admitted the origin may hold, or have lost, of this entry's
+    // component of a cell: what it decides at the moment, and what it has granted in a call whose
+    // answer was lost. Known of the newest cell in which it was asked; of those before, it may be
+    // anything. Written by the region's thread alone.
     void set_credit(Sequence sequence, Count most);
     Count credit(Sequence sequence) const;
     // All that the origin may hold of it. Loads the credit first, sequentially consistent: it is

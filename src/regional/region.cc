@@ -230,10 +230,13 @@ void Region::on_beat(Time began, const HeartbeatAnswer& answer) {
         // The answer that said so may have been lost.
         const bool was_away = !counted_at_ || now >= *counted_at_ + kCountLifetime;
         if (answer->has_joined || was_away) joined_at_ = now;
-        // An origin that has lost the heartbeats counts all nodes again within that time.
-        if (answer->nodes >= nodes_ || now >= fewer_from_) {
+        // An origin that has lost the heartbeats counts all nodes again within that time, from the
+        // first count that was lower.
+        const bool is_lower = answer->nodes < nodes_;
+        if (is_lower && !fewer_since_) fewer_since_ = now;
+        if (!is_lower || began >= *fewer_since_ + kCountLifetime) {
             nodes_ = answer->nodes;
-            fewer_from_ = now + kCountLifetime;
+            fewer_since_.reset();
         }
         counted_at_ = began;
         update_nodes(now);
@@ -406,6 +409,7 @@ std::optional<Region::SpendCall> Region::begin_spend(WaitingKeys::iterator key, 
     SpendCall call{.key = key,
                    .waiters = {},
                    .sync = sync,
+                   .most_at_origin = entry.most_at_origin(cell.sequence),
                    .resubmissions = resubmissions_.load(std::memory_order_relaxed)};
     auto& waiting = key->second.waiting;
     const std::size_t count = std::min(waiting.size(), kRequestsPerCall);
@@ -457,6 +461,8 @@ void Region::end_spend(SpendCall& call, const SpendAnswer& answer) {
         std::optional<OriginVerdict> verdict;
         if (answer) verdict = OriginVerdict{.granted = answer->granted[i], .grant = grant};
         if (answer && answer->granted[i]) cost += call.waiters[i].request.ask.cost;
+        // The counts that it was denied by are not all known to a later entry of the key.
+        if (verdict && !verdict->granted) verdict->try_locally = !call.sync.is_of(entry());
         call.waiters[i].decided(verdict);
     }
     Entry& granted = entry();
@@ -464,7 +470,8 @@ void Region::end_spend(SpendCall& call, const SpendAnswer& answer) {
     if (!answer) return;
     call.sync.note_synced(cost, granted);
     if (call.sync.is_of(granted)) {
-        const Count held = answer->totals[0].own;
+        // An origin that holds less than it did has lost it, but peers may have read it before.
+        const Count held = std::max(answer->totals[0].own, call.most_at_origin);
         const Count admitted = granted.admitted(cell.sequence).of(cell.sequence);
         granted.set_credit(cell.sequence, held - std::min(held, admitted));
     }

@@ -29,7 +29,8 @@ namespace sluice {
 struct OriginVerdict {
     bool granted;  // its cost is in the origin's counts, and has to be entered here
     Grant grant;   // where it was decided
-    // It was not asked: by now, the sharing rule may let the node decide. If not, ask again.
+    // It was not asked, or denied the request by counts that are not all known here: the sharing
+    // rule may let the node decide. If not, ask again.
     bool try_locally = false;
 };
 
@@ -124,6 +125,7 @@ class Region {
         WaitingKeys::iterator key;
         std::vector<Waiter> waiters;
         EntrySync sync;
+        Count most_at_origin;         // of the component, before the call
         std::uint64_t resubmissions;  // so many there were when it was sent
     };
     // The view that an answer brought. It counts as young from the next step on, unless requests
@@ -193,7 +195,7 @@ class Region {
     std::optional<Time> counted_at_;  // when the count of nodes was asked for
     std::optional<Time> joined_at_;
     NodeCount nodes_ = kUnknownNodes;
-    Time fewer_from_ = Time::min();  // when a lower count is believed
+    std::optional<Time> fewer_since_;  // when the first lower count came, which is not believed yet
     bool is_clock_off_ = false;
 
     std::size_t syncs_underway_ = 0;  // of sync()

@@ -91,12 +91,25 @@ class RegionTest : public testing::Test {
         verdicts_.emplace_back();
         const std::size_t index = verdicts_.size() - 1;
         region_.spend(asked, kNow, [this, asked, index](std::optional<OriginVerdict> verdict) {
-            verdicts_[index] = verdict ? (verdict->granted ? "granted" : "denied") : "unanswered";
+            verdicts_[index] = !verdict               ? "unanswered"
+                               : verdict->try_locally ? "undecided"
+                               : verdict->granted     ? "granted"
+                                                      : "denied";
             if (!verdict || !verdict->granted) return;
             entry(asked.identifier)
                 .admitted(verdict->grant.sequence)
                 .add(verdict->grant.sequence, static_cast<Count>(asked.cost));
         });
+    }
+    // Uses other keys until the table has no room for this one.
+    void displace(std::string_view identifier) {
+        const Request peek = request(identifier, 1);
+        const auto is_held = [&] {
+            const EpochPin pin;
+            return table_->find(table_->key(peek)) != nullptr;
+        };
+        for (int i = 0; i < 100'000 && is_held(); ++i)
+            entry("other" + std::to_string(i)).note_use(1'000, kNow);
     }
     std::size_t count(const std::string& verdict) const {
         return static_cast<std::size_t>(std::ranges::count(verdicts_, verdict));
@@ -158,6 +171,42 @@ TEST_F(RegionTest, AGrantWhoseAnswerWasLostIsCreditForTheNextRequest) {
     EXPECT_EQ(verdicts_.back(), "granted");
     EXPECT_EQ(origin_.cells[cell("a")].own, 1U) << "it was granted once";
     EXPECT_EQ(entry("a").admitted(kSequence).of(kSequence), 1U);
+}
+
+TEST_F(RegionTest, CreditThatTheOriginHasLostDoesNotBecomeItsPeersSpend) {
+    spend(request("a", 10, 3));
+    settle();
+    origin_.lose_spend_answer();
+    origin_.cells.clear();  // after peers have read the credit, and before anybody notices
+    spend(request("a", 10, 1));
+    settle();
+    origin_.answer_spend();
+    ASSERT_EQ(entry("a").admitted(kSequence).of(kSequence), 1U);
+    EXPECT_EQ(entry("a").most_at_origin(kSequence), 3U);
+    for (int i = 0; i < 2; ++i) {
+        spend(request("a", 10, 1));
+        settle();
+        origin_.answer_spend();
+    }
+    EXPECT_EQ(entry("a").credit(kSequence), 0U) << "it is used up";
+}
+
+TEST_F(RegionTest, ADenialThatReachesALaterEntryOfItsKeyIsAskedForAgain) {
+    origin_.cells[cell("a")].peers = 10;
+    spend(request("a", 10));
+    settle();
+    const std::uint32_t incarnation = entry("a").incarnation();
+    displace("a");
+    ASSERT_NE(entry("a").incarnation(), incarnation);
+    entry("a").set_credit(kSequence + 1, 0);  // it has asked in the next window
+    origin_.answer_spend();
+    ASSERT_EQ(entry("a").others(kSequence), 0U) << "the answer may count what this entry wrote";
+    EXPECT_EQ(verdicts_.back(), "undecided");
+    spend(request("a", 10));
+    settle();
+    origin_.answer_spend();
+    EXPECT_EQ(verdicts_.back(), "denied");
+    EXPECT_EQ(entry("a").others(kSequence), 10U);
 }
 
 TEST_F(RegionTest, TheOriginCountsWhatThisNodeHasSpentAndWhatOtherRegionsHave) {
@@ -314,6 +363,19 @@ TEST_F(RegionTest, BelievesALowerCountOfNodesLater) {
     origin_.nodes = 3;
     pass_time(milliseconds{1'100});
     EXPECT_EQ(table_->nodes(), 3U) << "a higher one at once";
+}
+
+TEST_F(RegionTest, BelievesALowerCountOfNodesLaterAlsoAfterUnansweredHeartbeats) {
+    know_nodes();
+    origin_.is_silent = true;
+    pass_time(milliseconds{1'100});
+    origin_.is_silent = false;
+    origin_.nodes = 1;  // the origin has lost the heartbeats just now
+    origin_.silent_beats.back()(std::nullopt);
+    pass_time(milliseconds{2'900});
+    EXPECT_EQ(table_->nodes(), 2U) << "the other node may not have sent one since";
+    pass_time(milliseconds{1'100});
+    EXPECT_EQ(table_->nodes(), 1U);
 }
 
 TEST_F(RegionTest, CountsTheNodesAgainWhenTheOriginHasLostData) {
