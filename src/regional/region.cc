@@ -542,7 +542,10 @@ void Region::sync(std::span<const Request> requests, UnixTime now, Synced synced
             Entry& entry = table_.entry_for(table_.key(request), now, at);
             const EntrySync sync(entry, at.sequence, now);
             KeyComponents key = sync.components(entry);
-            if (!entry.stays()) key.own = {};  // as in begin_spend(): only read
+            if (!entry.stays()) {  // as in begin_spend(): only read
+                key.own = {};
+                entry.note_late();
+            }
             keys->push_back({.cell = key.current, .sync = sync});
             components.push_back(std::move(key));
         }

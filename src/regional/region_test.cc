@@ -322,6 +322,24 @@ TEST_F(RegionTest, WritesEverythingAgainWhenTheOriginHasLostIt) {
     EXPECT_EQ(region_.stats().resubmissions, 1U);
 }
 
+TEST_F(RegionTest, WritesThePreviousCellAgainAfterAnAnswerFromBeforeTheLoss) {
+    know_nodes();
+    Entry& one = entry("a");
+    one.note_use(1'000, kNow + Duration{10'000});
+    one.admitted(kSequence - 1).add(kSequence - 1, 2);
+    ASSERT_NE(pass_here(request("a", 1'000)), LocalVerdict::kAskOrigin);
+    pass_time(milliseconds{900});
+    ASSERT_EQ(origin_.syncs.size(), 1U);
+    origin_.events.data_lost();
+    settle();
+    origin_.answer_sync();
+    origin_.cells.clear();
+    pass_time(milliseconds{1'000});
+    ASSERT_EQ(origin_.syncs.size(), 1U);
+    origin_.answer_sync();
+    EXPECT_EQ(origin_.cells[cell("a", kSequence - 1)].own, 2U);
+}
+
 TEST_F(RegionTest, LetsTheOriginDecideEverythingUntilAllHaveCountedThisNode) {
     settle();
     EXPECT_EQ(table_->nodes(), kUnknownNodes);

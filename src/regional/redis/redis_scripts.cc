@@ -52,7 +52,9 @@ for i = 1, #KEYS do
   local total, component = tonumber(held[1] or 0), tonumber(held[2] or 0)
   if held.err or not total or not component or total < 0 or component < 0 then
     total, component = held.err or kNotACell, 0
-  elseif own > component then
+  elseif own <= component then
+    total, component = add(total, 0), add(component, 0)
+  else
     total = add(total, own - component)
     component = own
     if call('HSET', key, 'total', total, owner, own) > 0 or own % 16 == 0 then
