@@ -32,7 +32,7 @@ class FlushQueue {
     using Counted = std::function<void(Entry&)>;
 
     static constexpr std::size_t kBatchKeys = 64;
-    static constexpr std::size_t kLateBatchKeys = 512;  // if keys wait longer than they should
+    static constexpr std::size_t kLateBatchKeys = 128;  // if keys wait longer than they should
 
     explicit FlushQueue(Table& table, Counted counted = {})
         : table_(table), counted_(std::move(counted)) {}

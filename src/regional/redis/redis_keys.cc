@@ -1,6 +1,7 @@
 #include "regional/redis/redis_keys.h"
 
 #include <algorithm>
+#include <functional>
 
 namespace sluice {
 namespace {
@@ -107,7 +108,8 @@ std::string marker_key(std::string_view region, std::string_view node, std::size
 Duration spread_lifetime(std::string_view cell_key, Duration duration, Duration lifetime) {
     constexpr int kHashes = 1 << 16;
     const Duration most = std::min(duration / kSpreadParts, kMaxSpread);
-    return lifetime + most * crc16(cell_key) / kHashes;
+    const auto hash = static_cast<int>(std::hash<std::string_view>{}(cell_key) % kHashes);
+    return lifetime + most * hash / kHashes;
 }
 
 std::uint16_t crc16(std::string_view bytes) {
