@@ -195,9 +195,11 @@ bool Entry::make_strict(UnixTime now, UnixTime until) {
     // Ends: each repetition follows a later deadline by another thread.
     while (deadline < until_ms) {
         if (strict_until_ms_.compare_exchange_weak(deadline, until_ms, std::memory_order_seq_cst)) {
-            if (refreshed_at() != kNever) {
-                refreshed_at_ms_.store(kNotYoung.time_since_epoch().count(),
-                                       std::memory_order_seq_cst);
+            // Not over the kNever of suspend_view(). Ends: each repetition follows another view.
+            std::int64_t seen = refreshed_at_ms_.load(std::memory_order_seq_cst);
+            while (seen != kNever.time_since_epoch().count() &&
+                   !refreshed_at_ms_.compare_exchange_weak(
+                       seen, kNotYoung.time_since_epoch().count(), std::memory_order_seq_cst)) {
             }
             return deadline <= now.time_since_epoch().count();
         }

@@ -205,7 +205,11 @@ class alignas(64) Entry {
     // ones wait for it: from each suspend_view() to its resume_view(), the counts are as if never
     // read, and set_refreshed() does nothing. Both are called by the region's thread alone.
     void suspend_view();
-    void resume_view() { suspended_.fetch_sub(1, std::memory_order_relaxed); }
+    // An entry that took the place of one that has expired meanwhile was never suspended.
+    void resume_view() {
+        if (suspended_.load(std::memory_order_relaxed) != 0)
+            suspended_.fetch_sub(1, std::memory_order_relaxed);
+    }
 
     // What the origin has acknowledged of this entry's component of `sequence`, when it had also
     // acknowledged all that was settled in the cell before. Written by the region's thread alone;
