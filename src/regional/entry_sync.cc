@@ -15,20 +15,24 @@ UnixTime last_use(const Entry& entry, Sequence high) {
 
 }  // namespace
 
-EntrySync::EntrySync(const Entry& entry, bool has_previous)
+EntrySync::EntrySync(const Entry& entry) : EntrySync(entry, std::nullopt) {}
+
+// The window may have turned since `settled` was looked at.
+EntrySync::EntrySync(const Entry& entry, std::optional<Sequence> settled)
     : settled_(entry),
       current_(entry.high()),
-      own_{settled_.of(current_), has_previous ? settled_.of(current_ - 1) : 0},
+      own_{settled_.of(current_), settled == current_ - 1 ? 0 : settled_.of(current_ - 1)},
       incarnation_(entry.incarnation()),
       as_of_(last_use(entry, current_)),
-      has_previous_(has_previous) {}
+      has_previous_(settled != current_ - 1) {}
 
 EntrySync::EntrySync(const Entry& entry, Sequence current, UnixTime now)
     : settled_(entry),
       current_(current),
       own_{settled_.of(current), settled_.of(current - 1)},
       incarnation_(entry.incarnation()),
-      as_of_(now) {}
+      as_of_(now),
+      has_previous_(true) {}
 
 KeyComponents EntrySync::components(const Entry& entry) const {
     const Duration left = start_of(current_ + 2, entry.duration()) - as_of_;
@@ -39,15 +43,16 @@ KeyComponents EntrySync::components(const Entry& entry) const {
             .has_previous = has_previous_};
 }
 
-bool EntrySync::needs_previous(Entry& entry) {
+std::optional<Sequence> EntrySync::settled_previous(Entry& entry) {
     const Sequence current = entry.high();
     const UnixTime start = start_of(current, entry.duration());
     const Duration elapsed = last_use(entry, current) - start;
-    const Duration quarter = entry.duration() / kViewParts;
-    const UnixTime since = start + std::max(kMaxViewAge, elapsed / quarter * quarter);
+    const Duration step = std::min(entry.duration() / kViewParts, 2 * kMaxViewAge);
+    const UnixTime since = start + std::max(kMaxViewAge, elapsed / step * step);
     // In this order: whoever spends late has raised the count before.
-    if (entry.take_late() || !entry.is_synced_in(current)) return true;
-    return elapsed < kMaxViewAge || entry.refreshed_at() < since;
+    if (entry.take_late() || !entry.is_synced_in(current)) return std::nullopt;
+    if (elapsed < kMaxViewAge || entry.refreshed_at() < since) return std::nullopt;
+    return current - 1;
 }
 
 void EntrySync::merge_peers(const KeyTotals& totals, Entry& entry) const {

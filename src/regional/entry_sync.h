@@ -4,6 +4,8 @@
 
 #include <sluice/time.h>
 
+#include <optional>
+
 #include "counter/changed.h"
 #include "counter/entry.h"
 #include "regional/origin.h"
@@ -13,9 +15,11 @@ namespace sluice {
 // The settled components of two cells of an entry, as read when it was made. Thread-compatible.
 class EntrySync {
   public:
-    // Of the entry's newest cell and the one before, known as of the entry's last request. Leaves
-    // out the one before where needs_previous() was false.
-    explicit EntrySync(const Entry& entry, bool has_previous = true);
+    // Of the entry's newest cell and the one before, known as of the entry's last request.
+    explicit EntrySync(const Entry& entry);
+    // The same, and leaves out the one before if `settled` was returned by settled_previous() and
+    // is still the one.
+    EntrySync(const Entry& entry, std::optional<Sequence> settled);
     // Of the cell `current` and the one before, known as of `now`.
     EntrySync(const Entry& entry, Sequence current, UnixTime now);
 
@@ -44,11 +48,17 @@ class EntrySync {
     Incarnation incarnation() const { return incarnation_; }
     std::array<Count, 2> own() const { return own_; }
     bool has_previous() const { return has_previous_; }
+    // Whether the previous cell holds no more than what this has of it, if it has anything: what an
+    // unfinished batch held was left out.
+    bool has_all_previous(const Entry& entry) const {
+        const Sequence previous = current_ - 1;
+        return !has_previous_ || !is_of(entry) || entry.admitted(previous).of(previous) == own_[1];
+    }
 
-    // Whether a sync has to write or read the cell before the newest one. Little happens there: it
-    // is left out where this node has nothing to write, and its peers' counts were read five
-    // seconds into the window, and again in the present quarter of it. Takes note_late() away.
-    static bool needs_previous(Entry& entry);
+    // The cell before the newest one, if a sync need not write or read it. Little happens there:
+    // this node has nothing to write, and its peers' counts were read five seconds into the window,
+    // and are read again every ten seconds or quarter of it. Takes note_late() away.
+    static std::optional<Sequence> settled_previous(Entry& entry);
 
   private:
     const Components settled_;
@@ -56,7 +66,7 @@ class EntrySync {
     const std::array<Count, 2> own_;
     const Incarnation incarnation_;
     const UnixTime as_of_;
-    const bool has_previous_ = true;
+    const bool has_previous_;
 };
 
 }  // namespace sluice

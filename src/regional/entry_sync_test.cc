@@ -25,7 +25,7 @@ class EntrySyncTest : public testing::Test {
         entry_.set_synced(kSequence, 1);
         entry_.set_refreshed(kStart + after);
     }
-    bool needs_previous() { return EntrySync::needs_previous(entry_); }
+    bool needs_previous() { return !EntrySync::settled_previous(entry_); }
 
   private:
     Entry& make() {
@@ -48,9 +48,29 @@ TEST_F(EntrySyncTest, LeavesOutThePreviousCellOnceItIsKnown) {
     sync(10s);
     use(11s);
     EXPECT_FALSE(needs_previous());
-    const EntrySync without(entry_, false);
+    const EntrySync without(entry_, kSequence - 1);
     EXPECT_FALSE(without.components(entry_).has_previous);
     EXPECT_TRUE(EntrySync(entry_).components(entry_).has_previous);
+}
+
+TEST_F(EntrySyncTest, WritesThePreviousCellIfTheWindowHasTurnedMeanwhile) {
+    sync(10s);
+    const auto settled = EntrySync::settled_previous(entry_);
+    ASSERT_TRUE(settled.has_value());
+    entry_.admitted(kSequence).add(kSequence, 3);
+    entry_.locate(kStart + Duration{61s});
+    const EntrySync turned(entry_, settled);
+    EXPECT_TRUE(turned.has_previous());
+    EXPECT_EQ(turned.own()[1], 3U);
+}
+
+TEST_F(EntrySyncTest, KnowsWhetherItHasAllOfThePreviousCell) {
+    entry_.admitted(kSequence - 1).add(kSequence - 1, 5);
+    entry_.begin_holding(2);  // a batch, somewhere in the entry
+    const EntrySync some(entry_);
+    EXPECT_FALSE(some.has_all_previous(entry_));
+    entry_.end_holding(2);
+    EXPECT_TRUE(EntrySync(entry_).has_all_previous(entry_));
 }
 
 TEST_F(EntrySyncTest, ReadsThePreviousCellWhilePeersMayStillWriteIt) {
@@ -63,13 +83,13 @@ TEST_F(EntrySyncTest, ReadsThePreviousCellWhilePeersMayStillWriteIt) {
     EXPECT_FALSE(needs_previous());
 }
 
-TEST_F(EntrySyncTest, ReadsThePreviousCellInEachQuarterOfTheWindow) {
+TEST_F(EntrySyncTest, ReadsThePreviousCellEveryTenSeconds) {
     sync(10s);
-    use(14s);
+    use(19s);
     EXPECT_FALSE(needs_previous());
-    use(16s);
-    EXPECT_TRUE(needs_previous());
-    sync(16s);
+    use(21s);
+    EXPECT_TRUE(needs_previous()) << "a peer may have written it after an outage";
+    sync(21s);
     use(29s);
     EXPECT_FALSE(needs_previous());
     use(46s);

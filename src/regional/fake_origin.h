@@ -7,6 +7,7 @@
 #include <deque>
 #include <map>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -66,6 +67,16 @@ class FakeOrigin final : public Origin {
         std::vector<KeyAnswer> answers;
         for (const KeyComponents& key : keys)
             answers.push_back(lift(key));
+        synced(answers);
+    }
+    // As a cluster does that has lost a server: nothing for the keys that begin with `prefix`.
+    void answer_sync_except(std::string_view prefix) {
+        auto [keys, synced] = take(syncs);
+        std::vector<KeyAnswer> answers;
+        for (const KeyComponents& key : keys) {
+            const bool is_lost = key.current.identifier.starts_with(prefix);
+            answers.push_back(is_lost ? KeyAnswer() : lift(key));
+        }
         synced(answers);
     }
     void fail_sync() {

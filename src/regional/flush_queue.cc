@@ -36,7 +36,9 @@ std::size_t FlushQueue::lane_of(Duration window) {
     return lane;
 }
 
+// What was urged was listed before: the urgent ones are asked for first.
 void FlushQueue::collect(Time now) {
+    const std::vector<std::uint64_t> urgent = table_.changed().take_urgent();
     ChangedList::Taken taken = table_.changed().take();
     for (Entry* const entry : taken.retired)
         table_.dispose(*entry);
@@ -45,12 +47,11 @@ void FlushQueue::collect(Time now) {
         lanes_[lane_of(entry->duration())].push_back({.entry = entry, .since = now});
         note_counted(*entry);
     }
-    collect_urgent();
+    collect_urgent(urgent);
 }
 
-// What take_urgent() names was listed before, and so is in a lane, underway, or synced by now.
-void FlushQueue::collect_urgent() {
-    const std::vector<std::uint64_t> hashes = table_.changed().take_urgent();
+// Each is in a lane, underway, or synced by now.
+void FlushQueue::collect_urgent(std::span<const std::uint64_t> hashes) {
     if (hashes.empty()) return;
     const EpochPin pin;
     for (const std::uint64_t hash : hashes) {
@@ -105,9 +106,9 @@ void FlushQueue::add(const Waiting& waiting, bool is_in_lane, std::vector<KeyCom
     Entry& entry = *waiting.entry;
     if (is_in_lane) entry.end_urgent();
     ChangedList::begin_read(entry);
-    const bool has_previous = EntrySync::needs_previous(entry);
-    const Underway one{
-        .waiting = waiting, .sync = EntrySync(entry, has_previous), .is_in_lane = is_in_lane};
+    const Underway one{.waiting = waiting,
+                       .sync = EntrySync(entry, EntrySync::settled_previous(entry)),
+                       .is_in_lane = is_in_lane};
     if (entry.is_retired() || one.sync.is_empty()) return release(one);
     batch.push_back(one.sync.components(entry));
     underway_.push_back(one);
@@ -120,6 +121,7 @@ void FlushQueue::answered(std::span<const KeyAnswer> answers) {
         Entry& entry = *done[i].waiting.entry;
         if (answers[i]) {
             done[i].sync.merge(*answers[i], entry);
+            if (!done[i].sync.has_all_previous(entry)) entry.note_late();
             note_counted(entry);
             release(done[i]);
             continue;
@@ -140,16 +142,18 @@ void FlushQueue::release(const Underway& done) {
     }
 }
 
-bool FlushQueue::retry() {
-    std::vector<Waiting> again = std::exchange(aside_, {});
-    std::ranges::reverse(again);  // the oldest ends up in front
-    for (const Waiting& waiting : again)
-        lanes_[lane_of(waiting.entry->duration())].push_front(waiting);
-    return !again.empty();
+void FlushQueue::retry(std::size_t most) {
+    const auto count = static_cast<std::ptrdiff_t>(std::min(most, aside_.size()));
+    // Backwards, so that the oldest ends up in front.
+    for (auto i = aside_.begin() + count; i != aside_.begin();) {
+        --i;
+        lanes_[lane_of(i->entry->duration())].push_front(*i);
+    }
+    aside_.erase(aside_.begin(), aside_.begin() + count);
 }
 
 void FlushQueue::tidy() {
-    retry();
+    retry(aside_.size());
     for (Entry* const entry : urgent_)
         entry->end_urgent();
     urgent_.clear();

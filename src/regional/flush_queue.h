@@ -5,6 +5,7 @@
 #include <array>
 #include <chrono>
 #include <cstddef>
+#include <cstdint>
 #include <deque>
 #include <functional>
 #include <optional>
@@ -51,8 +52,9 @@ class FlushQueue {
     void answered(std::span<const KeyAnswer> answers);
     bool is_underway() const { return !underway_.empty(); }
 
-    // Puts back what was not answered. False if that is nothing.
-    bool retry();
+    // Puts back up to `most` keys that were not answered. They go first: not too many at a time,
+    // since the server that has them may be away while others work.
+    void retry(std::size_t most);
     // Drops keys whose counts don't matter any more, while nothing can be written.
     void tidy();
 
@@ -81,7 +83,7 @@ class FlushQueue {
     static Time::duration lag_of(std::size_t lane);
     Lane* first_lane(Time now, Scope scope);
     std::optional<Time> first_due() const;  // in the lanes
-    void collect_urgent();
+    void collect_urgent(std::span<const std::uint64_t> hashes);
     void add(const Waiting& waiting, bool is_in_lane, std::vector<KeyComponents>& batch);
     void release(const Underway& done);
     void note_counted(Entry& entry) {
@@ -94,7 +96,7 @@ class FlushQueue {
     std::array<Lane, kLanes> lanes_;
     std::vector<Entry*> urgent_;  // each is in a lane or underway, and has its urgent flag set
     std::vector<Underway> underway_;
-    std::vector<Waiting> aside_;  // not answered
+    std::deque<Waiting> aside_;  // not answered
 };
 
 }  // namespace sluice

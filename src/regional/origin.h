@@ -161,6 +161,9 @@ class Origin {
 
     virtual void list(std::vector<CellName> cells, Listed listed) = 0;
 
+    // Whether keys lie on several servers, each of which may be slow or away by itself.
+    virtual bool is_sharded() const { return false; }
+
     // How listings name the owner of this node's components, without the incarnation.
     virtual std::string node() const = 0;
 };

@@ -28,6 +28,8 @@ constexpr milliseconds kLongestPause{100};
 // Between a flush that failed and the next one.
 constexpr milliseconds kFirstRetry{50};
 constexpr milliseconds kLastRetry{2'000};
+// Keys of it in the next one.
+constexpr std::size_t kFirstRetries = 16;
 
 // How often keys that can't be written are checked for counts that don't matter any more.
 constexpr milliseconds kTidy{5'000};
@@ -40,8 +42,15 @@ constexpr std::size_t kKeysPerCall = 256;
 // Requests of one key in one call; the rest waits for the next.
 constexpr std::size_t kRequestsPerCall = 256;
 
+// Requests that wait for a key, beyond the call that is underway. Further ones would be decided
+// after their deadlines.
+constexpr std::size_t kMostWaiting = 4 * kRequestsPerCall;
+
 // A larger difference between the clocks is reported.
 constexpr milliseconds kMaxClockOffset{1'000};
+
+// A call that fails within this time was not sent.
+constexpr milliseconds kNotSent{5};
 
 // Shorter windows expire at the origin soon enough by themselves.
 constexpr Duration kShortestRetired{60'000};
@@ -266,7 +275,7 @@ FlushQueue::Scope Region::scope(Time now) {
 
 void Region::flush(Time now) {
     if (queue_.is_underway()) return;
-    if (now >= retry_at_) queue_.retry();
+    if (now >= retry_at_) queue_.retry(retries_);
     std::vector<KeyComponents> batch = queue_.next(now, scope(now));
     if (!batch.empty()) send_flush(std::move(batch), now);
 }
@@ -290,7 +299,8 @@ void Region::send_flush(std::vector<KeyComponents> batch, Time began) {
     });
 }
 
-// What was not answered waits for a while. The rest goes on, unless most was not answered.
+// What was not answered waits for a while, and comes back a few keys at a time until those are
+// answered: one server of a cluster may be away. The rest goes on.
 void Region::on_flushed(Time began, std::span<const KeyAnswer> answers) {
     const Time now = config_.clock();
     const auto missing = static_cast<std::size_t>(
@@ -299,23 +309,32 @@ void Region::on_flushed(Time began, std::span<const KeyAnswer> answers) {
     flushed_.fetch_add(answers.size() - missing, std::memory_order_relaxed);
     queue_.answered(answers);
     if (is_catching_up_ && queue_.lag(now) < kFlushWithin) is_catching_up_ = false;
-    const auto pause = pause_after(now - began, answers.size());
-    not_before_ = is_catching_up_ ? now : now + pause;
     failures_ = missing == 0 ? 0 : failures_ + 1;
-    if (missing != 0) {
+    if (missing == 0) {
+        retries_ = std::min(2 * retries_, kKeysPerCall);
+        note_flush(now - began, answers.size());
+    } else {
+        retries_ = kFirstRetries;
         retry_at_ = retry_time();
-        if (2 * missing > answers.size()) not_before_ = std::max(not_before_, retry_at_);
     }
+    not_before_ = now + pause_after(now - began, answers.size(), missing);
     config_.again();
 }
 
-// What the origin has to do for a flush is told by the quickest of late, key by key: the rest of
-// the time it, or this thread, waits for a processor. That counts as a pause. A slow origin must
-// not stop the flow.
-Region::Time::duration Region::pause_after(Time::duration took, std::size_t keys) {
+// What the origin has to do for a flush is estimated from the quickest of late, key by key: the
+// rest of the time it, or this thread, waits for a processor.
+void Region::note_flush(Time::duration took, std::size_t keys) {
     const auto each = took / static_cast<std::int64_t>(keys);
     const auto slower = quickest_flush_ + quickest_flush_ / 16 + std::chrono::nanoseconds{1};
     quickest_flush_ = quickest_flush_ == Time::duration::zero() ? each : std::min(each, slower);
+}
+
+// The origin works on flushes for a fifth of the time. A slow one must not stop the flow.
+Region::Time::duration Region::pause_after(Time::duration took,
+                                           std::size_t keys,
+                                           std::size_t missing) const {
+    if (missing == keys) return took < kNotSent ? Time::duration::zero() : kLongestPause;
+    if (is_catching_up_) return {};
     const auto busy = static_cast<std::int64_t>(keys) * quickest_flush_;
     return std::clamp<Time::duration>(kFlushParts * busy - took, {}, kLongestPause);
 }
@@ -326,10 +345,12 @@ Region::Time Region::retry_time() {
 }
 
 // A call has failed if most of its keys were not answered for: one server of a cluster may be away
-// while the others work.
+// while the others work. What fails at once was not sent, since its server is known to be away, and
+// says nothing of the others.
 void Region::record(Time began, std::size_t keys, std::size_t missing) {
     unanswered_.fetch_add(missing, std::memory_order_relaxed);
     const Breaker::Call call{.began = began, .ended = config_.clock()};
+    if (missing == keys && call.ended - began < kNotSent) return;
     if (2 * missing > keys) {
         breaker_.failed(call);
     } else {
@@ -344,6 +365,7 @@ void Region::spend(const Request& request, UnixTime now, Decided decided) {
     Instant at;
     table_.entry_for(table_.key(request), now, at);
     const auto key = waiting_.try_emplace(cell_of(request, at.sequence)).first;
+    if (key->second.waiting.size() >= kMostWaiting) return decided(std::nullopt);
     key->second.waiting.push_back({.request = {.elapsed = at.elapsed,
                                                .ask = {.cost = static_cast<Count>(request.cost),
                                                        .limit = static_cast<Count>(request.limit)}},
@@ -355,8 +377,10 @@ void Region::spend(const Request& request, UnixTime now, Decided decided) {
 
 void Region::send_spends() {
     std::vector<WaitingKeys::iterator> ready = std::exchange(ready_, {});
+    // A call is answered when the slowest of its servers has answered.
+    const std::size_t most = origin_.is_sharded() ? 1 : kKeysPerCall;
     while (!ready.empty()) {
-        const std::size_t count = std::min(ready.size(), kKeysPerCall);
+        const std::size_t count = std::min(ready.size(), most);
         send_spends(std::span(ready).first(count));
         ready.erase(ready.begin(), ready.begin() + static_cast<std::ptrdiff_t>(count));
     }

@@ -150,7 +150,8 @@ class Region {
     FlushQueue::Scope scope(Time now);
     void send_flush(std::vector<KeyComponents> batch, Time began);
     void on_flushed(Time began, std::span<const KeyAnswer> answers);
-    Time::duration pause_after(Time::duration took, std::size_t keys);
+    void note_flush(Time::duration took, std::size_t keys);
+    Time::duration pause_after(Time::duration took, std::size_t keys, std::size_t missing) const;
     void set_wake(Time now);
     bool advance_stop();
 
@@ -187,6 +188,7 @@ class Region {
     Time not_before_ = Time::min();    // the next flush that is not urgent
     Time retry_at_ = Time::min();      // what was not answered
     Time::duration quickest_flush_{};  // per key, of late
+    std::size_t retries_ = 1;          // keys of these in one flush
     Time tidy_at_ = Time::min();
     std::optional<Time> wake_at_;
 

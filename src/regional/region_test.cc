@@ -285,6 +285,41 @@ TEST_F(RegionTest, WritesAgainWhatWasNotAnswered) {
     EXPECT_TRUE(region_.is_settled());
 }
 
+TEST_F(RegionTest, KeysOfAServerThatIsAwayDontHoldUpTheOthers) {
+    know_nodes();
+    for (int i = 0; i < 500; ++i)
+        pass_here(request("lost" + std::to_string(i), 1'000'000));
+    for (int round = 1; round <= 10; ++round) {
+        pass_here(request("kept", 1'000'000));
+        for (int i = 0; i < 100; ++i) {
+            pass_time(milliseconds{10});
+            while (!origin_.syncs.empty())
+                origin_.answer_sync_except("lost");
+        }
+        EXPECT_EQ(origin_.cells[cell("kept")].own, static_cast<Count>(round));
+    }
+    for (int i = 0; i < 500; ++i) {
+        pass_time(milliseconds{10});
+        while (!origin_.syncs.empty())
+            origin_.answer_sync();
+    }
+    EXPECT_TRUE(region_.is_settled()) << "the server is back";
+    EXPECT_FALSE(region_.is_unavailable());
+}
+
+TEST_F(RegionTest, RequestsThatWouldWaitTooLongAreNotQueued) {
+    for (int i = 0; i < 2'000; ++i)
+        spend(request("a", 1'000'000));
+    EXPECT_GT(count("unanswered"), 900U);
+    settle();
+    while (!origin_.spends.empty()) {
+        origin_.answer_spend();
+        settle();
+    }
+    EXPECT_GT(count("granted"), 1'000U);
+    EXPECT_EQ(count("granted") + count("unanswered"), 2'000U);
+}
+
 TEST_F(RegionTest, WritesThePreviousCellAgainIfThatWasNotAnswered) {
     know_nodes();
     Entry& one = entry("a");

@@ -70,6 +70,7 @@ class RedisOrigin : public Origin {
     void start(OriginEvents events) override;
     void sync(std::vector<KeyComponents> keys, Synced synced) override;
     void spend(std::vector<KeySpend> keys, Spent spent) override;
+    bool is_sharded() const override { return route_ && route_->is_sharded(); }
     void heartbeat(Beaten beaten) override;
     void retire(std::vector<KeyComponents> keys, Synced synced) override;
     void list(std::vector<CellName> cells, Listed listed) override;
