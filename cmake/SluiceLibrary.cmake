@@ -12,7 +12,8 @@ set(SLUICE_TEST_OPTIONS "" CACHE STRING "Compiler options for the sources of tes
 #
 # Adds the library sluice_<NAME>. DEPENDS names other folders (base, not sluice_base), PACKAGES targets from
 # outside the repository; users of the folder get both. A folder without SOURCES is header-only. Each header
-# must compile on its own, which the target all_verify_interface_header_sets checks.
+# must compile on its own: the source file of the same name includes it first, and the target
+# all_verify_interface_header_sets compiles those that have none.
 #
 # Code includes its own and other folders as "window/sliding.h": from src/, or from the top folder of the
 # repository that the caller stands in, such as tests/.
@@ -34,7 +35,16 @@ function(sluice_library)
         add_library(${target} INTERFACE)
         set(scope INTERFACE)
     endif()
-    target_sources(${target} ${scope} FILE_SET HEADERS BASE_DIRS "${root}" FILES ${arg_HEADERS})
+    set(lone_headers ${arg_HEADERS})
+    list(TRANSFORM arg_SOURCES REPLACE "\\.cc$" ".h" OUTPUT_VARIABLE checked_headers)
+    list(REMOVE_ITEM lone_headers ${checked_headers})
+    set(paired_headers ${arg_HEADERS})
+    list(REMOVE_ITEM paired_headers ${lone_headers})
+    target_sources(
+        ${target} ${scope}
+        FILE_SET HEADERS BASE_DIRS "${root}" FILES ${paired_headers}
+        FILE_SET lone_headers TYPE HEADERS BASE_DIRS "${root}" FILES ${lone_headers})
+    set_target_properties(${target} PROPERTIES INTERFACE_HEADER_SETS_TO_VERIFY lone_headers)
     target_include_directories(${target} ${scope} "${root}" "${PROJECT_SOURCE_DIR}/include")
     target_link_libraries(${target} ${scope} sluice_flags ${arg_DEPENDS} ${arg_PACKAGES})
     set_target_properties(
