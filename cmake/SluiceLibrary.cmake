@@ -8,17 +8,18 @@ set(SLUICE_TEST_LABELS "" CACHE STRING "Build and run only the tests with one of
 # Tests are compiled far more often than they run: where the optimiser would cost more than it saves, -O0.
 set(SLUICE_TEST_OPTIONS "" CACHE STRING "Compiler options for the sources of tests, after all others")
 
-# sluice_library(NAME window SOURCES sliding.cc HEADERS sliding.h DEPENDS base PACKAGES OpenSSL::SSL)
+# sluice_library(NAME window SOURCES sliding.cc HEADERS sliding.h DEPENDS base PACKAGES OpenSSL::SSL [COLD])
 #
 # Adds the library sluice_<NAME>. DEPENDS names other folders (base, not sluice_base), PACKAGES targets from
 # outside the repository; users of the folder get both. A folder without SOURCES is header-only. Each header
 # must compile on its own: the source file of the same name includes it first, and the target
-# all_verify_interface_header_sets compiles those that have none.
+# all_verify_interface_header_sets compiles those that have none. With sanitizers, optimising a COLD library
+# takes longer than all that the tests run of it, and is left out.
 #
 # Code includes its own and other folders as "window/sliding.h": from src/, or from the top folder of the
 # repository that the caller stands in, such as tests/.
 function(sluice_library)
-    cmake_parse_arguments(PARSE_ARGV 0 arg "" "NAME" "SOURCES;HEADERS;DEPENDS;PACKAGES")
+    cmake_parse_arguments(PARSE_ARGV 0 arg "COLD" "NAME" "SOURCES;HEADERS;DEPENDS;PACKAGES")
     _sluice_check_arguments(sluice_library)
     _sluice_include_root(root)
     list(TRANSFORM arg_DEPENDS PREPEND sluice_)
@@ -47,6 +48,9 @@ function(sluice_library)
     set_target_properties(${target} PROPERTIES INTERFACE_HEADER_SETS_TO_VERIFY lone_headers)
     target_include_directories(${target} ${scope} "${root}" "${PROJECT_SOURCE_DIR}/include")
     target_link_libraries(${target} ${scope} sluice_flags ${arg_DEPENDS} ${arg_PACKAGES})
+    if(arg_COLD AND SLUICE_SANITIZE)
+        target_compile_options(${target} PRIVATE -O0)
+    endif()
     set_target_properties(
         ${target} PROPERTIES SLUICE_DEPENDS "${arg_DEPENDS}" SLUICE_PACKAGES "${arg_PACKAGES}")
 endfunction()
