@@ -203,11 +203,22 @@ void Audit::check_excess(const Decided& made, const Seen& seen, Count ahead, std
         if (knowledge_.is_forgotten(sequence, made.true_ms)) return Count{0};
         return truth_.of_region(made.key, sequence, config_.region);
     };
+    // At the end of a window a call of the next one may overtake: the origin has not granted the
+    // other one yet.
+    const auto previous = [&] {
+        const Count all = region(seen.sequence - 1);
+        if (made.by != By::kGranted || load_.keys > Truth::kMostKeysLogged) return all;
+        return std::min(all,
+                        truth_.grants.sum({.key = made.key,
+                                           .sequence = seen.sequence - 1,
+                                           .region = config_.region,
+                                           .by_ms = made.asked_ms}));
+    };
     // A request that waited is weighed against what was granted to later ones meanwhile.
     const std::int64_t waited_ms = made.true_ms - made.asked_ms;
     const std::int64_t duration = load_.duration.count();
     NaiveQuestion question{.current = region(seen.sequence) + ahead,
-                           .previous = region(seen.sequence - 1),
+                           .previous = previous(),
                            .elapsed_ms = std::min(seen.elapsed_ms + waited_ms, duration),
                            .duration_ms = duration,
                            .cost = made.cost,

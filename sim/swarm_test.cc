@@ -44,6 +44,8 @@ TEST(Swarm, HoldsWhereItOnceDidNot) {
              Once{700'004'932,
                   "a request made at the end of a window was decided after it, when its origin had "
                   "just forgotten the window before"},
+             Once{2'500'001'498,
+                  "a call of the next window overtook one at the end of the window before"},
              Once{1'800'011'584,
                   "the origin's model gave the place of a cell to one that was four windows older"},
              Once{1'800'100'914,
