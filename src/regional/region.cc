@@ -345,12 +345,14 @@ Region::Time Region::retry_time() {
 }
 
 // A call has failed if most of its keys were not answered for: one server of a cluster may be away
-// while the others work. What fails at once was not sent, since its server is known to be away, and
-// says nothing of the others.
+// while the others work. A call that fails at once was not sent, since its server is known to be
+// away; while other calls are answered, it says nothing about them.
 void Region::record(Time began, std::size_t keys, std::size_t missing) {
     unanswered_.fetch_add(missing, std::memory_order_relaxed);
     const Breaker::Call call{.began = began, .ended = config_.clock()};
-    if (missing == keys && call.ended - began < kNotSent) return;
+    if (missing < keys) answered_at_ = call.ended;
+    const bool others_work = answered_at_ && call.ended < *answered_at_ + kCountLifetime;
+    if (missing == keys && call.ended - began < kNotSent && others_work) return;
     if (2 * missing > keys) {
         breaker_.failed(call);
     } else {

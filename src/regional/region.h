@@ -184,6 +184,7 @@ class Region {
 
     std::optional<Table::Walk> walk_;  // through what is written again
     bool is_catching_up_ = false;      // after an outage or a loss: flush without pauses
+    std::optional<Time> answered_at_;  // when a call was last answered, at least in part
     int failures_ = 0;                 // flushes that were not answered in full, in a row
     Time not_before_ = Time::min();    // the next flush that is not urgent
     Time retry_at_ = Time::min();      // what was not answered

@@ -307,6 +307,19 @@ TEST_F(RegionTest, KeysOfAServerThatIsAwayDontHoldUpTheOthers) {
     EXPECT_FALSE(region_.is_unavailable());
 }
 
+TEST_F(RegionTest, AnOriginThatFailsEveryCallAtOnceIsUnavailable) {
+    know_nodes();
+    origin_.is_silent = true;  // no heartbeat is answered either
+    for (int i = 0; i < 60; ++i) {
+        spend(request("a", 1'000'000));
+        settle();
+        while (!origin_.spends.empty())
+            origin_.lose_spend_answer();
+        pass_time(milliseconds{100});
+    }
+    EXPECT_TRUE(region_.is_unavailable());
+}
+
 TEST_F(RegionTest, RequestsThatWouldWaitTooLongAreNotQueued) {
     for (int i = 0; i < 2'000; ++i)
         spend(request("a", 1'000'000));
