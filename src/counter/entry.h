@@ -227,24 +227,19 @@ class alignas(64) Entry {
                         {.current = admitted(current).of(current),
                          .previous = admitted(current - 1).of(current - 1)});
     }
-    // Whether the origin has acknowledged anything of `sequence`, and so all that was settled in
-    // the cell before by then.
-    bool is_synced_in(Sequence sequence) const {
-        const std::uint64_t word = synced_.load(std::memory_order_relaxed);
-        return word >> kCountBits ==
-               static_cast<std::uint64_t>(sequence) << kCountBits >> kCountBits;
-    }
     // The same, for a caller that has loaded this node's counts already.
     Count unsynced(Sequence current, Spent own) const {
         const std::uint64_t word = synced_.load(std::memory_order_relaxed);
-        const auto is_of = [word](Sequence sequence) {
-            return word >> kCountBits ==
-                   static_cast<std::uint64_t>(sequence) << kCountBits >> kCountBits;
-        };
         const Count synced = word & kMaxCount;
-        if (is_of(current)) return own.current - std::min(own.current, synced);
-        if (is_of(current - 1)) return own.current + own.previous - std::min(own.previous, synced);
+        if (is_word_of(word, current)) return own.current - std::min(own.current, synced);
+        if (is_word_of(word, current - 1))
+            return own.current + own.previous - std::min(own.previous, synced);
         return own.current + own.previous;
+    }
+    // Whether the origin has acknowledged anything of `sequence`, and so all that was settled in
+    // the cell before by then.
+    bool is_synced_in(Sequence sequence) const {
+        return is_word_of(synced_.load(std::memory_order_relaxed), sequence);
     }
 
     // How much more than what was admitted the origin may hold, or have lost, of this entry's
@@ -317,6 +312,11 @@ class alignas(64) Entry {
     static constexpr Sequence kMaxLeap = 4'000;
     using Ring = CellCount[kRingSize];
 
+    // Whether a word of set_synced() is about `sequence`.
+    static bool is_word_of(std::uint64_t word, Sequence sequence) {
+        return word >> kCountBits ==
+               static_cast<std::uint64_t>(sequence) << kCountBits >> kCountBits;
+    }
     bool advance(Sequence to);
     Instant clamped(UnixTime now, Sequence high) const;
     bool open(Sequence sequence, Sequence high);

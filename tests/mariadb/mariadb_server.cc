@@ -27,10 +27,15 @@ std::string template_folder() {
     static const std::string data = [] {
         const std::string made = folder.path("data");
         const std::string log = folder.path("log");
+        // A server deletes what it takes for leftovers in its folder of temporary files, and so
+        // those of another one that shares it.
+        const std::string temporary = folder.path("tmp");
+        std::filesystem::create_directory(temporary);
         const std::string command =
             "mariadb-install-db --no-defaults --user=root --skip-test-db "
             "--auth-root-authentication-method=normal " +
-            std::string(kSmallLog) + " --datadir=" + made + " >" + log + " 2>&1";
+            std::string(kSmallLog) + " --datadir=" + made + " --tmpdir=" + temporary + " >" + log +
+            " 2>&1";
         if (std::system(command.c_str()) != 0)
             throw std::runtime_error("mariadb-install-db failed; it wrote:\n" + read_file(log));
         return made;
