@@ -55,12 +55,16 @@ function(sluice_library)
         ${target} PROPERTIES SLUICE_DEPENDS "${arg_DEPENDS}" SLUICE_PACKAGES "${arg_PACKAGES}")
 endfunction()
 
-# sluice_test(NAME sliding_test SOURCES sliding_test.cc LIBS sluice_window LABELS unit [TIMEOUT seconds])
+# sluice_test(NAME window_test SOURCES sliding_test.cc sharing_test.cc LIBS sluice_window LABELS unit
+#             [CONCURRENT sources] [TIMEOUT seconds])
 #
-# Adds the GoogleTest program NAME and registers it with CTest. Give the label `concurrent` to a unit test that
-# starts threads, `stress` to a test that is all about them: those two labels run under ThreadSanitizer as well.
+# Adds the GoogleTest program NAME, one per folder, since linking is most of the build time. Each source file
+# with tests is registered with CTest by itself, as NAME.<file>, so that files run side by side; all must have
+# different suites. Sources without tests are shared by the others. CONCURRENT names further sources, those
+# whose tests start threads: they have the label `concurrent` as well. Tests with that label, or with `stress`,
+# also run under ThreadSanitizer.
 function(sluice_test)
-    cmake_parse_arguments(PARSE_ARGV 0 arg "" "NAME;TIMEOUT" "SOURCES;LIBS;LABELS")
+    cmake_parse_arguments(PARSE_ARGV 0 arg "" "NAME;TIMEOUT" "SOURCES;CONCURRENT;LIBS;LABELS")
     _sluice_check_arguments(sluice_test)
     if(NOT arg_LABELS)
         message(FATAL_ERROR "sluice_test(${arg_NAME}): give it LABELS, such as unit or stress.")
@@ -70,22 +74,60 @@ function(sluice_test)
     endif()
     _sluice_include_root(root)
 
-    add_executable(${arg_NAME} ${arg_SOURCES})
+    set(all_filters "")
+    set(shared_sources "")
+    set(selected_sources "")
+    foreach(source IN LISTS arg_SOURCES arg_CONCURRENT)
+        set(labels ${arg_LABELS})
+        if(source IN_LIST arg_CONCURRENT)
+            list(APPEND labels concurrent)
+        endif()
+        _sluice_suites_of(filter ${source})
+        _sluice_is_selected(selected "${labels}")
+        if(filter STREQUAL "")
+            list(APPEND shared_sources ${source})
+        elseif(selected)
+            list(APPEND selected_sources ${source})
+            string(APPEND all_filters ":${filter}")
+            cmake_path(GET source STEM stem)
+            _sluice_add_test(${arg_NAME} ${stem} "${filter}" "${labels}" "${arg_TIMEOUT}")
+        endif()
+    endforeach()
+
+    if(selected_sources)
+        # Suites that the pattern of _sluice_suites_of() does not find run here.
+        _sluice_add_test(${arg_NAME} other "-${all_filters}" "${arg_LABELS}" "${arg_TIMEOUT}")
+        set(sources ${shared_sources} ${selected_sources})
+    else()
+        set(sources ${arg_SOURCES} ${arg_CONCURRENT})
+    endif()
+    add_executable(${arg_NAME} ${sources})
     target_include_directories(${arg_NAME} PRIVATE "${root}" "${PROJECT_SOURCE_DIR}/include")
     target_link_libraries(${arg_NAME} PRIVATE sluice_flags ${arg_LIBS} GTest::gtest_main)
     target_compile_options(${arg_NAME} PRIVATE ${SLUICE_TEST_OPTIONS})
     _sluice_precompile(${arg_NAME})
-
-    _sluice_is_selected(selected "${arg_LABELS}")
-    if(NOT selected)
+    if(NOT selected_sources)
         # It stays in compile_commands.json for clang-tidy and editors.
         set_target_properties(${arg_NAME} PROPERTIES EXCLUDE_FROM_ALL ON)
-        return()
     endif()
-    _sluice_add_test(${arg_NAME} "${arg_LABELS}" "${arg_TIMEOUT}")
 endfunction()
 
-# sluice_check(NAME format COMMAND scripts/format --check LABELS house)
+# The filter that selects the tests of a source file; empty if it has none.
+function(_sluice_suites_of result source)
+    cmake_path(ABSOLUTE_PATH source NORMALIZE)
+    set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS "${source}")
+    file(STRINGS "${source}" lines REGEX "^(TYPED_)?(TEST|TEST_F|TEST_P|RC_GTEST_PROP|RC_GTEST_FIXTURE_PROP)\\(")
+    set(suites "")
+    foreach(line IN LISTS lines)
+        string(REGEX REPLACE "^[A-Z_]+\\(([A-Za-z0-9_]+).*" "\\1" suite "${line}")
+        list(APPEND suites "${suite}.*" "*/${suite}.*" "${suite}/*.*")
+    endforeach()
+    list(REMOVE_DUPLICATES suites)
+    list(JOIN suites ":" filter)
+    set(${result} "${filter}" PARENT_SCOPE)
+endfunction()
+
+# sluice_check(NAME format COMMAND scripts/format --check LABELS lint)
 #
 # Registers a command with CTest that is no GoogleTest program. Generator expressions are allowed.
 function(sluice_check)
@@ -98,19 +140,19 @@ function(sluice_check)
     endif()
 endfunction()
 
-function(_sluice_add_test target labels timeout)
-    set(name ${target})
+function(_sluice_add_test target part filter labels timeout)
+    set(name ${target}.${part})
     set(launcher "")
     if(SLUICE_SANITIZE MATCHES "thread")
         # The same test runs under ASan too; one CTest run may hold both.
-        set(name tsan.${target})
+        set(name tsan.${name})
         _sluice_fixed_addresses(launcher)
     endif()
     if(NOT timeout)
         set(timeout 300)
     endif()
 
-    add_test(NAME ${name} COMMAND ${launcher} $<TARGET_FILE:${target}>)
+    add_test(NAME ${name} COMMAND ${launcher} $<TARGET_FILE:${target}> "--gtest_filter=${filter}")
     set_tests_properties(
         ${name}
         PROPERTIES

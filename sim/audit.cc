@@ -79,30 +79,29 @@ Count Audit::look_at_cell(Seen& seen, Sequence sequence) {
     const bool is_held = seen.entry->admitted(sequence).load().belongs_to(sequence);
     if (cell.sequence != sequence || !is_held) return seen.entry->spent(sequence);
     const Count own = seen.entry->admitted(sequence).of(sequence);
-    const Count others = seen.entry->others(sequence);
+    const Count peers = seen.entry->peers(sequence);
     const Count global = seen.entry->global(sequence);
     const KeyIndex key = seen.slot->key;
     const Count credited = config_.has_duplicates ? 0 : sent_of(*seen.slot, sequence).at_origin;
-    const Count peers =
+    const Count granted_to_peers =
         truth_.reserved(key, sequence, config_.region) - std::max(cell.admitted, credited);
-    if (others < cell.others || global < cell.global)
-        fail("a count of others shrank at " + cell_text(key, sequence) + ": " +
-             number(cell.others) + " to " + number(others) + ", " + number(cell.global) + " to " +
-             number(global));
-    if (others < cell.read)
+    if (peers < cell.peers || global < cell.global)
+        fail("a count of peers shrank at " + cell_text(key, sequence) + ": " + number(cell.peers) +
+             " to " + number(peers) + ", " + number(cell.global) + " to " + number(global));
+    if (peers < cell.read)
         fail("has read that its region's other nodes spent " + number(cell.read) + " at " +
-             cell_text(key, sequence) + ", and holds " + number(others));
-    if (others > peers)
-        fail("holds " + number(others) + " as spent by its region's other nodes at " +
-             cell_text(key, sequence) + ", who spent or were granted " + number(peers));
+             cell_text(key, sequence) + ", and holds " + number(peers));
+    if (peers > granted_to_peers)
+        fail("holds " + number(peers) + " as spent by its region's other nodes at " +
+             cell_text(key, sequence) + ", who spent or were granted " + number(granted_to_peers));
     const Count foreign =
         truth_.reserved(key, sequence) - truth_.reserved(key, sequence, config_.region);
     if (global > foreign)
         fail("holds " + number(global) + " as spent by other regions at " +
              cell_text(key, sequence) + ", which spent " + number(foreign));
-    cell.others = others;
+    cell.peers = peers;
     cell.global = global;
-    return own + others + global;
+    return own + peers + global;
 }
 
 // Where the decision says that it was made, and what the table holds there.

@@ -132,7 +132,7 @@ class Audit {
         bool may_be_unpublished;
     };
     void check_converged(KeyIndex key, Sequence sequence, const Expected& expected);
-    // Whether it had to displace keys that mattered, and whether untold.
+    // Whether it had to displace keys that mattered, and whether unsynced.
     bool has_displaced() const;
     // Whether it displaced an entry under which it had granted something of the cell, or is about
     // to: an entry on its way out publishes nothing.
@@ -169,7 +169,7 @@ class Audit {
     struct Cell {
         Sequence sequence = -1;
         Count admitted = 0;  // of which callers were told
-        Count others = 0;    // seen in the table, at most
+        Count peers = 0;     // seen in the table, at most
         Count global = 0;
         Count read = 0;               // of others, in answers of the origin, at most
         Count acked = 0;              // of its own, by answers of the origin

@@ -98,19 +98,18 @@ void Audit::at_origin(const KeyComponents& key, const KeyTotals& after) {
 // The origin decides by the formula: what it holds, and what the node knows on top of that.
 void Audit::check_grants(const KeySpend& key, const KeyTotals& before, const KeyGrants& grants) {
     const KeyComponents& sent = key.components;
-    const auto others = [&](std::size_t i) {
+    const auto peers = [&](std::size_t i) {
         return std::max(before[i].total - before[i].own, key.peers[i]) + key.extra[i];
     };
     Count used = sent.own[0];
     for (std::size_t i = 0; i < key.requests.size(); ++i) {
         const SpendRequest& request = key.requests[i];
-        const bool passes =
-            naive_pass({.current = others(0) + used,
-                        .previous = others(1) + std::max(before[1].own, sent.own[1]),
-                        .elapsed_ms = request.elapsed.count(),
-                        .duration_ms = load_.duration.count(),
-                        .cost = request.ask.cost,
-                        .limit = request.ask.limit});
+        const bool passes = naive_pass({.current = peers(0) + used,
+                                        .previous = peers(1) + std::max(before[1].own, sent.own[1]),
+                                        .elapsed_ms = request.elapsed.count(),
+                                        .duration_ms = load_.duration.count(),
+                                        .cost = request.ask.cost,
+                                        .limit = request.ask.limit});
         if (passes != grants.granted[i])
             fail("its origin " + std::string(passes ? "denied" : "granted") + " cost " +
                  number(request.ask.cost) + " at " +
@@ -220,7 +219,7 @@ void Audit::imported(const ImportedCell& imported, UnixTime now) {
     const Entry* const entry = table_.find(table_.key(truth_.request(key, 0)));
     if (entry == nullptr && may_refuse_import(key)) return;
     const Count regional =
-        entry == nullptr ? 0 : entry->admitted(sequence).of(sequence) + entry->others(sequence);
+        entry == nullptr ? 0 : entry->admitted(sequence).of(sequence) + entry->peers(sequence);
     const Count global = entry == nullptr ? 0 : entry->global(sequence);
     // The row may have what the origin granted to this node, in a call that is underway or whose
     // answer was lost.

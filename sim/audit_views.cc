@@ -24,7 +24,7 @@ void Audit::check_converged(KeyIndex key, Sequence sequence, const Expected& exp
     if (entry == nullptr || sequence < entry->high() - 2 || sequence > entry->high() + 1) return;
     const Count region = truth_.of_region(key, sequence, config_.region);
     const Count reserved = truth_.reserved(key, sequence, config_.region);
-    const Count regional = entry->admitted(sequence).of(sequence) + entry->others(sequence);
+    const Count regional = entry->admitted(sequence).of(sequence) + entry->peers(sequence);
     // A node asks for the window that its clock says, and the one before.
     const Sequence today = instant_at(expected.node_time, load_.duration).sequence;
     const bool is_lossy = truth_.lost(key, sequence, config_.region) == Truth::Lost::kToRegion ||
@@ -63,11 +63,11 @@ Count Audit::regional(KeyIndex key, Sequence sequence) const {
     const EpochPin pin;
     const Entry* const entry = table_.find(table_.key(truth_.request(key, 0)));
     if (entry == nullptr || !entry->stays()) return 0;
-    return entry->admitted(sequence).of(sequence) + entry->others(sequence);
+    return entry->admitted(sequence).of(sequence) + entry->peers(sequence);
 }
 
 bool Audit::has_dropped() const {
-    return table_.tally().evicted_untold.load(std::memory_order_relaxed) != 0;
+    return table_.tally().evicted_unsynced.load(std::memory_order_relaxed) != 0;
 }
 
 bool Audit::has_published(KeyIndex key, Sequence sequence, Count count) const {

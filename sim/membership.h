@@ -26,8 +26,8 @@ class Membership {
     };
     void counted(std::uint32_t node, const Beat& beat) {
         const auto [found, is_new] = nodes_.try_emplace(node);
-        const bool was_away = is_new || beat.answered >= found->second.sent + kCountHolds;
-        if (was_away || beat.has_joined) found->second.joined = beat.answered;
+        const bool was_unavailable = is_new || beat.answered >= found->second.sent + kCountHolds;
+        if (was_unavailable || beat.has_joined) found->second.joined = beat.answered;
         found->second.sent = beat.sent;
     }
     void left(std::uint32_t node) { nodes_.erase(node); }

@@ -128,22 +128,22 @@ Node::Node(World& world, Place place, Moment skew) : world_(world), place_(place
         options.load);
     origin_ = std::make_unique<FarOrigin>(
         world, FarOrigin::Place{place.region, place.serial}, pulse_, *audit_);
-    globe_.emplace(
+    global_sync_.emplace(
         *table_,
-        Globe::Config{.policy = policy_named(options.policy),
-                      .interval = std::chrono::duration_cast<milliseconds>(options.interval),
-                      .seed = world.random.next()},
+        GlobalSync::Config{.policy = policy_named(options.policy),
+                           .interval = std::chrono::duration_cast<milliseconds>(options.interval),
+                           .seed = world.random.next()},
         world.steady());
     region_.emplace(*table_,
                     *origin_,
                     Region::Config{.clock = [this] { return world_.steady(); },
                                    .seed = world.random.next(),
                                    .again = [this] { again(); },
-                                   .counted = [this](Entry& entry) { globe_->offer(entry); },
+                                   .counted = [this](Entry& entry) { global_sync_->offer(entry); },
                                    .changed = [](bool, const std::string&) {}});
     asking_.emplace(*region_, waits_);
-    deciding_.emplace(*table_);
-    deciding_->join(link_);
+    decider_.emplace(*table_);
+    decider_->join(link_);
     failovers_seen_ = world.store.failovers;
     world_.note(Happening::kNodeStarted, place.serial, place.region);
     region_->start();
@@ -175,7 +175,7 @@ void Node::serve(KeyIndex key, Count cost) {
                         .true_ms = world_.true_ms(),
                         .by = By::kHeld};
     Result<Decision> result = Decision{};
-    if (deciding_->decide_at<true>(CallersTime{now}, request, result)) {
+    if (decider_->decide_at<true>(CallersTime{now}, request, result)) {
         made.by = by_at_once(fallbacks);
         world_.note(
             result->passed ? Happening::kPassed : Happening::kDenied, place_.serial, key, cost);
@@ -207,7 +207,7 @@ void Node::serve(std::span<const std::pair<KeyIndex, Count>> batch) {
     }
     Result<BatchDecision> result = BatchDecision{};
     std::vector<std::size_t> stale;
-    if (deciding_->decide_at(now, requests, stale, result)) {
+    if (decider_->decide_at(now, requests, stale, result)) {
         const By by = by_at_once(fallbacks);
         for (Audit::Decided& each : made)
             each.by = by;
@@ -313,8 +313,8 @@ Node::Totals Node::totals() const {
     return {.audit = audit_->totals(),
             .calls = origin_->calls(),
             .flushed = region.flushed,
-            .rows = globe_->publisher().counts().rows,
-            .imported = globe_->importer().counts().cells,
+            .rows = global_sync_->publisher().counts().rows,
+            .imported = global_sync_->importer().counts().cells,
             .outages = region.outages,
             .longest_wait = longest_wait_};
 }
@@ -324,10 +324,10 @@ void Node::end() {
     pulse_.is_alive = false;
     world_.members[place_.region].left(place_.serial);
     origin_->sever();
-    deciding_.reset();
+    decider_.reset();
     asking_.reset();
     region_.reset();
-    globe_.reset();
+    global_sync_.reset();
     waits_ = {};
 }
 
@@ -389,7 +389,7 @@ void Node::begin_close(std::function<void()> ended) {
         return world_.scheduler.at(pulse_.paused_until + kLook,
                                    [this, ended] { begin_close(ended); });
     region_->begin_stop();
-    globe_->publisher().hurry(world_.steady());
+    global_sync_->publisher().hurry(world_.steady());
     publish_alarm_ = Moment::max();
     publish_when_due();
     again();
@@ -399,7 +399,7 @@ void Node::begin_close(std::function<void()> ended) {
         const auto self = weak.lock();
         if (!pulse_.is_alive) return ended();
         const bool is_done =
-            region_->is_settled() && waiting_ == 0 && globe_->publisher().is_idle();
+            region_->is_settled() && waiting_ == 0 && global_sync_->publisher().is_idle();
         if (is_done) check_flushed();
         if (is_done || world_.scheduler.now() >= deadline) {
             crash();

@@ -13,11 +13,11 @@
 #include <vector>
 
 #include "counter/table.h"
-#include "global/globe.h"
+#include "global/global_sync.h"
 #include "regional/region.h"
 #include "service/asking.h"
-#include "service/deciding.h"
-#include "service/waits.h"
+#include "service/deadline_queue.h"
+#include "service/local_decider.h"
 #include "sim/audit.h"
 #include "sim/far_origin.h"
 #include "sim/world.h"
@@ -119,12 +119,12 @@ class Node {
     std::unique_ptr<Table> table_;
     std::unique_ptr<Audit> audit_;
     std::unique_ptr<FarOrigin> origin_;
-    Waits waits_;
+    DeadlineQueue waits_;
     std::optional<Region> region_;
     std::optional<Asking> asking_;
-    std::optional<Globe> globe_;
+    std::optional<GlobalSync> global_sync_;
     Link link_{this};
-    std::optional<Deciding<Link>> deciding_;
+    std::optional<LocalDecider<Link>> decider_;
     bool is_turn_waiting_ = false;
     Moment alarm_ = Moment::max();  // the earliest that is set
     std::uint64_t waiting_ = 0;     // questions

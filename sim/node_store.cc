@@ -23,7 +23,7 @@ Moment Node::store_delay() {
 
 void Node::publish_when_due() {
     const Moment at =
-        std::max(World::since_start(globe_->publisher().wake_at()), world_.scheduler.now());
+        std::max(World::since_start(global_sync_->publisher().wake_at()), world_.scheduler.now());
     if (is_publishing_ || at >= publish_alarm_) return;
     publish_alarm_ = at;
     world_.scheduler.at(at, [this, at] {
@@ -37,7 +37,7 @@ void Node::publish_when_due() {
 
 void Node::publish() {
     if (is_publishing_) return;
-    const auto rows = globe_->publisher().next(world_.steady(), wall());
+    const auto rows = global_sync_->publisher().next(world_.steady(), wall());
     if (!rows) return publish_when_due();
     is_publishing_ = true;
     notice_failover();
@@ -53,7 +53,7 @@ void Node::publish() {
             if (!failure)
                 for (const RegionCount& row : *sent)
                     audit_->published(row.cell, row.count, world_.true_ms());
-            globe_->publisher().answered(failure, store_connection_, world_.steady());
+            global_sync_->publisher().answered(failure, store_connection_, world_.steady());
             // The next call is made on a new connection.
             if (failure && failure->kind == StoreFailure::Kind::kLost) {
                 ++store_connection_;
@@ -91,7 +91,7 @@ void Node::notice_failover() {
 
 void Node::import_when_due() {
     const Moment at =
-        std::max(World::since_start(globe_->importer().wake_at()), world_.scheduler.now());
+        std::max(World::since_start(global_sync_->importer().wake_at()), world_.scheduler.now());
     if (at >= import_alarm_) return;
     import_alarm_ = at;
     world_.scheduler.at(at, [this, at] {
@@ -104,7 +104,7 @@ void Node::import_when_due() {
 }
 
 void Node::import() {
-    const auto query = globe_->importer().next(world_.steady(), wall());
+    const auto query = global_sync_->importer().next(world_.steady(), wall());
     if (!query) {
         had_import_trouble_ = true;
         return import_when_due();
@@ -114,14 +114,14 @@ void Node::import() {
         pulse_.run(world_.scheduler, [this] {
             had_import_trouble_ = true;
             world_.note(Happening::kImportFailed, place_.serial);
-            globe_->importer().answered(
+            global_sync_->importer().answered(
                 StoreFailure{StoreFailure::Kind::kLost, "the store does not answer"},
                 world_.steady());
             import_when_due();
         });
     };
-    const bool is_away = is_cut_from_store || world_.store.is_down;
-    if (is_away)
+    const bool is_unavailable = is_cut_from_store || world_.store.is_down;
+    if (is_unavailable)
         return world_.scheduler.after(is_cut_from_store ? kStoreTimeout : store_delay(), failed);
     const Moment there = store_delay();
     world_.scheduler.after(there, [this, query, failed, there] {
@@ -138,7 +138,7 @@ void Node::import() {
                     merge(import->cells[i]);
                 if (breaks) return failed();
                 world_.note(Happening::kImported, place_.serial, cells);
-                globe_->importer().answered(import->end, world_.steady());
+                global_sync_->importer().answered(import->end, world_.steady());
                 import_when_due();
                 check_ticks();
             });
@@ -147,7 +147,7 @@ void Node::import() {
 }
 
 void Node::merge(const ImportedCell& cell) {
-    globe_->importer().merge(cell);
+    global_sync_->importer().merge(cell);
     audit_->imported(cell, wall());
 }
 

@@ -9,7 +9,7 @@ namespace {
 
 using std::chrono::seconds;
 
-// A node that is restarted is away for this long at the most.
+// A node that is restarted is unavailable for this long at the most.
 constexpr Moment kRestart = seconds{4};
 
 // Until when a fault acts.

@@ -218,7 +218,9 @@ std::optional<Error> read_table(const toml::table& table,
 
 Options first_scenario() {
     Options options;
-    options.name = "3 regions of 2 nodes: an origin goes away, a node dies, the store goes away";
+    options.name =
+        "3 regions of 2 nodes: an origin becomes unavailable, a node dies, the store becomes "
+        "unavailable";
     for (const char* fault :
          {"origin-down:region-1@40s+15s", "crash:node-2@70s+5s", "store-down@85s+25s"})
         add_fault(fault, options.faults);

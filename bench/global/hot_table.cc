@@ -15,7 +15,7 @@ constexpr std::chrono::hours kWindow{1};
 
 HotTable::HotTable(std::size_t max_keys)
     : table_(*Table::create({.max_keys = max_keys, .sharing = Sharing::kSole, .seed = 1})),
-      globe_(*table_, {}, std::chrono::steady_clock::now()) {}
+      global_sync_(*table_, {}, std::chrono::steady_clock::now()) {}
 
 std::string HotTable::identifier(std::uint32_t key) {
     std::string digits = std::to_string(key);
@@ -57,7 +57,7 @@ void HotTable::decide(std::uint32_t key) {
 }
 
 std::size_t HotTable::tick(GlobalStore& store) {
-    Publisher& publisher = globe_.publisher();
+    Publisher& publisher = global_sync_.publisher();
     publisher.hurry(std::chrono::steady_clock::now());
     std::size_t sent = 0;
     for (;;) {

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "counter/table.h"
-#include "global/globe.h"
+#include "global/global_sync.h"
 #include "global/store.h"
 
 namespace sluice::bench {
@@ -26,17 +26,17 @@ class HotTable {
     void decide(std::uint32_t key);
 
     // Offers what changed, as a node does once a second.
-    void offer() { globe_.offer_changes(); }
+    void offer() { global_sync_.offer_changes(); }
     // Publishes all that was offered, and returns how many rows that were.
     std::size_t tick(GlobalStore& store);
 
-    Globe& globe() { return globe_; }
+    GlobalSync& global_sync() { return global_sync_; }
 
     static std::string identifier(std::uint32_t key);
 
   private:
     const std::unique_ptr<Table> table_;
-    Globe globe_;
+    GlobalSync global_sync_;
     std::vector<std::string> identifiers_;
 };
 

@@ -15,10 +15,10 @@ using Clock = std::chrono::steady_clock;
 
 constexpr std::uint32_t kOutstanding = 512;
 
-// Until the origin is away, or is not.
-void await(Limiter& limiter, bool away, const Key& key) {
+// Until the origin is unavailable, or is not.
+void await(Limiter& limiter, bool unavailable, const Key& key) {
     const Clock::time_point end = Clock::now() + kPatience;
-    while (limiter.stats().origin.away != away) {
+    while (limiter.stats().origin.unavailable != unavailable) {
         if (Clock::now() > end) give_up("the origin does not change");
         // Finding out takes somebody who asks.
         if (away) limiter.limit_async(request_for(key, 0), wall_time(), [](const auto&) {});

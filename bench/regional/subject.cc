@@ -16,7 +16,7 @@ Limiter make_limiter(const std::string& origin) {
         {.region = kRegion, .max_keys = kMaxKeys, .origin = origin, .origin_timeout = kTimeout});
     if (!limiter) give_up(limiter.error().message);
     const OriginStats stats = limiter->stats().origin;
-    if (stats.attached && stats.away) give_up_disturbed();
+    if (stats.attached && stats.unavailable) give_up_disturbed();
     return *std::move(limiter);
 }
 
@@ -48,7 +48,7 @@ void give_up(const std::string& why) {
 }
 
 void give_up_disturbed() {
-    std::cerr << "regional_bench: the origin was away\n";
+    std::cerr << "regional_bench: the origin was unavailable\n";
     std::exit(kDisturbed);
 }
 

@@ -21,7 +21,7 @@ inline constexpr std::chrono::milliseconds kWindow = std::chrono::hours(24);
 inline constexpr std::chrono::milliseconds kPatience = std::chrono::seconds(120);
 
 // Long, so that a machine which does something else for a moment does not look like an origin that
-// is away.
+// is unavailable.
 inline constexpr std::chrono::milliseconds kTimeout{2'000};
 
 // Ends the program where there is no such limiter, or where its origin is not there.
@@ -38,8 +38,8 @@ UnixTime wall_time();
 // Ends the program with this complaint.
 [[noreturn]] void give_up(const std::string& why);
 
-// The same for what is nobody's fault: the origin was away for a while, so that what was measured
-// means nothing. Whoever started the trial may do so again.
+// The same for what is nobody's fault: the origin was unavailable for a while, so that what was
+// measured means nothing. Whoever started the trial may do so again.
 inline constexpr int kDisturbed = 3;
 [[noreturn]] void give_up_disturbed();
 

@@ -21,14 +21,14 @@ namespace sluice {
 
 // What on_origin_change is told.
 struct OriginChange {
-    bool away;        // decisions are made by what this process holds, until the origin is back
-    std::string why;  // for people; empty when it is back. Holds no secret
+    bool unavailable;  // decisions are made by what this process holds, until the origin is back
+    std::string why;   // for people; empty when it is back. Holds no secret
 };
 
 // What on_global_change is told.
 struct GlobalChange {
-    bool away;        // regions don't hear of each other's counts, until the store is back
-    std::string why;  // for people; empty when it is back. Holds no secret
+    bool unavailable;  // regions don't hear of each other's counts, until the store is back
+    std::string why;   // for people; empty when it is back. Holds no secret
 };
 
 // What on_global_refusal is called with.
@@ -143,7 +143,7 @@ struct BatchDecision {
 // What the limiter and its origin have had to do with each other since it was created.
 struct OriginStats {
     bool attached;                  // there is one
-    bool away;                      // it does not answer, or fails too often
+    bool unavailable;               // it does not answer, or fails too often
     std::uint32_t nodes;            // that share the limits; 0 while that is not known
     std::uint64_t spends;           // requests that the origin decided
     std::uint64_t spend_calls;      // calls for them; one call decides all that wait for a key
@@ -151,7 +151,7 @@ struct OriginStats {
     std::uint64_t unanswered;       // keys for which a call was not answered
     std::uint64_t fallbacks;        // decisions that were the origin's, and were made without it
     std::uint64_t queue_overflows;  // of these, because too many waited for the origin already
-    std::uint64_t outages;          // how often it went away
+    std::uint64_t outages;          // how often it became unavailable
     std::uint64_t resubmissions;    // how often all counts were written again
     // How long the oldest pass has waited to be written to the origin.
     std::chrono::milliseconds oldest_unsynced;
@@ -161,7 +161,7 @@ struct OriginStats {
 // What the limiter and the global store have had to do with each other since it was created.
 struct GlobalStats {
     bool attached;                   // there is one
-    bool away;                       // the last call failed
+    bool unavailable;                // the last call failed
     bool publish_unavailable;        // the last call to publish failed
     bool import_unavailable;         // the last import failed
     bool breaker_open;               // one of the next two
@@ -194,9 +194,9 @@ struct Stats {
     std::uint64_t keys_created;
     std::uint64_t keys_expired;  // removed after their counts had ceased to matter
     std::uint64_t keys_evicted;  // displaced at the cap, with counts that still mattered
-    // Of these, displaced at twice the cap, while an origin was away, before it was told of them;
-    // or displaced while a request spent of them, with no memory to hold them again.
-    std::uint64_t keys_evicted_untold;
+    // Of these, displaced at twice the cap, while an origin was unavailable, before it was told of
+    // them; or displaced while a request spent of them, with no memory to hold them again.
+    std::uint64_t keys_evicted_unsynced;
     std::uint64_t cas_retries;         // decisions repeated because another thread was faster
     std::uint64_t strict_activations;  // keys that a denial made ask before they pass
     OriginStats origin;
@@ -208,7 +208,7 @@ struct CellInspection {
     UnixTime begins;
     std::int64_t admitted;  // by this node
     std::int64_t settled;   // of that, what others may be told
-    std::int64_t others;    // by the other nodes of the region, as last heard
+    std::int64_t peers;     // by the other nodes of the region, as last heard
     std::int64_t global;    // by other regions, as last heard
 
     struct Component {
@@ -242,7 +242,7 @@ struct Inspection {
     std::optional<UnixTime> strict_until;  // after a denial: until then each pass asks first
     std::optional<UnixTime> last_used;
     std::int64_t last_limit;  // that a request named
-    bool untold;              // the origin has not heard of all that was spent
+    bool unsynced;            // the origin has not heard of all that was spent
     CellInspection current;
     CellInspection previous;
     OriginStats origin;
@@ -283,9 +283,9 @@ class SLUICE_EXPORT Limiter {
     // Decides one request. A denial spends nothing. kInvalidRequest: a field is out of range;
     // kOutOfMemory: there is no memory for a new key. Nothing changed then. The first form takes
     // the time from the system's clock, the second from the caller.
-    // Waits for the origin where it has to, up to Options::origin_timeout after the call, or 50 ms
-    // more where the thread that talks to it is stuck. While 16,384 requests wait, others are
-    // decided by what this process holds, at once.
+    // Waits for the origin where it has to, up to Options::origin_timeout after the call,
+    // or 50 ms more where the thread that talks to it is stuck. While 16,384 requests wait, others
+    // are decided by what this process holds, at once.
     Result<Decision> limit(const Request& request);
     Result<Decision> limit(const Request& request, UnixTime now);
 

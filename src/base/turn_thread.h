@@ -30,8 +30,8 @@ class TurnThread {
     // Has a turn come at once, after the one underway. Does nothing in a child process, which has
     // its parent's memory but not its thread.
     void wake();
-    // Waits for the turn underway, the last one. Harmless if it never started, and in a child
-    // process.
+    // Waits for the turn underway, the last one. Harmless if it never started, and in a
+    // child process.
     void stop() { stop(Time::max()); }
     // The same until `deadline`. False if the turn has not ended by then; the thread is on its own
     // from then on, and ends after that turn. Another call tells whether it has.

@@ -99,14 +99,14 @@ void add_key(CLI::App& command, std::string& name_space, std::string& identifier
 // The target of a client command, from its flags and the environment.
 Result<Target> target_of(const CLI::App& command,
                          const TargetArguments& arguments,
-                         const Surroundings& surroundings) {
-    warn_of_variables(command, surroundings);
+                         const Environment& environment) {
+    warn_of_variables(command, environment);
     Target target = arguments.target;
-    const std::string url = variable(surroundings, "SLUICE_URL");
+    const std::string url = variable(environment, "SLUICE_URL");
     auto parsed = parse_url(command.count("--url") == 0 && !url.empty() ? url : arguments.url);
     if (!parsed) return std::move(parsed.error());
     target.url = *std::move(parsed);
-    if (target.token.empty()) target.token = variable(surroundings, "SLUICE_TOKEN");
+    if (target.token.empty()) target.token = variable(environment, "SLUICE_TOKEN");
     if (!target.token.empty() && !config::is_valid_secret(target.token)) {
         return Error{
             kInvalidOption,
@@ -119,9 +119,9 @@ Result<Target> target_of(const CLI::App& command,
 template <class Wanted>
 std::optional<Error> prepare(const CLI::App& command,
                              const TargetArguments& arguments,
-                             const Surroundings& surroundings,
+                             const Environment& environment,
                              Wanted& wanted) {
-    auto target = target_of(command, arguments, surroundings);
+    auto target = target_of(command, arguments, environment);
     if (!target) return std::move(target).error();
     const auto timeout = duration_of("--timeout", arguments.timeout);
     if (!timeout) return timeout.error();
@@ -146,14 +146,14 @@ void add_limit(Commands& commands) {
     limit.add_option("--cost", question.cost, "How much this request takes")->capture_default_str();
     add_timeout(limit, *arguments);
     add_target(limit, *arguments);
-    commands.set_run(limit, [arguments, &limit](const Surroundings& surroundings) {
+    commands.set_run(limit, [arguments, &limit](const Environment& environment) {
         LimitCommand& wanted = arguments->command;
-        const auto failed = prepare(limit, *arguments, surroundings, wanted);
-        if (failed) return fail(limit, *failed, surroundings);
+        const auto failed = prepare(limit, *arguments, environment, wanted);
+        if (failed) return fail(limit, *failed, environment);
         const auto duration = duration_of("--duration", arguments->duration, kShortestWindow);
-        if (!duration) return fail(limit, duration.error(), surroundings);
+        if (!duration) return fail(limit, duration.error(), environment);
         wanted.question.duration = *duration;
-        return run_limit(wanted, surroundings.out, surroundings.err);
+        return run_limit(wanted, environment.out, environment.err);
     });
 }
 
@@ -170,14 +170,14 @@ void add_inspect(Commands& commands) {
     add_window(inspect, arguments->duration);
     add_timeout(inspect, *arguments);
     add_target(inspect, *arguments);
-    commands.set_run(inspect, [arguments, &inspect](const Surroundings& surroundings) {
+    commands.set_run(inspect, [arguments, &inspect](const Environment& environment) {
         InspectCommand& wanted = arguments->command;
-        const auto failed = prepare(inspect, *arguments, surroundings, wanted);
-        if (failed) return fail(inspect, *failed, surroundings);
+        const auto failed = prepare(inspect, *arguments, environment, wanted);
+        if (failed) return fail(inspect, *failed, environment);
         const auto duration = duration_of("--duration", arguments->duration, kShortestWindow);
-        if (!duration) return fail(inspect, duration.error(), surroundings);
+        if (!duration) return fail(inspect, duration.error(), environment);
         wanted.duration = *duration;
-        return run_inspect(wanted, surroundings.out, surroundings.err);
+        return run_inspect(wanted, environment.out, environment.err);
     });
 }
 
@@ -202,16 +202,16 @@ void add_override(Commands& commands,
     add_more(command, *arguments);
     add_timeout(command, *arguments);
     add_target(command, *arguments);
-    commands.set_run(command, [arguments, &command](const Surroundings& surroundings) {
+    commands.set_run(command, [arguments, &command](const Environment& environment) {
         OverrideCommand& wanted = arguments->command;
-        const auto failed = prepare(command, *arguments, surroundings, wanted);
-        if (failed) return fail(command, *failed, surroundings);
+        const auto failed = prepare(command, *arguments, environment, wanted);
+        if (failed) return fail(command, *failed, environment);
         if (wanted.action == OverrideAction::kSet) {
             const auto duration = duration_of("--duration", arguments->duration, kShortestWindow);
-            if (!duration) return fail(command, duration.error(), surroundings);
+            if (!duration) return fail(command, duration.error(), environment);
             wanted.duration = *duration;
         }
-        return run_override(wanted, surroundings.out, surroundings.err);
+        return run_override(wanted, environment.out, environment.err);
     });
 }
 
@@ -271,17 +271,17 @@ void add_bench(Commands& commands) {
         ->type_name("TIME")
         ->capture_default_str();
     add_target(bench, *arguments);
-    commands.set_run(bench, [arguments, &bench](const Surroundings& surroundings) {
+    commands.set_run(bench, [arguments, &bench](const Environment& environment) {
         BenchCommand& wanted = arguments->command;
-        auto target = target_of(bench, *arguments, surroundings);
-        if (!target) return fail(bench, target.error(), surroundings);
+        auto target = target_of(bench, *arguments, environment);
+        if (!target) return fail(bench, target.error(), environment);
         const auto duration = duration_of("--duration", arguments->duration, kShortestWindow);
-        if (!duration) return fail(bench, duration.error(), surroundings);
+        if (!duration) return fail(bench, duration.error(), environment);
         wanted.target = *std::move(target);
         wanted.seconds = std::chrono::seconds(arguments->seconds);
         wanted.duration = *duration;
         wanted.output = arguments->output();
-        return run_bench(wanted, surroundings.out, surroundings.err);
+        return run_bench(wanted, environment.out, environment.err);
     });
 }
 

@@ -18,10 +18,10 @@ CLI::App& Commands::add(const char* name, const char* about, const std::string& 
     return *command;
 }
 
-ExitCode Commands::run(const Surroundings& surroundings) const {
+ExitCode Commands::run(const Environment& environment) const {
     const auto found = runs_.find(&parsed_command(app_));
     SLUICE_CHECK(found != runs_.end());
-    return found->second(surroundings);
+    return found->second(environment);
 }
 
 const CLI::App& parsed_command(const CLI::App& app) {
@@ -37,9 +37,9 @@ std::string full_name(const CLI::App& command) {
     return full_name(*parent) + " " + command.get_name();
 }
 
-std::string variable(const Surroundings& surroundings, const char* name) {
-    const auto found = surroundings.environment.find(name);
-    return found == surroundings.environment.end() ? std::string() : found->second;
+std::string variable(const Environment& environment, const char* name) {
+    const auto found = environment.environment.find(name);
+    return found == environment.environment.end() ? std::string() : found->second;
 }
 
 Result<std::chrono::milliseconds> duration_of(const char* flag,
@@ -55,13 +55,13 @@ Result<std::chrono::milliseconds> duration_of(const char* flag,
                      ", 5m, 1h or 30d"};
 }
 
-void warn_of_variables(const CLI::App& command, const Surroundings& surroundings) {
-    for (const std::string& warning : config::unknown_variables(surroundings.environment))
-        surroundings.err << "sluice " << full_name(command) << ": warning: " << warning << "\n";
+void warn_of_variables(const CLI::App& command, const Environment& environment) {
+    for (const std::string& warning : config::unknown_variables(environment.environment))
+        environment.err << "sluice " << full_name(command) << ": warning: " << warning << "\n";
 }
 
-ExitCode fail(const CLI::App& command, const Error& error, const Surroundings& surroundings) {
-    surroundings.err << "sluice " << full_name(command) << ": " << error.message << "\n";
+ExitCode fail(const CLI::App& command, const Error& error, const Environment& environment) {
+    environment.err << "sluice " << full_name(command) << ": " << error.message << "\n";
     return ExitCode::kError;
 }
 

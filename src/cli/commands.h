@@ -22,7 +22,7 @@ namespace sluice::cli {
 // not outlive the parser.
 class Commands {
   public:
-    using Run = std::function<ExitCode(const Surroundings&)>;
+    using Run = std::function<ExitCode(const Environment&)>;
 
     explicit Commands(CLI::App& app) : app_(app) {}
 
@@ -31,7 +31,7 @@ class Commands {
     void set_run(const CLI::App& command, Run run) { runs_[&command] = std::move(run); }
 
     // Runs the command that the parsed arguments name.
-    ExitCode run(const Surroundings& surroundings) const;
+    ExitCode run(const Environment& environment) const;
 
   private:
     CLI::App& app_;
@@ -50,7 +50,7 @@ const CLI::App& parsed_command(const CLI::App& app);
 std::string full_name(const CLI::App& command);
 
 // An environment variable; empty if it is not set.
-std::string variable(const Surroundings& surroundings, const char* name);
+std::string variable(const Environment& environment, const char* name);
 
 // A time of at least `least`, given by the option `flag`.
 Result<std::chrono::milliseconds> duration_of(
@@ -59,10 +59,10 @@ Result<std::chrono::milliseconds> duration_of(
     std::chrono::milliseconds least = std::chrono::milliseconds::zero());
 
 // Reports variables that begin with SLUICE_ and mean nothing.
-void warn_of_variables(const CLI::App& command, const Surroundings& surroundings);
+void warn_of_variables(const CLI::App& command, const Environment& environment);
 
 // Reports why a command can't run.
-ExitCode fail(const CLI::App& command, const Error& error, const Surroundings& surroundings);
+ExitCode fail(const CLI::App& command, const Error& error, const Environment& environment);
 
 }  // namespace sluice::cli
 

@@ -38,8 +38,8 @@ void add_global(CLI::App& command, std::string& global) {
 }
 
 // The global database that a command is to work on, from its flag or the environment.
-Result<std::string> global_of(const std::string& flag, const Surroundings& surroundings) {
-    std::string url = flag.empty() ? variable(surroundings, "SLUICE_GLOBAL") : flag;
+Result<std::string> global_of(const std::string& flag, const Environment& environment) {
+    std::string url = flag.empty() ? variable(environment, "SLUICE_GLOBAL") : flag;
     if (url.empty())
         return Error{kInvalidOption,
                      "--global is missing; allowed is mysql://[user[:password]@]host[:port]/"
@@ -54,12 +54,12 @@ void add_migrate(Commands& commands) {
     const auto command = std::make_shared<MigrateCommand>();
     add_global(migrate, command->global);
     migrate.add_flag("--dry-run", command->dry_run, "Print what would be run, and run nothing");
-    commands.set_run(migrate, [command, &migrate](const Surroundings& surroundings) {
-        warn_of_variables(migrate, surroundings);
-        auto global = global_of(command->global, surroundings);
-        if (!global) return fail(migrate, global.error(), surroundings);
+    commands.set_run(migrate, [command, &migrate](const Environment& environment) {
+        warn_of_variables(migrate, environment);
+        auto global = global_of(command->global, environment);
+        if (!global) return fail(migrate, global.error(), environment);
         command->global = *std::move(global);
-        return run_migrate(*command, surroundings.out, surroundings.err);
+        return run_migrate(*command, environment.out, environment.err);
     });
 }
 
@@ -79,15 +79,15 @@ void add_cleanup(Commands& commands) {
     cleanup.add_option("--pause", arguments->pause, "How long to wait between two")
         ->type_name("TIME")
         ->capture_default_str();
-    commands.set_run(cleanup, [arguments, &cleanup](const Surroundings& surroundings) {
-        warn_of_variables(cleanup, surroundings);
-        auto global = global_of(arguments->command.global, surroundings);
-        if (!global) return fail(cleanup, global.error(), surroundings);
+    commands.set_run(cleanup, [arguments, &cleanup](const Environment& environment) {
+        warn_of_variables(cleanup, environment);
+        auto global = global_of(arguments->command.global, environment);
+        if (!global) return fail(cleanup, global.error(), environment);
         const auto pause = duration_of("--pause", arguments->pause);
-        if (!pause) return fail(cleanup, pause.error(), surroundings);
+        if (!pause) return fail(cleanup, pause.error(), environment);
         arguments->command.global = *std::move(global);
         arguments->command.pause = *pause;
-        return run_cleanup(arguments->command, surroundings.out, surroundings.err);
+        return run_cleanup(arguments->command, environment.out, environment.err);
     });
 }
 

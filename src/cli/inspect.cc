@@ -59,8 +59,9 @@ bool is_of_node(std::string_view owner, std::string_view node) {
 }
 
 void tell_regions_state(const Json& data, std::ostream& out) {
-    if (!has(data, "globalAway")) return;
-    out << "The store that regions share is " << (is_true(data, "globalAway") ? "away" : "there");
+    if (!has(data, "globalUnavailable")) return;
+    out << "The store that regions share is "
+        << (is_true(data, "globalUnavailable") ? "away" : "there");
     if (has(data, "importAge")) {
         out << "; what other regions spent was imported " << seconds(number_in(data, "importAge"))
             << " ago.\n";
@@ -83,8 +84,8 @@ void tell_state(const Json& data, std::ostream& out) {
         return;
     }
     out << "It is node " << text_in(data, "node") << "; its origin is "
-        << (is_true(data, "originAway") ? "away" : "there");
-    if (is_true(data, "untold")) out << " and has not heard all that this node spent";
+        << (is_true(data, "originUnavailable") ? "away" : "there");
+    if (is_true(data, "unsynced")) out << " and has not heard all that this node spent";
     out << ".\n";
     if (has(data, "refreshedAt")) {
         out << "What others spent was heard of " << seconds(now - number_in(data, "refreshedAt"))
@@ -98,7 +99,7 @@ void tell_state(const Json& data, std::ostream& out) {
 
 void tell_window(const char* name, const Json& cell, std::ostream& out) {
     out << std::left << std::setw(10) << name << std::right;
-    for (const char* count : {"admitted", "settled", "others", "global"})
+    for (const char* count : {"admitted", "settled", "peers", "global"})
         out << std::setw(18) << number_in(cell, count);
     if (has(cell, "origin")) {
         out << std::setw(18) << number_in(cell["origin"].value(), "total");

@@ -9,8 +9,8 @@
 int main(int argc, char** argv) {
     using namespace sluice;
     try {
-        const cli::Surroundings surroundings{config::sluice_environment(), std::cout, std::cerr};
-        return static_cast<int>(cli::run_program({argv + 1, argv + argc}, surroundings));
+        const cli::Environment environment{config::sluice_environment(), std::cout, std::cerr};
+        return static_cast<int>(cli::run_program({argv + 1, argv + argc}, environment));
     } catch (const std::exception& error) {
         std::cerr << "sluice: " << error.what() << "\n";
     }

@@ -120,10 +120,10 @@ Options limiter_options(const config::Settings& settings, Log& log) {
             .origin_timeout = settings.origin_timeout,
             .on_origin_change =
                 [&log](const OriginChange& change) {
-                    if (change.away) {
-                        log.warn("origin_away", {{"why", change.why}});
+                    if (change.unavailable) {
+                        log.warn("origin_unavailable", {{"why", change.why}});
                     } else {
-                        log.info("origin_back");
+                        log.info("origin_recovered");
                     }
                 },
             .on_origin_clock_offset =
@@ -135,10 +135,10 @@ Options limiter_options(const config::Settings& settings, Log& log) {
             .global_cleanup = settings.global_cleanup,
             .on_global_change =
                 [&log](const GlobalChange& change) {
-                    if (change.away) {
-                        log.warn("global_away", {{"why", change.why}});
+                    if (change.unavailable) {
+                        log.warn("global_unavailable", {{"why", change.why}});
                     } else {
-                        log.info("global_back");
+                        log.info("global_recovered");
                     }
                 },
             .on_global_refusal =
@@ -159,7 +159,7 @@ double seconds_of(std::optional<std::chrono::milliseconds> age) {
 
 metrics::GlobalReadings readings_of(const GlobalStats& stats) {
     if (!stats.attached) return {};
-    return {.away = stats.away,
+    return {.unavailable = stats.unavailable,
             .publish_unavailable = stats.publish_unavailable,
             .import_unavailable = stats.import_unavailable,
             .breaker_open = stats.breaker_open,
@@ -318,10 +318,10 @@ metrics::Readings Node::read() const {
     readings.keys_created = stats.keys_created;
     readings.keys_expired = stats.keys_expired;
     readings.keys_evicted = stats.keys_evicted;
-    readings.keys_evicted_untold = stats.keys_evicted_untold;
+    readings.keys_evicted_unsynced = stats.keys_evicted_unsynced;
     readings.cas_retries = stats.cas_retries;
     readings.strict_activations = stats.strict_activations;
-    readings.origin = {.away = stats.origin.away,
+    readings.origin = {.unavailable = stats.origin.unavailable,
                        .nodes = stats.origin.nodes,
                        .oldest_unsynced = seconds_of(stats.origin.oldest_unsynced),
                        .clock_offset = seconds_of(stats.origin.clock_offset),

@@ -98,9 +98,10 @@ std::unique_ptr<overrides::OverrideChanges> start_changes(const config::Settings
                                                           Log& log) {
     const auto on_trouble = [&set, &log](const std::optional<Error>& trouble) {
         if (trouble) {
-            log.warn("override_store_away", {{"why", trouble->message}, {"held", set.size()}});
+            log.warn("override_store_unavailable",
+                     {{"why", trouble->message}, {"held", set.size()}});
         } else {
-            log.info("override_store_back", {{"held", set.size()}});
+            log.info("override_store_recovered", {{"held", set.size()}});
         }
     };
     std::chrono::milliseconds interval{0};

@@ -15,8 +15,8 @@ namespace sluice::cli {
 
 // Opens the store of overrides: the global one if there is one, or a file in the data directory, or
 // none. Beside the global store, the data directory keeps a copy of what was last known. The error
-// names the setting that is of no use; a global store that is away is none. `log` must outlive the
-// set.
+// names the setting that is of no use; a global store that is unavailable is none. `log` must
+// outlive the set.
 Result<std::unique_ptr<overrides::OverrideSet>> open_overrides(const config::Settings& settings,
                                                                Log& log);
 

@@ -88,14 +88,14 @@ std::optional<std::string> unknown_options(const CLI::App& app) {
     return text + "`" + with_prefix(command) + " --help` lists the options.\n";
 }
 
-ExitCode refuse(const std::string& why, const Surroundings& surroundings) {
-    surroundings.err << why;
+ExitCode refuse(const std::string& why, const Environment& environment) {
+    environment.err << why;
     return ExitCode::kError;
 }
 
 }  // namespace
 
-ExitCode run_program(std::vector<std::string> arguments, const Surroundings& surroundings) {
+ExitCode run_program(std::vector<std::string> arguments, const Environment& environment) {
     CLI::App app(kAbout, "sluice");
     app.set_version_flag("--version", version_text());
     app.require_subcommand(1);
@@ -106,8 +106,8 @@ ExitCode run_program(std::vector<std::string> arguments, const Surroundings& sur
     add_database_commands(commands);
     add_client_commands(commands);
     add_simulate_command(commands);
-    if (arguments.empty()) return refuse(app.help(), surroundings);
-    if (const auto unknown = unknown_command(app, arguments)) return refuse(*unknown, surroundings);
+    if (arguments.empty()) return refuse(app.help(), environment);
+    if (const auto unknown = unknown_command(app, arguments)) return refuse(*unknown, environment);
     try {
         // The parser takes them from the back.
         std::reverse(arguments.begin(), arguments.end());
@@ -115,11 +115,11 @@ ExitCode run_program(std::vector<std::string> arguments, const Surroundings& sur
     } catch (const CLI::ParseError& stop) {
         const bool is_error = stop.get_exit_code() != 0;
         const auto unknown = is_error ? unknown_options(app) : std::nullopt;
-        if (unknown) return refuse(*unknown, surroundings);
-        return app.exit(stop, surroundings.out, surroundings.err) == 0 ? ExitCode::kOk
-                                                                       : ExitCode::kError;
+        if (unknown) return refuse(*unknown, environment);
+        return app.exit(stop, environment.out, environment.err) == 0 ? ExitCode::kOk
+                                                                     : ExitCode::kError;
     }
-    return commands.run(surroundings);
+    return commands.run(environment);
 }
 
 }  // namespace sluice::cli

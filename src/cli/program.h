@@ -12,14 +12,14 @@
 namespace sluice::cli {
 
 // Where a program reads and writes, apart from files and the network.
-struct Surroundings {
+struct Environment {
     std::map<std::string, std::string> environment;  // what begins with SLUICE_
     std::ostream& out;
     std::ostream& err;
 };
 
 // Does what the arguments ask for; they don't contain the program's own name.
-ExitCode run_program(std::vector<std::string> arguments, const Surroundings& surroundings);
+ExitCode run_program(std::vector<std::string> arguments, const Environment& environment);
 
 }  // namespace sluice::cli
 

@@ -81,12 +81,12 @@ void add_serve(Commands& commands) {
         ->take_all();
     for (const config::Setting& setting : config::catalog())
         add_setting(serve, setting, sources->flags[std::string(setting.key)]);
-    commands.set_run(serve, [sources, &serve](const Surroundings& surroundings) {
+    commands.set_run(serve, [sources, &serve](const Environment& environment) {
         std::erase_if(sources->flags, [&](const auto& flag) {
             return serve.count(config::flag_of(flag.first)) == 0;
         });
-        sources->environment = surroundings.environment;
-        return run_serve(*sources, surroundings.err);
+        sources->environment = environment.environment;
+        return run_serve(*sources, environment.err);
     });
 }
 
@@ -94,9 +94,9 @@ void add_check_config(Commands& commands) {
     CLI::App& check = commands.add("check-config", "Check a file of settings", kCheckFooter);
     const auto sources = std::make_shared<config::Sources>();
     check.add_option("FILE", sources->file, "A TOML file with settings")->required();
-    commands.set_run(check, [sources](const Surroundings& surroundings) {
-        sources->environment = surroundings.environment;
-        return run_check_config(*sources, surroundings.out, surroundings.err);
+    commands.set_run(check, [sources](const Environment& environment) {
+        sources->environment = environment.environment;
+        return run_check_config(*sources, environment.out, environment.err);
     });
 }
 
@@ -110,8 +110,8 @@ void add_token(Commands& commands) {
         ->capture_default_str();
     token.add_option("--permission", command->permissions, "What it may do there")
         ->capture_default_str();
-    commands.set_run(token, [command](const Surroundings& surroundings) {
-        return run_token(*command, surroundings.out, surroundings.err);
+    commands.set_run(token, [command](const Environment& environment) {
+        return run_token(*command, environment.out, environment.err);
     });
 }
 

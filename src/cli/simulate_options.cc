@@ -65,11 +65,11 @@ void add_simulate_command(Commands& commands) {
         ->type_name("N");
     simulate.add_option("--runs", command.runs, "How many swarms, from that seed on")
         ->type_name("N");
-    commands.set_run(simulate, [arguments, &simulate](const Surroundings& surroundings) {
+    commands.set_run(simulate, [arguments, &simulate](const Environment& environment) {
         for (const auto& [name, value] : arguments->settings) {
             if (simulate.count("--" + name) != 0) arguments->command.settings[name] = value;
         }
-        return run_simulate(arguments->command, surroundings.out, surroundings.err);
+        return run_simulate(arguments->command, environment.out, environment.err);
     });
 }
 

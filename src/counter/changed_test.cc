@@ -90,7 +90,7 @@ TEST_F(ChangedTest, KeepsAnEntryListedThatChangedWhileItWasTaken) {
     EXPECT_EQ(changed_.take().changed, std::vector{&a});
     EXPECT_TRUE(changed_.release(a, Components(a)));
     EXPECT_TRUE(changed_.take().changed.empty());
-    EXPECT_FALSE(a.is_untold());
+    EXPECT_FALSE(a.is_unsynced());
 }
 
 TEST_F(ChangedTest, KeepsAnEntryListedUntilWhatIsAdmittedIsSettled) {
@@ -124,7 +124,7 @@ TEST_F(ChangedTest, AnEntryThatChangesOnItsWayOutStays) {
     Entry& a = entry("a");
     ASSERT_TRUE(ChangedList::leave(a));
     EXPECT_TRUE(a.is_leaving());
-    EXPECT_FALSE(a.is_untold());
+    EXPECT_FALSE(a.is_unsynced());
     EXPECT_FALSE(ChangedList::leave(a));
     spend("a", 1);
     EXPECT_FALSE(ChangedList::retire_leaving(a));

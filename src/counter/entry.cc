@@ -36,7 +36,7 @@ Entry::Entry(const LimitKey& key,
     const bool past_forgotten = start_of(high, duration()) <= forgotten_until;
     past_forgotten_.store(past_forgotten, std::memory_order_relaxed);
     for (Sequence sequence = high - 2; sequence <= high + 1; ++sequence) {
-        for (Ring* ring : {&admitted_, &others_, &global_}) {
+        for (Ring* ring : {&admitted_, &peers_, &global_}) {
             (*ring)[place_of(sequence)].reset(sequence);
         }
     }
@@ -86,7 +86,7 @@ Instant Entry::relocate(Instant at, UnixTime now) {
     // thread.
     Sequence reached = at.sequence;
     for (const Sequence needed : {at.sequence, at.sequence - 1}) {
-        for (const Ring* ring : {&admitted_, &others_, &global_}) {
+        for (const Ring* ring : {&admitted_, &peers_, &global_}) {
             const std::int64_t laps = (*ring)[place_of(needed)].load().laps_ahead_of(needed);
             reached = std::max(reached, needed + laps * kRingSize - 1);
         }
@@ -133,7 +133,7 @@ std::optional<UnixTime> Entry::close_if_dead(UnixTime now) {
 // beyond `high` meanwhile. Checking that after the load makes sure that what is replaced was older
 // (invariant 6).
 bool Entry::open(Sequence sequence, Sequence high) {
-    for (Ring* ring : {&admitted_, &others_, &global_}) {
+    for (Ring* ring : {&admitted_, &peers_, &global_}) {
         CellCount& count = (*ring)[place_of(sequence)];
         for (;;) {  // ends: each repetition follows a change of the count by another thread
             const LapCount read = count.load();

@@ -121,7 +121,7 @@ class alignas(64) Entry {
 
     // Whether there are changes that the consumer of the changed list has not been told, or is
     // being told.
-    bool is_untold() const {
+    bool is_unsynced() const {
         const ChangeState state = change_state_.load(std::memory_order_seq_cst);
         return ChangeState::kUntracked < state && state < ChangeState::kIdle;
     }
@@ -165,14 +165,14 @@ class alignas(64) Entry {
 
     // Merge what others spent in a cell: the other nodes of this region, the other regions. By max,
     // so repeated and reordered reports are harmless. False if the cell is not held.
-    bool raise_others(Sequence sequence, Count to) { return raise(others_, sequence, to); }
+    bool raise_peers(Sequence sequence, Count to) { return raise(peers_, sequence, to); }
     bool raise_global(Sequence sequence, Count to) { return raise(global_, sequence, to); }
 
     // Whether others ever reported anything. Relaxed: a report that is not seen yet has not arrived
     // yet.
     bool has_foreign() const { return has_foreign_.load(std::memory_order_relaxed); }
 
-    // Whether it waits to be looked at by whoever tells other regions (global/offers.h).
+    // Whether it waits to be looked at by whoever tells other regions (global/publish_queue.h).
     // Sequentially consistent: who offers has changed the counts before, who looks reads them
     // after.
     bool begin_offer() {
@@ -182,9 +182,9 @@ class alignas(64) Entry {
     void end_offer() { is_offered_.store(false, std::memory_order_seq_cst); }
 
     // What others spent in a cell; 0 if it is not held.
-    Count others(Sequence sequence) const { return others_[place_of(sequence)].of(sequence); }
+    Count peers(Sequence sequence) const { return peers_[place_of(sequence)].of(sequence); }
     Count global(Sequence sequence) const { return global_[place_of(sequence)].of(sequence); }
-    Count foreign(Sequence sequence) const { return others(sequence) + global(sequence); }
+    Count foreign(Sequence sequence) const { return peers(sequence) + global(sequence); }
 
     // All that is known to be spent in a cell; 0 if it is not held.
     Count spent(Sequence sequence) const {
@@ -353,7 +353,7 @@ class alignas(64) Entry {
     std::atomic<std::int64_t> last_used_ms_;
 
     // Third line: what a pass needs beside these where counts are shared with others.
-    alignas(64) Ring others_;
+    alignas(64) Ring peers_;
     Ring global_;
 
     // Fourth line: the rest.

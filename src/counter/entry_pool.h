@@ -11,7 +11,7 @@
 #include "counter/entry.h"
 #include "counter/epoch.h"
 #include "counter/grace_queue.h"
-#include "counter/memory_ahead.h"
+#include "counter/page_provisioner.h"
 
 namespace sluice {
 
@@ -23,7 +23,7 @@ namespace sluice {
 class EntryPool {
   public:
     // Before the first entry is made; `memory` must outlive the pool.
-    void attach(MemoryAhead& memory) { memory_ = &memory; }
+    void attach(PageProvisioner& memory) { memory_ = &memory; }
     ~EntryPool();
 
     template <class... Args>
@@ -63,12 +63,12 @@ class EntryPool {
     };
     // Begins with the epochs in which its entries were made: an entry itself has no room for that.
     // It lies on a multiple of its size, so that an entry leads to it.
-    struct alignas(MemoryAhead::kChunkBytes) Chunk {
+    struct alignas(PageProvisioner::kChunkBytes) Chunk {
         static constexpr std::size_t kPlaces = 248;
         std::uint64_t born[8 * sizeof(Entry) / sizeof(std::uint64_t)];
         Place places[kPlaces];
     };
-    static_assert(sizeof(Chunk) == MemoryAhead::kChunkBytes);
+    static_assert(sizeof(Chunk) == PageProvisioner::kChunkBytes);
     static_assert(sizeof(Chunk::born) >= Chunk::kPlaces * sizeof(std::uint64_t));
     static constexpr std::size_t kPatience = 32;  // entries that wait before readers are looked at
 
@@ -82,7 +82,7 @@ class EntryPool {
     Place* take();
     void reclaim(Entry& entry);
 
-    MemoryAhead* memory_ = nullptr;
+    PageProvisioner* memory_ = nullptr;
     std::vector<std::unique_ptr<Chunk>> own_chunks_;  // where none was ready
     Chunk* newest_ = nullptr;
     std::size_t used_ = Chunk::kPlaces;  // of the newest chunk

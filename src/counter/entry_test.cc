@@ -87,7 +87,7 @@ TEST_F(EntryTest, OpensEachCellEmptyHoweverFarItLeaps) {
     Sequence sequence = 100;
     for (const Sequence leap : {1, 2, 3, 4, 5, 3'999, 7, 3'999, 3'999, 1}) {
         entry_.admitted(sequence).add(sequence, 9);
-        entry_.raise_others(sequence, 3);
+        entry_.raise_peers(sequence, 3);
         entry_.raise_global(sequence + 1, 2);
         sequence += leap;
         ASSERT_EQ(entry_.locate(start_of(sequence, kSecond)).sequence, sequence);
@@ -109,12 +109,12 @@ TEST_F(EntryTest, IsOutgrownOnceItIsClosed) {
 }
 
 TEST_F(EntryTest, MergesWhatOthersSpentByMaximum) {
-    EXPECT_TRUE(entry_.raise_others(100, 4));
-    EXPECT_TRUE(entry_.raise_others(100, 2));
+    EXPECT_TRUE(entry_.raise_peers(100, 4));
+    EXPECT_TRUE(entry_.raise_peers(100, 2));
     EXPECT_TRUE(entry_.raise_global(100, 5));
     EXPECT_TRUE(entry_.raise_global(101, 8));
     EXPECT_FALSE(entry_.raise_global(102, 8));
-    EXPECT_FALSE(entry_.raise_others(97, 8));
+    EXPECT_FALSE(entry_.raise_peers(97, 8));
     EXPECT_EQ(entry_.foreign(100), 9U);
     EXPECT_EQ(entry_.foreign(101), 8U);
     EXPECT_EQ(entry_.admitted(100).of(100), 0U);

@@ -37,13 +37,13 @@ bool was_requested(const Entry& entry) {
 // told of last.
 struct Usefulness {
     bool needed;
-    bool untold;
+    bool unsynced;
     bool requested;
     bool close_to_limit;
     Count amount;
     UnixTime last_used;
 
-    bool is_little() const { return !needed && !untold && !close_to_limit; }
+    bool is_little() const { return !needed && !unsynced && !close_to_limit; }
     friend auto operator<=>(const Usefulness&, const Usefulness&) = default;
 };
 
@@ -60,7 +60,7 @@ Usefulness usefulness(const Entry& entry, UnixTime now, Needed needed) {
     const bool close = requested && spent >= limit - limit / 2;
     constexpr Count kFine = 1'024;  // 2^53 * 2^10 still is a 64-bit number
     return {.needed = std::ranges::find(needed, &entry) != needed.end(),
-            .untold = entry.is_untold(),
+            .unsynced = entry.is_unsynced(),
             .requested = requested,
             .close_to_limit = close,
             .amount = close ? spent : spent * kFine / limit,
@@ -69,7 +69,7 @@ Usefulness usefulness(const Entry& entry, UnixTime now, Needed needed) {
 
 }  // namespace
 
-void Shard::attach(const Buckets& buckets, Tally& tally, MemoryAhead& memory) {
+void Shard::attach(const Buckets& buckets, Tally& tally, PageProvisioner& memory) {
     const MutexLock lock(mutex_);
     buckets_ = buckets;
     tally_ = &tally;
@@ -269,7 +269,7 @@ bool Shard::evict(UnixTime now, Needed needed, Evicts evicts) {
     Usefulness least{};
     std::size_t seen = 0;
     const bool takes_any = evicts == Evicts::kAny;
-    // An origin that is away for long must not cost all memory there is.
+    // An origin that is unavailable for long must not cost all memory there is.
     const bool takes_untold = takes_any && tally_->is_far_beyond_cap();
     const std::size_t enough = tally_->has_imported() ? kSampleForImported : kSample;
     const std::size_t most = takes_any ? kLargeSample : kSample;
@@ -278,7 +278,7 @@ bool Shard::evict(UnixTime now, Needed needed, Evicts evicts) {
         if (seen >= enough && victim != nullptr && least.is_little()) break;
         next_bucket().for_each([&](Entry& entry) {
             ++seen;
-            if ((entry.is_untold() && !takes_untold) || entry.leaving_.is_queued) return;
+            if ((entry.is_unsynced() && !takes_untold) || entry.leaving_.is_queued) return;
             if (!takes_any && was_requested(entry) &&
                 !is_dead(entry.high() + 1, entry.duration(), now))
                 return;
@@ -292,7 +292,7 @@ bool Shard::evict(UnixTime now, Needed needed, Evicts evicts) {
     if (drop_if_dead(*victim, now) || drop(*victim)) return true;
     if (!takes_untold) return false;
     Tally::add(tally_->evicted);
-    Tally::add(tally_->evicted_untold);
+    Tally::add(tally_->evicted_unsynced);
     remove(*victim);
     return true;
 }

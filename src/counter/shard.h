@@ -42,7 +42,7 @@ class alignas(64) Shard {
         int stride_bits;
         std::size_t count;
     };
-    void attach(const Buckets& buckets, Tally& tally, MemoryAhead& memory);
+    void attach(const Buckets& buckets, Tally& tally, PageProvisioner& memory);
     ~Shard();
 
     [[gnu::always_inline]] Entry* find(const LimitKey& key) const {
@@ -125,7 +125,7 @@ class alignas(64) Shard {
     // Constant after attach().
     Buckets buckets_{};
     Tally* tally_ = nullptr;
-    MemoryAhead* memory_ = nullptr;
+    PageProvisioner* memory_ = nullptr;
     char* first_ = nullptr;  // the first bucket
     // Where the buckets in use end, and bit_ceil(their count) - 1, both as offsets. Grow only;
     // written under the lock, read by lookups.

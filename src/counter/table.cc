@@ -16,19 +16,19 @@ struct Table::Reservation {
     explicit Reservation(std::size_t size)
         : bytes(size),
           mapped(mmap(nullptr,
-                      size + MemoryAhead::kBlockBytes,
+                      size + PageProvisioner::kBlockBytes,
                       PROT_READ | PROT_WRITE,
                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE,
                       -1,
                       0)) {}
     ~Reservation() {
-        if (mapped != MAP_FAILED) munmap(mapped, bytes + MemoryAhead::kBlockBytes);
+        if (mapped != MAP_FAILED) munmap(mapped, bytes + PageProvisioner::kBlockBytes);
     }
     Reservation(const Reservation&) = delete;
     Reservation& operator=(const Reservation&) = delete;
 
     std::span<std::byte> all() const {
-        const std::size_t before = MemoryAhead::bytes_to_large_page(mapped);
+        const std::size_t before = PageProvisioner::bytes_to_large_page(mapped);
         return {static_cast<std::byte*>(mapped) + before, bytes};
     }
 
@@ -67,7 +67,7 @@ Table::Table(const Config& config, std::unique_ptr<Reservation> buckets)
         shards_[i].attach(
             {.first = start + i, .stride_bits = stride_bits, .count = each}, tally_, memory_);
     }
-    if (config.max_keys * sizeof(Entry) > MemoryAhead::kSmall * MemoryAhead::kChunkBytes)
+    if (config.max_keys * sizeof(Entry) > PageProvisioner::kSmall * PageProvisioner::kChunkBytes)
         memory_.start();
 }
 
@@ -90,7 +90,7 @@ Entry& Table::ready_entry(HashedRequest request, UnixTime now, Needed needed) {
     return made;
 }
 
-// Else what was spent here would count as untold for ever, and could not be evicted.
+// Else what was spent here would count as unsynced for ever, and could not be evicted.
 void Table::discard_changes() {
     const MutexLock lock(discarding_);
     const ChangedList::Taken taken = changed_.take();
@@ -133,7 +133,7 @@ EntryPool::Stats Table::memory() const {
 }
 
 // Must not throw: a batch is in the middle of settling its costs. Without memory for the successor
-// the cost stays untold, as that of a key evicted at twice the cap does.
+// the cost stays unsynced, as that of a key evicted at twice the cap does.
 void Table::settle_in_successor(HashedRequest request, Sequence sequence, Count cost) noexcept try {
     for (;;) {  // ends: each repetition follows another removal of the same key
         const UnixTime then = start_of(sequence, request.request.duration);
@@ -143,7 +143,7 @@ void Table::settle_in_successor(HashedRequest request, Sequence sequence, Count 
         if (changed_.mark(entry)) return;
     }
 } catch (const std::bad_alloc&) {
-    Tally::add(tally_.evicted_untold);
+    Tally::add(tally_.evicted_unsynced);
 }
 
 }  // namespace sluice

@@ -19,7 +19,7 @@
 #include "counter/changed.h"
 #include "counter/entry.h"
 #include "counter/limit_key.h"
-#include "counter/memory_ahead.h"
+#include "counter/page_provisioner.h"
 #include "counter/shard.h"
 #include "counter/tally.h"
 #include "window/sharing.h"
@@ -174,7 +174,7 @@ class Table {
     Tally tally_;
     ChangedList changed_;
     std::unique_ptr<Reservation> buckets_;
-    MemoryAhead memory_;
+    PageProvisioner memory_;
     std::array<Shard, kMaxShards> shards_;
     ForkSafeMutex discarding_{ForkSafeMutex::Rank::kTable};
     // Constant once threads use the table.

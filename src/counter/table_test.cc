@@ -185,7 +185,7 @@ TEST_F(TableTest, SettlesInTheSuccessorOfAnEntryThatWasRemoved) {
     table_->settle(removed, sequence, 3, key("a").hashed_request().request);
     EXPECT_EQ(successor.admitted(sequence).of(sequence), 3U);
     EXPECT_EQ(Components(successor).of(sequence), 3U);
-    EXPECT_TRUE(successor.is_untold());
+    EXPECT_TRUE(successor.is_unsynced());
 }
 
 // Other regions' keys at the cap of this one.

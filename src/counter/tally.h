@@ -52,7 +52,7 @@ class alignas(64) Tally {
     Counter imports_skipped{0};  // not made, at the cap
     Counter expired{0};
     Counter evicted{0};
-    Counter evicted_untold{0};  // of these, those with counts that others were not told of
+    Counter evicted_unsynced{0};  // of these, those with counts that others were not told of
     Counter cas_retries{0};
     Counter strict_activations{0};
 

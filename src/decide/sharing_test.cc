@@ -33,7 +33,7 @@ class SharingTest : public testing::Test {
     Outcome decide_one(const Request& request, Freshness freshness = Freshness::kAsHeld) {
         if (freshness == Freshness::kAsHeld)
             return decide<true>(*table_, request, CallersTime{kNow}, decision_);
-        return decide_by_what_is_held(*table_, request, kNow, decision_);
+        return decide_from_local(*table_, request, kNow, decision_);
     }
     Entry& entry(std::string_view identifier) {
         const EpochPin pin;
@@ -97,7 +97,7 @@ TEST_F(SharingTest, ANodeAloneAsksOnlyForWhatItNeverRead) {
 }
 
 TEST_F(SharingTest, EntersAGrantWithoutAFlush) {
-    entry("a").raise_others(kSequence, 3);
+    entry("a").raise_peers(kSequence, 3);
     const Request ask = request("a", 2, 10);
     {
         const EpochPin pin;
@@ -134,7 +134,7 @@ TEST_F(SharingTest, TheShortWayAgreesWithTheRule) {
 
 TEST_F(SharingTest, ADenialThatHeldCountsProveNeedsNoRefreshAndMakesTheKeyStrict) {
     entry("a").set_refreshed(kNow);
-    entry("a").raise_others(kSequence, 70);
+    entry("a").raise_peers(kSequence, 70);
     entry("a").raise_global(kSequence, 10);
     EXPECT_EQ(decide_one(request("a", 21, 100)), Outcome::kDenied);
     ASSERT_TRUE(decision_.retry_at.has_value());
@@ -177,7 +177,7 @@ TEST_F(SharingTest, ABatchThatNoCountCouldPassLeavesItsKeysAsTheyWere) {
 }
 
 TEST_F(SharingTest, ABatchThatCountsDenyMakesTheKeysThatDeniedItStrict) {
-    entry("a").raise_others(kSequence, 50);
+    entry("a").raise_peers(kSequence, 50);
     const std::array batch{request("a", 50, 100), request("a", 50, 100), request("b", 1, 100)};
     const auto decided = decide_batch(*table_, batch, kNow, Freshness::kAsHeld);
     ASSERT_TRUE(decided.has_value());
@@ -190,7 +190,7 @@ TEST_F(SharingTest, ABatchThatCountsDenyMakesTheKeysThatDeniedItStrict) {
 
 TEST_F(SharingTest, ThePreviousCellOfOthersWeighsIn) {
     entry("a").set_refreshed(kNow);
-    entry("a").raise_others(kSequence - 1, 6);
+    entry("a").raise_peers(kSequence - 1, 6);
     entry("a").raise_global(kSequence - 1, 4);
     EXPECT_EQ(decide_one(request("a", 1, 10)), Outcome::kDenied);
     EXPECT_EQ(decide_one(request("a", 1, 11)), Outcome::kAskOrigin);
@@ -211,7 +211,7 @@ TEST_F(SharingTest, ABatchAsksForAllOrDecidesAll) {
 }
 
 TEST_F(SharingTest, ABatchThatHeldCountsDenyNeedsNoRefresh) {
-    entry("full").raise_others(kSequence, 10);
+    entry("full").raise_peers(kSequence, 10);
     const std::array batch{request("cold", 1, 10), request("full", 1, 10), request("cold", 1, 10)};
     const auto decided = decide_batch(*table_, batch, kNow, Freshness::kAsHeld);
     ASSERT_TRUE(decided.has_value());

@@ -89,10 +89,10 @@ void enter_grant(
     Table& table, HashedRequest request, UnixTime now, const Grant& grant, Decision& decision);
 
 // The same as decide_at() by what is held, however old that is. Pins by itself.
-inline Outcome decide_by_what_is_held(Table& table,
-                                      const Request& request,
-                                      UnixTime now,
-                                      Decision& decision) {
+inline Outcome decide_from_local(Table& table,
+                                 const Request& request,
+                                 UnixTime now,
+                                 Decision& decision) {
     const EpochPin pin;
     const HashedRequest hashed = table.key(request).hashed_request();
     return decide_at(table, hashed, now, Freshness::kJustRefreshed, decision);

@@ -1,4 +1,4 @@
-// A node with its globe, and a store, for tests: time stands still until it is moved.
+// A node with its global_sync, and a store, for tests: time stands still until it is moved.
 #ifndef SLUICE_GLOBAL_GLOBAL_FIXTURE_H_
 #define SLUICE_GLOBAL_GLOBAL_FIXTURE_H_
 
@@ -18,7 +18,7 @@
 
 #include "counter/epoch.h"
 #include "counter/table.h"
-#include "global/globe.h"
+#include "global/global_sync.h"
 #include "global/memory_store.h"
 #include "global/store.h"
 
@@ -115,9 +115,10 @@ class GlobalNode {
         : clock_(clock),
           table_(*Table::create({.max_keys = 10'000, .sharing = Sharing::kSole, .seed = 1})),
           store(world->join(region)),
-          globe(*table_,
-                {.seed = std::hash<std::string>{}(region), .import_page_rows = import_page_rows},
-                clock.now) {}
+          global_sync(
+              *table_,
+              {.seed = std::hash<std::string>{}(region), .import_page_rows = import_page_rows},
+              clock.now) {}
 
     // What a request of that cost leaves behind if it passes.
     void spend(const std::string& identifier, Count cost, Count limit = 10) {
@@ -139,24 +140,24 @@ class GlobalNode {
         const Entry* const entry = find(identifier);
         return entry == nullptr ? 0 : entry->global(sequence());
     }
-    Count others(const std::string& identifier) {
+    Count peers(const std::string& identifier) {
         const EpochPin pin;
         const Entry* const entry = find(identifier);
-        return entry == nullptr ? 0 : entry->others(sequence());
+        return entry == nullptr ? 0 : entry->peers(sequence());
     }
     Sequence sequence() const { return instant_at(clock_.wall, duration).sequence; }
 
     // Publishes what is due, and tries again what fails, until the tick is over.
     void publish() {
-        globe.offer_changes();
-        globe.publisher().hurry(clock_.now);
+        global_sync.offer_changes();
+        global_sync.publisher().hurry(clock_.now);
         tick();
     }
 
     // The same at the time of the next regular tick.
     void tick() {
-        globe.offer_changes();
-        Publisher& publisher = globe.publisher();
+        global_sync.offer_changes();
+        Publisher& publisher = global_sync.publisher();
         do {
             clock_.advance(std::max(
                 std::chrono::ceil<std::chrono::milliseconds>(publisher.wake_at() - clock_.now),
@@ -170,7 +171,7 @@ class GlobalNode {
 
     // Moves time to the next page, and reads it and all that are due at once.
     void import() {
-        Importer& importer = globe.importer();
+        Importer& importer = global_sync.importer();
         clock_.advance(
             std::max(std::chrono::ceil<std::chrono::milliseconds>(importer.wake_at() - clock_.now),
                      std::chrono::milliseconds{0}));
@@ -194,7 +195,7 @@ class GlobalNode {
   public:
     Duration duration{600'000};
     FickleStore store;
-    Globe globe;
+    GlobalSync global_sync;
 };
 
 }  // namespace sluice

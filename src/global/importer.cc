@@ -38,14 +38,14 @@ Request request_for(const Named& named) {
 }  // namespace
 
 Importer::Importer(Table& table,
-                   Offers& offers,
-                   AbridgedCells& abridged,
+                   PublishQueue& queue,
+                   HashedNameCells& abridged,
                    StoreBreaker& breaker,
                    const Config& config,
                    Time now)
     : table_(table),
-      offers_(offers),
-      abridged_(abridged),
+      publish_queue_(queue),
+      hashed_name_cells_(abridged),
       breaker_(breaker),
       interval_(config.interval),
       most_page_rows_(config.page_rows),
@@ -73,7 +73,7 @@ std::optional<ImportQuery> Importer::next(Time now, std::optional<UnixTime> wall
 // What an earlier tick could not read to its end is gone on with.
 void Importer::begin_tick(std::optional<UnixTime> wall) {
     is_in_tick_ = true;
-    if (wall) abridged_.forget_dead(*wall);
+    if (wall) hashed_name_cells_.forget_dead(*wall);
     if (!scan_ && (!since_ || ticks_ % kScanEvery == 0)) scan_ = Pass{};
     if (!changes_ && since_) changes_ = Pass{.next = {.living_at = {}, .changed_since = since_}};
     ++ticks_;
@@ -85,15 +85,15 @@ void Importer::merge(const ImportedCell& cell) {
     cells_.fetch_add(1, std::memory_order_relaxed);
     const UnixTime now = wall_.value_or(start_of(cell.cell.sequence, cell.cell.duration));
     const EpochPin pin;
-    if (!is_abridged(cell.cell)) {
+    if (!is_hashed(cell.cell)) {
         Entry* const entry = table_.entry_for_import(request_for(cell.cell), now);
         if (entry != nullptr) merge_into(*entry, cell);
-    } else if (const auto key = abridged_.find_or_hold(cell, now)) {
+    } else if (const auto key = hashed_name_cells_.find_or_hold(cell, now)) {
         Entry* const entry = table_.entry_for_import(request_for(*key), now);
         if (entry == nullptr) return;
         merge_into(*entry, cell);
         // The entry may be a new one, of a key that was dropped meanwhile.
-        abridged_.add(*entry);
+        hashed_name_cells_.add(*entry);
     }
 }
 
@@ -101,7 +101,7 @@ void Importer::merge_into(Entry& entry, const ImportedCell& cell) {
     // A cell that is not held is one of a region whose clock is wrong.
     if (!merge_imported(cell, entry)) return;
     // Now that others are known to spend, they should know what is spent here, however little.
-    if (cell.foreign != 0) offers_.offer(entry);
+    if (cell.foreign != 0) publish_queue_.offer(entry);
 }
 
 void Importer::answered(const StoreResult<ImportEnd>& end, Time now) {

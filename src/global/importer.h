@@ -11,8 +11,8 @@
 #include <optional>
 
 #include "counter/table.h"
-#include "global/abridged_cells.h"
-#include "global/offers.h"
+#include "global/hashed_name_cells.h"
+#include "global/publish_queue.h"
 #include "global/schedule.h"
 #include "global/store.h"
 #include "global/store_breaker.h"
@@ -48,8 +48,8 @@ class Importer {
 
     // All must outlive it.
     Importer(Table& table,
-             Offers& offers,
-             AbridgedCells& abridged,
+             PublishQueue& queue,
+             HashedNameCells& abridged,
              StoreBreaker& breaker,
              const Config& config,
              Time now);
@@ -109,8 +109,8 @@ class Importer {
     UnixTime since(UnixTime newest) const;
 
     Table& table_;
-    Offers& offers_;
-    AbridgedCells& abridged_;
+    PublishQueue& publish_queue_;
+    HashedNameCells& hashed_name_cells_;
     StoreBreaker& breaker_;
     const std::chrono::milliseconds interval_;
     const std::size_t most_page_rows_;

@@ -48,7 +48,7 @@ TEST_F(ImporterTest, TheRegionsOwnRowNeverEntersItsGlobalCount) {
     a_.import();
     a_.import();
     EXPECT_EQ(a_.global("k"), 0U);
-    EXPECT_EQ(a_.others("k"), 0U);
+    EXPECT_EQ(a_.peers("k"), 0U);
 }
 
 // Its nodes have forgotten all of it, and so has its origin.
@@ -58,7 +58,7 @@ TEST_F(ImporterTest, TheRegionsOwnRowRemindsItOfWhatItSpent) {
     GlobalNode reborn(clock_, world_, "a");
     reborn.spend("k", 2);
     reborn.import();
-    EXPECT_EQ(reborn.others("k"), 4U);
+    EXPECT_EQ(reborn.peers("k"), 4U);
     EXPECT_EQ(reborn.global("k"), 0U);
 }
 
@@ -71,8 +71,8 @@ TEST_F(ImporterTest, AnImportThatComesTwiceLateOrInPiecesChangesNothing) {
                         .identifier = "k",
                         .duration = b_.duration,
                         .sequence = b_.sequence()};
-    b_.globe.importer().merge({.cell = cell, .foreign = 6, .own = 0});
-    b_.globe.importer().merge({.cell = cell, .foreign = 5, .own = 0});
+    b_.global_sync.importer().merge({.cell = cell, .foreign = 6, .own = 0});
+    b_.global_sync.importer().merge({.cell = cell, .foreign = 5, .own = 0});
     EXPECT_EQ(b_.global("k"), 6U);
 }
 
@@ -81,16 +81,16 @@ TEST_F(ImporterTest, OnlyWhatChangedIsReadAgainUntilTheNextFullPass) {
         a_.spend("k" + std::to_string(i), 6);
     a_.publish();
     b_.import();
-    EXPECT_EQ(b_.globe.importer().counts().cells_last_time, 100U);
+    EXPECT_EQ(b_.global_sync.importer().counts().cells_last_time, 100U);
     clock_.advance(seconds{100});
     a_.spend("k3", 1);
     a_.publish();
     b_.import();
     b_.import();
-    EXPECT_LT(b_.globe.importer().counts().cells_last_time, 100U);
+    EXPECT_LT(b_.global_sync.importer().counts().cells_last_time, 100U);
     clock_.advance(seconds{100});
     b_.import();
-    EXPECT_EQ(b_.globe.importer().counts().cells_last_time, 1U);
+    EXPECT_EQ(b_.global_sync.importer().counts().cells_last_time, 1U);
     EXPECT_EQ(b_.global("k3"), 7U);
     b_.store.imports.clear();
     for (int i = 0; i < 2 * Importer::kScanEvery; ++i)
@@ -113,7 +113,7 @@ class ImporterScanTest : public ImporterTest {
 
     // Moves time to the next page, and reads that alone.
     void read_page(GlobalNode& node) {
-        Importer& importer = node.globe.importer();
+        Importer& importer = node.global_sync.importer();
         clock_.advance(
             std::max(std::chrono::ceil<std::chrono::milliseconds>(importer.wake_at() - clock_.now),
                      std::chrono::milliseconds{0}));
@@ -141,7 +141,7 @@ TEST_F(ImporterScanTest, PagesFollowEachOtherWithoutWaiting) {
     EXPECT_EQ(clock_.now, began);
     EXPECT_EQ(known(paged_), kKeys);
     EXPECT_EQ(paged_.store.imports.size(), 11U) << "ten pages, and one that finds no more";
-    EXPECT_EQ(paged_.globe.importer().counts().cells_last_time, kKeys);
+    EXPECT_EQ(paged_.global_sync.importer().counts().cells_last_time, kKeys);
 }
 
 TEST_F(ImporterScanTest, AScanThatFailedGoesOnWhereItWas) {
@@ -152,8 +152,8 @@ TEST_F(ImporterScanTest, AScanThatFailedGoesOnWhereItWas) {
     read_page(paged_);
     const auto cursor = last_query(paged_).after;
     ASSERT_TRUE(cursor);
-    EXPECT_EQ(paged_.globe.importer().counts().failures, 1U);
-    EXPECT_GT(paged_.globe.importer().wake_at(), clock_.now) << "it waits for the next tick";
+    EXPECT_EQ(paged_.global_sync.importer().counts().failures, 1U);
+    EXPECT_GT(paged_.global_sync.importer().wake_at(), clock_.now) << "it waits for the next tick";
     read_page(paged_);
     EXPECT_TRUE(last_query(paged_).changed_since) << "changes come first";
     read_page(paged_);
@@ -180,7 +180,7 @@ TEST_F(ImporterScanTest, ChangesAreReadInEachTickHoweverLongAScanTakes) {
     EXPECT_LE(ticks, 5U) << "the scan goes on as well";
     EXPECT_EQ(paged_.global("k999"), 7U) << "the scan has not come to it";
     EXPECT_LT(known(paged_), kKeys - 2);
-    EXPECT_EQ(paged_.globe.importer().counts().last_success, std::nullopt);
+    EXPECT_EQ(paged_.global_sync.importer().counts().last_success, std::nullopt);
 }
 
 // A scan in one piece would fail for ever, and nothing else would be imported.
@@ -190,8 +190,8 @@ TEST_F(ImporterScanTest, AStoreThatIsTooSlowForAPageIsAskedForSmallerOnes) {
     for (int tick = 0; tick < 15; ++tick)
         slow.import();
     EXPECT_EQ(known(slow), kKeys);
-    EXPECT_GE(slow.globe.importer().counts().failures, 3U) << "1,000, 500 and 250 rows";
-    EXPECT_LE(slow.globe.importer().counts().failures, 8U);
+    EXPECT_GE(slow.global_sync.importer().counts().failures, 3U) << "1,000, 500 and 250 rows";
+    EXPECT_LE(slow.global_sync.importer().counts().failures, 8U);
     slow.store.most_page_rows = SIZE_MAX;
     for (int tick = 0; tick < 30 * Importer::kScanEvery; ++tick)
         slow.import();
@@ -260,7 +260,7 @@ TEST_F(ImporterTest, AFailedImportIsAskedForAgain) {
     b_.store.failures = {Kind::kLost};
     b_.import();
     EXPECT_EQ(b_.global("k"), 0U);
-    EXPECT_EQ(b_.globe.importer().counts().failures, 1U);
+    EXPECT_EQ(b_.global_sync.importer().counts().failures, 1U);
     b_.import();
     EXPECT_EQ(b_.global("k"), 6U);
 }
@@ -291,7 +291,7 @@ TEST_F(ImporterTest, ACellOfARegionWhoseClockIsWrongIsLeftAlone) {
                   .duration = b_.duration,
                   .sequence = b_.sequence() + 5};
     b_.import();  // sets the time
-    b_.globe.importer().merge({.cell = cell, .foreign = 6, .own = 0});
+    b_.global_sync.importer().merge({.cell = cell, .foreign = 6, .own = 0});
     const EpochPin pin;
     EXPECT_EQ(b_.find("k")->high(), b_.sequence());
     EXPECT_EQ(b_.global("k"), 0U);
@@ -318,7 +318,7 @@ TEST_F(ImporterTest, RowsThatNoRegionCanHaveWrittenAreLeftOut) {
                             .foreign = 5,
                             .own = 5};
     };
-    Importer& importer = a_.globe.importer();
+    Importer& importer = a_.global_sync.importer();
     clock_.advance(seconds{12});
     ASSERT_TRUE(importer.next(clock_.now, clock_.wall));
     const Sequence now = instant_at(clock_.wall, a_.duration).sequence;
@@ -333,7 +333,7 @@ TEST_F(ImporterTest, RowsThatNoRegionCanHaveWrittenAreLeftOut) {
 // The ring of an entry tells sequences apart within 8,192 of them.
 TEST_F(ImporterTest, ARowOfAFarFutureIsNotTakenForOneOfThePresent) {
     a_.spend("k", 1);
-    Importer& importer = a_.globe.importer();
+    Importer& importer = a_.global_sync.importer();
     clock_.advance(seconds{12});
     ASSERT_TRUE(importer.next(clock_.now, clock_.wall));
     importer.merge({.cell = {.workspace = std::string(Request{}.workspace),
@@ -344,7 +344,7 @@ TEST_F(ImporterTest, ARowOfAFarFutureIsNotTakenForOneOfThePresent) {
                     .foreign = 5,
                     .own = 5});
     EXPECT_EQ(a_.global("k"), 0U);
-    EXPECT_EQ(a_.others("k"), 0U);
+    EXPECT_EQ(a_.peers("k"), 0U);
 }
 
 }  // namespace

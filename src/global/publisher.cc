@@ -33,9 +33,9 @@ Request request_for(const Entry::Key& key) {
 }  // namespace
 
 Publisher::Publisher(
-    Table& table, Offers& offers, StoreBreaker& breaker, const Config& config, Time now)
+    Table& table, PublishQueue& queue, StoreBreaker& breaker, const Config& config, Time now)
     : table_(table),
-      offers_(offers),
+      publish_queue_(queue),
       breaker_(breaker),
       policy_(config.policy),
       interval_(config.interval),
@@ -65,7 +65,7 @@ std::optional<std::span<const RegionCount>> Publisher::next(Time now,
 void Publisher::begin_tick(Time now, std::optional<UnixTime> wall) {
     const bool is_regular = !std::exchange(is_hurried_, false);
     tick_began_ = now;
-    std::vector<Offer> offers = offers_.take();
+    std::vector<Offer> offers = publish_queue_.take();
     UnixTime time = wall.value_or(UnixTime::min());
     if (!wall) {
         for (const Offer& offer : offers)
@@ -115,7 +115,7 @@ void Publisher::forget_dead(UnixTime now) {
     deaths_.erase(deaths_.begin(), end);
 }
 
-// A store that is away for long must not cost all memory there is.
+// A store that is unavailable for long must not cost all memory there is.
 void Publisher::make_room() {
     forget_published();
     if (cells_.size() <= most_cells_) return;
@@ -160,7 +160,7 @@ void Publisher::collect(const Offer& offer, std::optional<UnixTime> wall) {
             const RegionalCounts held(*entry);
             if (entry->stays()) counts = held;
             counts.raise(offer.counts);
-            if (entry->held() != let_go) offers_.offer_again(*entry);
+            if (entry->held() != let_go) publish_queue_.offer_again(*entry);
         }
     }
     const UnixTime now = std::max(counts.as_of, wall.value_or(UnixTime::min()));

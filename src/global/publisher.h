@@ -17,8 +17,8 @@
 
 #include "base/jitter.h"
 #include "counter/table.h"
-#include "global/offers.h"
 #include "global/policy.h"
+#include "global/publish_queue.h"
 #include "global/schedule.h"
 #include "global/store.h"
 #include "global/store_breaker.h"
@@ -74,7 +74,8 @@ class Publisher {
     };
 
     // All must outlive it.
-    Publisher(Table& table, Offers& offers, StoreBreaker& breaker, const Config& config, Time now);
+    Publisher(
+        Table& table, PublishQueue& queue, StoreBreaker& breaker, const Config& config, Time now);
     Publisher(const Publisher&) = delete;
     Publisher& operator=(const Publisher&) = delete;
 
@@ -172,7 +173,7 @@ class Publisher {
     Time retry_time(Time now);
 
     Table& table_;
-    Offers& offers_;
+    PublishQueue& publish_queue_;
     StoreBreaker& breaker_;
     const PublishPolicy policy_;
     const std::chrono::milliseconds interval_;

@@ -112,8 +112,8 @@ TEST_F(PublisherTest, ADeadlockAndALostConnectionAreTriedAgainWithinTheTick) {
     node_.publish();
     EXPECT_EQ(row("k", "a"), 6U);
     EXPECT_LT(clock_.now - began, seconds{2});
-    EXPECT_EQ(node_.globe.publisher().counts().failures, 3U);
-    EXPECT_FALSE(node_.globe.publisher().counts().waiting_since);
+    EXPECT_EQ(node_.global_sync.publisher().counts().failures, 3U);
+    EXPECT_FALSE(node_.global_sync.publisher().counts().waiting_since);
 }
 
 TEST_F(PublisherTest, ARefusalEndsTheTickAndTheNextOneCarriesWhatIsLeft) {
@@ -121,7 +121,7 @@ TEST_F(PublisherTest, ARefusalEndsTheTickAndTheNextOneCarriesWhatIsLeft) {
     node_.store.failures = {Kind::kRefused};
     node_.publish();
     EXPECT_EQ(row("k", "a"), 0U);
-    EXPECT_TRUE(node_.globe.publisher().counts().waiting_since);
+    EXPECT_TRUE(node_.global_sync.publisher().counts().waiting_since);
     node_.publish();
     EXPECT_EQ(row("k", "a"), 6U);
 }
@@ -130,8 +130,8 @@ TEST_F(PublisherTest, ARefusalEndsTheTickAndTheNextOneCarriesWhatIsLeft) {
 TEST_F(PublisherTest, WhatWasPushedIsNotedChunkByChunk) {
     for (int i = 0; i < 2'500; ++i)
         node_.spend("k" + std::to_string(i), 6);
-    Publisher& publisher = node_.globe.publisher();
-    node_.globe.offer_changes();
+    Publisher& publisher = node_.global_sync.publisher();
+    node_.global_sync.offer_changes();
     publisher.hurry(clock_.now);
     publisher.answered(
         node_.store.publish(*publisher.next(clock_.now, clock_.wall)), 1, clock_.now);
@@ -145,13 +145,13 @@ TEST_F(PublisherTest, WhatWasPushedIsNotedChunkByChunk) {
 
 TEST_F(PublisherTest, WhatChangesWhileAChunkIsUnderwayIsPublishedByTheNextTick) {
     node_.spend("k", 6);
-    node_.globe.offer_changes();
-    Publisher& publisher = node_.globe.publisher();
+    node_.global_sync.offer_changes();
+    Publisher& publisher = node_.global_sync.publisher();
     publisher.hurry(clock_.now);
     const auto rows = publisher.next(clock_.now, clock_.wall);
     ASSERT_EQ(rows->size(), 1U);
     node_.spend("k", 2);
-    node_.globe.offer_changes();
+    node_.global_sync.offer_changes();
     publisher.answered(node_.store.publish(*rows), 1, clock_.now);
     EXPECT_EQ(row("k", "a"), 6U);
     node_.publish();
@@ -164,8 +164,8 @@ TEST_F(PublisherTest, AStoreThatFailsIsLeftAlone) {
     node_.publish();
     const std::size_t calls = 50 - node_.store.failures.size();
     EXPECT_EQ(calls, 5U);
-    EXPECT_EQ(node_.globe.publish_breaker().state(clock_.now), Breaker::State::kOpen);
-    EXPECT_EQ(node_.globe.publish_breaker().trouble(), "told to");
+    EXPECT_EQ(node_.global_sync.publish_breaker().state(clock_.now), Breaker::State::kOpen);
+    EXPECT_EQ(node_.global_sync.publish_breaker().trouble(), "told to");
     clock_.advance(seconds{20});
     node_.publish();  // a probe, which fails
     EXPECT_EQ(50 - node_.store.failures.size(), calls + 1);
@@ -173,14 +173,14 @@ TEST_F(PublisherTest, AStoreThatFailsIsLeftAlone) {
     clock_.advance(seconds{20});
     node_.publish();
     EXPECT_EQ(row("k", "a"), 6U);
-    EXPECT_FALSE(node_.globe.publish_breaker().trouble());
+    EXPECT_FALSE(node_.global_sync.publish_breaker().trouble());
 }
 
 TEST_F(PublisherTest, AStoreThatComesBackWithinTheTickIsToldInIt) {
     node_.store.failures.assign(5, Kind::kLost);  // enough to open the breaker
     node_.spend("k", 6);
-    node_.globe.offer_changes();
-    Publisher& publisher = node_.globe.publisher();
+    node_.global_sync.offer_changes();
+    Publisher& publisher = node_.global_sync.publisher();
     publisher.hurry(clock_.now);
     const auto began = clock_.now;
     for (int i = 0; i < 100 && row("k", "a") == 0; ++i) {
@@ -200,8 +200,8 @@ TEST_F(PublisherTest, CellsThatDiedWhileTheStoreWasAwayAreNotPublished) {
     clock_.advance(2 * node_.duration);
     node_.publish();
     EXPECT_TRUE(world_->held().empty());
-    EXPECT_TRUE(node_.globe.publisher().is_idle());
-    EXPECT_EQ(node_.globe.publisher().counts().given_up, 1U);
+    EXPECT_TRUE(node_.global_sync.publisher().is_idle());
+    EXPECT_EQ(node_.global_sync.publisher().counts().given_up, 1U);
 }
 
 TEST_F(PublisherTest, ThePreviousCellIsPublishedAsLongAsItMatters) {
@@ -225,12 +225,12 @@ TEST_F(PublisherTest, AKeyThatIsTooLongIsStoredByDigestAndStillShared) {
     node_.publish();
     other_.import();
     other_.spend(key, 1);
-    other_.globe.offer_changes();  // and after
+    other_.global_sync.offer_changes();  // and after
     EXPECT_EQ(other_.global(key), 7U);
     other_.publish();
     node_.import();
     node_.spend(key, 1);
-    node_.globe.offer_changes();
+    node_.global_sync.offer_changes();
     EXPECT_EQ(node_.global(key), 2U);
 }
 
@@ -238,7 +238,7 @@ TEST_F(PublisherTest, AKeyThatIsTooLongIsStoredByDigestAndStillShared) {
 TEST_F(PublisherTest, ACountThatABatchMadeLookSmallerIsPublishedWhenTheBatchHasGone) {
     for (const Count cost : {6U, 3U}) {
         node_.spend("k", cost);
-        node_.globe.offer_changes();
+        node_.global_sync.offer_changes();
     }
     const EpochPin pin;
     Entry& entry = *node_.find("k");
@@ -251,10 +251,10 @@ TEST_F(PublisherTest, ACountThatABatchMadeLookSmallerIsPublishedWhenTheBatchHasG
 
 TEST_F(PublisherTest, WhatADisplacedEntrySpentIsPublishedAlsoIfItsKeyHasComeBack) {
     node_.spend("k", 6);
-    node_.globe.offer_changes();
+    node_.global_sync.offer_changes();
     for (int i = 0; node_.find("k") != nullptr && i < 100'000; ++i) {
         node_.spend("other " + std::to_string(i), 9);
-        node_.globe.offer_changes();
+        node_.global_sync.offer_changes();
     }
     ASSERT_EQ(node_.find("k"), nullptr);
     node_.spend("k", 1);
@@ -271,13 +271,13 @@ class UnknownLimitTest : public PublisherTest {
         Instant at;
         const EpochPin pin;
         Entry& entry = node_.table().entry_for(node_.table().key(request), clock_.wall, at);
-        entry.raise_others(at.sequence, spent);
-        node_.globe.offer(entry);
+        entry.raise_peers(at.sequence, spent);
+        node_.global_sync.offer(entry);
     }
     void displace(const std::string& identifier) {
         for (int i = 0; node_.find(identifier) != nullptr && i < 100'000; ++i) {
             node_.spend("other " + std::to_string(i), 9);
-            node_.globe.offer_changes();
+            node_.global_sync.offer_changes();
         }
         ASSERT_EQ(node_.find(identifier), nullptr);
     }
@@ -297,7 +297,7 @@ TEST_F(UnknownLimitTest, AKeyThatIsDisplacedBeforeItsLimitIsKnownIsNotPublished)
 
 TEST_F(UnknownLimitTest, TheLimitOfADisplacedKeyHoldsForAnEntryThatHasNone) {
     node_.spend("k", 6);
-    node_.globe.offer_changes();
+    node_.global_sync.offer_changes();
     displace("k");
     read("k", 6);
     node_.publish();
@@ -315,13 +315,13 @@ TEST_F(UnknownLimitTest, OneThatKnowsOfAnotherRegionPublishesWithoutALimit) {
 
 TEST_F(PublisherTest, TheLastTickAlsoCarriesWhatWasOfferedWhileAChunkWaitsToBeTriedAgain) {
     node_.spend("k", 6);
-    node_.globe.offer_changes();
-    Publisher& publisher = node_.globe.publisher();
+    node_.global_sync.offer_changes();
+    Publisher& publisher = node_.global_sync.publisher();
     publisher.hurry(clock_.now);
     ASSERT_EQ(publisher.next(clock_.now, clock_.wall)->size(), 1U);
     publisher.answered(StoreFailure{Kind::kLost, "told to"}, 1, clock_.now);
     node_.spend("l", 6);
-    node_.globe.offer_changes();
+    node_.global_sync.offer_changes();
     publisher.hurry(clock_.now);
     EXPECT_FALSE(publisher.is_idle());
     while (const auto rows = publisher.next(clock_.now, clock_.wall))
@@ -336,15 +336,15 @@ TEST_F(PublisherTest, ARefusalToPublishIsNoLessTrueBecauseImportsSucceed) {
     node_.store.failures = {Kind::kRefused};
     node_.publish();
     node_.import();
-    EXPECT_EQ(node_.globe.publish_breaker().trouble(), "told to");
+    EXPECT_EQ(node_.global_sync.publish_breaker().trouble(), "told to");
     node_.publish();
-    EXPECT_FALSE(node_.globe.publish_breaker().trouble());
+    EXPECT_FALSE(node_.global_sync.publish_breaker().trouble());
 }
 
 // Whoever spends in it may find it gone before that is announced, and enters it elsewhere.
 TEST_F(PublisherTest, WhatIsSpentInAnEntryOnItsWayOutIsPublishedOnlyIfItStays) {
     node_.spend("k", 6);
-    node_.globe.offer_changes();
+    node_.global_sync.offer_changes();
     const EpochPin pin;
     Entry& entry = *node_.find("k");
     ASSERT_TRUE(ChangedList::leave(entry));
@@ -361,7 +361,7 @@ class CrowdedPublisherTest : public PublisherTest {
     void offer(const std::string& identifier) {
         node_.spend(identifier, 6);
         const EpochPin pin;
-        offers_.offer(*node_.find(identifier));
+        publish_queue_.offer(*node_.find(identifier));
     }
     std::vector<std::string> next() {
         publisher_.hurry(clock_.now);
@@ -376,9 +376,9 @@ class CrowdedPublisherTest : public PublisherTest {
         publisher_.answered(failure, 1, clock_.now);
     }
 
-    Offers offers_{publish_from_half};
+    PublishQueue publish_queue_{publish_from_half};
     StoreBreaker breaker_{kGlobalInterval};
-    Publisher publisher_{node_.table(), offers_, breaker_, {.most_cells = 2}, clock_.now};
+    Publisher publisher_{node_.table(), publish_queue_, breaker_, {.most_cells = 2}, clock_.now};
 };
 
 TEST_F(CrowdedPublisherTest, WhatWasPublishedMakesRoomForWhatWasNot) {

@@ -23,7 +23,7 @@ class RefusedRowsTest : public testing::Test {
         return std::ranges::any_of(
             world_->held(), [&](const auto& cell) { return cell.first.identifier == identifier; });
     }
-    Publisher& publisher() { return node_.globe.publisher(); }
+    Publisher& publisher() { return node_.global_sync.publisher(); }
 
     GlobalNode::Clock clock_;
     std::shared_ptr<MemoryWorld> world_ = MemoryWorld::create([this] { return clock_.wall; });
@@ -47,8 +47,8 @@ TEST_F(RefusedRowsTest, OneRowIsGivenUpAndAllOthersArePublishedInTheSameTick) {
     EXPECT_EQ(refusal->cell.identifier, "k1234");
     EXPECT_EQ(refusal->why, "told to");
     EXPECT_FALSE(publisher().take_refusal());
-    EXPECT_FALSE(node_.globe.publish_breaker().trouble());
-    EXPECT_EQ(node_.globe.publish_breaker().state(clock_.now), Breaker::State::kClosed);
+    EXPECT_FALSE(node_.global_sync.publish_breaker().trouble());
+    EXPECT_EQ(node_.global_sync.publish_breaker().state(clock_.now), Breaker::State::kClosed);
 }
 
 TEST_F(RefusedRowsTest, RefusedRowsComeAfterAllOthers) {
@@ -80,13 +80,13 @@ TEST_F(RefusedRowsTest, AStoreThatRefusesAllRowsIsLeftAloneUntilTheNextTick) {
     node_.publish();
     EXPECT_EQ(publisher().counts().refused, 32U);
     EXPECT_LE(publisher().counts().failures, 80U);
-    EXPECT_EQ(node_.globe.publish_breaker().trouble(), "told to");
+    EXPECT_EQ(node_.global_sync.publish_breaker().trouble(), "told to");
     node_.publish();
-    EXPECT_EQ(node_.globe.publish_breaker().trouble(), "told to");
+    EXPECT_EQ(node_.global_sync.publish_breaker().trouble(), "told to");
     node_.store.refuses = nullptr;
     node_.publish();
     EXPECT_EQ(world_->held().size(), 1'000U - 64);
-    EXPECT_FALSE(node_.globe.publish_breaker().trouble());
+    EXPECT_FALSE(node_.global_sync.publish_breaker().trouble());
 }
 
 TEST_F(RefusedRowsTest, ARefusedRowIsTriedAgainWhenItsCountGrows) {
@@ -134,7 +134,7 @@ TEST_F(RefusedRowsTest, ALockedRowDelaysNoOthers) {
     node_.store.locked = [](const RegionCount& row) { return row.cell.identifier == "k10000"; };
     // A call that waits for a lock takes half of the tick.
     const auto run_tick = [&] {
-        node_.globe.offer_changes();
+        node_.global_sync.offer_changes();
         publisher().hurry(clock_.now);
         while (const auto rows = publisher().next(clock_.now, clock_.wall)) {
             const auto failure = node_.store.publish(*rows);
@@ -160,7 +160,7 @@ TEST_F(RefusedRowsTest, ALockedRowDelaysNoOthers) {
 TEST_F(RefusedRowsTest, AChunkThatIsLostInEachTickDelaysNoOthers) {
     for (int i = 0; i < 1'500; ++i)
         node_.spend("k" + std::to_string(10'000 + i), 6);
-    node_.globe.offer_changes();
+    node_.global_sync.offer_changes();
     for (int i = 0; i < 2; ++i) {
         publisher().hurry(clock_.now);
         auto rows = publisher().next(clock_.now, clock_.wall);
@@ -181,14 +181,14 @@ TEST_F(RefusedRowsTest, FailuresToPublishDontStopImports) {
     node_.spend("mine", 6);
     node_.store.failures.assign(5, Kind::kLost);
     node_.publish();
-    ASSERT_EQ(node_.globe.publish_breaker().state(clock_.now), Breaker::State::kOpen);
-    EXPECT_EQ(node_.globe.import_breaker().state(clock_.now), Breaker::State::kClosed);
+    ASSERT_EQ(node_.global_sync.publish_breaker().state(clock_.now), Breaker::State::kOpen);
+    EXPECT_EQ(node_.global_sync.import_breaker().state(clock_.now), Breaker::State::kClosed);
     const std::size_t imports = node_.store.imports.size();
     node_.import();
     EXPECT_EQ(node_.store.imports.size(), imports + 1);
     EXPECT_EQ(node_.global("k"), 6U);
-    EXPECT_TRUE(node_.globe.publish_breaker().trouble());
-    EXPECT_FALSE(node_.globe.import_breaker().trouble());
+    EXPECT_TRUE(node_.global_sync.publish_breaker().trouble());
+    EXPECT_FALSE(node_.global_sync.import_breaker().trouble());
 }
 
 TEST_F(RefusedRowsTest, FailedImportsDontStopPublishing) {
@@ -196,11 +196,11 @@ TEST_F(RefusedRowsTest, FailedImportsDontStopPublishing) {
         node_.store.failures = {Kind::kLost};
         node_.import();
     }
-    ASSERT_EQ(node_.globe.import_breaker().state(clock_.now), Breaker::State::kOpen);
+    ASSERT_EQ(node_.global_sync.import_breaker().state(clock_.now), Breaker::State::kOpen);
     node_.spend("k", 6);
     node_.publish();
     EXPECT_TRUE(holds("k"));
-    EXPECT_FALSE(node_.globe.publish_breaker().trouble());
+    EXPECT_FALSE(node_.global_sync.publish_breaker().trouble());
 }
 
 // Other regions would import them too late.
@@ -234,7 +234,7 @@ TEST_F(RefusedRowsTest, ThePreviousWindowIsPublishedUntilAnIntervalBeforeItCease
     clock_.advance(seconds{1});
     other_.publish();
     EXPECT_FALSE(holds("late"));
-    EXPECT_EQ(other_.globe.publisher().counts().given_up, 1U);
+    EXPECT_EQ(other_.global_sync.publisher().counts().given_up, 1U);
 }
 
 }  // namespace

@@ -23,9 +23,9 @@ class RepublishTest : public testing::Test {
     }
     std::uint64_t store_connections() { return node_.store.connections(); }
     bool is_waiting_for_next_tick() {
-        return node_.globe.publisher().wake_at() > clock_.now + seconds{4};
+        return node_.global_sync.publisher().wake_at() > clock_.now + seconds{4};
     }
-    std::uint64_t republishes() { return node_.globe.publisher().counts().republishes; }
+    std::uint64_t republishes() { return node_.global_sync.publisher().counts().republishes; }
 
     GlobalNode::Clock clock_;
     std::shared_ptr<MemoryWorld> world_ = MemoryWorld::create([this] { return clock_.wall; });
@@ -80,8 +80,8 @@ TEST_F(RepublishTest, RowsThatHaveGrownGoBeforeThoseThatAreOnlyRepeated) {
         node_.spend("k" + std::to_string(10'000 + i), 1, 20);
     world_->restore(world_->held());
     // The first call finds out about the new connection, so that all rows wait.
-    node_.globe.offer_changes();
-    Publisher& publisher = node_.globe.publisher();
+    node_.global_sync.offer_changes();
+    Publisher& publisher = node_.global_sync.publisher();
     clock_.advance(std::chrono::ceil<std::chrono::milliseconds>(publisher.wake_at() - clock_.now));
     auto rows = publisher.next(clock_.now, clock_.wall);
     ASSERT_TRUE(rows);
@@ -136,7 +136,7 @@ TEST_F(RepublishTest, DeadRowsAreNotPublishedAgain) {
     node_.tick();
     EXPECT_EQ(row("old"), 0U);
     EXPECT_EQ(row("new"), 10U);
-    EXPECT_EQ(node_.globe.publisher().counts().given_up, 0U);
+    EXPECT_EQ(node_.global_sync.publisher().counts().given_up, 0U);
 }
 
 TEST_F(RepublishTest, ARowThatIsUnchangedInTheStoreKeepsItsTime) {

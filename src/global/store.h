@@ -22,10 +22,11 @@ namespace sluice {
 // Why a call to the store came to nothing.
 struct StoreFailure {
     enum class Kind {
-        kBusy,     // a deadlock, a lock that others held too long: nothing was done; try again soon
-        kLost,     // it can't be reached, or went away: what was asked may have been done or not
-        kRows,     // it refused the rows of a publish: a value that does not fit, or a row that is
-                   // too long. It may take other rows
+        kBusy,  // a deadlock, a lock that others held too long: nothing was done; try again soon
+        kLost,  // it can't be reached, or became unavailable: what was asked may have been done or
+                // not
+        kRows,  // it refused the rows of a publish: a value that does not fit, or a row that is
+                // too long. It may take other rows
         kRefused,  // it answers, but won't do this until somebody mends it: password, schema,
                    // rights
     };

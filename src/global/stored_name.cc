@@ -52,7 +52,7 @@ bool has_long_part(const Entry::Key& key) {
            key.identifier.size() > kStoredIdentifierBytes;
 }
 
-bool is_abridged(const CellName& stored) {
+bool is_hashed(const CellName& stored) {
     return stored.workspace.size() > kStoredWorkspaceBytes ||
            stored.name_space.size() > kStoredNamespaceBytes ||
            stored.identifier.size() > kStoredIdentifierBytes;

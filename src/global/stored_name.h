@@ -18,7 +18,7 @@ CellName stored_name(CellName cell);
 bool has_long_part(const Entry::Key& key);
 
 // Whether some part of a stored name stands for a longer one.
-bool is_abridged(const CellName& stored);
+bool is_hashed(const CellName& stored);
 
 // Identifies the key of a cell by its stored name: a SHA-256 of all parts but the sequence.
 using StoredKeyId = std::array<unsigned char, 32>;

@@ -22,7 +22,7 @@ TEST(StoredNameTest, WhatFitsIsStoredAsItIs) {
     for (const std::size_t size : {1U, 254U, 255U}) {
         const CellName name = cell(std::string(size, 'x'));
         EXPECT_EQ(stored_name(name), name);
-        EXPECT_FALSE(is_abridged(stored_name(name)));
+        EXPECT_FALSE(is_hashed(stored_name(name)));
     }
 }
 
@@ -30,7 +30,7 @@ TEST(StoredNameTest, WhatDoesNotFitIsStoredByItsDigestAndCanBeRecognised) {
     const CellName stored = stored_name(cell(std::string(256, 'x')));
     EXPECT_EQ(stored.identifier.size(), kStoredIdentifierBytes + 1);
     EXPECT_TRUE(stored.identifier.starts_with("xxxxx"));
-    EXPECT_TRUE(is_abridged(stored));
+    EXPECT_TRUE(is_hashed(stored));
     EXPECT_EQ(stored.workspace, "w");
     EXPECT_EQ(stored.sequence, 7);
 }

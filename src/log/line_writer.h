@@ -40,8 +40,8 @@ class LineWriter {
     // `line` ends with a newline.
     void append(std::string_view line);
 
-    // Waits until all lines appended before the call are written or dropped. Returns false after
-    // `timeout`.
+    // Waits until all lines appended before the call are written or dropped. Returns false
+    // after `timeout`.
     bool flush(std::chrono::milliseconds timeout);
 
     // Lines dropped so far: the queue was full, or the descriptor refused them.

@@ -59,8 +59,8 @@ class Log {
 
     void set_level(config::LogLevel level) { level_.store(level, std::memory_order_relaxed); }
 
-    // Waits for the lines logged so far to be written, for a process that is about to end without
-    // destructors. Returns false after `timeout`.
+    // Waits for the lines logged so far to be written, for a process that is about to end
+    // without destructors. Returns false after `timeout`.
     bool flush(std::chrono::milliseconds timeout = std::chrono::milliseconds{500}) {
         return writer_.flush(timeout);
     }

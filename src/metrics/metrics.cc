@@ -84,13 +84,13 @@ void Metrics::write_keys(const Readings& readings, Text& text) {
     text.single(kKeysCreated, readings.keys_created);
     text.single(kKeysExpired, readings.keys_expired);
     text.single(kKeysEvicted, readings.keys_evicted);
-    text.single(kKeysEvictedUntold, readings.keys_evicted_untold);
+    text.single(kKeysEvictedUnsynced, readings.keys_evicted_unsynced);
     text.single(kCasRetries, readings.cas_retries);
     text.single(kStrictActivations, readings.strict_activations);
 }
 
 void Metrics::write_origin(const OriginReadings& readings, Text& text) {
-    text.single(kOriginAway, readings.away ? 1 : 0);
+    text.single(kOriginUnavailable, readings.unavailable ? 1 : 0);
     text.single(kOriginNodes, readings.nodes);
     for (const auto& [name, seconds] : {std::pair{&kOriginOldestUnsynced, readings.oldest_unsynced},
                                         std::pair{&kOriginClockOffset, readings.clock_offset}}) {
@@ -108,7 +108,7 @@ void Metrics::write_origin(const OriginReadings& readings, Text& text) {
 }
 
 void Metrics::write_global(const GlobalReadings& readings, Text& text) {
-    text.single(kGlobalAway, readings.away ? 1 : 0);
+    text.single(kGlobalUnavailable, readings.unavailable ? 1 : 0);
     text.single(kGlobalPublishUnavailable, readings.publish_unavailable ? 1 : 0);
     text.single(kGlobalImportUnavailable, readings.import_unavailable ? 1 : 0);
     text.single(kGlobalBreakerOpen, readings.breaker_open ? 1 : 0);

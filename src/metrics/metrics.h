@@ -34,7 +34,7 @@ struct ConnectionReadings {
 
 // What the limiter and its origin have had to do with each other. All zero where there is none.
 struct OriginReadings {
-    bool away = false;
+    bool unavailable = false;
     std::uint64_t nodes = 0;
     double oldest_unsynced = 0;  // in seconds, as the next one
     double clock_offset = 0;
@@ -51,7 +51,7 @@ struct OriginReadings {
 // What the limiter and the global store have had to do with each other. All zero where there is
 // none.
 struct GlobalReadings {
-    bool away = false;
+    bool unavailable = false;
     bool publish_unavailable = false;
     bool import_unavailable = false;
     bool breaker_open = false;
@@ -81,7 +81,7 @@ struct Readings {
     std::uint64_t keys_created = 0;
     std::uint64_t keys_expired = 0;
     std::uint64_t keys_evicted = 0;
-    std::uint64_t keys_evicted_untold = 0;
+    std::uint64_t keys_evicted_unsynced = 0;
     std::uint64_t cas_retries = 0;
     std::uint64_t strict_activations = 0;
     OriginReadings origin = {};

@@ -32,14 +32,14 @@ inline constexpr Name kKeysExpired{"sluice_keys_expired_total", Type::kCounter,
     "Keys removed after their counts had ceased to matter."};
 inline constexpr Name kKeysEvicted{"sluice_keys_evicted_total", Type::kCounter,
     "Keys displaced at the cap although their counts still mattered."};
-inline constexpr Name kKeysEvictedUntold{"sluice_keys_evicted_untold_total", Type::kCounter,
-    "Keys displaced at twice the cap, while the origin was away, before it was told of their counts."};
+inline constexpr Name kKeysEvictedUnsynced{"sluice_keys_evicted_unsynced_total", Type::kCounter,
+    "Keys displaced at twice the cap, while the origin was unavailable, before it was told of their counts."};
 inline constexpr Name kCasRetries{"sluice_cas_retries_total", Type::kCounter,
     "Decisions repeated because another thread changed the same counts first."};
 inline constexpr Name kStrictActivations{"sluice_strict_activations_total", Type::kCounter,
     "Keys that a denial put into strict mode."};
 
-inline constexpr Name kOriginAway{"sluice_origin_away", Type::kGauge,
+inline constexpr Name kOriginUnavailable{"sluice_origin_unavailable", Type::kGauge,
     "1 while the origin does not answer or fails too often and decisions are made from memory alone, else 0."};
 inline constexpr Name kOriginNodes{"sluice_origin_nodes", Type::kGauge,
     "Nodes that share the limits of this region, by their heartbeats at the origin; 0 while that is not known."};
@@ -60,11 +60,11 @@ inline constexpr Name kOriginFallbacks{"sluice_origin_fallbacks_total", Type::kC
 inline constexpr Name kOriginQueueOverflows{"sluice_origin_queue_overflows_total", Type::kCounter,
     "Decisions made without the origin because too many requests waited for it already."};
 inline constexpr Name kOriginOutages{"sluice_origin_outages_total", Type::kCounter,
-    "How often the origin went away."};
+    "How often the origin became unavailable."};
 inline constexpr Name kOriginResubmissions{"sluice_origin_resubmissions_total", Type::kCounter,
     "How often everything was told again because the origin may have lost what it held."};
 
-inline constexpr Name kGlobalAway{"sluice_global_away", Type::kGauge,
+inline constexpr Name kGlobalUnavailable{"sluice_global_unavailable", Type::kGauge,
     "1 while the global store fails and regions don't hear of each other's counts, else 0."};
 inline constexpr Name kGlobalPublishUnavailable{"sluice_global_publish_unavailable", Type::kGauge,
     "1 while publishing to the global store fails, else 0."};
@@ -156,10 +156,10 @@ inline constexpr std::array kAllNames = {
     kKeysCreated,
     kKeysExpired,
     kKeysEvicted,
-    kKeysEvictedUntold,
+    kKeysEvictedUnsynced,
     kCasRetries,
     kStrictActivations,
-    kOriginAway,
+    kOriginUnavailable,
     kOriginNodes,
     kOriginOldestUnsynced,
     kOriginClockOffset,
@@ -171,7 +171,7 @@ inline constexpr std::array kAllNames = {
     kOriginQueueOverflows,
     kOriginOutages,
     kOriginResubmissions,
-    kGlobalAway,
+    kGlobalUnavailable,
     kGlobalPublishUnavailable,
     kGlobalImportUnavailable,
     kGlobalBreakerOpen,

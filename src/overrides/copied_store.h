@@ -1,4 +1,4 @@
-// A shared store, and a copy of it on this machine for the time that it is away.
+// A shared store, and a copy of it on this machine for the time that it is unavailable.
 #ifndef SLUICE_OVERRIDES_COPIED_STORE_H_
 #define SLUICE_OVERRIDES_COPIED_STORE_H_
 

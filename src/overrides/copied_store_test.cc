@@ -91,7 +91,7 @@ TEST_F(CopiedStoreTest, KeepsWhatPassesThrough) {
 TEST_F(CopiedStoreTest, StaysAsItIsWhileTheSharedStoreIsAway) {
     answers_.held = {sample("a", 1)};
     EXPECT_TRUE(store_->load_all());
-    answers_.failure = Error{kStoreAway, "gone"};
+    answers_.failure = Error{kStoreUnavailable, "gone"};
     EXPECT_EQ(store_->load_all().error().message, "gone");
     EXPECT_FALSE(store_->put(sample("b", 2)));
     EXPECT_FALSE(store_->remove(sample("a", 1).key()));

@@ -75,7 +75,7 @@ std::optional<Error> MysqlStore::make_ready() {
 Error MysqlStore::failed(const MysqlFailure& failure) {
     const bool is_refused =
         failure.kind != MysqlFailure::Kind::kBusy && failure.kind != MysqlFailure::Kind::kLost;
-    Error error{is_refused ? kStoreFailed : kStoreAway, "overrides: " + failure.why};
+    Error error{is_refused ? kStoreFailed : kStoreUnavailable, "overrides: " + failure.why};
     if (failure.kind == MysqlFailure::Kind::kLost) {
         last_ = error;
         rests_until_ = Clock::now() + kRest;

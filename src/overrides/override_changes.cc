@@ -23,7 +23,7 @@ struct OwnedKey {
 };
 
 Error closing() {
-    return {kStoreAway, "the server shuts down"};
+    return {kStoreUnavailable, "the server shuts down"};
 }
 
 // Memory that runs out is one change's misfortune, not the thread's.

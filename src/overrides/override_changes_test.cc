@@ -69,7 +69,7 @@ class HeldStore final : public OverrideStore {
             state_.mutex.assert_held();
             return state_.is_open || state_.is_interrupted;
         });
-        if (state_.is_interrupted) return Error{kStoreAway, "interrupted"};
+        if (state_.is_interrupted) return Error{kStoreUnavailable, "interrupted"};
         return state_.failure;
     }
     State& state_;
@@ -173,8 +173,8 @@ TEST_F(OverrideChangesTest, ClosingInterruptsTheStoreAndAnswersWhatWaits) {
     await_calls(1);
     auto waiting = set(changes, "b");
     changes.close();
-    EXPECT_EQ(underway.get().error().code, kStoreAway);
-    EXPECT_EQ(waiting.get().error().code, kStoreAway);
+    EXPECT_EQ(underway.get().error().code, kStoreUnavailable);
+    EXPECT_EQ(waiting.get().error().code, kStoreUnavailable);
     EXPECT_EQ(set(changes, "c").get().error().message, "not taken");
     EXPECT_EQ(set_->size(), 0U);
 }
@@ -208,7 +208,7 @@ TEST_F(OverrideChangesTest, OthersAreHeardBeforeItIsReadyAndAgainAndAgain) {
 
 TEST_F(OverrideChangesTest, TroubleIsToldWhenItBeginsChangesAndEnds) {
     std::vector<std::string> told;
-    const Error away{kStoreAway, "away"};
+    const Error away{kStoreUnavailable, "away"};
     const Error full{kStoreFailed, "full"};
     {
         OverrideChanges changes(*set_, {.on_trouble = [&](const auto& trouble) {

@@ -156,7 +156,7 @@ std::optional<Error> OverrideSet::take_changes() {
     return std::nullopt;
 }
 
-// A store that was away may come back with another past, and the same number.
+// A store that was unavailable may come back with another past, and the same number.
 std::optional<Error> OverrideSet::reload() {
     const MutexLock lock(writing_);
     auto error = take_changes();

@@ -60,8 +60,8 @@ class OverrideSet {
   public:
     // Loads all that the store holds. An error is the store's.
     static Result<std::unique_ptr<OverrideSet>> open(std::unique_ptr<OverrideStore> store);
-    // For a store that other nodes change as well, which may be away. Begins with what this node
-    // last knew, until a reload() has heard more. An error is in what was known.
+    // For a store that other nodes change as well, which may be unavailable. Begins with what this
+    // node last knew, until a reload() has heard more. An error is in what was known.
     static Result<std::unique_ptr<OverrideSet>> open_shared(std::unique_ptr<OverrideStore> store,
                                                             std::vector<Override> last_known);
     ~OverrideSet();
@@ -70,10 +70,12 @@ class OverrideSet {
 
     // Creates the override or changes what it grants; answers its id, which a change keeps. Holds
     // for every request that begins afterwards. kInvalidRequest: a field is out of range, or the
-    // namespace or workspace is full. kStoreFailed, kStoreAway: the store's; nothing changed.
+    // namespace or workspace is full. kStoreFailed, kStoreUnavailable: the store's; nothing
+    // changed.
     Result<std::string> set(const OverrideKey& key, const Grant& grant);
 
-    // Whether there was one to remove. kStoreFailed, kStoreAway: the store's; nothing changed.
+    // Whether there was one to remove. kStoreFailed, kStoreUnavailable: the store's; nothing
+    // changed.
     Result<bool> remove(const OverrideKey& key);
 
     // Takes over what others have changed in the store, if anything has. An error is the store's,

@@ -161,11 +161,11 @@ TEST_F(SharedSet, OnlyNewsIsLoaded) {
 TEST_F(SharedSet, AStoreThatIsAwayLeavesTheLastKnown) {
     (void)here_->set(key_of("a"), kGrant).value();
     EXPECT_FALSE(there_->reload());
-    world_.failure = Error{kStoreAway, "gone"};
+    world_.failure = Error{kStoreUnavailable, "gone"};
     EXPECT_EQ(there_->reload()->message, "gone");
-    EXPECT_EQ(there_->set(key_of("a"), kOther).error().code, kStoreAway);
-    EXPECT_EQ(there_->set(key_of("b"), kGrant).error().code, kStoreAway);
-    EXPECT_EQ(there_->remove(key_of("a")).error().code, kStoreAway);
+    EXPECT_EQ(there_->set(key_of("a"), kOther).error().code, kStoreUnavailable);
+    EXPECT_EQ(there_->set(key_of("b"), kGrant).error().code, kStoreUnavailable);
+    EXPECT_EQ(there_->remove(key_of("a")).error().code, kStoreUnavailable);
     EXPECT_EQ(there_->get(key_of("a"))->grant, kGrant);
     EXPECT_EQ(there_->size(), 1U);
     world_.failure.reset();
@@ -176,7 +176,7 @@ TEST_F(SharedSet, AStoreThatIsAwayLeavesTheLastKnown) {
 TEST_F(SharedSet, AStoreThatComesBackIsReadAgainWhateverItsVersion) {
     (void)here_->set(key_of("a"), kGrant).value();
     EXPECT_FALSE(there_->reload());
-    world_.failure = Error{kStoreAway, "gone"};
+    world_.failure = Error{kStoreUnavailable, "gone"};
     EXPECT_TRUE(there_->reload());
     world_.failure.reset();
     world_.rows.clear();
@@ -191,7 +191,7 @@ TEST_F(SharedSet, BeginsWithWhatWasLastKnown) {
                          .id = "rlor_a",
                          .grant = kGrant,
                          .order = 3};
-    world_.failure = Error{kStoreAway, "gone"};
+    world_.failure = Error{kStoreUnavailable, "gone"};
     const auto set = join({known});
     EXPECT_TRUE(set->reload());
     EXPECT_EQ(set->get(key_of("a")), known);

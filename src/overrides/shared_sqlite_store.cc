@@ -58,7 +58,7 @@ std::optional<Error> SharedSqliteStore::make_ready() {
 
 Error SharedSqliteStore::failed(Error error) const {
     const int code = database_->code();
-    if (code == SQLITE_BUSY || code == SQLITE_LOCKED) error.code = kStoreAway;
+    if (code == SQLITE_BUSY || code == SQLITE_LOCKED) error.code = kStoreUnavailable;
     return error;
 }
 

@@ -11,8 +11,9 @@
 
 namespace sluice::overrides {
 
-// Every error that a store reports is kStoreFailed, or kStoreAway where the same call may work
-// later. The message names the store, what is wrong with it and what to do, and holds no secret.
+// Every error that a store reports is kStoreFailed, or kStoreUnavailable where the same call may
+// work later. The message names the store, what is wrong with it and what to do, and holds no
+// secret.
 
 // A store counts the changes that were made to it, by whomever: its version. One that belongs to a
 // single process need not, and answers 0.
@@ -35,7 +36,7 @@ struct Removed {
 //
 // Thread-compatible, but for interrupt(): OverrideSet calls it from one thread at a time. A call
 // may block on a disk or a network, for a bounded time. After an error the store holds what it held
-// before the call; one that goes away while it commits may have done it all the same.
+// before the call; one that becomes unavailable while it commits may have done it all the same.
 class OverrideStore {
   public:
     virtual ~OverrideStore() = default;

@@ -61,7 +61,7 @@ void EntrySync::merge_peers(const KeyTotals& totals, Entry& entry) const {
         // To a later entry of the key, what this one wrote belongs to the peers. How much of the
         // total the later one wrote itself is not known.
         const Count own = is_of(entry) ? totals[i].own : entry.most_at_origin(sequence);
-        if (totals[i].total > own) entry.raise_others(sequence, totals[i].total - own);
+        if (totals[i].total > own) entry.raise_peers(sequence, totals[i].total - own);
     }
 }
 

@@ -53,7 +53,7 @@ class FlushQueue {
     bool is_underway() const { return !underway_.empty(); }
 
     // Puts back up to `most` keys that were not answered. They go first: not too many at a time,
-    // since the server that has them may be away while others work.
+    // since the server that has them may be unavailable while others work.
     void retry(std::size_t most);
     // Drops keys whose counts don't matter any more, while nothing can be written.
     void tidy();

@@ -237,8 +237,8 @@ void Region::on_beat(Time began, const HeartbeatAnswer& answer) {
         refused_.clear();
         if (breaker_.state(now) != Breaker::State::kClosed) breaker_.reset();
         // The answer that said so may have been lost.
-        const bool was_away = !counted_at_ || now >= *counted_at_ + kCountLifetime;
-        if (answer->has_joined || was_away) joined_at_ = now;
+        const bool was_unavailable = !counted_at_ || now >= *counted_at_ + kCountLifetime;
+        if (answer->has_joined || was_unavailable) joined_at_ = now;
         // An origin that has lost the heartbeats counts all nodes again within that time, from the
         // first count that was lower.
         const bool is_lower = answer->nodes < nodes_;
@@ -300,7 +300,7 @@ void Region::send_flush(std::vector<KeyComponents> batch, Time began) {
 }
 
 // What was not answered waits for a while, and comes back a few keys at a time until those are
-// answered: one server of a cluster may be away. The rest goes on.
+// answered: one server of a cluster may be unavailable. The rest goes on.
 void Region::on_flushed(Time began, std::span<const KeyAnswer> answers) {
     const Time now = config_.clock();
     const auto missing = static_cast<std::size_t>(
@@ -344,9 +344,9 @@ Region::Time Region::retry_time() {
     return config_.clock() + jitter_.up_to(std::min(delay, kLastRetry));
 }
 
-// A call has failed if most of its keys were not answered for: one server of a cluster may be away
-// while the others work. A call that fails at once was not sent, since its server is known to be
-// away; while other calls are answered, it says nothing about them.
+// A call has failed if most of its keys were not answered for: one server of a cluster may be
+// unavailable while the others work. A call that fails at once was not sent, since its server is
+// known to be away; while other calls are answered, it says nothing about them.
 void Region::record(Time began, std::size_t keys, std::size_t missing) {
     unanswered_.fetch_add(missing, std::memory_order_relaxed);
     const Breaker::Call call{.began = began, .ended = config_.clock()};
@@ -428,7 +428,7 @@ std::optional<Region::SpendCall> Region::begin_spend(WaitingKeys::iterator key, 
     for (std::size_t i = 0; i < 2; ++i) {
         const Sequence sequence = cell.sequence - static_cast<Sequence>(i);
         const Count admitted = entry.admitted(sequence).of(sequence);
-        spend.peers[i] = entry.others(sequence);
+        spend.peers[i] = entry.peers(sequence);
         spend.extra[i] = entry.global(sequence) + admitted - std::min(admitted, sync.own()[i]);
     }
     entry.suspend_view();

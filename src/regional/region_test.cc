@@ -151,7 +151,7 @@ TEST_F(RegionTest, TheOriginDecidesAllThatWaitsForAKeyInOneCall) {
         verdicts_,
         (std::vector<std::string>{"granted", "granted", "granted", "granted", "denied", "denied"}));
     EXPECT_EQ(entry("a").admitted(kSequence).of(kSequence), 4U);
-    EXPECT_EQ(entry("a").others(kSequence), 6U);
+    EXPECT_EQ(entry("a").peers(kSequence), 6U);
     EXPECT_EQ(entry("a").unsynced(kSequence), 0U);
     EXPECT_EQ(region_.stats().spends, 6U);
     EXPECT_EQ(region_.stats().spend_calls, 2U);
@@ -200,19 +200,19 @@ TEST_F(RegionTest, ADenialThatReachesALaterEntryOfItsKeyIsAskedForAgain) {
     ASSERT_NE(entry("a").incarnation(), incarnation);
     entry("a").set_credit(kSequence + 1, 0);  // it has asked in the next window
     origin_.answer_spend();
-    ASSERT_EQ(entry("a").others(kSequence), 0U) << "the answer may count what this entry wrote";
+    ASSERT_EQ(entry("a").peers(kSequence), 0U) << "the answer may count what this entry wrote";
     EXPECT_EQ(verdicts_.back(), "undecided");
     spend(request("a", 10));
     settle();
     origin_.answer_spend();
     EXPECT_EQ(verdicts_.back(), "denied");
-    EXPECT_EQ(entry("a").others(kSequence), 10U);
+    EXPECT_EQ(entry("a").peers(kSequence), 10U);
 }
 
 TEST_F(RegionTest, TheOriginCountsWhatThisNodeHasSpentAndWhatOtherRegionsHave) {
     entry("a").admitted(kSequence).add(kSequence, 3);
     entry("a").raise_global(kSequence, 4);
-    entry("a").raise_others(kSequence, 2);
+    entry("a").raise_peers(kSequence, 2);
     spend(request("a", 10));
     spend(request("a", 10));
     settle();
@@ -234,7 +234,7 @@ TEST_F(RegionTest, WritesAPassWithinASecond) {
     origin_.answer_sync();
     settle();
     EXPECT_EQ(origin_.cells[cell("a")].own, 2U);
-    EXPECT_EQ(entry("a").others(kSequence), 5U);
+    EXPECT_EQ(entry("a").peers(kSequence), 5U);
     EXPECT_EQ(entry("a").unsynced(kSequence), 0U);
     EXPECT_EQ(region_.stats().flushed, 1U);
     EXPECT_EQ(region_.stats().oldest_unsynced, milliseconds{0});
@@ -539,7 +539,7 @@ TEST_F(RegionTest, FlushesAndRetiresItsComponentsWhenItStops) {
     EXPECT_TRUE(region_.is_settled());
     EXPECT_EQ(origin_.cells[cell("a")].own, 0U);
     EXPECT_EQ(origin_.cells[cell("a")].stopped, 1U);
-    EXPECT_EQ(entry("a").others(kSequence), 0U) << "its own counts are not its peers'";
+    EXPECT_EQ(entry("a").peers(kSequence), 0U) << "its own counts are not its peers'";
 }
 
 TEST_F(RegionTest, SyncWritesAndReadsSeveralKeys) {
@@ -551,7 +551,7 @@ TEST_F(RegionTest, SyncWritesAndReadsSeveralKeys) {
     origin_.answer_sync();
     EXPECT_EQ(answered, true);
     EXPECT_EQ(origin_.cells[cell("a")].own, 3U);
-    EXPECT_EQ(entry("b").others(kSequence), 4U);
+    EXPECT_EQ(entry("b").peers(kSequence), 4U);
     EXPECT_EQ(entry("b").refreshed_at(), kNow);
 }
 

@@ -4,7 +4,7 @@ namespace sluice {
 
 void Asking::begin(const std::shared_ptr<PendingQuestion>& question) {
     if (question->decide_as_held()) return question->finish();
-    const Waits::Name wait =
+    const DeadlineQueue::Name wait =
         waits_.add(question->deadline(), [this, question] { expire(*question); });
     if (question->kind() == Question::Kind::kSingle) {
         spend(question, wait);
@@ -15,7 +15,8 @@ void Asking::begin(const std::shared_ptr<PendingQuestion>& question) {
     }
 }
 
-void Asking::spend(const std::shared_ptr<PendingQuestion>& question, const Waits::Name& wait) {
+void Asking::spend(const std::shared_ptr<PendingQuestion>& question,
+                   const DeadlineQueue::Name& wait) {
     region_.spend(question->stale().front(),
                   question->now(),
                   [this, question, wait](std::optional<OriginVerdict> verdict) {
@@ -26,7 +27,7 @@ void Asking::spend(const std::shared_ptr<PendingQuestion>& question, const Waits
 // What the origin denied is denied by the counts that came with its answer. The end of the wait
 // finishes the question.
 void Asking::on_verdict(const std::shared_ptr<PendingQuestion>& question,
-                        const Waits::Name& wait,
+                        const DeadlineQueue::Name& wait,
                         std::optional<OriginVerdict> verdict) {
     if (verdict && verdict->try_locally) {
         if (!question->decide_as_held()) return spend(question, wait);
@@ -38,7 +39,7 @@ void Asking::on_verdict(const std::shared_ptr<PendingQuestion>& question,
     waits_.end(wait);
 }
 
-void Asking::on_read(PendingQuestion& question, const Waits::Name& wait, bool is_answered) {
+void Asking::on_read(PendingQuestion& question, const DeadlineQueue::Name& wait, bool is_answered) {
     const std::optional<bool> needs_sync = question.decide();
     if (needs_sync && !is_answered) fallbacks_.fetch_add(1, std::memory_order_relaxed);
     if (!needs_sync.value_or(false) || !is_answered) return waits_.end(wait);

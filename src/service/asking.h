@@ -10,8 +10,8 @@
 #include <optional>
 
 #include "regional/region.h"
+#include "service/deadline_queue.h"
 #include "service/pending_question.h"
-#include "service/waits.h"
 
 namespace sluice {
 
@@ -24,7 +24,7 @@ namespace sluice {
 class Asking {
   public:
     // All must outlive it, except for the region: that may go once nobody asks any more.
-    Asking(Region& region, Waits& waits) : region_(region), waits_(waits) {}
+    Asking(Region& region, DeadlineQueue& waits) : region_(region), waits_(waits) {}
     Asking(const Asking&) = delete;
     Asking& operator=(const Asking&) = delete;
 
@@ -40,14 +40,14 @@ class Asking {
     void count_fallback() { fallbacks_.fetch_add(1, std::memory_order_relaxed); }
 
   private:
-    void spend(const std::shared_ptr<PendingQuestion>& question, const Waits::Name& wait);
+    void spend(const std::shared_ptr<PendingQuestion>& question, const DeadlineQueue::Name& wait);
     void on_verdict(const std::shared_ptr<PendingQuestion>& question,
-                    const Waits::Name& wait,
+                    const DeadlineQueue::Name& wait,
                     std::optional<OriginVerdict> verdict);
-    void on_read(PendingQuestion& question, const Waits::Name& wait, bool is_answered);
+    void on_read(PendingQuestion& question, const DeadlineQueue::Name& wait, bool is_answered);
 
     Region& region_;
-    Waits& waits_;
+    DeadlineQueue& waits_;
     std::atomic<std::uint64_t> fallbacks_{0};  // relaxed: it stands for itself
 };
 

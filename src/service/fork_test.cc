@@ -93,8 +93,8 @@ int use(Limiter& limiter) {
     SLUICE_REQUIRE(answers == 3);
     SLUICE_REQUIRE(limiter.try_limit(request("new"), kNow).has_value());
     const Stats stats = limiter.stats();
-    SLUICE_REQUIRE(stats.origin.away == stats.origin.attached);
-    SLUICE_REQUIRE(stats.global.away == stats.global.attached);
+    SLUICE_REQUIRE(stats.origin.unavailable == stats.origin.attached);
+    SLUICE_REQUIRE(stats.global.unavailable == stats.global.attached);
     limiter.close(1s);
     SLUICE_REQUIRE(limiter.limit(request("closed"), kNow)->passed);
     { const Limiter last = std::move(limiter); }
@@ -140,7 +140,7 @@ TEST_P(ForkTest, TheChildWorksAloneAndTheParentGoesOn) {
     ASSERT_TRUE(limiter.limit(request("before"), kNow)->passed);
     std::atomic<bool> is_over{false};
     std::vector<std::thread> threads;
-    // Deciding, making and evicting, so that a fork finds them pinned and with locks.
+    // LocalDecider, making and evicting, so that a fork finds them pinned and with locks.
     for (int t = 0; t < 3; ++t) {
         threads.emplace_back([&, t] {
             for (int i = 0; !is_over; ++i) {

@@ -124,7 +124,7 @@ TEST_F(GlobalLimiterTest, ARegionWithoutMemoryIsRemindedByItsOwnRow) {
         await_global(witness, 8);
     }
     Limiter reborn = make("a", "memory:" + name());  // its origin has gone with the last node
-    await([&] { return inspect(reborn).current.others == 8; });
+    await([&] { return inspect(reborn).current.peers == 8; });
     EXPECT_EQ(inspect(reborn).current.global, 0);
     EXPECT_FALSE(pass(reborn, 3));
     EXPECT_TRUE(pass(reborn, 2));
@@ -138,7 +138,7 @@ TEST_F(GlobalLimiterTest, KeysMadeByImportsAreCountedApart) {
     EXPECT_EQ(b.stats().keys_created, 0U);
     EXPECT_EQ(b.stats().global.keys_created, 1U);
     EXPECT_TRUE(b.stats().global.since_import);
-    EXPECT_FALSE(b.stats().global.away);
+    EXPECT_FALSE(b.stats().global.unavailable);
 }
 
 TEST_F(GlobalLimiterTest, AStoreOfNoKnownKindIsAnErrorThatShowsNoSecret) {

@@ -12,7 +12,7 @@
 #include "base/mutex.h"
 #include "base/random.h"
 #include "base/turn_thread.h"
-#include "global/globe.h"
+#include "global/global_sync.h"
 #include "service/cleanup_global.h"
 #include "service/open_global.h"
 
@@ -74,10 +74,10 @@ class GlobalThreads::Core {
           on_change_(options.on_global_change),
           on_refusal_(options.on_global_refusal),
           name_(std::to_string(system_random())),
-          globe_(table,
-                 {.interval = is_test_ ? options.test_global_interval : kGlobalInterval,
-                  .seed = system_random()},
-                 steady_clock::now()) {}
+          global_sync_(table,
+                       {.interval = is_test_ ? options.test_global_interval : kGlobalInterval,
+                        .seed = system_random()},
+                       steady_clock::now()) {}
 
     ~Core() { static_cast<void>(close(milliseconds{0})); }
 
@@ -105,7 +105,7 @@ class GlobalThreads::Core {
         return std::nullopt;
     }
 
-    void offer(Entry& entry) { globe_.offer(entry); }
+    void offer(Entry& entry) { global_sync_.offer(entry); }
 
     void list(std::vector<CellName> cells, Listed listed) {
         if (made_.is_in_child()) return listed(std::nullopt);
@@ -124,7 +124,7 @@ class GlobalThreads::Core {
     bool close(milliseconds patience) {
         if (has_ended_.exchange(true, std::memory_order_relaxed)) return have_threads_ended_;
         have_threads_ended_ = looker_.stop(steady_clock::now() + kLastTurn);
-        if (table_.sharing() == Sharing::kSole && have_threads_ended_) globe_.offer_changes();
+        if (table_.sharing() == Sharing::kSole && have_threads_ended_) global_sync_.offer_changes();
         if (patience > milliseconds{0}) {
             const auto published = std::make_shared<std::promise<void>>();
             std::future<void> end = published->get_future();
@@ -152,41 +152,42 @@ class GlobalThreads::Core {
     GlobalStats stats() const {
         if (made_.is_in_child()) {
             GlobalStats stats{};
-            stats.attached = stats.away = true;
+            stats.attached = stats.unavailable = true;
             return stats;
         }
         const Time now = steady_clock::now();
-        const Publisher::Counts published = globe_.publisher().counts();
-        const Importer::Counts imported = globe_.importer().counts();
+        const Publisher::Counts published = global_sync_.publisher().counts();
+        const Importer::Counts imported = global_sync_.importer().counts();
         const auto is_open = [&](const StoreBreaker& breaker) {
             return breaker.state(now) != Breaker::State::kClosed;
         };
-        const bool publish_open = is_open(globe_.publish_breaker());
-        const bool import_open = is_open(globe_.import_breaker());
-        return {.attached = true,
-                .away = is_away_.load(std::memory_order_relaxed),
-                .publish_unavailable = globe_.publish_breaker().is_failing(StoreUse::kPublish),
-                .import_unavailable = globe_.import_breaker().is_failing(StoreUse::kImport),
-                .breaker_open = publish_open || import_open,
-                .publish_breaker_open = publish_open,
-                .import_breaker_open = import_open,
-                .rows_published = published.rows,
-                .publishes = published.chunks,
-                .publish_failures = published.failures,
-                .rows_given_up = published.given_up,
-                .rows_refused = published.refused,
-                .republishes = published.republishes,
-                .rows_forgotten = published.forgotten,
-                .cells_imported = imported.cells,
-                .cells_last_import = imported.cells_last_time,
-                .import_failures = imported.failures,
-                .cells_dropped = globe_.abridged_cells().dropped(),
-                .rows_cleaned = rows_cleaned_.load(std::memory_order_relaxed),
-                .keys_created = table_.tally().imported.load(std::memory_order_relaxed),
-                .keys_skipped = table_.tally().imports_skipped.load(std::memory_order_relaxed),
-                .publish_lag = age(published.waiting_since, now).value_or(milliseconds{0}),
-                .since_publish = age(published.last_success, now),
-                .since_import = age(imported.last_success, now)};
+        const bool publish_open = is_open(global_sync_.publish_breaker());
+        const bool import_open = is_open(global_sync_.import_breaker());
+        return {
+            .attached = true,
+            .unavailable = is_unavailable_.load(std::memory_order_relaxed),
+            .publish_unavailable = global_sync_.publish_breaker().is_failing(StoreUse::kPublish),
+            .import_unavailable = global_sync_.import_breaker().is_failing(StoreUse::kImport),
+            .breaker_open = publish_open || import_open,
+            .publish_breaker_open = publish_open,
+            .import_breaker_open = import_open,
+            .rows_published = published.rows,
+            .publishes = published.chunks,
+            .publish_failures = published.failures,
+            .rows_given_up = published.given_up,
+            .rows_refused = published.refused,
+            .republishes = published.republishes,
+            .rows_forgotten = published.forgotten,
+            .cells_imported = imported.cells,
+            .cells_last_import = imported.cells_last_time,
+            .import_failures = imported.failures,
+            .cells_dropped = global_sync_.hashed_name_cells().dropped(),
+            .rows_cleaned = rows_cleaned_.load(std::memory_order_relaxed),
+            .keys_created = table_.tally().imported.load(std::memory_order_relaxed),
+            .keys_skipped = table_.tally().imports_skipped.load(std::memory_order_relaxed),
+            .publish_lag = age(published.waiting_since, now).value_or(milliseconds{0}),
+            .since_publish = age(published.last_success, now),
+            .since_import = age(imported.last_success, now)};
     }
 
   private:
@@ -212,13 +213,13 @@ class GlobalThreads::Core {
 
     // A turn of the looker.
     Time look_for_changes() {
-        globe_.offer_changes();
+        global_sync_.offer_changes();
         return steady_clock::now() + look_every_;
     }
 
     // A turn of the writer.
     Time write() {
-        Publisher& publisher = globe_.publisher();
+        Publisher& publisher = global_sync_.publisher();
         const std::shared_ptr<std::promise<void>> published = asked_to_end();
         for (;;) {  // ends: a tick has an end
             const auto rows = publisher.next(steady_clock::now(), wall());
@@ -237,7 +238,7 @@ class GlobalThreads::Core {
     std::shared_ptr<std::promise<void>> asked_to_end() {
         const MutexLock lock(mutex_);
         if (published_ != nullptr && !std::exchange(is_hurried_, true))
-            globe_.publisher().hurry(steady_clock::now());
+            global_sync_.publisher().hurry(steady_clock::now());
         return published_;
     }
 
@@ -253,10 +254,10 @@ class GlobalThreads::Core {
         const Time now = steady_clock::now();
         if (now < clean_at_) return clean_at_;
         clean_at_ = now + kCleanup;
-        if (!globe_.publish_breaker().allow(now)) return clean_at_;
+        if (!global_sync_.publish_breaker().allow(now)) return clean_at_;
         const auto deleted = delete_if_ours();
         const auto* const failure = std::get_if<StoreFailure>(&deleted);
-        globe_.publish_breaker().ended(
+        global_sync_.publish_breaker().ended(
             StoreUse::kCleanup, {.began = now, .ended = steady_clock::now()}, failure);
         note_trouble();
         if (failure != nullptr) return clean_at_;
@@ -277,7 +278,7 @@ class GlobalThreads::Core {
     Time read() {
         if (!std::exchange(has_looked_, true)) look();
         list_all();
-        Importer& importer = globe_.importer();
+        Importer& importer = global_sync_.importer();
         if (const auto query = importer.next(steady_clock::now(), wall())) {
             const auto end =
                 reading_->import(*query, [&](const ImportedCell& cell) { importer.merge(cell); });
@@ -310,16 +311,16 @@ class GlobalThreads::Core {
     }
 
     void note_trouble() {
-        auto trouble = globe_.publish_breaker().trouble();
-        if (!trouble) trouble = globe_.import_breaker().trouble();
+        auto trouble = global_sync_.publish_breaker().trouble();
+        if (!trouble) trouble = global_sync_.import_breaker().trouble();
         note_trouble(trouble);
     }
 
     // By the writer. A row that is refused may be refused again and again: one report a minute.
     void note_refusal() {
-        const std::uint64_t rows = globe_.publisher().counts().refused;
+        const std::uint64_t rows = global_sync_.publisher().counts().refused;
         if (rows == rows_reported_ || steady_clock::now() < report_at_) return;
-        const auto refusal = globe_.publisher().take_refusal();
+        const auto refusal = global_sync_.publisher().take_refusal();
         if (!refusal) return;
         report_at_ = steady_clock::now() + kRefusalPause;
         const std::uint64_t since = rows - std::exchange(rows_reported_, rows);
@@ -336,8 +337,9 @@ class GlobalThreads::Core {
         // What a call that was interrupted says is no news.
         if (trouble == trouble_ || is_interrupted_.load(std::memory_order_acquire)) return;
         trouble_ = trouble;
-        is_away_.store(trouble.has_value(), std::memory_order_relaxed);
-        if (on_change_) on_change_({.away = trouble.has_value(), .why = trouble.value_or("")});
+        is_unavailable_.store(trouble.has_value(), std::memory_order_relaxed);
+        if (on_change_)
+            on_change_({.unavailable = trouble.has_value(), .why = trouble.value_or("")});
     }
 
     const ForkMark made_;
@@ -348,7 +350,7 @@ class GlobalThreads::Core {
     const std::function<void(const GlobalChange&)> on_change_;
     const std::function<void(const GlobalRefusal&)> on_refusal_;
     const std::string name_;
-    Globe globe_;
+    GlobalSync global_sync_;
     std::unique_ptr<GlobalStore> writing_;
     std::unique_ptr<GlobalStore> reading_;
     std::atomic<bool> may_begin_{false};  // set once, when all threads are there
@@ -373,7 +375,7 @@ class GlobalThreads::Core {
     std::atomic<bool> is_interrupted_{false};
 
     // Relaxed: each stands for itself.
-    std::atomic<bool> is_away_{false};
+    std::atomic<bool> is_unavailable_{false};
     std::atomic<std::uint64_t> rows_cleaned_{0};
 
     TurnThread looker_;  // of the only node of a region

@@ -16,9 +16,10 @@
 
 namespace sluice {
 
-// GlobalThreads owns the globe, two connections to the store, and a thread for each: one publishes
-// (and cleans up), one imports. Calls to the store block these and nobody else: no request ever
-// waits for this layer. The only node of a region has a third one, that looks for what changed.
+// GlobalThreads owns the global_sync, two connections to the store, and a thread for each: one
+// publishes (and cleans up), one imports. Calls to the store block these and nobody else: no
+// request ever waits for this layer. The only node of a region has a third one, that looks for what
+// changed.
 //
 // Thread-safe.
 class GlobalThreads {

@@ -20,7 +20,7 @@ CellInspection inspect_cell(const Entry* entry, Sequence sequence, Duration dura
     if (entry == nullptr) return cell;
     cell.admitted = number(entry->admitted(sequence).of(sequence));
     cell.settled = number(Components(*entry).of(sequence));
-    cell.others = number(entry->others(sequence));
+    cell.peers = number(entry->peers(sequence));
     cell.global = number(entry->global(sequence));
     return cell;
 }
@@ -51,7 +51,7 @@ Inspection inspect_entry(Table& table, const Request& request, UnixTime now) {
     if (entry->is_strict(now)) inspection.strict_until = entry->strict_until();
     inspection.last_used = entry->last_used();
     inspection.last_limit = number(entry->last_limit());
-    inspection.untold = entry->is_untold();
+    inspection.unsynced = entry->is_unsynced();
     return inspection;
 }
 

@@ -18,9 +18,9 @@
 #include "counter/table.h"
 #include "decide/valid.h"
 #include "global/stored_name.h"
-#include "service/deciding.h"
 #include "service/global_threads.h"
 #include "service/inspect.h"
+#include "service/local_decider.h"
 #include "service/questions.h"
 #include "service/region_thread.h"
 
@@ -76,7 +76,7 @@ constexpr std::chrono::milliseconds kLastPatience{1'000};
 class Limiter::Core {
   public:
     Core(Options options, std::unique_ptr<Table> table)
-        : options_(std::move(options)), table_(std::move(table)), deciding_(*table_) {}
+        : options_(std::move(options)), table_(std::move(table)), decider_(*table_) {}
 
     std::optional<Error> join_world() {
         auto global = GlobalThreads::start(*table_, options_);
@@ -91,16 +91,16 @@ class Limiter::Core {
         auto region = RegionThread::start(*table_, options_, std::move(counted));
         if (!region) return std::move(region).error();
         region_ = *std::move(region);
-        deciding_.join(*region_);
+        decider_.join(*region_);
         return std::nullopt;
     }
 
     // The choice between the two instances of each is made before anything else, and costs a jump.
-    bool has_region() const { return deciding_.has_region(); }
+    bool has_region() const { return decider_.has_region(); }
     template <bool has_region>
     [[gnu::noinline, gnu::flatten]] Result<Decision> limit(const Request& request) {
         Result<Decision> decision = Decision{};
-        if (!deciding_.decide_at<has_region>(SystemTime{}, request, decision)) [[unlikely]]
+        if (!decider_.decide_at<has_region>(SystemTime{}, request, decision)) [[unlikely]]
             decide_and_wait(request, std::nullopt, decision);
         return decision;
     }
@@ -109,7 +109,7 @@ class Limiter::Core {
         Result<Decision> decision = Decision{};
         if (!is_valid_time(now)) [[unlikely]] {
             decision = refused_time(now);
-        } else if (!deciding_.decide_at<has_region>(CallersTime{now}, request, decision))
+        } else if (!decider_.decide_at<has_region>(CallersTime{now}, request, decision))
             [[unlikely]] {
             decide_and_wait(request, now, decision);
         }
@@ -121,7 +121,7 @@ class Limiter::Core {
         std::optional<Result<Decision>> decision = Decision{};
         if (!is_valid_time(now)) [[unlikely]] {
             decision = refused_time(now);
-        } else if (!deciding_.decide_at<has_region>(CallersTime{now}, request, *decision))
+        } else if (!decider_.decide_at<has_region>(CallersTime{now}, request, *decision))
             [[unlikely]] {
             decision.reset();
         }
@@ -132,7 +132,7 @@ class Limiter::Core {
                    std::span<const Request> requests,
                    std::vector<std::size_t>& stale,
                    Result<BatchDecision>& result) {
-        return deciding_.decide_at(clock, requests, stale, result);
+        return decider_.decide_at(clock, requests, stale, result);
     }
 
     Result<BatchDecision> decide_batch_and_wait(std::span<const Request> requests,
@@ -141,7 +141,7 @@ class Limiter::Core {
         std::vector<std::size_t> stale;
         if (decide_at(clock, requests, stale, decision)) return decision;
         if (region_->is_own_thread()) {
-            deciding_.decide_by_what_is_held(requests, clock, decision);
+            decider_.decide_from_local(requests, clock, decision);
         } else {
             wait_for(decision, [&](LaterMany later) {
                 return make_question(*table_, requests, stale, clock, std::move(later));
@@ -157,7 +157,7 @@ class Limiter::Core {
                                            CallersClock clock,
                                            Result<Decision>& decision) try {
         if (region_->is_own_thread()) {
-            deciding_.decide_by_what_is_held(request, clock.value_or(exact_wall_time()), decision);
+            decider_.decide_from_local(request, clock.value_or(exact_wall_time()), decision);
         } else {
             wait_for(decision, [&](Later later) {
                 return make_question(*table_, request, clock, std::move(later));
@@ -198,10 +198,10 @@ class Limiter::Core {
                       });
     }
 
-    // The region first: what it is told last is what it publishes. An origin that is away does not
-    // use up the time of the global store, which is then the only one to remember. False if this
-    // object must not be destroyed: a thread is stuck in a call and goes on to use it, or this is a
-    // child process, and the locks and connections are its parent's.
+    // The region first: what it is told last is what it publishes. An origin that is unavailable
+    // does not use up the time of the global store, which is then the only one to remember. False
+    // if this object must not be destroyed: a thread is stuck in a call and goes on to use it, or
+    // this is a child process, and the locks and connections are its parent's.
     [[nodiscard]] bool close(std::chrono::milliseconds patience) {
         if (made_.is_in_child()) return region_ == nullptr && global_ == nullptr;
         const auto end = std::chrono::steady_clock::now() + patience;
@@ -234,7 +234,7 @@ class Limiter::Core {
         if (region_ == nullptr) return {};
         const auto [region, fallbacks, overflows] = region_->stats();
         return {.attached = true,
-                .away = region_->is_unavailable(),
+                .unavailable = region_->is_unavailable(),
                 .nodes = region.nodes,
                 .spends = region.spends,
                 .spend_calls = region.spend_calls,
@@ -298,7 +298,7 @@ class Limiter::Core {
     const ForkMark made_;
     const Options options_;
     const std::unique_ptr<Table> table_;
-    Deciding<RegionThread> deciding_;
+    LocalDecider<RegionThread> decider_;
     std::unique_ptr<GlobalThreads> global_;  // null: the region's counts are its own
     std::unique_ptr<RegionThread> region_;   // null: alone in its region; uses the former
 };
@@ -409,7 +409,7 @@ Stats Limiter::stats() const {
             .keys_created = read(tally.created),
             .keys_expired = read(tally.expired),
             .keys_evicted = read(tally.evicted),
-            .keys_evicted_untold = read(tally.evicted_untold),
+            .keys_evicted_unsynced = read(tally.evicted_unsynced),
             .cas_retries = read(tally.cas_retries),
             .strict_activations = read(tally.strict_activations),
             .origin = core_->origin_stats(),

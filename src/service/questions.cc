@@ -8,7 +8,7 @@
 #include "counter/epoch.h"
 #include "decide/batch.h"
 #include "decide/single.h"
-#include "service/deciding.h"
+#include "service/local_decider.h"
 #include "service/owned_request.h"
 
 namespace sluice {

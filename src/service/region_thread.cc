@@ -19,11 +19,11 @@
 #include "base/mutex.h"
 #include "base/random.h"
 #include "service/asking.h"
+#include "service/deadline_queue.h"
 #include "service/deadline_thread.h"
 #include "service/open_origin.h"
 #include "service/pending_list.h"
 #include "service/turn_memory.h"
-#include "service/waits.h"
 
 namespace sluice {
 
@@ -75,8 +75,8 @@ class RegionThread::Core {
                                        .again = [this] { again(); },
                                        .counted = std::move(counted),
                                        .changed =
-                                           [this](bool away, const std::string& why) {
-                                               tell_change({away, why});
+                                           [this](bool unavailable, const std::string& why) {
+                                               tell_change({unavailable, why});
                                                first_word();
                                            },
                                        .clock_offset =
@@ -293,7 +293,7 @@ class RegionThread::Core {
 
     void begin_list(const std::shared_ptr<PendingList>& call) {
         if (is_unavailable()) return forget(*call);
-        const Waits::Name wait =
+        const DeadlineQueue::Name wait =
             waits_.add(steady_clock::now() + 2 * timeout_, [this, call] { forget(*call); });
         origin_->list(call->cells(), [this, wait, call](auto listings) {
             call->answer(std::move(listings));
@@ -312,7 +312,7 @@ class RegionThread::Core {
     asio::executor_work_guard<asio::io_context::executor_type> work_;
     asio::steady_timer alarm_;
     Alarm alarm_set_;
-    Waits waits_;
+    DeadlineQueue waits_;
     // The origin goes first: destroying it answers nothing.
     std::optional<Region> region_;
     std::optional<Asking> asking_;

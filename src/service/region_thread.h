@@ -24,10 +24,9 @@ namespace sluice {
 // RegionThread owns the origin, the region and the thread that they live on. Thread-safe.
 class RegionThread {
   public:
-    // Waits for the first word of the origin, but not for long: a region that can't be reached is
-    // away. `table` must outlive it.
-    // `counted` is called, on its thread, with each entry whose regional count may have grown; it
-    // may be empty.
+    // Waits for the first word of the origin, but not for long: a region that can't be
+    // reached is away. `table` must outlive it. `counted` is called, on its thread, with each entry
+    // whose regional count may have grown; it may be empty.
     static Result<std::unique_ptr<RegionThread>> start(Table& table,
                                                        const Options& options,
                                                        std::function<void(Entry&)> counted);
@@ -55,14 +54,15 @@ class RegionThread {
     // Questions are queued until as many requests wait. Above it, they are decided by what is held.
     static constexpr std::size_t kMostPending = 16'384;
 
-    // All that the origin holds of some cells. None for each while it is away.
+    // All that the origin holds of some cells. None for each while it is unavailable.
     void list(std::vector<CellName> cells, Origin::Listed listed);
     // How listings name this node.
     const std::string& node() const;
 
     // Tells the origin what it has not heard yet, for up to `patience`. Then finishes what waits,
-    // and ends the thread. From then on the region is away. By one thread, which is not its own.
-    // False if the thread is stuck in a call a second later: it then goes on to use this object.
+    // and ends the thread. From then on the region is unavailable. By one thread, which is not its
+    // own. False if the thread is stuck in a call a second later: it then goes on to use this
+    // object.
     [[nodiscard]] bool close(std::chrono::milliseconds patience);
 
     struct Stats {

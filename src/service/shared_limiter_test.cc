@@ -168,7 +168,7 @@ TEST_F(SharedLimiterTest, WhatIsDecidedAfterTheEndIsDecidedByWhatIsHeld) {
     a.close(1s);
     EXPECT_TRUE(a.limit(request("x", 10), kNow)->passed);
     EXPECT_FALSE(a.limit(request("x", 10), kNow)->passed);
-    EXPECT_TRUE(a.stats().origin.away);
+    EXPECT_TRUE(a.stats().origin.unavailable);
     EXPECT_GE(a.stats().origin.fallbacks, 1U);
 }
 
@@ -204,7 +204,7 @@ TEST_F(SharedLimiterTest, InspectTellsWhoSpentWhat) {
     ASSERT_TRUE(inspection);
     EXPECT_TRUE(inspection->held);
     EXPECT_EQ(inspection->current.admitted, 65);
-    EXPECT_EQ(inspection->current.others, 30);
+    EXPECT_EQ(inspection->current.peers, 30);
     EXPECT_EQ(inspection->last_limit, 100);
     EXPECT_EQ(inspection->strict_until, kNow + 60s);
     ASSERT_TRUE(inspection->current.origin.has_value());

@@ -92,12 +92,12 @@ TEST_F(StuckRegionTest, ACallerDecidesByItselfAfterItsDeadline) {
     EXPECT_TRUE(soon([&] { return limiter.limit(request("a", 10, 4), kNow); })->passed);
     EXPECT_GE(std::chrono::steady_clock::now() - began, 50ms);
     EXPECT_EQ(limiter.stats().origin.fallbacks, 1U);
-    EXPECT_TRUE(limiter.stats().origin.away) << "others need not wait";
+    EXPECT_TRUE(limiter.stats().origin.unavailable) << "others need not wait";
     const std::vector<Request> batch{request("a", 10, 4), request("b", 10, 4)};
     EXPECT_TRUE(soon([&] { return limiter.limit_many(batch, kNow); })->passed);
     EXPECT_FALSE(soon([&] { return limiter.limit(request("a", 10, 4), kNow); })->passed);
     gate_->open();
-    wait_until([&] { return !limiter.stats().origin.away; });
+    wait_until([&] { return !limiter.stats().origin.unavailable; });
     EXPECT_EQ(soon([&] { return limiter.limit(request("a", 10, 0), kNow); })->remaining, 2)
         << "the region's thread must not decide again what its callers have decided";
     EXPECT_EQ(soon([&] { return limiter.limit(request("b", 10, 0), kNow); })->remaining, 6);
@@ -121,7 +121,7 @@ TEST_F(StuckRegionTest, WhatIsAskedAsynchronouslyIsAnsweredOnce) {
     wait_until([&] { return answers == 6; });
     EXPECT_EQ(passes, 6);
     gate_->open();
-    wait_until([&] { return !limiter.stats().origin.away; });
+    wait_until([&] { return !limiter.stats().origin.unavailable; });
     EXPECT_EQ(soon([&] { return limiter.limit(request("b", 10, 0), kNow); })->remaining, 7);
     EXPECT_FALSE(soon([&] { return limiter.limit(request("a", 10, 1), kNow); })->passed);
     EXPECT_EQ(answers, 6);

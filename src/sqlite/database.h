@@ -135,7 +135,8 @@ class Transaction {
     Transaction& operator=(const Transaction&) = delete;
 
     [[nodiscard]] std::optional<Error> begin() { return database_.run("BEGIN"); }
-    // Waits for its turn to write here, and not at the first write, where it may be too late to.
+    // Waits for its turn to write here, and not at the first write, where it may be too
+    // late to.
     [[nodiscard]] std::optional<Error> begin_writing() { return database_.run("BEGIN IMMEDIATE"); }
     // An error leaves it to be rolled back.
     [[nodiscard]] std::optional<Error> commit() { return database_.run("COMMIT"); }

@@ -60,17 +60,17 @@ class Fleet::Node {
           number(place),
           store(fleet.options_.join(fleet.regions_[region].name)),
           table(*Table::create({.max_keys = 1'000, .sharing = Sharing::kShared, .seed = place})),
-          globe(*table,
-                // Pages so small that a scan takes many, and meets all that can go wrong.
-                {.seed = fleet.random_(), .import_page_rows = 1 + fleet.below(4)},
-                fleet.now_),
+          global_sync(*table,
+                      // Pages so small that a scan takes many, and meets all that can go wrong.
+                      {.seed = fleet.random_(), .import_page_rows = 1 + fleet.below(4)},
+                      fleet.now_),
           origin_(fleet.regions_[region].memory->join()),
           region_(*table,
                   *origin_,
                   {.clock = [&fleet] { return fleet.now_; },
                    .seed = fleet.random_(),
                    .again = [this] { wants_turn_ = true; },
-                   .counted = [this](Entry& entry) { globe.offer(entry); },
+                   .counted = [this](Entry& entry) { global_sync.offer(entry); },
                    .changed = [](bool, const std::string&) {}}) {
         region_.start();
     }
@@ -100,7 +100,7 @@ class Fleet::Node {
     const std::size_t number;
     const std::unique_ptr<GlobalStore> store;
     const std::unique_ptr<Table> table;
-    Globe globe;
+    GlobalSync global_sync;
     std::map<CellName, Count> seen;  // the regional count of each cell, which only grows
 
   private:
@@ -176,7 +176,7 @@ void Fleet::spend(Node& node) {
                           .duration = subject.duration,
                           .cost = static_cast<std::int64_t>(below(4))};
     Decision decision{};
-    decide_by_what_is_held(*node.table, request, time_, decision);
+    decide_from_local(*node.table, request, time_, decision);
     ++decisions_;
     if (decision.passed) admitted(node, request);
     node.settle();
@@ -209,7 +209,7 @@ void Fleet::admitted(Node& node, const Request& request) {
 }
 
 void Fleet::publish(Node& node) {
-    Publisher& publisher = node.globe.publisher();
+    Publisher& publisher = node.global_sync.publisher();
     const auto rows = publisher.next(now_, time_);
     if (!rows) return;
     const auto failure = send(node, *rows);
@@ -231,7 +231,7 @@ std::optional<StoreFailure> Fleet::send(Node& node, std::span<const RegionCount>
 }
 
 void Fleet::import(Node& node) {
-    Importer& importer = node.globe.importer();
+    Importer& importer = node.global_sync.importer();
     const auto query = importer.next(now_, time_);
     if (!query) return;
     const std::size_t fate = is_calm_ ? 9 : below(6);
@@ -262,7 +262,7 @@ void Fleet::repeat_import() {
     if (imported_.empty()) return;
     const auto& [number, cell] = imported_[below(imported_.size())];
     Node& node = *nodes_[number];
-    node.globe.importer().merge(cell);
+    node.global_sync.importer().merge(cell);
     check(node);
 }
 
@@ -280,9 +280,9 @@ void Fleet::pass(milliseconds time) {
     time_ += time;
 }
 
-Count Fleet::sum_of_others(const Components& components,
-                           const CellName& cell,
-                           const std::string& region) const {
+Count Fleet::sum_of_peers(const Components& components,
+                          const CellName& cell,
+                          const std::string& region) const {
     Count sum = 0;
     const auto found = components.find(cell);
     if (found == components.end()) return 0;
@@ -323,11 +323,11 @@ void Fleet::check(Node& node) {
                                                                      .duration = cell.duration}));
         if (entry == nullptr) continue;
         const Count own =
-            entry->admitted(cell.sequence).of(cell.sequence) + entry->others(cell.sequence);
+            entry->admitted(cell.sequence).of(cell.sequence) + entry->peers(cell.sequence);
         const auto mine = regions.find(region);
         if (own > (mine == regions.end() ? 0 : mine->second))
             blame("a node of " + region + " counts more than its region spent of " + shown(cell));
-        if (entry->global(cell.sequence) > sum_of_others(truth_, cell, region))
+        if (entry->global(cell.sequence) > sum_of_peers(truth_, cell, region))
             blame("a node of " + region + " imported more than others spent of " + shown(cell));
         const bool is_held =
             cell.sequence >= entry->high() - 2 && cell.sequence <= entry->high() + 1;
@@ -368,7 +368,7 @@ std::string Fleet::difference() const {
             // Counts of a key that can't be named by its row wait for the key's first request.
             if (entry == nullptr && stored_name(cell) != cell) continue;
             const Count knows = entry == nullptr ? 0 : entry->global(cell.sequence);
-            const Count wanted = sum_of_others(truth_, cell, region);
+            const Count wanted = sum_of_peers(truth_, cell, region);
             if (knows != wanted) {
                 return "a node of " + region + " knows " + std::to_string(knows) + " of " +
                        std::to_string(wanted) + " that others spent of " + shown(cell);

@@ -16,7 +16,7 @@
 #include <vector>
 
 #include "counter/table.h"
-#include "global/globe.h"
+#include "global/global_sync.h"
 #include "global/store.h"
 #include "regional/memory_origin.h"
 #include "regional/region.h"
@@ -87,9 +87,9 @@ class Fleet {
     void blame(const std::string& what) {
         if (fault_.empty()) fault_ = what;
     }
-    Count sum_of_others(const Components& components,
-                        const CellName& cell,
-                        const std::string& region) const;
+    Count sum_of_peers(const Components& components,
+                       const CellName& cell,
+                       const std::string& region) const;
 
     std::mt19937_64 random_;
     const FleetOptions options_;

@@ -32,7 +32,7 @@ constexpr auto kDelayed = 500ms;
 void expect_logged(Server& server, std::string_view why) {
     EXPECT_TRUE(eventually([&] {
         const std::string log = server.program().output();
-        const std::size_t line = log.find("global_away");
+        const std::size_t line = log.find("global_unavailable");
         return line != std::string::npos && log.find(why, line) != std::string::npos;
     })) << "not told: "
         << why << "\n"
@@ -44,7 +44,7 @@ void expect_logged(Server& server, std::string_view why) {
 void expect_degraded(const Server& server) {
     EXPECT_TRUE(eventually([&] { return degraded(server) == R"(["global"])"; }))
         << degraded(server);
-    EXPECT_EQ(metric(server, "sluice_global_away"), 1);
+    EXPECT_EQ(metric(server, "sluice_global_unavailable"), 1);
     LimitClient client(server);
     for (int i = 0; i < 20; ++i) {
         const auto fared = client.ask(ask_for("someone", 1, 10));

@@ -137,7 +137,7 @@ TEST_F(GlobalServer, ARegionThatLostItsMemoryIsRemindedByItsOwnRow) {
     node->program().wait();
     redis.restart_empty();
     const Server reborn(in_region("a", url(), {"--origin", redis.url()}));
-    EXPECT_TRUE(eventually([&] { return known_by(reborn, "alice").others == 8; }));
+    EXPECT_TRUE(eventually([&] { return known_by(reborn, "alice").peers == 8; }));
     EXPECT_EQ(known_by(reborn, "alice").global, 0);
     EXPECT_FALSE(passes(reborn, ask_for("alice", 3)));
     EXPECT_TRUE(passes(reborn, ask_for("alice", 2)));

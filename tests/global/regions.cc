@@ -52,7 +52,7 @@ Knows known_by(const Server& server, const std::string& identifier) {
                                    boost::json::serialize(body),
                                    {{"X-Test-Time", std::to_string(kNow)}});
     const boost::json::value current = server_test::expect_data(answer).at("current");
-    return {.others = current.at("others").as_int64(), .global = current.at("global").as_int64()};
+    return {.peers = current.at("peers").as_int64(), .global = current.at("global").as_int64()};
 }
 
 void await_global(const Server& server, const std::string& identifier, std::int64_t count) {

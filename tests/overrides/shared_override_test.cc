@@ -158,8 +158,8 @@ TEST_F(OverrideOutage, LeavesTheLastKnownInForceAndRefusesChanges) {
     set(east, "ban", 0);
     ASSERT_TRUE(comes_to(west, "ban", 0));
     database_.kill();
-    ASSERT_TRUE(has_said(east, "override_store_away"));
-    ASSERT_TRUE(has_said(west, "override_store_away"));
+    ASSERT_TRUE(has_said(east, "override_store_unavailable"));
+    ASSERT_TRUE(has_said(west, "override_store_unavailable"));
     for (const Server* const server : {&east, &west}) {
         EXPECT_EQ(limit_of(*server, "ban"), 0);
         const Answer refused = server->ask(kSet, grant("ban", 9));
@@ -171,7 +171,7 @@ TEST_F(OverrideOutage, LeavesTheLastKnownInForceAndRefusesChanges) {
         EXPECT_EQ(server->get("/readyz").status, 200);
     }
     database_.start();
-    EXPECT_TRUE(has_said(west, "override_store_back"));
+    EXPECT_TRUE(has_said(west, "override_store_recovered"));
     EXPECT_TRUE(eventually([&] { return west.ask(kSet, grant("ban", 9)).status == 200; }));
     EXPECT_TRUE(comes_to(east, "ban", 9));
     for (Server* const server : {&east, &west})
@@ -188,11 +188,11 @@ TEST_F(OverrideOutage, LeavesWhatTheDataFolderKeptForANodeThatStarts) {
     }
     database_.kill();
     Server with_copy(node(url_, "east", kept));
-    EXPECT_TRUE(has_said(with_copy, "override_store_away"));
+    EXPECT_TRUE(has_said(with_copy, "override_store_unavailable"));
     EXPECT_EQ(limit_of(with_copy, "ban"), 0);
     EXPECT_EQ(limit_of(with_copy, "gone"), 1);
     Server without(node(url_, "west"));
-    EXPECT_TRUE(has_said(without, "override_store_away"));
+    EXPECT_TRUE(has_said(without, "override_store_unavailable"));
     EXPECT_EQ(limit_of(without, "ban"), 1);
     database_.start();
     EXPECT_TRUE(comes_to(without, "ban", 0));

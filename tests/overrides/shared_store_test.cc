@@ -189,7 +189,7 @@ INSTANTIATE_TEST_SUITE_P(Places,
                                               [] { return std::make_unique<MariadbPlace>(); }}),
                          [](const auto& kind) { return kind.param.name; });
 
-// A server that goes away.
+// A server that becomes unavailable.
 TEST(MysqlOverrideStore, TellsWhatIsWrongAndHoldsNoPassword) {
     mariadb_test::MariadbServer server;
     const MysqlUrl url = server.make_store();
@@ -204,7 +204,7 @@ TEST(MysqlOverrideStore, TellsWhatIsWrongAndHoldsNoPassword) {
     server.kill();
     const auto away = store.put(sample("b"));
     ASSERT_FALSE(away);
-    EXPECT_EQ(away.error().code, kStoreAway);
+    EXPECT_EQ(away.error().code, kStoreUnavailable);
     EXPECT_EQ(away.error().message.find("secret"), std::string::npos) << away.error().message;
     server.start();
     // At rest for a second, and then as before.
@@ -228,10 +228,10 @@ TEST(MysqlOverrideStore, ServersThatStandStillFailWhatWaitsAllAtOnce) {
     MysqlStore store({.url = server.make_store(), .connect_timeout = 1s, .answer_timeout = 2s});
     EXPECT_TRUE(store.put(sample("a")));
     server.pause();
-    EXPECT_EQ(store.put(sample("b")).error().code, kStoreAway);
+    EXPECT_EQ(store.put(sample("b")).error().code, kStoreUnavailable);
     const auto began = std::chrono::steady_clock::now();
-    EXPECT_EQ(store.put(sample("c")).error().code, kStoreAway);
-    EXPECT_EQ(store.remove(sample("a").key()).error().code, kStoreAway);
+    EXPECT_EQ(store.put(sample("c")).error().code, kStoreUnavailable);
+    EXPECT_EQ(store.remove(sample("a").key()).error().code, kStoreUnavailable);
     EXPECT_LT(std::chrono::steady_clock::now() - began, 1s) << "less than one more attempt";
     server.resume();
     std::this_thread::sleep_for(1'100ms);

@@ -62,7 +62,7 @@ class TwinHistory {
                                   .duration = seconds{600},
                                   .cost = cost};
             Decision decision{};
-            decide_by_what_is_held(nodes_[region]->table(), request, clock_.wall, decision);
+            decide_from_local(nodes_[region]->table(), request, clock_.wall, decision);
             if (!first) first = decision;
             if (decision.passed != first->passed || decision.remaining != first->remaining ||
                 decision.retry_at != first->retry_at)

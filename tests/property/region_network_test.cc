@@ -1,5 +1,5 @@
-// Whole nodes over an origin that loses, repeats, delays and reorders calls, goes away, and forgets
-// all it held: in the end it holds exactly what was admitted, and every node knows it.
+// Whole nodes over an origin that loses, repeats, delays and reorders calls, becomes unavailable,
+// and forgets all it held: in the end it holds exactly what was admitted, and every node knows it.
 #include <chrono>
 #include <deque>
 #include <map>
@@ -158,7 +158,7 @@ class Node {
     // Decides by what this node knows.
     bool spend(const std::string& identifier, std::int64_t cost, UnixTime now) {
         Decision decision{};
-        decide_by_what_is_held(*table_, request(identifier, cost), now, decision);
+        decide_from_local(*table_, request(identifier, cost), now, decision);
         return decision.passed;
     }
     // Has the origin decide; if it does not answer, decides by what this node knows.
@@ -174,7 +174,7 @@ class Node {
                 const HashedRequest hashed = table_->key(one).hashed_request();
                 enter_grant(*table_, hashed, now, verdict->grant, decision);
             } else {
-                decide_by_what_is_held(*table_, one, now, decision);
+                decide_from_local(*table_, one, now, decision);
             }
             // A request from too far back is decided in a later window than it came in.
             if (decision.passed) passed(decision.reset_at - kDuration);

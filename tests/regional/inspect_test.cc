@@ -69,8 +69,8 @@ TEST_F(Inspect, TellsInJsonWhatEachNodeAndTheOriginHold) {
     EXPECT_NE(one.at("node"), two.at("node"));
     for (const boost::json::value& data : {one, two}) {
         EXPECT_TRUE(data.at("held").as_bool());
-        EXPECT_FALSE(data.at("originAway").as_bool());
-        EXPECT_FALSE(data.at("untold").as_bool());
+        EXPECT_FALSE(data.at("originUnavailable").as_bool());
+        EXPECT_FALSE(data.at("unsynced").as_bool());
         EXPECT_EQ(data.at("lastLimit").as_int64(), 1'000);
         EXPECT_EQ(data.at("current").at("global").as_int64(), 0);
         const boost::json::value& origin = data.at("current").at("origin");
@@ -86,7 +86,7 @@ TEST_F(Inspect, TellsInJsonWhatEachNodeAndTheOriginHold) {
     EXPECT_EQ(one.at("current").at("admitted").as_int64(), 7);
     EXPECT_EQ(one.at("current").at("settled").as_int64(), 7);
     EXPECT_EQ(two.at("current").at("admitted").as_int64(), 5);
-    EXPECT_EQ(two.at("current").at("others").as_int64(), 7);
+    EXPECT_EQ(two.at("current").at("peers").as_int64(), 7);
 }
 
 TEST_F(Inspect, TellsInWordsWhatEachNodeAndTheOriginHold) {
@@ -124,15 +124,16 @@ TEST_F(Inspect, TellsOfAKeyThatANodeDoesNotHold) {
 TEST_F(Inspect, WorksWhileTheOriginIsAway) {
     spend();
     redis_.kill();
-    ASSERT_TRUE(eventually([&] { return inspected(*servers_[0]).at("originAway").as_bool(); }));
+    ASSERT_TRUE(
+        eventually([&] { return inspected(*servers_[0]).at("originUnavailable").as_bool(); }));
     ASSERT_TRUE(LimitClient(*servers_[0]).ask(ask_for(1'000, 1)).passed);
     const boost::json::value data = inspected(*servers_[0]);
-    EXPECT_TRUE(data.at("untold").as_bool());
+    EXPECT_TRUE(data.at("unsynced").as_bool());
     EXPECT_EQ(data.at("current").at("admitted").as_int64(), 8);
     EXPECT_FALSE(data.at("current").as_object().contains("origin"));
     const Ending ending = run_inspect(*servers_[0]);
     EXPECT_EQ(ending.exit_code, 0) << ending.err;
-    EXPECT_NE(ending.out.find("its origin is away and has not heard all"), std::string::npos)
+    EXPECT_NE(ending.out.find("its origin is unavailable and has not heard all"), std::string::npos)
         << ending.out;
 }
 

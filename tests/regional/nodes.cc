@@ -52,7 +52,7 @@ Inspection inspect(Limiter& node, const Request& request, UnixTime now) {
 }
 
 bool becomes_told(Limiter& node, const Request& request, UnixTime now) {
-    return eventually([&] { return !inspect(node, request, now).untold; });
+    return eventually([&] { return !inspect(node, request, now).unsynced; });
 }
 
 }  // namespace sluice::regional_test

@@ -32,7 +32,8 @@ Servers make_servers(std::size_t count,
 // Waits for its answer.
 Inspection inspect(Limiter& node, const Request& request, UnixTime now);
 
-// Waits until the origin has heard all that `node` spent of the key; false if that does not come.
+// Waits until the origin has heard all that `node` spent of the key; false if that does not
+// come.
 bool becomes_told(Limiter& node, const Request& request, UnixTime now);
 
 }  // namespace sluice::regional_test

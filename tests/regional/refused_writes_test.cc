@@ -192,7 +192,7 @@ class Region {
 
     bool reports(bool unavailable) const {
         const auto agrees = [&](const Limiter& node) {
-            return node.stats().origin.away == unavailable;
+            return node.stats().origin.unavailable == unavailable;
         };
         const auto degraded = server_test::expect_data(server_.get("/readyz")).at("degraded");
         const auto expected = server_test::json(unavailable ? R"(["origin"])" : "[]");

@@ -161,7 +161,7 @@ TEST_F(KeptCounts, OfADataFolderSurviveASuddenEndOnceTheyAreWritten) {
                 server.ask("/v2/ratelimit.inspect",
                            R"({"namespace":"test","identifier":"alice","duration":600000})",
                            {{"X-Test-Time", std::to_string(kStart + 60'000)}});
-            return answer.body.find(R"("untold":false)") != std::string::npos;
+            return answer.body.find(R"("unsynced":false)") != std::string::npos;
         }));
         server.program().signal(SIGKILL);
         ASSERT_EQ(server.program().wait().signal, SIGKILL);

@@ -110,8 +110,9 @@ TEST_F(Secret, ThatIsWrongIsKept) {
           "redis://" + kSecret + ":" + kSecret + "@127.0.0.1:" + std::to_string(strict_.port()),
           at(1)}) {
         Server server(ServerOptions{.flags = with(talkative(), {"--origin", url})});
-        EXPECT_TRUE(eventually(
-            [&] { return server.program().output().find("origin_away") != std::string::npos; }));
+        EXPECT_TRUE(eventually([&] {
+            return server.program().output().find("origin_unavailable") != std::string::npos;
+        }));
         expect_silent(server);
     }
 }

@@ -66,7 +66,7 @@ TEST(StaleNodes, PassAtMostOneRequestEachOfABurst) {
     const UnixTime now = kStart + 30s;
     for (Limiter& node : nodes) {
         const Inspection held = inspect(node, request, now);
-        EXPECT_LE(held.current.admitted + held.current.others, 7'500);
+        EXPECT_LE(held.current.admitted + held.current.peers, 7'500);
         EXPECT_EQ(held.refreshed_at, kStart);
     }
     std::vector<int> passed(nodes.size());

@@ -87,7 +87,7 @@ TEST(Stall, DelaysAtMostOneRequestPerFiveSecondsAndIsMadeGood) {
         if (Clock::now() - begin > 3s && !was_degraded) {
             was_degraded = true;
             EXPECT_EQ(readiness(server), kDegraded);
-            EXPECT_EQ(metric(server, "sluice_origin_away"), 1);
+            EXPECT_EQ(metric(server, "sluice_origin_unavailable"), 1);
             EXPECT_GT(metric(server, "sluice_origin_fallbacks_total"), fallbacks);
         }
         std::this_thread::sleep_for(5ms);
@@ -99,7 +99,7 @@ TEST(Stall, DelaysAtMostOneRequestPerFiveSecondsAndIsMadeGood) {
 
     redis.resume();
     EXPECT_TRUE(eventually([&] { return readiness(server) == kReady; }));
-    EXPECT_EQ(metric(server, "sluice_origin_away"), 0);
+    EXPECT_EQ(metric(server, "sluice_origin_unavailable"), 0);
     EXPECT_TRUE(eventually([&] { return total_of(redis, "warm") == warm; }));
     EXPECT_EQ(total_of(redis, "warm"), warm);
     EXPECT_EQ(total_of(redis, "denied"), 5);
@@ -109,11 +109,11 @@ TEST(Stall, DelaysAtMostOneRequestPerFiveSecondsAndIsMadeGood) {
             if (identifier.starts_with("cold")) sum += total;
         return sum == cold;
     }));
-    // Each line says something new: that it went, and why it stays away.
+    // Each line says something new: that it went, and why it stays unavailable.
     const std::string log = server.program().output();
-    EXPECT_GE(count_of(log, "origin_away"), 1U) << log;
-    EXPECT_LE(count_of(log, "origin_away"), 2U) << log;
-    EXPECT_EQ(count_of(log, "origin_back"), 2U) << log;
+    EXPECT_GE(count_of(log, "origin_unavailable"), 1U) << log;
+    EXPECT_LE(count_of(log, "origin_unavailable"), 2U) << log;
+    EXPECT_EQ(count_of(log, "origin_recovered"), 2U) << log;
     std::cout << delayed << " delayed, the longest for "
               << std::chrono::duration_cast<std::chrono::milliseconds>(longest).count() << " ms; "
               << warm + cold << " passed meanwhile\n";

@@ -100,7 +100,7 @@ bool is_back(const Server& server) {
 // Expects that it is ready, and decides by itself.
 void expect_alone(const Server& server) {
     EXPECT_EQ(degraded(server), server_test::json(R"(["origin"])"));
-    EXPECT_EQ(server_test::sum_of(server.get("/metrics").body, "sluice_origin_away"), 1);
+    EXPECT_EQ(server_test::sum_of(server.get("/metrics").body, "sluice_origin_unavailable"), 1);
     LimitClient client(server);
     for (int i = 0; i < 3; ++i) {
         const Fared fared = client.ask({.identifier = "alice", .limit = 2});
@@ -113,7 +113,7 @@ void expect_alone(const Server& server) {
 void expect_logged(Server& server, std::string_view why) {
     EXPECT_TRUE(eventually([&] {
         const std::string log = server.program().output();
-        const std::size_t line = log.find("origin_away");
+        const std::size_t line = log.find("origin_unavailable");
         return line != std::string::npos && log.find(why, line) != std::string::npos;
     })) << "not told: "
         << why << "\n"

@@ -201,7 +201,7 @@ TEST_F(SettleWithoutMemory, CountsTheCostAsLostWhereItsEntryCanNotBeMadeAgain) {
         table_->settle(removed, sequence, 3, one);
         const bool has_failed = stop_failing();
         failures += has_failed ? 1 : 0;
-        EXPECT_EQ(table_->tally().evicted_untold.load(), failures);
+        EXPECT_EQ(table_->tally().evicted_unsynced.load(), failures);
         return has_failed;
     });
     const EpochPin pin;

@@ -41,7 +41,7 @@ struct Call {
     ErrorFormat error_format;
     ReportNotes& notes;
     Completion& completion;
-    bool is_late = false;  // a LateCall has taken over
+    bool is_late = false;  // a DeferredCall has taken over
 };
 
 // Starts an answer. Header fields may follow, then open_data().

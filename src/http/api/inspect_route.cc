@@ -5,8 +5,8 @@
 #include <utility>
 
 #include "http/api/decision_time.h"
+#include "http/api/deferred_call.h"
 #include "http/api/error_answer.h"
-#include "http/api/late_call.h"
 #include "http/api/routes.h"
 
 namespace sluice::http {
@@ -52,7 +52,7 @@ void write_cell(JsonWriter& json, const CellInspection& cell) {
     json.raw(R"({"begins":)").number(milliseconds_of(cell.begins));
     json.raw(R"(,"admitted":)").number(cell.admitted);
     json.raw(R"(,"settled":)").number(cell.settled);
-    json.raw(R"(,"others":)").number(cell.others);
+    json.raw(R"(,"peers":)").number(cell.peers);
     json.raw(R"(,"global":)").number(cell.global);
     if (cell.origin) write_origin(json, *cell.origin);
     if (cell.regions) write_regions(json, *cell.regions);
@@ -68,10 +68,10 @@ void answer_inspection(Call& call, const Result<Inspection>& inspection, UnixTim
     json.raw(R"(,"held":)").boolean(inspection->held);
     if (inspection->origin.attached) {
         json.raw(R"(,"node":)").text(inspection->node);
-        json.raw(R"(,"originAway":)").boolean(inspection->origin.away);
+        json.raw(R"(,"originUnavailable":)").boolean(inspection->origin.unavailable);
     }
     if (inspection->global.attached) {
-        json.raw(R"(,"globalAway":)").boolean(inspection->global.away);
+        json.raw(R"(,"globalUnavailable":)").boolean(inspection->global.unavailable);
         if (const auto age = inspection->global.since_import)
             json.raw(R"(,"importAge":)").number(age->count());
     }
@@ -79,7 +79,7 @@ void answer_inspection(Call& call, const Result<Inspection>& inspection, UnixTim
     write_time(json, R"(,"strictUntil":)", inspection->strict_until);
     write_time(json, R"(,"lastUsed":)", inspection->last_used);
     json.raw(R"(,"lastLimit":)").number(inspection->last_limit);
-    json.raw(R"(,"untold":)").boolean(inspection->untold);
+    json.raw(R"(,"unsynced":)").boolean(inspection->unsynced);
     json.raw(R"(,"current":)");
     write_cell(json, inspection->current);
     json.raw(R"(,"previous":)");
@@ -103,9 +103,9 @@ void answer_inspect(Call& call) {
                           .identifier = fields.identifier,
                           .limit = 0,
                           .duration = std::chrono::milliseconds{fields.duration}};
-    const auto late = LateCall::take(call, metrics::Route::kInspect);
+    const auto late = DeferredCall::take(call, metrics::Route::kInspect);
     call.context.limiter.inspect(request, now, [late, now](Result<Inspection> inspection) {
-        LateCall::answer(late, [now, inspection = std::move(inspection)](Call& again) {
+        DeferredCall::answer(late, [now, inspection = std::move(inspection)](Call& again) {
             answer_inspection(again, inspection, now);
         });
     });

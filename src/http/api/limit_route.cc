@@ -5,8 +5,8 @@
 
 #include "http/api/decision_answer.h"
 #include "http/api/decision_time.h"
+#include "http/api/deferred_call.h"
 #include "http/api/error_answer.h"
-#include "http/api/late_call.h"
 #include "http/api/rate_limit_fields.h"
 #include "http/api/routes.h"
 
@@ -60,14 +60,15 @@ void answer_decision(Call& call,
 void answer_later(Call& call, const Request& request, const Asked& asked) {
     std::optional<overrides::Override> applied;
     if (asked.applied != nullptr) applied = *asked.applied;
-    const auto late = LateCall::take(call, metrics::Route::kLimit);
+    const auto late = DeferredCall::take(call, metrics::Route::kLimit);
     call.context.limiter.limit_async(
         request, asked.now, [late, applied, asked](Result<Decision> decision) {
-            LateCall::answer(late, [applied, asked, decision = std::move(decision)](Call& again) {
-                const Asked kept{
-                    asked.duration, applied ? &*applied : nullptr, asked.now, asked.write};
-                answer_decision(again, decision, kept, metrics::Source::kOrigin);
-            });
+            DeferredCall::answer(
+                late, [applied, asked, decision = std::move(decision)](Call& again) {
+                    const Asked kept{
+                        asked.duration, applied ? &*applied : nullptr, asked.now, asked.write};
+                    answer_decision(again, decision, kept, metrics::Source::kOrigin);
+                });
         });
 }
 

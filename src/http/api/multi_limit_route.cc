@@ -6,8 +6,8 @@
 
 #include "http/api/decision_answer.h"
 #include "http/api/decision_time.h"
+#include "http/api/deferred_call.h"
 #include "http/api/error_answer.h"
-#include "http/api/late_call.h"
 #include "http/api/rate_limit_fields.h"
 #include "http/api/routes.h"
 #include "service/owned_request.h"
@@ -97,10 +97,10 @@ class KeptAsked {
 // The origin is asked first.
 void answer_later(Call& call, const Asked& asked) {
     const auto kept = std::make_shared<const KeptAsked>(asked);
-    const auto late = LateCall::take(call, metrics::Route::kMultiLimit);
+    const auto late = DeferredCall::take(call, metrics::Route::kMultiLimit);
     call.context.limiter.limit_many_async(
         asked.requests, asked.now, [late, kept](Result<BatchDecision> batch) {
-            LateCall::answer(late, [kept, batch = std::move(batch)](Call& again) {
+            DeferredCall::answer(late, [kept, batch = std::move(batch)](Call& again) {
                 answer_batch(again, batch, kept->asked(), metrics::Source::kOrigin);
             });
         });

@@ -2,8 +2,8 @@
 #include <string_view>
 #include <utility>
 
+#include "http/api/deferred_call.h"
 #include "http/api/error_answer.h"
-#include "http/api/late_call.h"
 #include "http/api/routes.h"
 
 namespace sluice::http {
@@ -33,7 +33,7 @@ void count_write(const Call& call, metrics::Success success) {
 
 void answer_failed_write(Call& call, const Error& error) {
     count_write(call, metrics::Success::kFailed);
-    if (error.code == kStoreAway)
+    if (error.code == kStoreUnavailable)
         return answer_error(
             call, 503, "The store of overrides does not answer. Try again later.", kRetrySoon);
     answer_failure(call, "The override could not be stored.", error.message);
@@ -91,9 +91,9 @@ void answer_removed(Call& call, const Result<bool>& removed) {
 
 // What has `answer` answer the call with what a change came to.
 template <class T>
-auto answering(const std::shared_ptr<LateCall>& late, void (*answer)(Call&, const Result<T>&)) {
+auto answering(const std::shared_ptr<DeferredCall>& late, void (*answer)(Call&, const Result<T>&)) {
     return [late, answer](Result<T> outcome) {
-        LateCall::answer(
+        DeferredCall::answer(
             late, [answer, outcome = std::move(outcome)](Call& again) { answer(again, outcome); });
     };
 }
@@ -108,9 +108,9 @@ void answer_set_override(Call& call) {
     call.context.namespaces.add(key.namespace_key());
     const overrides::Grant grant{.limit = fields.limit,
                                  .duration = std::chrono::milliseconds{fields.duration}};
-    const auto late = LateCall::take(call, metrics::Route::kSetOverride);
+    const auto late = DeferredCall::take(call, metrics::Route::kSetOverride);
     if (!call.context.override_changes.set(key, grant, answering(late, answer_set)))
-        LateCall::answer(late, answer_too_many);
+        DeferredCall::answer(late, answer_too_many);
 }
 
 void answer_get_override(Call& call) {
@@ -155,9 +155,9 @@ void answer_delete_override(Call& call) {
     Fields fields;
     if (!read_request(call, kNameSchema, fields)) return;
     const OverrideKey key = key_of(call, fields);
-    const auto late = LateCall::take(call, metrics::Route::kDeleteOverride);
+    const auto late = DeferredCall::take(call, metrics::Route::kDeleteOverride);
     if (!call.context.override_changes.remove(key, answering(late, answer_removed)))
-        LateCall::answer(late, answer_too_many);
+        DeferredCall::answer(late, answer_too_many);
 }
 
 }  // namespace sluice::http

@@ -207,7 +207,7 @@ TEST_F(OverrideRoutes, AStoreThatFailsIsAnErrorThatTellsNoPath) {
 
 TEST_F(OverrideRoutes, AStoreThatIsAwayIsWorthAnotherTry) {
     set("a");
-    store_fails_ = Error{kStoreAway, "db.internal:3306: nothing answers there"};
+    store_fails_ = Error{kStoreUnavailable, "db.internal:3306: nothing answers there"};
     const std::string body = body_of({503,
                                       "Service Unavailable",
                                       "The store of overrides does not answer. Try again later.",

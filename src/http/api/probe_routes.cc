@@ -15,8 +15,8 @@ void answer_liveness(Call& call) {
     open_data(call).raw(R"({"message":"we're cooking"}})");
 }
 
-// Whether a balancer should send requests here. A node whose shared stores are away is still ready,
-// since it decides from what it holds: `degraded` names what is away.
+// Whether a balancer should send requests here. A node whose shared stores are unavailable is still
+// ready, since it decides from what it holds: `degraded` names what is unavailable.
 void answer_ready(Call& call) {
     switch (call.context.readiness.load(std::memory_order_relaxed)) {
         case Readiness::kStarting:
@@ -30,8 +30,9 @@ void answer_ready(Call& call) {
     const Stats stats = call.context.limiter.stats();
     JsonWriter json = open_data(call);
     json.raw(R"({"status":"ready","degraded":[)");
-    if (stats.origin.away) json.raw(R"("origin")");
-    if (stats.global.away) json.raw(stats.origin.away ? R"(,"global")" : R"("global")");
+    if (stats.origin.unavailable) json.raw(R"("origin")");
+    if (stats.global.unavailable)
+        json.raw(stats.origin.unavailable ? R"(,"global")" : R"("global")");
     json.raw("]}}");
 }
 

@@ -6,7 +6,7 @@
 #include <string_view>
 
 #include "base/check.h"
-#include "http/wire/workbench.h"
+#include "http/wire/loop_state.h"
 
 namespace sluice::http {
 
@@ -37,7 +37,7 @@ std::size_t allocated(const std::string& text) {
 
 }  // namespace
 
-Connection::Connection(Workbench& bench, Accepted accepted)
+Connection::Connection(LoopState& bench, Accepted accepted)
     : bench_(bench),
       transport_(accepted.socket, accepted.tls),
       reader_(bench.limits),
@@ -48,11 +48,11 @@ Connection::Connection(Workbench& bench, Accepted accepted)
 
 Connection::~Connection() = default;
 
-Connection* Connection::open(Workbench& bench, Accepted accepted) {
+Connection* Connection::open(LoopState& bench, Accepted accepted) {
     auto owner = std::make_unique<Connection>(bench, accepted);
     Connection* connection = owner.get();
     const Phase first = connection->is_established_ ? Phase::kIdle : Phase::kHead;
-    connection->place_ = bench.roster.add(std::move(owner), first, bench.now);
+    connection->place_ = bench.timeout_list.add(std::move(owner), first, bench.now);
     connection->share_ = bench.buffers.add(connection);
     bench.counters.connections.add(1);
     return connection;
@@ -138,7 +138,7 @@ void Connection::close() {
         exchange_.release()->orphan();
     }
     bench_.counters.connections.add(-1);
-    bench_.bury(this);
+    bench_.defer_delete(this);
 }
 
 // Goes on wherever it can.
@@ -404,7 +404,7 @@ void Connection::settle(bool starts_over) {
     } else if (reader_.part() == RequestReader::Part::kBody) {
         phase = Phase::kBody;
     }
-    if (starts_over || phase != place_->phase) bench_.roster.enter(place_, phase, bench_.now);
+    if (starts_over || phase != place_->phase) bench_.timeout_list.enter(place_, phase, bench_.now);
 }
 
 }  // namespace sluice::http

@@ -14,14 +14,14 @@
 #include "http/wire/head_parser.h"
 #include "http/wire/pending_exchange.h"
 #include "http/wire/request_reader.h"
-#include "http/wire/roster.h"
+#include "http/wire/timeout_list.h"
 #include "http/wire/transport.h"
 
 using SSL_CTX = struct ssl_ctx_st;
 
 namespace sluice::http {
 
-class Workbench;
+class LoopState;
 
 // A connected socket as the kernel hands it over.
 struct Accepted {
@@ -37,18 +37,18 @@ struct Accepted {
 // The same
 //    goes for writing, where only a write can tell.
 // 2. Bytes are kept in pending_ only for an unfinished request, or for one whose turn has not come.
-// 3. At the end of each turn the Workbench's ledger has the memory that the connection holds.
+// 3. At the end of each turn the LoopState's ledger has the memory that the connection holds.
 //
-// Belongs to the Workbench's roster and is owned by one thread.
+// Belongs to the LoopState's timeout_list and is owned by one thread.
 class Connection {
   public:
-    Connection(Workbench& bench, Accepted accepted);
+    Connection(LoopState& bench, Accepted accepted);
     ~Connection();
     Connection(const Connection&) = delete;
     Connection& operator=(const Connection&) = delete;
 
     // Creates one in `bench`, which owns it.
-    static Connection* open(Workbench& bench, Accepted accepted);
+    static Connection* open(LoopState& bench, Accepted accepted);
 
     // The socket's state has changed; each may be told without being so.
     struct Readiness {
@@ -73,7 +73,7 @@ class Connection {
     auto place() const { return place_; }
 
   private:
-    friend class Workbench;
+    friend class LoopState;
 
     void work();
     void end_turn();
@@ -97,8 +97,8 @@ class Connection {
     void discard();
     void settle(bool starts_over);
 
-    Workbench& bench_;
-    Roster<std::unique_ptr<Connection>>::Place place_;
+    LoopState& bench_;
+    TimeoutList<std::unique_ptr<Connection>>::Place place_;
     BufferLedger<Connection>::Place share_;
     Transport transport_;
     RequestReader reader_;
@@ -113,7 +113,7 @@ class Connection {
     bool is_closing_ = false;  // nothing more will be answered after what is being sent
     bool is_lingering_ = false;
     bool is_closed_ = false;
-    bool is_queued_ = false;  // for a turn; the workbench's
+    bool is_queued_ = false;  // for a turn; the loop_state's
     std::uint8_t peer_size_;
     std::array<char, 46> peer_;
 };

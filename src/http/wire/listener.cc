@@ -17,8 +17,8 @@
 #include <unistd.h>
 
 #include "http/wire/connection.h"
+#include "http/wire/loop_state.h"
 #include "http/wire/ready_set.h"
-#include "http/wire/workbench.h"
 
 namespace sluice::http {
 
@@ -168,10 +168,10 @@ class Listener::Core : public std::enable_shared_from_this<Core> {
         bench_.is_draining = true;
         error_code ignored;
         acceptor_.close(ignored);
-        bench_.roster.for_each([](auto& connection) { connection->on_drain(); });
+        bench_.timeout_list.for_each([](auto& connection) { connection->on_drain(); });
         deadline_.expires_after(patience);
         deadline_.async_wait(guard([this] {
-            bench_.roster.for_each([](auto& connection) { connection->close(); });
+            bench_.timeout_list.for_each([](auto& connection) { connection->close(); });
             after_round();
         }));
         after_round();
@@ -188,7 +188,7 @@ class Listener::Core : public std::enable_shared_from_this<Core> {
 
     void after_round() {
         bench_.clear_graveyard();
-        if (!bench_.is_draining || bench_.roster.size() != 0 || drained_ == nullptr) return;
+        if (!bench_.is_draining || bench_.timeout_list.size() != 0 || drained_ == nullptr) return;
         deadline_.cancel();
         timer_.cancel();
         // From the event loop, so that the callee may destroy the listener.
@@ -208,11 +208,12 @@ class Listener::Core : public std::enable_shared_from_this<Core> {
         timer_.expires_after(tick_);
         timer_.async_wait(guard([this] {
             bench_.set_time();
-            bench_.roster.expire(bench_.now, [](auto& connection) { connection->on_timeout(); });
+            bench_.timeout_list.expire(bench_.now,
+                                       [](auto& connection) { connection->on_timeout(); });
             bench_.shed_load();
             if (tls_ != nullptr) tls_->current()->expire_ticket_keys();
             after_round();
-            if (!bench_.is_draining || bench_.roster.size() != 0) wait_for_tick();
+            if (!bench_.is_draining || bench_.timeout_list.size() != 0) wait_for_tick();
         }));
     }
 
@@ -259,7 +260,7 @@ class Listener::Core : public std::enable_shared_from_this<Core> {
     }
 
     void welcome(int socket, const sockaddr_storage& address) {
-        const std::size_t open = bench_.roster.size();
+        const std::size_t open = bench_.timeout_list.size();
         if (open >= bench_.limits.connections) {
             bench_.counters.refused.add(1);
             // The refusal of a TLS connection would first need a handshake.
@@ -288,7 +289,7 @@ class Listener::Core : public std::enable_shared_from_this<Core> {
     tcp::acceptor acceptor_;
     boost::asio::steady_timer timer_;
     boost::asio::steady_timer deadline_;
-    Workbench bench_;
+    LoopState bench_;
     ReadySet ready_;
     std::function<void()> drained_;
 };

@@ -48,8 +48,8 @@ TEST_F(TicketKeysTest, DoesNotKeepAKeyThatNobodyRenewed) {
 
 TEST_F(TicketKeysTest, KnowsNoForeignKey) {
     keys.current();
-    TicketKeys others([this] { return now; });
-    EXPECT_FALSE(keys.find(others.current()->name).has_value());
+    TicketKeys foreign([this] { return now; });
+    EXPECT_FALSE(keys.find(foreign.current()->name).has_value());
 }
 
 }  // namespace

@@ -92,7 +92,7 @@ local function weighted(previous, weight)
   return (previous - rest) / duration * weight + quotient
 end
 
-local function spent_by_others(total, component, at)
+local function spent_by_peers(total, component, at)
   local peers = math.max(total - component, tonumber(ARGV[at]), 0)
   return add(peers, tonumber(ARGV[at + 1]))
 end
@@ -112,13 +112,13 @@ if previous_component > previous_before then
   write_cell(KEYS[2], owner, previous_total, previous_component, tonumber(ARGV[8]))
 end
 
-local others = spent_by_others(total, component, 5)
-local previous = add(spent_by_others(previous_total, previous_component, 9), previous_component)
+local peers = spent_by_peers(total, component, 5)
+local previous = add(spent_by_peers(previous_total, previous_component, 9), previous_component)
 local granted = {}
 for i = 11, #ARGV, 3 do
   local weight = duration - tonumber(ARGV[i])
   local cost, limit = tonumber(ARGV[i + 1]), tonumber(ARGV[i + 2])
-  local left = limit - add(others, used) - cost
+  local left = limit - add(peers, used) - cost
   local passes = limit > 0 and left >= 0 and weighted(previous, weight) <= left
   if passes then
     used = add(used, cost)

@@ -1,6 +1,6 @@
 // What ends when it is answered, or when it has taken too long.
-#ifndef SLUICE_SERVICE_WAITS_H_
-#define SLUICE_SERVICE_WAITS_H_
+#ifndef SLUICE_SERVICE_DEADLINE_QUEUE_H_
+#define SLUICE_SERVICE_DEADLINE_QUEUE_H_
 
 #include <chrono>
 #include <cstdint>
@@ -14,7 +14,7 @@ namespace sluice {
 // Each wait ends once: by end(), by its deadline, or with all others.
 //
 // A stepped object: it has no thread and no clock. Thread-compatible.
-class Waits {
+class DeadlineQueue {
   public:
     using Time = std::chrono::steady_clock::time_point;
     // Names a wait for as long as this object lives.
@@ -38,4 +38,4 @@ class Waits {
 
 }  // namespace sluice
 
-#endif  // SLUICE_SERVICE_WAITS_H_
+#endif  // SLUICE_SERVICE_DEADLINE_QUEUE_H_

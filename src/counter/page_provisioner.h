@@ -1,6 +1,6 @@
 // Memory that a growing table will need soon, made ready before it does.
-#ifndef SLUICE_COUNTER_MEMORY_AHEAD_H_
-#define SLUICE_COUNTER_MEMORY_AHEAD_H_
+#ifndef SLUICE_COUNTER_PAGE_PROVISIONER_H_
+#define SLUICE_COUNTER_PAGE_PROVISIONER_H_
 
 #include <atomic>
 #include <cstddef>
@@ -31,7 +31,7 @@ namespace sluice {
 // place of a thread that decides, as long as it may run on any other.
 //
 // Thread-safe, but for start().
-class MemoryAhead {
+class PageProvisioner {
   public:
     static constexpr std::size_t kBlockBytes = std::size_t{2} << 20U;  // a large page
     static constexpr std::size_t kChunkBytes = std::size_t{64} << 10U;
@@ -43,10 +43,10 @@ class MemoryAhead {
     }
 
     // `stretch` is memory of zeros, outlives this, and begins on a large page.
-    explicit MemoryAhead(std::span<std::byte> stretch) : stretch_(stretch) {}
-    ~MemoryAhead();
-    MemoryAhead(const MemoryAhead&) = delete;
-    MemoryAhead& operator=(const MemoryAhead&) = delete;
+    explicit PageProvisioner(std::span<std::byte> stretch) : stretch_(stretch) {}
+    ~PageProvisioner();
+    PageProvisioner(const PageProvisioner&) = delete;
+    PageProvisioner& operator=(const PageProvisioner&) = delete;
 
     // Before chunks are taken; without it, none are ever ready. The thread may run where the one
     // that calls may.
@@ -95,4 +95,4 @@ class MemoryAhead {
 
 }  // namespace sluice
 
-#endif  // SLUICE_COUNTER_MEMORY_AHEAD_H_
+#endif  // SLUICE_COUNTER_PAGE_PROVISIONER_H_

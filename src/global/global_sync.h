@@ -1,64 +1,64 @@
 // A node's part among the regions: what its region tells the others, and hears from them.
-#ifndef SLUICE_GLOBAL_GLOBE_H_
-#define SLUICE_GLOBAL_GLOBE_H_
+#ifndef SLUICE_GLOBAL_GLOBAL_SYNC_H_
+#define SLUICE_GLOBAL_GLOBAL_SYNC_H_
 
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
 
 #include "counter/table.h"
-#include "global/abridged_cells.h"
+#include "global/hashed_name_cells.h"
 #include "global/importer.h"
-#include "global/offers.h"
 #include "global/policy.h"
+#include "global/publish_queue.h"
 #include "global/publisher.h"
 #include "global/store_breaker.h"
 
 namespace sluice {
 
-// Globe holds the publisher, the importer and what they share. Each of the two is driven by one
-// thread, which may be the same. Each has a breaker of its own, so that neither stops when the
+// GlobalSync holds the publisher, the importer and what they share. Each of the two is driven by
+// one thread, which may be the same. Each has a breaker of its own, so that neither stops when the
 // calls of the other fail.
 //
 // A stepped object: it has no thread, no socket and no clock. offer() is thread-safe.
-class Globe {
+class GlobalSync {
   public:
     using Time = Schedule::Time;
 
     struct Config {
         PublishPolicy policy = publish_from_half;
         std::chrono::milliseconds interval = kGlobalInterval;
-        std::size_t most_abridged_cells = 500'000;  // that wait for their keys
+        std::size_t most_hashed_name_cells = 500'000;  // that wait for their keys
         std::uint64_t seed = 0;
         std::size_t import_page_rows = kImportPageRows;
     };
 
     // The table must outlive it.
-    Globe(Table& table, const Config& config, Time now);
-    Globe(const Globe&) = delete;
-    Globe& operator=(const Globe&) = delete;
+    GlobalSync(Table& table, const Config& config, Time now);
+    GlobalSync(const GlobalSync&) = delete;
+    GlobalSync& operator=(const GlobalSync&) = delete;
 
     // The regional count of `entry` may have grown. Whoever calls holds it, or an EpochPin.
     void offer(Entry& entry);
 
-    // Offers what changed in the table of a node that is the only one of its region. Where there is
-    // a region, that offers, as it tells its origin the same changes. The table's only consumer of
-    // changes; for one thread at a time.
+    // Offers what changed in the table of a node that is the only one of its region. Where
+    // there is a region, that offers, as it tells its origin the same changes. The table's only
+    // consumer of changes; for one thread at a time.
     void offer_changes();
 
     Publisher& publisher() { return publisher_; }
     const Publisher& publisher() const { return publisher_; }
     Importer& importer() { return importer_; }
     const Importer& importer() const { return importer_; }
-    const AbridgedCells& abridged_cells() const { return abridged_; }
+    const HashedNameCells& hashed_name_cells() const { return hashed_name_cells_; }
     StoreBreaker& publish_breaker() { return publish_breaker_; }
     const StoreBreaker& publish_breaker() const { return publish_breaker_; }
     const StoreBreaker& import_breaker() const { return import_breaker_; }
 
   private:
     Table& table_;
-    Offers offers_;
-    AbridgedCells abridged_;
+    PublishQueue publish_queue_;
+    HashedNameCells hashed_name_cells_;
     StoreBreaker publish_breaker_{3 * kGlobalInterval};  // of cleaning up, too
     // Imports are not retried before their next tick: it takes six intervals to see five of them.
     StoreBreaker import_breaker_{6 * kGlobalInterval};
@@ -68,4 +68,4 @@ class Globe {
 
 }  // namespace sluice
 
-#endif  // SLUICE_GLOBAL_GLOBE_H_
+#endif  // SLUICE_GLOBAL_GLOBAL_SYNC_H_

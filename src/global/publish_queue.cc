@@ -1,4 +1,4 @@
-#include "global/offers.h"
+#include "global/publish_queue.h"
 
 #include <algorithm>
 #include <utility>
@@ -11,7 +11,7 @@ RegionalCounts::RegionalCounts(const Entry& entry)
     std::ranges::transform(own.all(), cells.begin(), [&](const Components::Component& component) {
         const auto [sequence, count] = component;
         return Cell{.sequence = sequence,
-                    .regional = saturating_add(count, entry.others(sequence)),
+                    .regional = saturating_add(count, entry.peers(sequence)),
                     .has_foreign = entry.global(sequence) != 0};
     });
 }
@@ -24,12 +24,12 @@ void RegionalCounts::raise(const RegionalCounts& others) {
     }
 }
 
-void Offers::offer(Entry& entry) {
+void PublishQueue::offer(Entry& entry) {
     // Most are turned down here, before anything is copied.
     if (is_wanted(RegionalCounts(entry))) offer_again(entry);
 }
 
-void Offers::offer_again(Entry& entry) {
+void PublishQueue::offer_again(Entry& entry) {
     if (!entry.begin_offer()) return;
     Offer offer{.key = entry.key(), .counts = RegionalCounts(entry)};
     if (!entry.stays()) return entry.end_offer();
@@ -38,7 +38,7 @@ void Offers::offer_again(Entry& entry) {
 }
 
 // With a limit of 0 everything is: by the next tick, a request may have named one.
-bool Offers::is_wanted(const RegionalCounts& counts) const {
+bool PublishQueue::is_wanted(const RegionalCounts& counts) const {
     return std::ranges::any_of(counts.cells, [&](const RegionalCounts::Cell& cell) {
         return policy_({.regional = cell.regional,
                         .limit = counts.limit,
@@ -47,7 +47,7 @@ bool Offers::is_wanted(const RegionalCounts& counts) const {
     });
 }
 
-std::vector<Offer> Offers::take() {
+std::vector<Offer> PublishQueue::take() {
     const MutexLock lock(mutex_);
     return std::exchange(waiting_, {});
 }

@@ -1,4 +1,4 @@
-#include "http/api/late_call.h"
+#include "http/api/deferred_call.h"
 
 #include <array>
 #include <exception>
@@ -15,7 +15,7 @@ constexpr std::array<std::string_view, 2> kHeaders{"prefer", "accept"};
 
 }  // namespace
 
-LateCall::LateCall(Call& call, metrics::Route route)
+DeferredCall::DeferredCall(Call& call, metrics::Route route)
     : context_(call.context),
       scratch_(call.scratch),
       overrides_(call.overrides),
@@ -35,15 +35,16 @@ LateCall::LateCall(Call& call, metrics::Route route)
     call.is_late = true;
 }
 
-std::shared_ptr<LateCall> LateCall::take(Call& call, metrics::Route route) {
-    return std::shared_ptr<LateCall>(new LateCall(call, route));
+std::shared_ptr<DeferredCall> DeferredCall::take(Call& call, metrics::Route route) {
+    return std::shared_ptr<DeferredCall>(new DeferredCall(call, route));
 }
 
-void LateCall::answer(const std::shared_ptr<LateCall>& late, std::function<void(Call&)> write) {
+void DeferredCall::answer(const std::shared_ptr<DeferredCall>& late,
+                          std::function<void(Call&)> write) {
     late->context_.post([late, write = std::move(write)] { late->finish(write); });
 }
 
-void LateCall::finish(const std::function<void(Call&)>& write) {
+void DeferredCall::finish(const std::function<void(Call&)>& write) {
     Call call{.request = request_,
               .reply = reply_,
               .context = context_,

@@ -1,11 +1,11 @@
-#include "house/source_file.h"
+#include "lint/source_file.h"
 
 #include <algorithm>
 #include <fstream>
 #include <iterator>
 #include <stdexcept>
 
-namespace sluice::house {
+namespace sluice::lint {
 
 namespace {
 
@@ -42,4 +42,4 @@ std::vector<SourceFile> read_cpp_files(const std::filesystem::path& repository,
     return files;
 }
 
-}  // namespace sluice::house
+}  // namespace sluice::lint

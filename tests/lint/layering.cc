@@ -1,4 +1,4 @@
-#include "house/layering.h"
+#include "lint/layering.h"
 
 #include <algorithm>
 #include <array>
@@ -6,42 +6,42 @@
 #include <regex>
 #include <sstream>
 
-namespace sluice::house {
+namespace sluice::lint {
 
 namespace {
 
-constexpr std::array kRooms = {
-    Room{"base", ""},
-    Room{"metrics", "base"},
-    Room{"window", "base"},
-    Room{"breaker", "metrics base"},
-    Room{"sqlite", "base"},
-    Room{"mysql", "base"},
-    Room{"counter", "window metrics base"},
+constexpr std::array kLayers = {
+    Layer{"base", ""},
+    Layer{"metrics", "base"},
+    Layer{"window", "base"},
+    Layer{"breaker", "metrics base"},
+    Layer{"sqlite", "base"},
+    Layer{"mysql", "base"},
+    Layer{"counter", "window metrics base"},
 
     // These three don't know each other.
-    Room{"decide", "counter window metrics base"},
-    Room{"regional", "counter breaker window metrics base"},
-    Room{"global", "counter breaker window metrics base"},
+    Layer{"decide", "counter window metrics base"},
+    Layer{"regional", "counter breaker window metrics base"},
+    Layer{"global", "counter breaker window metrics base"},
 
-    // Adapters know their port and its rules, and nothing else of its room.
-    Room{"regional/redis", "regional/origin.h regional/grant.h window metrics base"},
-    Room{"regional/sqlite", "regional/origin.h regional/grant.h sqlite window metrics base"},
-    Room{"global/mysql", "global/store.h mysql window metrics base"},
-    Room{"global/sqlite", "global/store.h sqlite window metrics base"},
+    // Adapters know their port and its rules, and nothing else of its layer.
+    Layer{"regional/redis", "regional/origin.h regional/grant.h window metrics base"},
+    Layer{"regional/sqlite", "regional/origin.h regional/grant.h sqlite window metrics base"},
+    Layer{"global/mysql", "global/store.h mysql window metrics base"},
+    Layer{"global/sqlite", "global/store.h sqlite window metrics base"},
 
-    Room{"service",
-         "decide regional regional/redis regional/sqlite global global/mysql global/sqlite "
-         "mysql sqlite counter breaker window metrics base"},
+    Layer{"service",
+          "decide regional regional/redis regional/sqlite global global/mysql global/sqlite "
+          "mysql sqlite counter breaker window metrics base"},
     // The tables of overrides stand in the file of the regions' counts.
-    Room{"overrides", "global/sqlite/sqlite_schema.h sqlite mysql window base"},
-    Room{"config", "service metrics base"},
-    Room{"log", "config base"},
-    Room{"http/wire", "base"},
-    Room{"http/api", "http/wire config overrides service metrics base"},
-    Room{"rls", "service metrics base"},
-    Room{"sim", "config service decide regional global counter breaker window metrics base"},
-    Room{"cli", "http/wire http/api rls log config overrides sim service metrics base"},
+    Layer{"overrides", "global/sqlite/sqlite_schema.h sqlite mysql window base"},
+    Layer{"config", "service metrics base"},
+    Layer{"log", "config base"},
+    Layer{"http/wire", "base"},
+    Layer{"http/api", "http/wire config overrides service metrics base"},
+    Layer{"rls", "service metrics base"},
+    Layer{"sim", "config service decide regional global counter breaker window metrics base"},
+    Layer{"cli", "http/wire http/api rls log config overrides sim service metrics base"},
 };
 
 // An #include, and where it stands.
@@ -71,14 +71,14 @@ std::string_view folder_of(std::string_view path) {
     return slash == std::string_view::npos ? std::string_view() : path.substr(0, slash);
 }
 
-const Room* find_room(std::string_view name) {
-    const auto has_name = [&](const Room& room) { return room.name == name; };
-    const auto room = std::find_if(kRooms.begin(), kRooms.end(), has_name);
-    return room == kRooms.end() ? nullptr : &*room;
+const Layer* find_room(std::string_view name) {
+    const auto has_name = [&](const Layer& layer) { return layer.name == name; };
+    const auto layer = std::find_if(kLayers.begin(), kLayers.end(), has_name);
+    return layer == kLayers.end() ? nullptr : &*layer;
 }
 
-// The room that `file` stands in; none for a folder that the table does not know.
-const Room* room_of(const SourceFile& file) {
+// The layer that `file` stands in; none for a folder that the table does not know.
+const Layer* layer_of(const SourceFile& file) {
     const std::string_view folder = folder_of(file.path);
     if (file.path.starts_with("sim/")) return find_room("sim");
     return folder.starts_with("src/") ? find_room(folder.substr(4)) : nullptr;
@@ -100,7 +100,7 @@ std::optional<std::string> public_fault(const Include& include) {
            "pointer, or move what needs it into src.";
 }
 
-std::optional<std::string> room_fault(const Room& from, const Include& include) {
+std::optional<std::string> layer_fault(const Layer& from, const Include& include) {
     const std::string_view target = include.target;
     const std::string_view to = folder_of(target);
     const bool is_known = find_room(to) != nullptr;
@@ -108,9 +108,9 @@ std::optional<std::string> room_fault(const Room& from, const Include& include) 
     if (!is_known && (include.opening == '<' || from.name == "sim")) return std::nullopt;
     if (!is_known) {
         return fault_at(include) +
-               "That is no known room. Mend it: write the path from src, as in "
+               "That is no known layer. Mend it: write the path from src, as in "
                "\"window/sliding.h\"; write libraries from outside in angle brackets; give a new "
-               "room a line in the table of tests/house/layering.cc.";
+               "layer a line in the table of tests/lint/layering.cc.";
     }
     const auto allows = [&](std::string_view word) { return word == to || word == target; };
     const std::vector<std::string_view> allowed = words_of(from.may_include);
@@ -118,22 +118,22 @@ std::optional<std::string> room_fault(const Room& from, const Include& include) 
     return fault_at(include) + "What stands in " + std::string(from.name) +
            " may include only this: " + std::string(from.may_include) +
            ". Mend it: move what is needed down into one of those, take it as an argument, or let "
-           "a room above both wire them. Only where the design itself changes, change the table "
-           "in tests/house/layering.cc, and ARCHITECTURE.md with it.";
+           "a layer above both wire them. Only where the design itself changes, change the table "
+           "in tests/lint/layering.cc, and ARCHITECTURE.md with it.";
 }
 
 std::vector<std::string> faults_of(const SourceFile& file) {
     const bool is_public = file.path.starts_with("include/");
-    const Room* room = room_of(file);
-    if (!is_public && room == nullptr) {
+    const Layer* layer = layer_of(file);
+    if (!is_public && layer == nullptr) {
         return {file.path +
-                ": This folder is no known room. Mend it: move the file into a room of "
-                "ARCHITECTURE.md, or give a new room a line in the table of "
-                "tests/house/layering.cc."};
+                ": This folder is no known layer. Mend it: move the file into a layer of "
+                "ARCHITECTURE.md, or give a new layer a line in the table of "
+                "tests/lint/layering.cc."};
     }
     std::vector<std::string> faults;
     for (const Include& include : includes_of(file)) {
-        auto fault = is_public ? public_fault(include) : room_fault(*room, include);
+        auto fault = is_public ? public_fault(include) : layer_fault(*layer, include);
         if (fault) faults.push_back(*std::move(fault));
     }
     return faults;
@@ -141,8 +141,8 @@ std::vector<std::string> faults_of(const SourceFile& file) {
 
 }  // namespace
 
-std::span<const Room> rooms() {
-    return kRooms;
+std::span<const Layer> layers() {
+    return kLayers;
 }
 
 std::vector<std::string_view> words_of(std::string_view text) {
@@ -164,4 +164,4 @@ std::vector<std::string> layering_faults(std::span<const SourceFile> files) {
     return all;
 }
 
-}  // namespace sluice::house
+}  // namespace sluice::lint

@@ -1,6 +1,6 @@
 // One request that is answered after it is gone.
-#ifndef SLUICE_HTTP_API_LATE_CALL_H_
-#define SLUICE_HTTP_API_LATE_CALL_H_
+#ifndef SLUICE_HTTP_API_DEFERRED_CALL_H_
+#define SLUICE_HTTP_API_DEFERRED_CALL_H_
 
 #include <chrono>
 #include <functional>
@@ -13,20 +13,20 @@
 
 namespace sluice::http {
 
-// LateCall keeps of a request what an answer depends on, and the right to answer. Owned by the
+// DeferredCall keeps of a request what an answer depends on, and the right to answer. Owned by the
 // serving thread; only answer() may be called by another.
-class LateCall {
+class DeferredCall {
   public:
     using Clock = std::chrono::steady_clock;
 
     // Takes over the answer to `call`.
-    static std::shared_ptr<LateCall> take(Call& call, metrics::Route route);
+    static std::shared_ptr<DeferredCall> take(Call& call, metrics::Route route);
 
     // Has `write` write the answer, on the serving thread, and sends it.
-    static void answer(const std::shared_ptr<LateCall>& late, std::function<void(Call&)> write);
+    static void answer(const std::shared_ptr<DeferredCall>& late, std::function<void(Call&)> write);
 
   private:
-    LateCall(Call& call, metrics::Route route);
+    DeferredCall(Call& call, metrics::Route route);
     void finish(const std::function<void(Call&)>& write);
 
     const ApiContext& context_;
@@ -48,4 +48,4 @@ class LateCall {
 
 }  // namespace sluice::http
 
-#endif  // SLUICE_HTTP_API_LATE_CALL_H_
+#endif  // SLUICE_HTTP_API_DEFERRED_CALL_H_

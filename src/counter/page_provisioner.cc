@@ -1,4 +1,4 @@
-#include "counter/memory_ahead.h"
+#include "counter/page_provisioner.h"
 
 #include <algorithm>
 #include <chrono>
@@ -22,26 +22,26 @@ bool fill_with_large_pages(std::byte* start, std::size_t bytes) {
 // Maps `bytes` of zeros that begin on a large page. nullptr if the system can't.
 std::byte* map_from_large_page(std::size_t bytes) {
     void* const found = mmap(nullptr,
-                             bytes + MemoryAhead::kBlockBytes,
+                             bytes + PageProvisioner::kBlockBytes,
                              PROT_READ | PROT_WRITE,
                              MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE,
                              -1,
                              0);
     if (found == MAP_FAILED) return nullptr;
     auto* const start = static_cast<std::byte*>(found);
-    const std::size_t before = MemoryAhead::bytes_to_large_page(start);
+    const std::size_t before = PageProvisioner::bytes_to_large_page(start);
     std::byte* const aligned = start + before;
     if (before > 0) munmap(start, before);
-    munmap(aligned + bytes, MemoryAhead::kBlockBytes - before);
+    munmap(aligned + bytes, PageProvisioner::kBlockBytes - before);
     return aligned;
 }
 
 // nullptr if the system can't.
 std::byte* make_block() {
-    std::byte* const block = map_from_large_page(MemoryAhead::kBlockBytes);
+    std::byte* const block = map_from_large_page(PageProvisioner::kBlockBytes);
     if (block == nullptr) return nullptr;
-    if (fill_with_large_pages(block, MemoryAhead::kBlockBytes)) return block;
-    munmap(block, MemoryAhead::kBlockBytes);
+    if (fill_with_large_pages(block, PageProvisioner::kBlockBytes)) return block;
+    munmap(block, PageProvisioner::kBlockBytes);
     return nullptr;
 }
 
@@ -54,14 +54,14 @@ void set_up_thread() {
 
 }  // namespace
 
-MemoryAhead::~MemoryAhead() {
+PageProvisioner::~PageProvisioner() {
     thread_.stop();
     for (std::byte* const block : blocks_)
         munmap(block, kBlockBytes);
     if (first_chunks_ != nullptr) munmap(first_chunks_, kFirstChunks * kChunkBytes);
 }
 
-void MemoryAhead::start() {
+void PageProvisioner::start() {
     sched_getaffinity(0, sizeof allowed_, &allowed_);
     chosen_ = allowed_;
     {
@@ -79,7 +79,7 @@ void MemoryAhead::start() {
     }
 }
 
-void* MemoryAhead::take_chunk() {
+void* PageProvisioner::take_chunk() {
     const MutexLock lock(mutex_);
     if (const int processor = sched_getcpu(); processor >= 0)
         CPU_SET(static_cast<std::size_t>(processor), &takers_);
@@ -97,18 +97,18 @@ void* MemoryAhead::take_chunk() {
     return nullptr;
 }
 
-bool MemoryAhead::is_needed() {
+bool PageProvisioner::is_needed() {
     const MutexLock lock(mutex_);
     return chunks_asked_for_ >= kSmall;
 }
 
-bool MemoryAhead::needs_block() {
+bool PageProvisioner::needs_block() {
     const MutexLock lock(mutex_);
     return !is_of_no_use_ && blocks_.size() < blocks_begun_ + kSpareBlocks;
 }
 
 // Where all that it may use were taken from, it goes anywhere: the scheduler knows best.
-void MemoryAhead::avoid_deciding_processors() {
+void PageProvisioner::avoid_deciding_processors() {
     cpu_set_t rest;
     {
         const MutexLock lock(mutex_);
@@ -122,7 +122,7 @@ void MemoryAhead::avoid_deciding_processors() {
     sched_setaffinity(0, sizeof rest, &rest);
 }
 
-void MemoryAhead::make_ready() {
+void PageProvisioner::make_ready() {
     avoid_deciding_processors();
     make_ready_stretch();
     while (needs_block()) {
@@ -139,7 +139,7 @@ void MemoryAhead::make_ready() {
 }
 
 // Begins with the first large page that the table has not reached yet.
-void MemoryAhead::make_ready_stretch() {
+void PageProvisioner::make_ready_stretch() {
     const std::size_t used = stretch_used_.load(std::memory_order_relaxed);
     const std::size_t reached = (used + kBlockBytes - 1) / kBlockBytes * kBlockBytes;
     const std::size_t whole = stretch_.size() / kBlockBytes * kBlockBytes;

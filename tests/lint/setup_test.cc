@@ -8,7 +8,7 @@
 
 #include <gtest/gtest.h>
 
-namespace sluice::house {
+namespace sluice::lint {
 namespace {
 
 // A folder of commands that stand in for the machine's own.
@@ -79,4 +79,4 @@ TEST(Setup, RefusesAGroupThatItDoesNotKnow) {
 }
 
 }  // namespace
-}  // namespace sluice::house
+}  // namespace sluice::lint

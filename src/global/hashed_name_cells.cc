@@ -1,4 +1,4 @@
-#include "global/abridged_cells.h"
+#include "global/hashed_name_cells.h"
 
 #include <algorithm>
 #include <limits>
@@ -28,11 +28,11 @@ bool merge_imported(const ImportedCell& cell, Entry& entry) {
     if (sequence < high - 2 || sequence > high + 1) return false;
     // The row may hold what the origin has granted to this node, which does not know of it yet.
     const Count own = entry.most_at_origin(sequence);
-    if (cell.own > own) entry.raise_others(sequence, cell.own - own);
+    if (cell.own > own) entry.raise_peers(sequence, cell.own - own);
     return entry.raise_global(sequence, cell.foreign);
 }
 
-bool AbridgedCells::add(Entry& entry) {
+bool HashedNameCells::add(Entry& entry) {
     const Entry::Key key = entry.key();
     if (!has_long_part(key)) return false;
     const StoredKeyId id = id_of(key);
@@ -56,7 +56,7 @@ bool AbridgedCells::add(Entry& entry) {
     return has_foreign;
 }
 
-std::optional<Entry::Key> AbridgedCells::find_or_hold(const ImportedCell& cell, UnixTime now) {
+std::optional<Entry::Key> HashedNameCells::find_or_hold(const ImportedCell& cell, UnixTime now) {
     const StoredKeyId id = stored_key_id(cell.cell);
     const MutexLock lock(mutex_);
     if (const auto found = keys_.find(id); found != keys_.end()) {
@@ -79,7 +79,7 @@ std::optional<Entry::Key> AbridgedCells::find_or_hold(const ImportedCell& cell, 
 }
 
 // In short steps: requests that create entries of long keys wait for the mutex.
-void AbridgedCells::forget_dead(UnixTime now) {
+void HashedNameCells::forget_dead(UnixTime now) {
     const EpochPin pin;
     while (forget_dead_cells(now)) {
     }
@@ -89,7 +89,7 @@ void AbridgedCells::forget_dead(UnixTime now) {
     }
 }
 
-bool AbridgedCells::forget_dead_cells(UnixTime now) {
+bool HashedNameCells::forget_dead_cells(UnixTime now) {
     const MutexLock lock(mutex_);
     for (std::size_t i = 0; i < kStep; ++i) {
         if (deaths_.empty() || deaths_.begin()->first.first > now) return false;
@@ -98,19 +98,19 @@ bool AbridgedCells::forget_dead_cells(UnixTime now) {
     return true;
 }
 
-void AbridgedCells::drop_excess() {
+void HashedNameCells::drop_excess() {
     if (cells_.size() <= most_cells_) return;
     erase(deaths_.begin()->second);
     dropped_.fetch_add(1, std::memory_order_relaxed);
 }
 
-AbridgedCells::Cells::iterator AbridgedCells::erase(Cells::iterator cell) {
+HashedNameCells::Cells::iterator HashedNameCells::erase(Cells::iterator cell) {
     deaths_.erase({cell->second.dies, cell->first});
     return cells_.erase(cell);
 }
 
 // Goes through the index in a circle. A key whose entry is created again is added again.
-void AbridgedCells::forget_removed_keys(std::size_t at_most) {
+void HashedNameCells::forget_removed_keys(std::size_t at_most) {
     for (std::size_t left = std::min(at_most, keys_.size()); left > 0; --left) {
         auto key = keys_.upper_bound(last_checked_);
         if (key == keys_.end()) key = keys_.begin();
@@ -119,12 +119,12 @@ void AbridgedCells::forget_removed_keys(std::size_t at_most) {
     }
 }
 
-std::size_t AbridgedCells::keys() const {
+std::size_t HashedNameCells::keys() const {
     const MutexLock lock(mutex_);
     return keys_.size();
 }
 
-std::size_t AbridgedCells::cells() const {
+std::size_t HashedNameCells::cells() const {
     const MutexLock lock(mutex_);
     return cells_.size();
 }

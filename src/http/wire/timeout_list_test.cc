@@ -1,4 +1,4 @@
-#include "http/wire/roster.h"
+#include "http/wire/timeout_list.h"
 
 #include <chrono>
 #include <vector>
@@ -10,68 +10,68 @@ namespace {
 
 using namespace std::chrono_literals;
 
-class RosterTest : public testing::Test {
+class TimeoutListTest : public testing::Test {
   protected:
-    RosterTest() {
-        roster.set_timeout(Phase::kIdle, 100ms);
-        roster.set_timeout(Phase::kHead, 10ms);
+    TimeoutListTest() {
+        timeout_list.set_timeout(Phase::kIdle, 100ms);
+        timeout_list.set_timeout(Phase::kHead, 10ms);
     }
 
     // Removes whatever is overdue, and tells what it was.
     std::vector<int> expired(std::chrono::milliseconds now) {
         std::vector<int> found;
-        roster.expire(now, [&](int item) {
+        timeout_list.expire(now, [&](int item) {
             found.push_back(item);
-            roster.remove(places[static_cast<std::size_t>(item)]);
+            timeout_list.remove(places[static_cast<std::size_t>(item)]);
         });
         return found;
     }
 
     void add(Phase phase, std::chrono::milliseconds now) {
-        places.push_back(roster.add(static_cast<int>(places.size()), phase, now));
+        places.push_back(timeout_list.add(static_cast<int>(places.size()), phase, now));
     }
 
-    Roster<int> roster;
-    std::vector<Roster<int>::Place> places;
+    TimeoutList<int> timeout_list;
+    std::vector<TimeoutList<int>::Place> places;
 };
 
-TEST_F(RosterTest, FindsWhoeverWaitedTooLong) {
+TEST_F(TimeoutListTest, FindsWhoeverWaitedTooLong) {
     add(Phase::kIdle, 0ms);
     add(Phase::kHead, 0ms);
     add(Phase::kIdle, 50ms);
     EXPECT_EQ(expired(9ms), (std::vector<int>{}));
     EXPECT_EQ(expired(10ms), (std::vector<int>{1}));
     EXPECT_EQ(expired(149ms), (std::vector<int>{0}));
-    EXPECT_EQ(roster.size(), 1U);
+    EXPECT_EQ(timeout_list.size(), 1U);
     EXPECT_EQ(expired(150ms), (std::vector<int>{2}));
 }
 
-TEST_F(RosterTest, StartsTheTimeOverWithThePhase) {
+TEST_F(TimeoutListTest, StartsTheTimeOverWithThePhase) {
     add(Phase::kIdle, 0ms);
     add(Phase::kIdle, 1ms);
-    roster.enter(places[0], Phase::kIdle, 60ms);
+    timeout_list.enter(places[0], Phase::kIdle, 60ms);
     EXPECT_EQ(expired(110ms), (std::vector<int>{1}));
-    roster.enter(places[0], Phase::kHead, 150ms);
+    timeout_list.enter(places[0], Phase::kHead, 150ms);
     EXPECT_EQ(expired(159ms), (std::vector<int>{}));
     EXPECT_EQ(expired(160ms), (std::vector<int>{0}));
 }
 
-TEST_F(RosterTest, NeverEndsAPhaseWithoutATimeout) {
+TEST_F(TimeoutListTest, NeverEndsAPhaseWithoutATimeout) {
     add(Phase::kLater, 0ms);
     EXPECT_EQ(expired(1'000'000ms), (std::vector<int>{}));
 }
 
-TEST_F(RosterTest, VisitsEachEvenIfTheVisitMovesOrRemovesIt) {
+TEST_F(TimeoutListTest, VisitsEachEvenIfTheVisitMovesOrRemovesIt) {
     for (int i = 0; i < 6; ++i)
         add(i % 2 == 0 ? Phase::kIdle : Phase::kHead, 0ms);
     std::vector<int> visited;
-    roster.for_each([&](int item) {
+    timeout_list.for_each([&](int item) {
         visited.push_back(item);
-        if (item % 3 == 0) roster.remove(places[static_cast<std::size_t>(item)]);
-        if (item == 5) roster.enter(places[5], Phase::kIdle, 7ms);
+        if (item % 3 == 0) timeout_list.remove(places[static_cast<std::size_t>(item)]);
+        if (item == 5) timeout_list.enter(places[5], Phase::kIdle, 7ms);
     });
     EXPECT_EQ(visited, (std::vector<int>{0, 2, 4, 1, 3, 5}));
-    EXPECT_EQ(roster.size(), 4U);
+    EXPECT_EQ(timeout_list.size(), 4U);
 }
 
 }  // namespace

@@ -1,29 +1,29 @@
-#include "service/waits.h"
+#include "service/deadline_queue.h"
 
 namespace sluice {
 
-Waits::Name Waits::add(Time deadline, std::function<void()> finish) {
+DeadlineQueue::Name DeadlineQueue::add(Time deadline, std::function<void()> finish) {
     const Name name{deadline, ++last_};
     waits_.emplace(name, std::move(finish));
     return name;
 }
 
-void Waits::end(const Name& wait) {
+void DeadlineQueue::end(const Name& wait) {
     // Out of the map first: whoever is told may begin another wait.
     if (const auto ended = waits_.extract(wait)) ended.mapped()();
 }
 
-void Waits::end_due(Time now) {
+void DeadlineQueue::end_due(Time now) {
     while (!waits_.empty() && waits_.begin()->first.first <= now)
         end(waits_.begin()->first);
 }
 
-void Waits::end_all() {
+void DeadlineQueue::end_all() {
     while (!waits_.empty())
         end(waits_.begin()->first);
 }
 
-std::optional<Waits::Time> Waits::wake_at() const {
+std::optional<DeadlineQueue::Time> DeadlineQueue::wake_at() const {
     if (waits_.empty()) return std::nullopt;
     return waits_.begin()->first.first;
 }

@@ -1,13 +1,13 @@
-// The repository's files, as the house checks read them.
-#ifndef SLUICE_TESTS_HOUSE_SOURCE_FILE_H_
-#define SLUICE_TESTS_HOUSE_SOURCE_FILE_H_
+// The repository's files, as the lint checks read them.
+#ifndef SLUICE_TESTS_LINT_SOURCE_FILE_H_
+#define SLUICE_TESTS_LINT_SOURCE_FILE_H_
 
 #include <filesystem>
 #include <initializer_list>
 #include <string>
 #include <vector>
 
-namespace sluice::house {
+namespace sluice::lint {
 
 struct SourceFile {
     std::string path;  // from the top of the repository, as in src/window/sliding.h
@@ -22,6 +22,6 @@ std::vector<std::string> paths_below(const std::filesystem::path& repository,
 std::vector<SourceFile> read_cpp_files(const std::filesystem::path& repository,
                                        std::initializer_list<const char*> folders);
 
-}  // namespace sluice::house
+}  // namespace sluice::lint
 
-#endif  // SLUICE_TESTS_HOUSE_SOURCE_FILE_H_
+#endif  // SLUICE_TESTS_LINT_SOURCE_FILE_H_

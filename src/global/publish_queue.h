@@ -1,6 +1,6 @@
 // What may be worth publishing: how the publisher finds work without walking the table.
-#ifndef SLUICE_GLOBAL_OFFERS_H_
-#define SLUICE_GLOBAL_OFFERS_H_
+#ifndef SLUICE_GLOBAL_PUBLISH_QUEUE_H_
+#define SLUICE_GLOBAL_PUBLISH_QUEUE_H_
 
 #include <sluice/time.h>
 
@@ -40,14 +40,14 @@ struct Offer {
     RegionalCounts counts;
 };
 
-// Offers takes an entry whenever its regional count may have grown, and keeps those that the policy
-// wants published: each once until it is taken, however often it changes. So the work is bounded by
-// the cells that are worth publishing.
+// PublishQueue takes an entry whenever its regional count may have grown, and keeps those that the
+// policy wants published: each once until it is taken, however often it changes. So the work is
+// bounded by the cells that are worth publishing.
 //
 // Thread-safe.
-class Offers {
+class PublishQueue {
   public:
-    explicit Offers(PublishPolicy policy) : policy_(policy) {}
+    explicit PublishQueue(PublishPolicy policy) : policy_(policy) {}
 
     // Whoever calls holds the entry, or an EpochPin.
     void offer(Entry& entry);
@@ -68,4 +68,4 @@ class Offers {
 
 }  // namespace sluice
 
-#endif  // SLUICE_GLOBAL_OFFERS_H_
+#endif  // SLUICE_GLOBAL_PUBLISH_QUEUE_H_

@@ -7,9 +7,9 @@
 
 #include <gtest/gtest.h>
 
-#include "house/source_file.h"
+#include "lint/source_file.h"
 
-namespace sluice::house {
+namespace sluice::lint {
 namespace {
 
 constexpr std::array<std::string_view, 9> kEmptyWords = {
@@ -51,4 +51,4 @@ TEST(Names, EmptyWordsAreFoundAsWholeWords) {
 }
 
 }  // namespace
-}  // namespace sluice::house
+}  // namespace sluice::lint

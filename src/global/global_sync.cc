@@ -1,4 +1,4 @@
-#include "global/globe.h"
+#include "global/global_sync.h"
 
 #include "global/store.h"
 
@@ -10,32 +10,32 @@ constexpr std::size_t kLeastLong = kStoredWorkspaceBytes;
 
 }  // namespace
 
-Globe::Globe(Table& table, const Config& config, Time now)
+GlobalSync::GlobalSync(Table& table, const Config& config, Time now)
     : table_(table),
-      offers_(config.policy),
-      abridged_(table, config.most_abridged_cells),
+      publish_queue_(config.policy),
+      hashed_name_cells_(table, config.most_hashed_name_cells),
       publisher_(table,
-                 offers_,
+                 publish_queue_,
                  publish_breaker_,
                  {.policy = config.policy, .interval = config.interval, .seed = config.seed},
                  now),
       importer_(
           table,
-          offers_,
-          abridged_,
+          publish_queue_,
+          hashed_name_cells_,
           import_breaker_,
           {.interval = config.interval, .seed = ~config.seed, .page_rows = config.import_page_rows},
           now) {
     table_.watch_long_keys(kLeastLong, [this](Entry& entry) {
-        if (abridged_.add(entry)) offers_.offer(entry);
+        if (hashed_name_cells_.add(entry)) publish_queue_.offer(entry);
     });
 }
 
-void Globe::offer(Entry& entry) {
-    offers_.offer(entry);
+void GlobalSync::offer(Entry& entry) {
+    publish_queue_.offer(entry);
 }
 
-void Globe::offer_changes() {
+void GlobalSync::offer_changes() {
     const ChangedList::Taken taken = table_.changed().take();
     for (Entry* entry : taken.retired)
         table_.dispose(*entry);

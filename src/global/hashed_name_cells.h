@@ -1,6 +1,6 @@
 // Imported counts of keys whose names are too long for the store.
-#ifndef SLUICE_GLOBAL_ABRIDGED_CELLS_H_
-#define SLUICE_GLOBAL_ABRIDGED_CELLS_H_
+#ifndef SLUICE_GLOBAL_HASHED_NAME_CELLS_H_
+#define SLUICE_GLOBAL_HASHED_NAME_CELLS_H_
 
 #include <sluice/time.h>
 
@@ -26,20 +26,21 @@ namespace sluice {
 // to have spent, they have.
 bool merge_imported(const ImportedCell& cell, Entry& entry);
 
-// An abridged name contains a digest, so the key can't be derived from it. AbridgedCells therefore
-// keeps an index from stored names to the long keys in the table, by which the importer finds the
-// entry of an imported cell. Cells of keys that are not in the table wait here until the key's
-// first request creates its entry, or until they are dead.
+// An abridged name contains a digest, so the key can't be derived from it. HashedNameCells
+// therefore keeps an index from stored names to the long keys in the table, by which the importer
+// finds the entry of an imported cell. Cells of keys that are not in the table wait here until the
+// key's first request creates its entry, or until they are dead.
 //
 // Memory is bounded: the index holds at most about twice as many keys as the table has long ones,
 // since each insertion also checks two older keys and removes those that the table has dropped. At
 // most `most_cells` cells wait; beyond that, those that die first are dropped.
 //
 // Thread-safe. It may lock a shard of the table, and is never called with one locked.
-class AbridgedCells {
+class HashedNameCells {
   public:
     // The table must outlive it.
-    AbridgedCells(Table& table, std::size_t most_cells) : table_(table), most_cells_(most_cells) {}
+    HashedNameCells(Table& table, std::size_t most_cells)
+        : table_(table), most_cells_(most_cells) {}
 
     // Adds the entry's key to the index if it has a long part, and merges the cells that wait for
     // it. Returns whether other regions have spent in any of these. The caller holds an EpochPin.
@@ -88,4 +89,4 @@ class AbridgedCells {
 
 }  // namespace sluice
 
-#endif  // SLUICE_GLOBAL_ABRIDGED_CELLS_H_
+#endif  // SLUICE_GLOBAL_HASHED_NAME_CELLS_H_

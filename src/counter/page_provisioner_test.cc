@@ -1,4 +1,4 @@
-#include "counter/memory_ahead.h"
+#include "counter/page_provisioner.h"
 
 #include <algorithm>
 #include <array>
@@ -25,8 +25,8 @@ namespace {
 using std::chrono::milliseconds;
 using std::chrono::steady_clock;
 
-constexpr std::size_t kBlock = MemoryAhead::kBlockBytes;
-constexpr std::size_t kChunk = MemoryAhead::kChunkBytes;
+constexpr std::size_t kBlock = PageProvisioner::kBlockBytes;
+constexpr std::size_t kChunk = PageProvisioner::kChunkBytes;
 
 // Addresses that cost no memory until something is written to them.
 class Stretch {
@@ -46,7 +46,7 @@ class Stretch {
     Stretch& operator=(const Stretch&) = delete;
 
     std::span<std::byte> all() const {
-        const std::size_t before = MemoryAhead::bytes_to_large_page(mapped_);
+        const std::size_t before = PageProvisioner::bytes_to_large_page(mapped_);
         return {static_cast<std::byte*>(mapped_) + before, bytes_};
     }
 
@@ -74,37 +74,37 @@ bool comes_true(Condition condition) {
 
 // Takes every chunk that needs no block. None may be missing: the caller would allocate while the
 // thread fills the first block, and wait for it.
-void outgrow_small(MemoryAhead& memory) {
-    for (std::size_t i = 0; i < 2 * MemoryAhead::kSmall; ++i)
+void outgrow_small(PageProvisioner& memory) {
+    for (std::size_t i = 0; i < 2 * PageProvisioner::kSmall; ++i)
         ASSERT_NE(memory.take_chunk(), nullptr);
 }
 
-void* wait_for_chunk(MemoryAhead& memory) {
+void* wait_for_chunk(PageProvisioner& memory) {
     void* chunk = nullptr;
     EXPECT_TRUE(comes_true([&] { return (chunk = memory.take_chunk()) != nullptr; }));
     return chunk;
 }
 
-TEST(MemoryAhead, FillsNothingForSmallTables) {
+TEST(PageProvisioner, FillsNothingForSmallTables) {
     const Stretch stretch(4 * kBlock);
-    MemoryAhead memory(stretch.all());
+    PageProvisioner memory(stretch.all());
     memory.start();
-    for (std::size_t i = 1; i < MemoryAhead::kSmall; ++i)
+    for (std::size_t i = 1; i < PageProvisioner::kSmall; ++i)
         ASSERT_NE(memory.take_chunk(), nullptr);
     std::this_thread::sleep_for(milliseconds(20));
     EXPECT_FALSE(stretch.is_filled(0, kBlock));
 }
 
-TEST(MemoryAhead, WithoutItsThreadThereIsNone) {
+TEST(PageProvisioner, WithoutItsThreadThereIsNone) {
     const Stretch stretch(4 * kBlock);
-    MemoryAhead memory(stretch.all());
-    for (std::size_t i = 0; i < 2 * MemoryAhead::kSmall; ++i)
+    PageProvisioner memory(stretch.all());
+    for (std::size_t i = 0; i < 2 * PageProvisioner::kSmall; ++i)
         ASSERT_EQ(memory.take_chunk(), nullptr);
 }
 
-TEST(MemoryAhead, ChunksAreZerosAndEachIsGivenOnce) {
+TEST(PageProvisioner, ChunksAreZerosAndEachIsGivenOnce) {
     const Stretch stretch(4 * kBlock);
-    MemoryAhead memory(stretch.all());
+    PageProvisioner memory(stretch.all());
     memory.start();
     outgrow_small(memory);
     const std::vector<std::byte> zeros(kChunk);
@@ -119,9 +119,9 @@ TEST(MemoryAhead, ChunksAreZerosAndEachIsGivenOnce) {
 }
 
 // What was used before stays as it is; what comes next is filled before anyone asks for it.
-TEST(MemoryAhead, TheStretchIsFilledAheadOfItsUse) {
+TEST(PageProvisioner, TheStretchIsFilledAheadOfItsUse) {
     const Stretch stretch(16 * kBlock);
-    MemoryAhead memory(stretch.all());
+    PageProvisioner memory(stretch.all());
     memory.start();
     std::ranges::fill(stretch.all().first(100), std::byte{7});
     memory.note_use(100);
@@ -138,9 +138,9 @@ TEST(MemoryAhead, TheStretchIsFilledAheadOfItsUse) {
     EXPECT_TRUE(comes_true(filled));
 }
 
-TEST(MemoryAhead, FillsWholeLargePagesOfTheStretchOnly) {
+TEST(PageProvisioner, FillsWholeLargePagesOfTheStretchOnly) {
     const Stretch stretch(2 * kBlock + kBlock / 2);
-    MemoryAhead memory(stretch.all());
+    PageProvisioner memory(stretch.all());
     memory.start();
     memory.note_use(100);
     outgrow_small(memory);
@@ -149,9 +149,9 @@ TEST(MemoryAhead, FillsWholeLargePagesOfTheStretchOnly) {
     EXPECT_FALSE(stretch.is_filled(2 * kBlock, stretch.all().size()));
 }
 
-TEST(MemoryAhead, ManyThreadsTakeWhatIsTheirs) {
+TEST(PageProvisioner, ManyThreadsTakeWhatIsTheirs) {
     const Stretch stretch(4 * kBlock);
-    MemoryAhead memory(stretch.all());
+    PageProvisioner memory(stretch.all());
     memory.start();
     outgrow_small(memory);
     constexpr std::size_t kEach = 50;
@@ -192,14 +192,14 @@ std::optional<cpu_set_t> processors_of(const std::string& name) {
     return std::nullopt;
 }
 
-TEST(MemoryAhead, ItsThreadKeepsOffTheProcessorThatTakesChunks) {
+TEST(PageProvisioner, ItsThreadKeepsOffTheProcessorThatTakesChunks) {
     cpu_set_t all;
     ASSERT_EQ(sched_getaffinity(0, sizeof all, &all), 0);
     if (CPU_COUNT(&all) < 2) GTEST_SKIP() << "there is one processor";
     for (std::size_t processor = 0; processor < CPU_SETSIZE; ++processor) {
         if (!CPU_ISSET(processor, &all)) continue;
         const Stretch stretch(4 * kBlock);
-        MemoryAhead memory(stretch.all());
+        PageProvisioner memory(stretch.all());
         memory.start();
         cpu_set_t one;
         CPU_ZERO(&one);
@@ -215,9 +215,9 @@ TEST(MemoryAhead, ItsThreadKeepsOffTheProcessorThatTakesChunks) {
     }
 }
 
-TEST(MemoryAhead, AChildProcessDoesNotWaitForItsParentsThread) {
+TEST(PageProvisioner, AChildProcessDoesNotWaitForItsParentsThread) {
     const Stretch stretch(4 * kBlock);
-    auto memory = std::make_unique<MemoryAhead>(stretch.all());
+    auto memory = std::make_unique<PageProvisioner>(stretch.all());
     memory->start();
     std::this_thread::sleep_for(milliseconds(50));  // it waits by then
     const pid_t child = fork();

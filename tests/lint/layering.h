@@ -1,27 +1,27 @@
 // Who may include whom. The table that says so is in layering.cc and nowhere else.
-#ifndef SLUICE_TESTS_HOUSE_LAYERING_H_
-#define SLUICE_TESTS_HOUSE_LAYERING_H_
+#ifndef SLUICE_TESTS_LINT_LAYERING_H_
+#define SLUICE_TESTS_LINT_LAYERING_H_
 
 #include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
-#include "house/source_file.h"
+#include "lint/source_file.h"
 
-namespace sluice::house {
+namespace sluice::lint {
 
-// A room is a folder below src, or the whole of sim.
-struct Room {
+// A layer is a folder below src, or the whole of sim.
+struct Layer {
     std::string_view name;
 
-    // Other rooms, or single headers of them, with a space between. A room may always include
+    // Other layers, or single headers of them, with a space between. A layer may always include
     // itself, the public headers and libraries from outside.
     std::string_view may_include;
 };
 
-// All rooms, from the ground up: each may include only rooms that come before it.
-std::span<const Room> rooms();
+// All layers, from the ground up: each may include only layers that come before it.
+std::span<const Layer> layers();
 
 std::vector<std::string_view> words_of(std::string_view text);
 
@@ -29,6 +29,6 @@ std::vector<std::string_view> words_of(std::string_view text);
 // says how to mend it.
 std::vector<std::string> layering_faults(std::span<const SourceFile> files);
 
-}  // namespace sluice::house
+}  // namespace sluice::lint
 
-#endif  // SLUICE_TESTS_HOUSE_LAYERING_H_
+#endif  // SLUICE_TESTS_LINT_LAYERING_H_

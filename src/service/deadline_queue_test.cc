@@ -1,4 +1,4 @@
-#include "service/waits.h"
+#include "service/deadline_queue.h"
 
 #include <string>
 
@@ -9,12 +9,12 @@ namespace {
 
 using std::chrono::milliseconds;
 
-constexpr Waits::Time kNow{milliseconds{1'000}};
+constexpr DeadlineQueue::Time kNow{milliseconds{1'000}};
 
-TEST(Waits, EachEndsOnceHoweverOftenItIsEnded) {
-    Waits waits;
+TEST(DeadlineQueue, EachEndsOnceHoweverOftenItIsEnded) {
+    DeadlineQueue waits;
     int ends = 0;
-    const Waits::Name wait = waits.add(kNow, [&] { ++ends; });
+    const DeadlineQueue::Name wait = waits.add(kNow, [&] { ++ends; });
     waits.end(wait);
     waits.end(wait);
     waits.end_due(kNow);
@@ -23,8 +23,8 @@ TEST(Waits, EachEndsOnceHoweverOftenItIsEnded) {
     EXPECT_EQ(waits.wake_at(), std::nullopt);
 }
 
-TEST(Waits, ThoseThatAreDueEndInTheOrderOfTheirDeadlines) {
-    Waits waits;
+TEST(DeadlineQueue, ThoseThatAreDueEndInTheOrderOfTheirDeadlines) {
+    DeadlineQueue waits;
     std::string ended;
     waits.add(kNow + milliseconds{2}, [&] { ended += "b"; });
     waits.add(kNow + milliseconds{1}, [&] { ended += "a"; });
@@ -35,8 +35,8 @@ TEST(Waits, ThoseThatAreDueEndInTheOrderOfTheirDeadlines) {
     EXPECT_EQ(waits.wake_at(), kNow + milliseconds{3});
 }
 
-TEST(Waits, OneThatEndsMayBeginAnother) {
-    Waits waits;
+TEST(DeadlineQueue, OneThatEndsMayBeginAnother) {
+    DeadlineQueue waits;
     int ends = 0;
     waits.add(kNow, [&] { waits.add(kNow, [&] { ++ends; }); });
     waits.end_all();

@@ -1,6 +1,6 @@
 // What the connections of one thread share.
-#ifndef SLUICE_HTTP_WIRE_WORKBENCH_H_
-#define SLUICE_HTTP_WIRE_WORKBENCH_H_
+#ifndef SLUICE_HTTP_WIRE_LOOP_STATE_H_
+#define SLUICE_HTTP_WIRE_LOOP_STATE_H_
 
 #include <chrono>
 #include <cstddef>
@@ -15,7 +15,7 @@
 #include "http/wire/limits.h"
 #include "http/wire/pending_exchange.h"
 #include "http/wire/reply_writer.h"
-#include "http/wire/roster.h"
+#include "http/wire/timeout_list.h"
 
 namespace sluice::http {
 
@@ -26,13 +26,13 @@ class Connection;
 // is what makes an idle connection small and a busy one stay in the processor's cache.
 //
 // Owned by one thread.
-class Workbench {
+class LoopState {
   public:
     // `wake` must arrange for run_queue() to be called soon, and not from within itself.
-    Workbench(Handler& request_handler, const WireLimits& wire_limits, std::function<void()> wake);
-    ~Workbench();
-    Workbench(const Workbench&) = delete;
-    Workbench& operator=(const Workbench&) = delete;
+    LoopState(Handler& request_handler, const WireLimits& wire_limits, std::function<void()> wake);
+    ~LoopState();
+    LoopState(const LoopState&) = delete;
+    LoopState& operator=(const LoopState&) = delete;
 
     // Reads the clocks. Called once per turn of the event loop, not per request.
     void set_time();
@@ -42,9 +42,9 @@ class Workbench {
     void run_queue();
     bool has_queue() const { return !queue_.empty(); }
 
-    // Takes `connection` out of the roster. It is destroyed in clear_graveyard(), since it is still
-    // at work.
-    void bury(Connection* connection);
+    // Takes `connection` out of the timeout_list. It is destroyed in clear_graveyard(), since it is
+    // still at work.
+    void defer_delete(Connection* connection);
     void clear_graveyard();
 
     // Closes the connections that hold most until the rest keeps within limits.buffered. Not while
@@ -57,9 +57,9 @@ class Workbench {
     Handler& handler;
     const WireLimits limits;
     WireCounters counters;
-    Roster<std::unique_ptr<Connection>> roster;
+    TimeoutList<std::unique_ptr<Connection>> timeout_list;
     ReplyWriter writer;
-    std::chrono::milliseconds now{};  // since some point, for the roster
+    std::chrono::milliseconds now{};  // since some point, for the timeout_list
     bool is_draining = false;
     BufferLedger<Connection> buffers;  // what connections keep between turns
     std::size_t awaited = 0;           // exchanges whose answers are still to come
@@ -79,4 +79,4 @@ class Workbench {
 
 }  // namespace sluice::http
 
-#endif  // SLUICE_HTTP_WIRE_WORKBENCH_H_
+#endif  // SLUICE_HTTP_WIRE_LOOP_STATE_H_

@@ -1,4 +1,4 @@
-#include "global/abridged_cells.h"
+#include "global/hashed_name_cells.h"
 
 #include <memory>
 #include <string>
@@ -15,7 +15,7 @@ using std::chrono::seconds;
 constexpr UnixTime kNow{seconds{1'700'000'040}};
 constexpr Duration kDuration{600'000};
 
-class AbridgedCellsTest : public testing::Test {
+class HashedNameCellsTest : public testing::Test {
   protected:
     static constexpr std::size_t kMaxKeys = 100;
     static constexpr std::size_t kMostCells = 10;
@@ -44,10 +44,10 @@ class AbridgedCellsTest : public testing::Test {
 
     const std::unique_ptr<Table> table_ =
         *Table::create({.max_keys = kMaxKeys, .sharing = Sharing::kAlone, .seed = 1});
-    AbridgedCells cells_{*table_, kMostCells};
+    HashedNameCells cells_{*table_, kMostCells};
 };
 
-TEST_F(AbridgedCellsTest, AHeldKeyIsFoundByItsStoredName) {
+TEST_F(HashedNameCellsTest, AHeldKeyIsFoundByItsStoredName) {
     const EpochPin pin;
     make(1);
     const auto key = cells_.find_or_hold(cell(1), kNow);
@@ -56,7 +56,7 @@ TEST_F(AbridgedCellsTest, AHeldKeyIsFoundByItsStoredName) {
     EXPECT_EQ(cells_.cells(), 0U);
 }
 
-TEST_F(AbridgedCellsTest, TheRegionsOwnRowMayHoldWhatThisNodeWasGranted) {
+TEST_F(HashedNameCellsTest, TheRegionsOwnRowMayHoldWhatThisNodeWasGranted) {
     const EpochPin pin;
     Entry& entry = make(1);
     entry.admitted(sequence()).add(sequence(), 4);
@@ -64,13 +64,13 @@ TEST_F(AbridgedCellsTest, TheRegionsOwnRowMayHoldWhatThisNodeWasGranted) {
     ImportedCell row = cell(1);
     row.own = 9;
     EXPECT_TRUE(merge_imported(row, entry));
-    EXPECT_EQ(entry.others(sequence()), 0U);
+    EXPECT_EQ(entry.peers(sequence()), 0U);
     row.own = 11;
     EXPECT_TRUE(merge_imported(row, entry));
-    EXPECT_EQ(entry.others(sequence()), 2U) << "the rest was spent by peers";
+    EXPECT_EQ(entry.peers(sequence()), 2U) << "the rest was spent by peers";
 }
 
-TEST_F(AbridgedCellsTest, ACellWaitsForTheKeyAndIsMergedOnce) {
+TEST_F(HashedNameCellsTest, ACellWaitsForTheKeyAndIsMergedOnce) {
     const EpochPin pin;
     EXPECT_FALSE(cells_.find_or_hold(cell(1), kNow));
     EXPECT_FALSE(cells_.find_or_hold(cell(1), kNow));
@@ -80,7 +80,7 @@ TEST_F(AbridgedCellsTest, ACellWaitsForTheKeyAndIsMergedOnce) {
     EXPECT_EQ(cells_.cells(), 0U);
 }
 
-TEST_F(AbridgedCellsTest, WaitingCellsAreBoundedAndThoseThatDieFirstAreDropped) {
+TEST_F(HashedNameCellsTest, WaitingCellsAreBoundedAndThoseThatDieFirstAreDropped) {
     const EpochPin pin;
     for (int i = 0; i < 9; ++i)
         cells_.find_or_hold(cell(i), kNow);
@@ -92,7 +92,7 @@ TEST_F(AbridgedCellsTest, WaitingCellsAreBoundedAndThoseThatDieFirstAreDropped) 
         EXPECT_EQ(make(i).global(sequence() + 1), 7U) << i;
 }
 
-TEST_F(AbridgedCellsTest, DeadCellsAreDropped) {
+TEST_F(HashedNameCellsTest, DeadCellsAreDropped) {
     const EpochPin pin;
     cells_.find_or_hold(cell(1), kNow);
     cells_.find_or_hold(cell(2, 1), kNow);
@@ -103,7 +103,7 @@ TEST_F(AbridgedCellsTest, DeadCellsAreDropped) {
     EXPECT_EQ(cells_.dropped(), 0U);
 }
 
-TEST_F(AbridgedCellsTest, TheIndexIsBoundedByTheKeysInTheTable) {
+TEST_F(HashedNameCellsTest, TheIndexIsBoundedByTheKeysInTheTable) {
     for (int i = 0; i < 5'000; ++i) {
         const EpochPin pin;
         make(i);

@@ -1,4 +1,4 @@
-#include "http/wire/workbench.h"
+#include "http/wire/loop_state.h"
 
 #include <ctime>
 #include <utility>
@@ -25,36 +25,36 @@ std::timespec read_clock(clockid_t id) {
 
 }  // namespace
 
-Workbench::Workbench(Handler& request_handler,
+LoopState::LoopState(Handler& request_handler,
                      const WireLimits& wire_limits,
                      std::function<void()> wake)
     : handler(request_handler), limits(wire_limits), input(kInputSize), wake_(std::move(wake)) {
-    roster.set_timeout(Phase::kIdle, limits.idle_timeout);
-    roster.set_timeout(Phase::kHead, limits.header_timeout);
-    roster.set_timeout(Phase::kBody, limits.body_timeout);
-    roster.set_timeout(Phase::kWrite, limits.write_timeout);
-    roster.set_timeout(Phase::kLinger, limits.linger_timeout);
+    timeout_list.set_timeout(Phase::kIdle, limits.idle_timeout);
+    timeout_list.set_timeout(Phase::kHead, limits.header_timeout);
+    timeout_list.set_timeout(Phase::kBody, limits.body_timeout);
+    timeout_list.set_timeout(Phase::kWrite, limits.write_timeout);
+    timeout_list.set_timeout(Phase::kLinger, limits.linger_timeout);
     set_time();
 }
 
-Workbench::~Workbench() {
-    roster.for_each([](std::unique_ptr<Connection>& connection) { connection->close(); });
+LoopState::~LoopState() {
+    timeout_list.for_each([](std::unique_ptr<Connection>& connection) { connection->close(); });
 }
 
-void Workbench::set_time() {
+void LoopState::set_time() {
     const std::timespec monotonic = read_clock(CLOCK_MONOTONIC_COARSE);
     now = std::chrono::milliseconds{monotonic.tv_sec * 1000 + monotonic.tv_nsec / 1'000'000};
     writer.set_time(
         std::chrono::sys_seconds{std::chrono::seconds{read_clock(CLOCK_REALTIME_COARSE).tv_sec}});
 }
 
-void Workbench::enqueue(Connection* connection) {
+void LoopState::enqueue(Connection* connection) {
     if (std::exchange(connection->is_queued_, true)) return;
     queue_.push_back(connection);
     if (queue_.size() == 1) wake_();
 }
 
-void Workbench::run_queue() {
+void LoopState::run_queue() {
     set_time();
     running_.swap(queue_);
     for (Connection* connection : running_) {
@@ -65,16 +65,16 @@ void Workbench::run_queue() {
     clear_graveyard();
 }
 
-void Workbench::bury(Connection* connection) {
+void LoopState::defer_delete(Connection* connection) {
     if (connection->is_queued_) std::erase(queue_, connection);
-    graveyard_.push_back(roster.remove(connection->place()));
+    graveyard_.push_back(timeout_list.remove(connection->place()));
 }
 
-void Workbench::clear_graveyard() {
+void LoopState::clear_graveyard() {
     graveyard_.clear();
 }
 
-void Workbench::shed_load() {
+void LoopState::shed_load() {
     // Ends: each call below makes a connection hold nothing, or closes it.
     while (buffers.total() > limits.buffered) {
         counters.shed.add(1);
@@ -83,14 +83,14 @@ void Workbench::shed_load() {
     counters.buffered.set(static_cast<std::int64_t>(buffers.total()));
 }
 
-std::unique_ptr<PendingExchange> Workbench::take_exchange() {
+std::unique_ptr<PendingExchange> LoopState::take_exchange() {
     if (exchanges_.empty()) return std::make_unique<PendingExchange>();
     std::unique_ptr<PendingExchange> exchange = std::move(exchanges_.back());
     exchanges_.pop_back();
     return exchange;
 }
 
-void Workbench::return_exchange(std::unique_ptr<PendingExchange> exchange) {
+void LoopState::return_exchange(std::unique_ptr<PendingExchange> exchange) {
     if (exchange->reply.body().capacity() > kLargestSpareReply) return;
     if (exchanges_.size() < kSpareExchanges) exchanges_.push_back(std::move(exchange));
 }

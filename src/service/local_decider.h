@@ -1,6 +1,6 @@
 // How a request is decided by what is held, and when it has to wait.
-#ifndef SLUICE_SERVICE_DECIDING_H_
-#define SLUICE_SERVICE_DECIDING_H_
+#ifndef SLUICE_SERVICE_LOCAL_DECIDER_H_
+#define SLUICE_SERVICE_LOCAL_DECIDER_H_
 
 #include <sluice/limiter.h>
 
@@ -24,19 +24,19 @@ inline Error out_of_memory() {
     return {kOutOfMemory, "out of memory"};  // short enough not to allocate
 }
 
-// Deciding decides by what a table holds. Where the sharing rule leaves a request to the origin,
-// the caller has to ask it, unless it is unavailable: then the counts held decide. `Link` is what a
-// decision needs to know of the region: is_unavailable() and count_fallback(). Without a region the
-// counts held are all there are.
+// LocalDecider decides by what a table holds. Where the sharing rule leaves a request to the
+// origin, the caller has to ask it, unless it is unavailable: then the counts held decide. `Link`
+// is what a decision needs to know of the region: is_unavailable() and count_fallback(). Without a
+// region the counts held are all there are.
 //
 // It decides into a result that the caller has made: one that passes through three returns would be
 // copied at each, which costs as much as a lookup.
 //
 // As thread-safe as its table and its link.
 template <class Link>
-class Deciding {
+class LocalDecider {
   public:
-    explicit Deciding(Table& table) : table_(table) {}
+    explicit LocalDecider(Table& table) : table_(table) {}
     // Before anything is decided; `link` must outlive it.
     void join(Link& link) { link_ = &link; }
 
@@ -74,7 +74,7 @@ class Deciding {
         } else if (!link_->is_unavailable()) {
             return false;
         } else {
-            decide_by_what_is_held(requests, clock, result);
+            decide_from_local(requests, clock, result);
         }
         return true;
     } catch (const std::bad_alloc&) {
@@ -83,15 +83,15 @@ class Deciding {
     }
 
     // The origin should decide, and is unavailable.
-    [[gnu::noinline]] void decide_by_what_is_held(const Request& request,
-                                                  UnixTime now,
-                                                  Result<Decision>& result) {
+    [[gnu::noinline]] void decide_from_local(const Request& request,
+                                             UnixTime now,
+                                             Result<Decision>& result) {
         link_->count_fallback();
-        sluice::decide_by_what_is_held(table_, request, now, *result);
+        sluice::decide_from_local(table_, request, now, *result);
     }
-    void decide_by_what_is_held(std::span<const Request> requests,
-                                CallersClock clock,
-                                Result<BatchDecision>& result) {
+    void decide_from_local(std::span<const Request> requests,
+                           CallersClock clock,
+                           Result<BatchDecision>& result) {
         link_->count_fallback();
         result = *decide_batch(table_, requests, clock, Freshness::kJustRefreshed);
     }
@@ -105,7 +105,7 @@ class Deciding {
         if (!has_region || outcome != Outcome::kAskOrigin) [[likely]]
             return true;
         if (!link_->is_unavailable()) return false;
-        decide_by_what_is_held(request, time.exact(), result);
+        decide_from_local(request, time.exact(), result);
         return true;
     }
 
@@ -124,4 +124,4 @@ class Deciding {
 
 }  // namespace sluice
 
-#endif  // SLUICE_SERVICE_DECIDING_H_
+#endif  // SLUICE_SERVICE_LOCAL_DECIDER_H_

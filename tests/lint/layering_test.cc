@@ -1,4 +1,4 @@
-#include "house/layering.h"
+#include "lint/layering.h"
 
 #include <algorithm>
 #include <string>
@@ -7,7 +7,7 @@
 
 #include <gtest/gtest.h>
 
-namespace sluice::house {
+namespace sluice::lint {
 namespace {
 
 std::vector<std::string> faults_of(std::string_view path, std::string_view text) {
@@ -104,16 +104,16 @@ TEST(Layering, IgnoresIncludesThatAreCommentedOut) {
 // This makes a cycle impossible.
 TEST(Layering, TableGrowsFromTheGroundUp) {
     std::vector<std::string_view> below;
-    for (const Room& room : rooms()) {
-        for (const std::string_view name : words_of(room.may_include)) {
+    for (const Layer& layer : layers()) {
+        for (const std::string_view name : words_of(layer.may_include)) {
             const std::string_view other =
                 name.ends_with(".h") ? name.substr(0, name.rfind('/')) : name;
             EXPECT_NE(std::find(below.begin(), below.end(), other), below.end())
-                << room.name << " may include " << name << ", which does not stand below it";
+                << layer.name << " may include " << name << ", which does not stand below it";
         }
-        below.push_back(room.name);
+        below.push_back(layer.name);
     }
 }
 
 }  // namespace
-}  // namespace sluice::house
+}  // namespace sluice::lint

@@ -1,6 +1,6 @@
 // Everybody who waits, by what for and since when.
-#ifndef SLUICE_HTTP_WIRE_ROSTER_H_
-#define SLUICE_HTTP_WIRE_ROSTER_H_
+#ifndef SLUICE_HTTP_WIRE_TIMEOUT_LIST_H_
+#define SLUICE_HTTP_WIRE_TIMEOUT_LIST_H_
 
 #include <array>
 #include <chrono>
@@ -20,7 +20,7 @@ inline constexpr std::size_t kPhases = 6;
 //
 // Owned by one thread.
 template <class Item>
-class Roster {
+class TimeoutList {
   public:
     using Time = std::chrono::milliseconds;  // since any fixed point; never goes back
     struct Entry {
@@ -92,4 +92,4 @@ class Roster {
 
 }  // namespace sluice::http
 
-#endif  // SLUICE_HTTP_WIRE_ROSTER_H_
+#endif  // SLUICE_HTTP_WIRE_TIMEOUT_LIST_H_
