@@ -21,7 +21,7 @@ void await(Limiter& limiter, bool unavailable, const Key& key) {
     while (limiter.stats().origin.unavailable != unavailable) {
         if (Clock::now() > end) give_up("the origin does not change");
         // Finding out takes somebody who asks.
-        if (away) limiter.limit_async(request_for(key, 0), wall_time(), [](const auto&) {});
+        if (unavailable) limiter.limit_async(request_for(key, 0), wall_time(), [](const auto&) {});
         std::this_thread::sleep_for(1ms);
     }
 }

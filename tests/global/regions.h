@@ -32,7 +32,7 @@ bool passes(const server_test::Server& server, const regional_test::Ask& ask);
 
 // What a server holds of a key of a minute's windows: the current one's counts.
 struct Knows {
-    std::int64_t others = 0;
+    std::int64_t peers = 0;
     std::int64_t global = 0;
 };
 Knows known_by(const server_test::Server& server, const std::string& identifier);
