@@ -2,7 +2,7 @@
 #ifndef SLUICE_COUNTER_LIMIT_KEY_H_
 #define SLUICE_COUNTER_LIMIT_KEY_H_
 
-#include <sluice/limiter.h>
+#include <sluice/types.h>
 
 #include <cstddef>
 #include <cstdint>

@@ -16,6 +16,7 @@
 
 #include "base/clock.h"
 #include "global/memory_store.h"
+#include "service/test_options.h"
 
 namespace sluice {
 namespace {
@@ -31,8 +32,7 @@ class GlobalLimiterTest : public testing::Test {
         Options options{.region = region};
         options.origin = origin;
         options.global = "memory:" + name();
-        options.test_global_interval = milliseconds{50};
-        return *Limiter::create(std::move(options));
+        return *create_limiter(std::move(options), {.global_interval = milliseconds{50}});
     }
     std::string name() const {
         return testing::UnitTest::GetInstance()->current_test_info()->name();
@@ -183,8 +183,7 @@ TEST_F(GlobalLimiterTest, ANodeThatEndsWhileItsOriginIsAwayStillPublishes) {
         options.origin = "redis://127.0.0.1:1";
         options.global = "memory:" + name();
         // Longer than the test; shorter than the rest of the window, which is published.
-        options.test_global_interval = seconds{30};
-        Limiter a = *Limiter::create(std::move(options));
+        Limiter a = *create_limiter(std::move(options), {.global_interval = seconds{30}});
         EXPECT_TRUE(pass(a, 6));
         a.close(seconds{2});
     }

@@ -148,7 +148,7 @@ TEST_F(StuckRegionTest, TheQueueIsBoundedAndWhatDoesNotFitIsDecidedAtOnce) {
     for (const std::string& name : names)
         batch.push_back(request(name, 1'000'000));
     std::size_t asked = 0;
-    for (; asked * kBatch < RegionThread::kMostPending; ++asked)
+    for (; asked * kBatch < RegionThread::kMaxPending; ++asked)
         limiter.limit_many_async(batch, kNow, [&](auto) { ++answers; });
     EXPECT_EQ(answers, 0U);
     EXPECT_EQ(limiter.stats().origin.queue_overflows, 0U);

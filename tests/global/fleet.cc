@@ -193,7 +193,7 @@ void Fleet::spend_batch(Node& node) {
                             .duration = subject.duration,
                             .cost = static_cast<std::int64_t>(1 + below(3))});
     }
-    const auto decision = decide_batch(*node.table, requests, time_, Freshness::kJustRefreshed);
+    const auto decision = decide_batch(*node.table, requests, time_, SharingRule::kSkip);
     ++decisions_;
     if (decision->passed) {
         for (const Request& request : requests)
