@@ -109,7 +109,7 @@ TEST_F(ChangedTest, KeepsAnEntryListedUntilWhatIsAdmittedIsSettled) {
     EXPECT_TRUE(changed_.take().changed.empty());
 }
 
-TEST_F(ChangedTest, WhatABatchIsAboutToHoldIsNeverTold) {
+TEST_F(ChangedTest, ComponentsExcludeWhatABatchIsAboutToHold) {
     spend("a", 3);
     Entry& a = entry("a");
     a.begin_holding(kMaxCount);
@@ -120,7 +120,7 @@ TEST_F(ChangedTest, WhatABatchIsAboutToHoldIsNeverTold) {
     EXPECT_EQ(Components(a).of(kSequence), 3U);
 }
 
-TEST_F(ChangedTest, AnEntryThatChangesOnItsWayOutStays) {
+TEST_F(ChangedTest, AnEntryThatChangesWhileLeavingStays) {
     Entry& a = entry("a");
     ASSERT_TRUE(ChangedList::leave(a));
     EXPECT_TRUE(a.is_leaving());
@@ -135,7 +135,7 @@ TEST_F(ChangedTest, AnEntryThatChangesOnItsWayOutStays) {
     EXPECT_FALSE(changed_.mark(a));
 }
 
-TEST_F(ChangedTest, IsNotRetiredBeforeItWasTold) {
+TEST_F(ChangedTest, IsNotRetiredBeforeItIsSynced) {
     spend("a", 1);
     Entry& a = entry("a");
     EXPECT_FALSE(ChangedList::leave(a));
@@ -147,7 +147,7 @@ TEST_F(ChangedTest, IsNotRetiredBeforeItWasTold) {
     EXPECT_FALSE(changed_.mark(a)) << "a retired entry must send its spender elsewhere";
 }
 
-TEST_F(ChangedTest, HandsARetiredEntryToWhoeverHeldItLast) {
+TEST_F(ChangedTest, HandsARetiredEntryToItsLastHolder) {
     spend("listed", 1);
     EXPECT_FALSE(ChangedList::retire(entry("listed")));
     auto taken = changed_.take();
@@ -161,7 +161,7 @@ TEST_F(ChangedTest, HandsARetiredEntryToWhoeverHeldItLast) {
 }
 
 // Threads spend, one consumer takes and releases: in the end it has been told every cost, exactly.
-TEST_F(ChangedTest, TellsEverythingUnderRealThreads) {
+TEST_F(ChangedTest, WritesEverythingUnderRealThreads) {
     constexpr int kThreads = 3;
     constexpr int kRounds = 20'000;
     const std::vector<std::string> names{"a", "b", "c", "d"};

@@ -31,7 +31,7 @@ class EntryTest : public testing::Test {
     Entry entry_{key_for("id"), at(100'500), at(0), Sharing::kAlone};
 };
 
-TEST_F(EntryTest, BeginsWhereItWasAskedFor) {
+TEST_F(EntryTest, BeginsAtTheTimeOfItsFirstRequest) {
     EXPECT_EQ(entry_.high(), 100);
     EXPECT_EQ(entry_.locate(at(100'250)).elapsed, Duration{250});
 }
@@ -45,7 +45,7 @@ TEST_F(EntryTest, MovesOnAndKeepsTheCellsThatStillMatter) {
     EXPECT_EQ(entry_.spent(100), 0U);
 }
 
-TEST_F(EntryTest, DecidesAStepBackOfOneWindowWhereItAsksFor) {
+TEST_F(EntryTest, DecidesAStepBackOfOneWindowAtItsOwnTime) {
     entry_.locate(at(102'000));
     const Instant back = entry_.locate(at(101'900));
     EXPECT_EQ(back.sequence, 101);
@@ -108,7 +108,7 @@ TEST_F(EntryTest, IsOutgrownOnceItIsClosed) {
     EXPECT_TRUE(entry_.outgrown(at(103'000)));
 }
 
-TEST_F(EntryTest, MergesWhatOthersSpentByMaximum) {
+TEST_F(EntryTest, MergesCountsOfPeersAndRegionsByMaximum) {
     EXPECT_TRUE(entry_.raise_peers(100, 4));
     EXPECT_TRUE(entry_.raise_peers(100, 2));
     EXPECT_TRUE(entry_.raise_global(100, 5));
@@ -228,7 +228,7 @@ TEST(LimitKey, DoesNotLetTheDurationCancelTheSizeOfATextInTheHash) {
     EXPECT_EQ(hashes.size(), 9U * 21U);
 }
 
-TEST(SharedEntry, KnowsNothingOfOthersUntilItWasRefreshed) {
+TEST(SharedEntry, KnowsNoPeerCountsUntilItWasRefreshed) {
     Entry entry{key_for("id"), at(100'000), at(0), Sharing::kShared};
     EXPECT_EQ(entry.refreshed_at(), Entry::kNever);
     entry.set_refreshed(at(105'000));

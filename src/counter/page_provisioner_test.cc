@@ -149,7 +149,7 @@ TEST(PageProvisioner, FillsWholeLargePagesOfTheStretchOnly) {
     EXPECT_FALSE(stretch.is_filled(2 * kBlock, stretch.all().size()));
 }
 
-TEST(PageProvisioner, ManyThreadsTakeWhatIsTheirs) {
+TEST(PageProvisioner, ThreadsNeverShareAChunk) {
     const Stretch stretch(4 * kBlock);
     PageProvisioner memory(stretch.all());
     memory.start();

@@ -133,7 +133,7 @@ TEST_F(TableTest, ClosesAnEntryThatWasOutgrownBeforeItIsReplaced) {
     }
 }
 
-TEST_F(TableTest, KeepsWhatWasNotToldEvenAtTheCap) {
+TEST_F(TableTest, KeepsUnsyncedEntriesEvenAtTheCap) {
     open(8, Sharing::kShared);
     for (int i = 0; i < 8; ++i) {
         Entry& entry = use("told " + std::to_string(i), 1, 10);
@@ -151,7 +151,7 @@ TEST_F(TableTest, KeepsWhatWasNotToldEvenAtTheCap) {
     EXPECT_GT(table_->tally().evicted.load(), 90U);
 }
 
-TEST_F(TableTest, KeepsAnEntryThatIsUsedOnItsWayOut) {
+TEST_F(TableTest, KeepsAnEntryThatIsUsedWhileLeaving) {
     open(4, Sharing::kShared);
     const Entry& used = use("used", 1, 10);
     for (int i = 0; i < 100; ++i) {
@@ -219,7 +219,7 @@ class ImportTest : public TableTest, public testing::WithParamInterface<Sharing>
     }
 };
 
-TEST_P(ImportTest, KeysThatWereUsedHereStayWhateverIsImported) {
+TEST_P(ImportTest, ImportsDoNotDisplaceKeysThatRequestsUse) {
     open(1'000, GetParam());
     fill_with_working_keys();
     import_flood(20'000);
@@ -362,7 +362,7 @@ TEST_F(JumpingClockTest, AStepBackOfLessThanTwoWindowsOpensNoBudgetAgain) {
     }
 }
 
-TEST(Table, SaysHowMuchMemoryWasRefused) {
+TEST(Table, ReportsHowMuchMemoryWasRefused) {
     const auto table =
         Table::create({.max_keys = std::size_t{1} << 52U, .sharing = Sharing::kAlone, .seed = 1});
     ASSERT_FALSE(table.has_value());

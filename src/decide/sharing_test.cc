@@ -1,5 +1,4 @@
-// What a decision does where its counts are one part of a region's: the seam that the regional
-// layer plugs into.
+// Decisions of a node that shares its limits with peers, without a regional layer.
 #include <algorithm>
 #include <array>
 #include <memory>
@@ -57,7 +56,7 @@ TEST_F(SharingTest, LeavesAColdKeyToTheOriginAndSpendsNothing) {
 }
 
 // With 5 nodes, a node's share of 120 is 3.
-TEST_F(SharingTest, PassesWithinItsShareAndAsksBeyondIt) {
+TEST_F(SharingTest, PassesWithinItsShareAndDefersBeyondIt) {
     entry("a").set_refreshed(kNow);
     EXPECT_EQ(decide_one(request("a", 1, 122)), AdmitOutcome::kPassed);
     EXPECT_TRUE(table_->changed().take_urgent().empty()) << "less than half of its share";
@@ -80,13 +79,13 @@ TEST_F(SharingTest, HasOnlyTheFloorWithAnOldViewOrAfterADenial) {
     }
 }
 
-TEST_F(SharingTest, LeavesEverythingToTheOriginWhileTheNodesAreNotKnown) {
+TEST_F(SharingTest, LeavesEverythingToTheOriginWhileTheNodeCountIsUnknown) {
     table_->set_nodes(kUnknownNodes);
     entry("a").set_refreshed(kNow);
     EXPECT_EQ(decide_one(request("a", 1, 1'000'000)), AdmitOutcome::kAskOrigin);
 }
 
-TEST_F(SharingTest, ANodeAloneAsksOnlyForWhatItNeverRead) {
+TEST_F(SharingTest, TheOnlyNodeDefersOnlyKeysThatItNeverRead) {
     table_->set_nodes(1);
     EXPECT_EQ(decide_one(request("a", 1, 10)), AdmitOutcome::kAskOrigin);
     entry("a").set_refreshed(kNow - kMinute);
@@ -110,7 +109,7 @@ TEST_F(SharingTest, EntersAGrantWithoutAFlush) {
 }
 
 // The comparisons that most requests end with say the same as the rule.
-TEST_F(SharingTest, TheShortWayAgreesWithTheRule) {
+TEST_F(SharingTest, TheFastPathAgreesWithTheRule) {
     std::uint64_t state = 1;
     const auto below = [&state](std::uint64_t bound) {
         state = state * 6'364'136'223'846'793'005U + 1'442'695'040'888'963'407U;
@@ -188,7 +187,7 @@ TEST_F(SharingTest, ABatchThatCountsDenyMakesTheKeysThatDeniedItStrict) {
     EXPECT_EQ(table_->tally().strict_activations.load(), 1U);
 }
 
-TEST_F(SharingTest, ThePreviousCellOfOthersWeighsIn) {
+TEST_F(SharingTest, ThePreviousCellOfPeersCounts) {
     entry("a").set_refreshed(kNow);
     entry("a").raise_peers(kSequence - 1, 6);
     entry("a").raise_global(kSequence - 1, 4);
@@ -196,7 +195,7 @@ TEST_F(SharingTest, ThePreviousCellOfOthersWeighsIn) {
     EXPECT_EQ(decide_one(request("a", 1, 11)), AdmitOutcome::kAskOrigin);
 }
 
-TEST_F(SharingTest, ABatchAsksForAllOrDecidesAll) {
+TEST_F(SharingTest, ABatchDefersAllOrDecidesAll) {
     const std::array batch{request("a", 1, 100), request("b", 1, 100), request("c", 1, 100)};
     entry("a").set_refreshed(kNow);
     std::vector<std::size_t> stale;

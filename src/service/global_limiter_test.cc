@@ -65,7 +65,7 @@ class GlobalLimiterTest : public testing::Test {
     }
 };
 
-TEST_F(GlobalLimiterTest, WhatOneRegionSpendsTheOtherCanNotSpendAgain) {
+TEST_F(GlobalLimiterTest, RegionsShareALimit) {
     Limiter a = make("a");
     Limiter b = make("b");
     EXPECT_TRUE(pass(a, 6));
@@ -94,7 +94,7 @@ TEST_F(GlobalLimiterTest, TheNodesOfARegionPublishOneRow) {
     EXPECT_FALSE(pass(b1, 1));
 }
 
-TEST_F(GlobalLimiterTest, WhatAClosingLimiterSpentIsPublishedFirst) {
+TEST_F(GlobalLimiterTest, CloseWaitsForTheLastPublish) {
     Limiter b = make("b");
     {
         Limiter a = make("a", "memory:" + name());
@@ -105,7 +105,7 @@ TEST_F(GlobalLimiterTest, WhatAClosingLimiterSpentIsPublishedFirst) {
     await_global(b, 6);
 }
 
-TEST_F(GlobalLimiterTest, ThePreviousWindowOfOtherRegionsWeighsIn) {
+TEST_F(GlobalLimiterTest, ThePreviousWindowOfOtherRegionsCounts) {
     Limiter a = make("a");
     Limiter b = make("b");
     EXPECT_TRUE(pass(a, 10));
@@ -116,7 +116,7 @@ TEST_F(GlobalLimiterTest, ThePreviousWindowOfOtherRegionsWeighsIn) {
     EXPECT_FALSE(b.limit(request(1), later)->passed);
 }
 
-TEST_F(GlobalLimiterTest, ARegionWithoutMemoryIsRemindedByItsOwnRow) {
+TEST_F(GlobalLimiterTest, ARestartedRegionReadsItsOwnRow) {
     Limiter witness = make("b");
     {
         Limiter a = make("a", "memory:" + name());
@@ -176,7 +176,7 @@ TEST_F(GlobalLimiterTest, ManyThreadsSpendWhileRegionsExchange) {
 }
 
 // The only one that still remembers, when this process is gone.
-TEST_F(GlobalLimiterTest, ANodeThatEndsWhileItsOriginIsAwayStillPublishes) {
+TEST_F(GlobalLimiterTest, PublishesOnCloseWhileTheOriginIsUnavailable) {
     Limiter b = make("b");
     {
         Options options{.region = "a"};
@@ -190,7 +190,7 @@ TEST_F(GlobalLimiterTest, ANodeThatEndsWhileItsOriginIsAwayStillPublishes) {
     await_global(b, 6);
 }
 
-TEST_F(GlobalLimiterTest, ExpiredRowsAreDeletedByOneNodeAtATimeAndWhatLivesStays) {
+TEST_F(GlobalLimiterTest, OneNodeAtATimeDeletesExpiredRowsOnly) {
     const auto world = MemoryWorld::named(name());
     const Sequence living = instant_at(exact_wall_time(), Duration{60'000}).sequence + 1;
     std::vector<RegionCount> rows;
@@ -221,7 +221,7 @@ TEST_F(GlobalLimiterTest, ExpiredRowsAreDeletedByOneNodeAtATimeAndWhatLivesStays
 }
 
 // Where the function that is told of changes never returns, its thread is left behind.
-TEST_F(GlobalLimiterTest, EndsWhileAFunctionThatItCalledIsStuck) {
+TEST_F(GlobalLimiterTest, CloseReturnsWhileACallbackIsStuck) {
     // Shared: the thread outlives the test.
     const auto entered = std::make_shared<std::promise<void>>();
     const auto never = std::make_shared<std::promise<void>>();

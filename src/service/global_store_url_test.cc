@@ -42,7 +42,7 @@ TEST(OpenGlobal, JoinsRegionsOfOneNameInMemory) {
     EXPECT_EQ(foreign_in(*apart), 0U);
 }
 
-TEST(OpenGlobal, RefusesWhatItDoesNotKnowAndNeverRepeatsIt) {
+TEST(OpenGlobal, RefusesUnknownUrlsWithoutShowingThem) {
     for (const std::string url : {"",
                                   "memory:",
                                   "sqlite:",
@@ -78,7 +78,7 @@ TEST(OpenGlobal, ShowsNoPassword) {
     EXPECT_EQ(shown_global("sqlite:/a/b.db"), "sqlite:/a/b.db");
 }
 
-TEST(OpenGlobal, ADatabaseThatIsAwayIsToldByItsCalls) {
+TEST(OpenGlobal, CallsFailWhileTheDatabaseIsUnavailable) {
     const auto store =
         open_global({.url = "mysql://root:hush@127.0.0.1:1/limits", .region = "r"}).value();
     const auto deleted = store->delete_expired(1ms, 1);
@@ -133,7 +133,7 @@ TEST_F(CleanupTest, DeletesInBatchesWithPausesBetween) {
     EXPECT_TRUE(world_->held().empty());
 }
 
-TEST_F(CleanupTest, LeavesWhatANodeWithASlowClockMayStillNeed) {
+TEST_F(CleanupTest, KeepsRowsThatANodeWithASlowClockMayNeed) {
     hold(59s, 3);
     hold(-10s, 3);
     EXPECT_EQ(clean(10)->deleted, 0U);
@@ -143,7 +143,7 @@ TEST_F(CleanupTest, LeavesWhatANodeWithASlowClockMayStillNeed) {
     EXPECT_EQ(world_->held().size(), 6U);
 }
 
-TEST_F(CleanupTest, StopsWhereItIsTold) {
+TEST_F(CleanupTest, StopsWhenPauseReturnsFalse) {
     hold(2min, 25);
     most_pauses_ = 1;
     const auto outcome = clean(10);
@@ -188,13 +188,13 @@ Result<CleanupOutcome> clean(std::deque<StoreResult<std::size_t>> answers) {
     return cleanup_global(store, {.batch = 10, .pause = [](auto) { return true; }});
 }
 
-TEST(Cleanup, AsksABusyStoreAgain) {
+TEST(Cleanup, RetriesWhileTheStoreIsBusy) {
     const auto outcome = clean({std::size_t{10}, kBusy, kBusy, kBusy, kBusy, std::size_t{3}});
     ASSERT_TRUE(outcome);
     EXPECT_EQ(outcome->deleted, 13U);
 }
 
-TEST(Cleanup, GivesUpWhereTheStoreStaysBusyOrIsLost) {
+TEST(Cleanup, GivesUpWhenTheStoreStaysBusyOrFails) {
     const auto busy = clean({std::size_t{10}, kBusy, kBusy, kBusy, kBusy, kBusy});
     ASSERT_FALSE(busy);
     EXPECT_EQ(busy.error().message, "db: busy; 10 rows were deleted before that");

@@ -86,7 +86,7 @@ class StuckRegionTest : public testing::Test {
     const std::shared_ptr<Gate> gate_ = std::make_shared<Gate>();
 };
 
-TEST_F(StuckRegionTest, ACallerDecidesByItselfAfterItsDeadline) {
+TEST_F(StuckRegionTest, ACallerDecidesLocallyAfterItsDeadline) {
     Limiter limiter = stuck_limiter(50ms);
     const auto began = std::chrono::steady_clock::now();
     EXPECT_TRUE(soon([&] { return limiter.limit(request("a", 10, 4), kNow); })->passed);
@@ -103,7 +103,7 @@ TEST_F(StuckRegionTest, ACallerDecidesByItselfAfterItsDeadline) {
     EXPECT_EQ(soon([&] { return limiter.limit(request("b", 10, 0), kNow); })->remaining, 6);
 }
 
-TEST_F(StuckRegionTest, WhatIsAskedAsynchronouslyIsAnsweredOnce) {
+TEST_F(StuckRegionTest, AsynchronousRequestsAreAnsweredOnce) {
     Limiter limiter = stuck_limiter(50ms);
     std::atomic<int> answers{0};
     std::atomic<int> passes{0};
@@ -137,7 +137,7 @@ TEST_F(StuckRegionTest, AListingIsAnsweredWithoutTheOrigin) {
     gate_->open();
 }
 
-TEST_F(StuckRegionTest, TheQueueIsBoundedAndWhatDoesNotFitIsDecidedAtOnce) {
+TEST_F(StuckRegionTest, TheQueueIsBoundedAndOverflowIsDecidedAtOnce) {
     Limiter limiter = stuck_limiter(10'000ms);
     std::atomic<std::size_t> answers{0};
     constexpr std::size_t kBatch = 100;
@@ -168,7 +168,7 @@ TEST_F(StuckRegionTest, TheQueueIsBoundedAndWhatDoesNotFitIsDecidedAtOnce) {
               1'000'000 - static_cast<std::int64_t>(asked));
 }
 
-TEST_F(StuckRegionTest, AnEndIsBounded) {
+TEST_F(StuckRegionTest, CloseIsBounded) {
     auto limiter = std::make_unique<Limiter>(stuck_limiter(5'000ms));
     std::atomic<int> answers{0};
     limiter->limit_async(request("a"), kNow, [&](auto) { ++answers; });

@@ -89,8 +89,8 @@ class Fleet::Node {
     void settle() {
         for (int i = 0; i < 100 && (std::exchange(wants_turn_, false) || !region_.is_settled());
              ++i) {
-            table->changed().hurry();
-            wants_turn_ = false;  // hurry() asks for the step that follows
+            table->changed().request_flush();
+            wants_turn_ = false;  // request_flush() asks for the step that follows
             fleet_.now_ += milliseconds{1};
             region_.step();
         }
