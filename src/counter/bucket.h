@@ -105,7 +105,8 @@ class alignas(64) Bucket {
     // The same of all slots, or of the last one.
     std::uint64_t find_slot(std::uint64_t hash) const;
 
-    // The rest of a lookup. The second is false if the epoch has moved on, and it begins anew.
+    // The slow path of a lookup. The second is false if the epoch has moved on; it is then
+    // repeated.
     Entry* find_elsewhere(HashedRequest request) const;
     bool try_find_elsewhere(const LimitKey& key, Entry*& found) const;
 

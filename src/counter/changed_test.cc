@@ -83,10 +83,10 @@ TEST_F(ChangedTest, KeepsTheLatestOfManyUrgentEntries) {
 TEST_F(ChangedTest, KeepsAnEntryListedThatChangedWhileItWasTaken) {
     spend("a", 1);
     Entry& a = *changed_.take().changed.at(0);
-    const Components told(a);
+    const Components written(a);
     spend("a", 1);
     EXPECT_TRUE(changed_.take().changed.empty()) << "handed out twice at a time";
-    EXPECT_TRUE(changed_.release(a, told));
+    EXPECT_TRUE(changed_.release(a, written));
     EXPECT_EQ(changed_.take().changed, std::vector{&a});
     EXPECT_TRUE(changed_.release(a, Components(a)));
     EXPECT_TRUE(changed_.take().changed.empty());
@@ -100,7 +100,7 @@ TEST_F(ChangedTest, KeepsAnEntryListedUntilWhatIsAdmittedIsSettled) {
     a.admitted(kSequence).add(kSequence, 5);
     ASSERT_TRUE(changed_.mark(a));
     ASSERT_EQ(changed_.take().changed.size(), 1U);
-    EXPECT_EQ(Components(a).of(kSequence), 1U) << "what a batch holds was told";
+    EXPECT_EQ(Components(a).of(kSequence), 1U) << "what a batch holds was counted";
     EXPECT_TRUE(changed_.release(a, Components(a)));
     ASSERT_EQ(changed_.take().changed.size(), 1U) << "an unfinished batch was forgotten";
     a.admitted(kSequence).subtract(kSequence, 5);
@@ -160,7 +160,7 @@ TEST_F(ChangedTest, HandsARetiredEntryToItsLastHolder) {
     EXPECT_TRUE(ChangedList::retire(entry("idle")));
 }
 
-// Threads spend, one consumer takes and releases: in the end it has been told every cost, exactly.
+// Threads spend, one consumer takes and releases: in the end it has written every cost, exactly.
 TEST_F(ChangedTest, WritesEverythingUnderRealThreads) {
     constexpr int kThreads = 3;
     constexpr int kRounds = 20'000;
@@ -174,13 +174,13 @@ TEST_F(ChangedTest, WritesEverythingUnderRealThreads) {
             running.fetch_sub(1);
         });
     }
-    std::vector<std::pair<const Entry*, Count>> told(names.size());
+    std::vector<std::pair<const Entry*, Count>> written(names.size());
     bool last = false;
     for (;;) {
         const auto taken = changed_.take();
         for (Entry* entry : taken.changed) {
             const Components components(*entry);
-            auto slot = std::ranges::find_if(told, [&](const auto& pair) {
+            auto slot = std::ranges::find_if(written, [&](const auto& pair) {
                 return pair.first == entry || pair.first == nullptr;
             });
             *slot = {entry, components.all()[2].count};
@@ -193,7 +193,7 @@ TEST_F(ChangedTest, WritesEverythingUnderRealThreads) {
     for (std::thread& thread : threads)
         thread.join();
     Count sum = 0;
-    for (const auto& [entry, count] : told)
+    for (const auto& [entry, count] : written)
         sum += count;
     EXPECT_EQ(sum, static_cast<Count>(kThreads) * kRounds);
 }

@@ -303,7 +303,7 @@ class alignas(64) Entry {
     friend class Bucket;
     friend class Shard;
 
-    // How far the ring may move at once: LapCount tells older from newer within 4,096 sequences,
+    // How far the ring may move at once: LapCount orders sequences that are within 4,096,
     // and up to kRingSize of these are taken by the cells themselves.
     static constexpr Sequence kMaxLeap = 4'000;
     using Ring = CellCount[kRingSize];

@@ -102,7 +102,7 @@ TEST_F(EntryTest, IsOutgrownOnlyWhenLapsCouldBeMistaken) {
     EXPECT_TRUE(entry_.outgrown(at(4'100'000)));
 }
 
-// Whatever its windows are, so that whoever finds it takes another one.
+// Whatever its windows are, so that a thread that finds it takes another one.
 TEST_F(EntryTest, IsOutgrownOnceItIsClosed) {
     ASSERT_TRUE(entry_.close_if_dead(at(103'000)).has_value());
     EXPECT_TRUE(entry_.outgrown(at(103'000)));
@@ -194,7 +194,7 @@ TEST(LimitKey, KeepsPartsApartWhereverTheSeparatorFalls) {
     EXPECT_NE(key("ab", "c", kSecond).hash(), key("ab", "c", Duration{1'001}).hash());
 }
 
-// Whoever chooses both must not be able to aim at one bucket.
+// A client that chooses both must not be able to fill one bucket.
 TEST(LimitKey, DoesNotLetTheIdentifierCancelTheDuration) {
     std::set<std::uint64_t> hashes;
     for (std::uint32_t ms = 0x2020'2020; ms < 0x2020'2020 + 1'000; ++ms) {

@@ -168,7 +168,7 @@ class GraceQueue {
 
     // Examines up to `most` entries, and calls done(entry) for each that no reader can be using.
     // Those of the present epoch are left for later: current readers, the caller among them, may
-    // well see them. If there are no others, the next epoch begins.
+    // well see them. If there are no earlier ones, the next epoch begins.
     template <class Done>
     void poll(std::size_t most, Done done) {
         release_aside(most / 2);

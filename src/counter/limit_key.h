@@ -69,7 +69,7 @@ struct ShortText {
 // text costs one multiplication of its two words, each hidden by a secret; XXH3 hashes the longer
 // ones. What a key holds beside its texts, its shape, is multiplied by a secret before it is mixed
 // into a text: otherwise a client that chooses both could cancel it. The number of bytes of the
-// identifier salts the identifier, all the rest of the shape the workspace.
+// identifier salts the identifier, everything else in the shape the workspace.
 //
 // Thread-compatible, and constant after construction.
 class KeyHash {
@@ -154,7 +154,7 @@ class KeyShape {
 
   private:
     static bool are_short(std::size_t a, std::size_t b, std::size_t c) {
-        // Joining the bits tells whether all numbers are below a power of two.
+        // The joined bits are below a power of two if all numbers are.
         return ((a - 1) | (b - 1) | (c - 1)) < kShortBytes;
     }
 

@@ -14,7 +14,7 @@ namespace {
 // Below this many keys, memory is not worth forgetting anything for.
 constexpr std::size_t kSweepFrom = 1'024;
 
-// How many entries an eviction looks at: at least the first number, and up to the second (or that
+// How many entries an eviction examines: at least the first number, and up to the second (or that
 // many buckets) as long as all that it has seen are close to their limits.
 constexpr std::size_t kSample = 8;
 constexpr std::size_t kLargeSample = 128;

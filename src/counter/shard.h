@@ -32,7 +32,7 @@ using Needed = std::span<Entry* const>;
 // reserved addresses, of which the system fills only what was touched: apart, the shards' first
 // buckets would compete for the same places in the processor's caches.
 //
-// Thread-safe. find() takes no lock and needs an EpochPin; the rest locks.
+// Thread-safe. find() takes no lock and needs an EpochPin; all other methods lock.
 class alignas(64) Shard {
   public:
     // Every (1 << stride_bits)th bucket from `first` on is the shard's, `count` of them: empty

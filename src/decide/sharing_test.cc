@@ -145,7 +145,7 @@ TEST_F(SharingTest, ADenialThatHeldCountsProveNeedsNoRefreshAndMakesTheKeyStrict
     EXPECT_TRUE(entry("a").is_strict(kNow + kMinute - Duration{1}))
         << "strict mode outlives the rollover";
     EXPECT_EQ(Components(entry("a")).of(kSequence), 1U)
-        << "what others spent is never settled as our own";
+        << "counts of peers are never settled as our own";
 }
 
 TEST_F(SharingTest, ADenialThatNoCountCouldAvoidLeavesTheKeyAsItWas) {

@@ -47,7 +47,7 @@ inline bool has_valid_parts(const Request& request) {
 inline bool has_valid_numbers(const Request& request) {
     return is_valid_count(request.limit | request.cost) && is_valid_duration(request.duration);
 }
-static_assert(std::has_single_bit(kMaxCount + 1), "joined bits tell whether both are counts");
+static_assert(std::has_single_bit(kMaxCount + 1), "joined bits are a count if both are");
 
 inline bool is_valid(const Request& request) {
     return has_valid_parts(request) && has_valid_numbers(request);

@@ -66,7 +66,7 @@ std::int64_t resident_bytes() {
     return resident * sysconf(_SC_PAGESIZE);
 }
 
-// What a child may do. Returns the line that failed.
+// The operations of a child process. Returns the line that failed.
 #define SLUICE_REQUIRE(condition) \
     if (!(condition)) return __LINE__ % 250 + 1
 

@@ -166,7 +166,7 @@ TEST_F(GlobalLimiterTest, ManyThreadsSpendWhileRegionsExchange) {
     }
     for (std::thread& thread : threads)
         thread.join();
-    // Half of the limit is far away: neither tells the other. A smaller limit does.
+    // Far below half of the limit, neither region publishes. With a smaller limit, both do.
     EXPECT_TRUE(pass(a, 1, 15'000));
     EXPECT_TRUE(pass(b, 1, 15'000));
     await_global(b, passed_a + 1);
@@ -182,7 +182,7 @@ TEST_F(GlobalLimiterTest, PublishesOnCloseWhileTheOriginIsUnavailable) {
         Options options{.region = "a"};
         options.origin = "redis://127.0.0.1:1";
         options.global = "memory:" + name();
-        // Longer than the test; shorter than the rest of the window, which is published.
+        // Longer than the test, and shorter than the remaining window, so that it is published.
         Limiter a = *create_limiter(std::move(options), {.global_interval = seconds{30}});
         EXPECT_TRUE(pass(a, 6));
         a.close(seconds{2});
@@ -220,7 +220,7 @@ TEST_F(GlobalLimiterTest, OneNodeAtATimeDeletesExpiredRowsOnly) {
     EXPECT_EQ(world->held().size(), 1'500U);
 }
 
-// Where the function that is told of changes never returns, its thread is left behind.
+// If on_global_change never returns, its thread is left behind.
 TEST_F(GlobalLimiterTest, CloseReturnsWhileACallbackIsStuck) {
     // Shared: the thread outlives the test.
     const auto entered = std::make_shared<std::promise<void>>();

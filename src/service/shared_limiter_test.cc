@@ -177,7 +177,7 @@ TEST_F(SharedLimiterTest, ADisplacedKeyIsNotForgotten) {
     EXPECT_TRUE(a.limit(request("x", 100, 60), kNow)->passed);
     for (int i = 0; i < 20 || a.stats().keys_evicted == 0; ++i) {
         a.limit(request("other " + std::to_string(i), 100, 1), kNow).value();
-        std::this_thread::sleep_for(1ms);  // the origin hears of it, so that it may go
+        std::this_thread::sleep_for(1ms);  // it is flushed, so that it may be evicted
     }
     EXPECT_FALSE(a.limit(request("x", 100, 41), kNow)->passed);
     EXPECT_TRUE(a.limit(request("x", 100, 40), kNow)->passed);

@@ -1,4 +1,4 @@
-// What callers see while the thread that talks to the origin is stuck in a call.
+// Callers of a limiter whose region thread is stuck in a call.
 #include <sluice/limiter.h>
 
 #include <atomic>
@@ -92,7 +92,7 @@ TEST_F(StuckRegionTest, ACallerDecidesLocallyAfterItsDeadline) {
     EXPECT_TRUE(soon([&] { return limiter.limit(request("a", 10, 4), kNow); })->passed);
     EXPECT_GE(std::chrono::steady_clock::now() - began, 50ms);
     EXPECT_EQ(limiter.stats().origin.fallbacks, 1U);
-    EXPECT_TRUE(limiter.stats().origin.unavailable) << "others need not wait";
+    EXPECT_TRUE(limiter.stats().origin.unavailable) << "other callers need not wait";
     const std::vector<Request> batch{request("a", 10, 4), request("b", 10, 4)};
     EXPECT_TRUE(soon([&] { return limiter.limit_many(batch, kNow); })->passed);
     EXPECT_FALSE(soon([&] { return limiter.limit(request("a", 10, 4), kNow); })->passed);
@@ -176,7 +176,7 @@ TEST_F(StuckRegionTest, CloseIsBounded) {
         limiter->close(10ms);
         return true;
     });
-    EXPECT_EQ(answers, 1) << "what waits is answered";
+    EXPECT_EQ(answers, 1) << "pending requests are answered";
     EXPECT_TRUE(limiter->limit(request("a"), kNow)->passed);
     soon([&] {
         limiter.reset();
