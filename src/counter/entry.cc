@@ -154,6 +154,16 @@ bool Entry::raise(Ring& ring, Sequence sequence, Count to) {
     return ring[place_of(sequence)].raise(sequence, std::min(to, kMaxCount));
 }
 
+bool Entry::merge_imported(Sequence sequence, ImportedCounts imported) {
+    // A cell further away may look like one that is held: the ring counts its laps modulo.
+    const Sequence high = this->high();
+    if (sequence < high - 2 || sequence > high + 1) return false;
+    // The row may hold what the origin has granted to this node, which does not know of it yet.
+    const Count own = most_at_origin(sequence);
+    if (imported.own > own) raise_peers(sequence, imported.own - own);
+    return raise_global(sequence, imported.foreign);
+}
+
 // Each of these two writes one word and then looks at the other's, sequentially consistent: if they
 // race, at least one of them sees that the entry is strict, and leaves it with kNotYoung.
 void Entry::set_refreshed(UnixTime at) {

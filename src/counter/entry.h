@@ -166,6 +166,16 @@ class alignas(64) Entry {
     bool raise_peers(Sequence sequence, Count to) { return raise(peers_, sequence, to); }
     bool raise_global(Sequence sequence, Count to) { return raise(global_, sequence, to); }
 
+    // Merges an imported cell: `foreign` was spent by other regions, `own` is at least what this
+    // region has spent. This node's part of `own` is known; if the remainder is more than the peers
+    // are known to have spent, it raises their count. It never enters the global count. False if
+    // the cell is not held.
+    struct ImportedCounts {
+        Count own;
+        Count foreign;
+    };
+    bool merge_imported(Sequence sequence, ImportedCounts imported);
+
     // Whether a count of peers or other regions was ever merged. Relaxed: a merge that is not seen
     // yet counts as not made yet.
     bool has_foreign() const { return has_foreign_.load(std::memory_order_relaxed); }
