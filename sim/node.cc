@@ -5,7 +5,7 @@
 
 #include "base/check.h"
 #include "counter/epoch.h"
-#include "service/questions.h"
+#include "service/pending_decision.h"
 
 namespace sluice::sim {
 namespace {
@@ -30,11 +30,10 @@ PublishPolicy policy_named(const std::string& name) {
 
 }  // namespace
 
-// A question that tells the audit how it was decided at the moment when it was, which may be before
-// its caller hears of it.
-class Node::Watched final : public Question {
+// Reports a pending decision to the audit when it is made, which may be before it is delivered.
+class Node::Watched final : public PendingDecision {
   public:
-    Watched(Node& node, std::shared_ptr<Question> inner, std::vector<Audit::Decided> made)
+    Watched(Node& node, std::shared_ptr<PendingDecision> inner, std::vector<Audit::Decided> made)
         : node_(node),
           inner_(std::move(inner)),
           made_(std::move(made)),
@@ -44,25 +43,25 @@ class Node::Watched final : public Question {
     std::span<const Request> stale() const override { return inner_->stale(); }
     UnixTime now() const override { return inner_->now(); }
     std::size_t size() const override { return inner_->size(); }
-    bool decide_as_held() override {
+    bool decide_by_rule() override {
         const bool is_unavailable = node_.region_->is_unavailable();
-        if (!inner_->decide_as_held()) {
+        if (!inner_->try_decide()) {
             has_waited_ = true;
             return false;
         }
         note(is_unavailable ? By::kAlone : By::kHeld);
         return true;
     }
-    bool decide() override {
-        const bool needs_sync = inner_->decide();
+    bool decide_from_counts() override {
+        const bool needs_sync = *inner_->decide_now();
         note(By::kWaited);
         return needs_sync;
     }
-    void accept_grant(const Grant& grant) override {
+    void decide_by_grant(const Grant& grant) override {
         inner_->accept_grant(grant);
         note(By::kGranted);
     }
-    void finish() override {
+    void deliver() override {
         --node_.waiting_;
         const Moment waited = node_.world_.scheduler.now() - asked_;
         node_.longest_wait_ = std::max(node_.longest_wait_, waited);
@@ -71,7 +70,7 @@ class Node::Watched final : public Question {
                                       ": a caller waited for " + seconds_text(waited));
     }
 
-    // Where the real question leaves its decision.
+    // The decision of the inner one.
     struct Answer {
         std::optional<Result<Decision>> single;
         std::optional<Result<BatchDecision>> batch;
@@ -101,7 +100,7 @@ class Node::Watched final : public Question {
     }
 
     Node& node_;
-    const std::shared_ptr<Question> inner_;
+    const std::shared_ptr<PendingDecision> inner_;
     std::vector<Audit::Decided> made_;
     const Moment asked_;
     bool has_waited_ = false;
@@ -141,7 +140,7 @@ Node::Node(World& world, Place place, Moment skew) : world_(world), place_(place
                                    .again = [this] { again(); },
                                    .counted = [this](Entry& entry) { global_sync_->offer(entry); },
                                    .changed = [](bool, const std::string&) {}});
-    asking_.emplace(*region_, waits_);
+    origin_decider_.emplace(*region_, waits_);
     decider_.emplace(*table_);
     decider_->join(link_);
     failovers_seen_ = world.store.failovers;
@@ -154,7 +153,7 @@ Node::Node(World& world, Place place, Moment skew) : world_(world), place_(place
 Node::~Node() = default;
 
 By Node::by_at_once(std::uint64_t fallbacks_before) const {
-    if (asking_->fallbacks() != fallbacks_before) return By::kFallback;
+    if (origin_decider_->fallbacks() != fallbacks_before) return By::kFallback;
     return region_->is_unavailable() ? By::kAlone : By::kHeld;
 }
 
@@ -167,7 +166,7 @@ void Node::serve(KeyIndex key, Count cost) {
         return pulse_.run(world_.scheduler, [this, key, cost] { serve(key, cost); });
     const Request request = world_.truth.request(key, cost);
     const UnixTime now = wall();
-    const std::uint64_t fallbacks = asking_->fallbacks();
+    const std::uint64_t fallbacks = origin_decider_->fallbacks();
     Audit::Decided made{.key = key,
                         .cost = cost,
                         .now = now,
@@ -175,25 +174,25 @@ void Node::serve(KeyIndex key, Count cost) {
                         .true_ms = world_.true_ms(),
                         .by = By::kHeld};
     Result<Decision> result = Decision{};
-    if (decider_->decide_at<true>(CallersTime{now}, request, result)) {
+    if (decider_->decide_or_defer<true>(CallersTime{now}, request, result)) {
         made.by = by_at_once(fallbacks);
         world_.note(
             result->passed ? Happening::kPassed : Happening::kDenied, place_.serial, key, cost);
         return audit_->decided(made, *result);
     }
     const auto answer = std::make_shared<Watched::Answer>();
-    auto inner = make_question(*table_, request, now, [answer](Result<Decision> decision) {
+    auto inner = make_pending_decision(*table_, request, now, [answer](Result<Decision> decision) {
         answer->single = std::move(decision);
     });
     auto watched = std::make_shared<Watched>(*this, std::move(inner), std::vector{made});
     watched->answer = answer;
-    ask(std::move(watched), {made});
+    defer(std::move(watched), {made});
 }
 
 void Node::serve(std::span<const std::pair<KeyIndex, Count>> batch) {
     if (world_.scheduler.now() < pulse_.paused_until) return;
     const UnixTime now = wall();
-    const std::uint64_t fallbacks = asking_->fallbacks();
+    const std::uint64_t fallbacks = origin_decider_->fallbacks();
     std::vector<Request> requests;
     std::vector<Audit::Decided> made;
     for (const auto& [key, cost] : batch) {
@@ -207,7 +206,7 @@ void Node::serve(std::span<const std::pair<KeyIndex, Count>> batch) {
     }
     Result<BatchDecision> result = BatchDecision{};
     std::vector<std::size_t> stale;
-    if (decider_->decide_at(now, requests, stale, result)) {
+    if (decider_->decide_batch_or_defer(now, requests, stale, result)) {
         const By by = by_at_once(fallbacks);
         for (Audit::Decided& each : made)
             each.by = by;
@@ -219,22 +218,21 @@ void Node::serve(std::span<const std::pair<KeyIndex, Count>> batch) {
     }
     const auto answer = std::make_shared<Watched::Answer>();
     auto inner =
-        make_question(*table_, requests, stale, now, [answer](Result<BatchDecision> decision) {
+        make_pending_batch(*table_, requests, stale, now, [answer](Result<BatchDecision> decision) {
             answer->batch = std::move(decision);
         });
     auto watched = std::make_shared<Watched>(*this, std::move(inner), made);
     watched->answer = answer;
-    ask(std::move(watched), made);
+    defer(std::move(watched), made);
 }
 
-void Node::ask(std::shared_ptr<Question> question, std::vector<Audit::Decided> made) {
+void Node::defer(std::shared_ptr<PendingDecision> pending, std::vector<Audit::Decided> made) {
     ++waiting_;
     world_.note(Happening::kAsked, place_.serial, made.front().key);
-    const auto pending =
-        std::make_shared<PendingQuestion>(std::move(question), world_.steady() + kOriginTimeout);
+    pending->begin(world_.steady() + kOriginTimeout);
     world_.scheduler.after(kHandOver, [this, pending] {
         pulse_.run(world_.scheduler, [this, pending] {
-            asking_->begin(pending);
+            origin_decider_->begin(pending);
             set_alarm();
         });
     });
@@ -325,7 +323,7 @@ void Node::end() {
     world_.members[place_.region].left(place_.serial);
     origin_->sever();
     decider_.reset();
-    asking_.reset();
+    origin_decider_.reset();
     region_.reset();
     global_sync_.reset();
     waits_ = {};

@@ -7,8 +7,7 @@
 #include <ostream>
 #include <utility>
 
-#include "service/cleanup_global.h"
-#include "service/open_global.h"
+#include "service/global_store_url.h"
 
 namespace sluice::cli {
 namespace {

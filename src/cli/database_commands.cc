@@ -8,7 +8,7 @@
 #include "cli/cleanup_command.h"
 #include "cli/commands.h"
 #include "cli/migrate_command.h"
-#include "service/open_global.h"
+#include "service/global_store_url.h"
 
 namespace sluice::cli {
 namespace {

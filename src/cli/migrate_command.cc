@@ -2,8 +2,7 @@
 
 #include <ostream>
 
-#include "service/migrate_global.h"
-#include "service/open_global.h"
+#include "service/global_store_url.h"
 
 namespace sluice::cli {
 namespace {

@@ -19,8 +19,9 @@
 #include "config/catalog.h"
 #include "config/token.h"
 #include "http/wire/listener.h"
-#include "service/open_global.h"
+#include "service/global_store_url.h"
 #include "service/open_origin.h"
+#include "service/test_options.h"
 
 namespace sluice::cli {
 namespace {
@@ -149,8 +150,7 @@ Options limiter_options(const config::Settings& settings, Log& log) {
                               {"identifier_bytes", refusal.identifier.size()},
                               {"identifier_sha256", short_hash(refusal.identifier)},
                               {"why", refusal.why}});
-                },
-            .test_global_interval = settings.test_global_interval};
+                }};
 }
 
 double seconds_of(std::optional<std::chrono::milliseconds> age) {
@@ -214,7 +214,8 @@ Node::~Node() {
 
 Result<std::unique_ptr<Node>> Node::start(const config::Settings& settings, Log& log) {
     if (auto failed = open_data_dir(settings.data_dir, log)) return *std::move(failed);
-    auto limiter = Limiter::create(limiter_options(settings, log));
+    auto limiter = create_limiter(limiter_options(settings, log),
+                                  {.global_interval = settings.test_global_interval});
     if (!limiter) return refused_limiter(settings, limiter.error());
     std::unique_ptr<Node> node(new Node(settings, log, *std::move(limiter)));
     if (auto failed = node->open()) return *std::move(failed);

@@ -11,7 +11,7 @@
 #include "overrides/memory_store.h"
 #include "overrides/open_shared.h"
 #include "overrides/sqlite_store.h"
-#include "service/open_global.h"
+#include "service/global_store_url.h"
 
 namespace sluice::cli {
 namespace {

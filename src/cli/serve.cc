@@ -16,7 +16,7 @@
 #include "cli/version.h"
 #include "log/line_writer.h"
 #include "log/log.h"
-#include "service/open_global.h"
+#include "service/global_store_url.h"
 #include "service/open_origin.h"
 
 namespace sluice::cli {

@@ -10,7 +10,7 @@
 #include <sstream>
 
 #include "config/duration.h"
-#include "service/open_global.h"
+#include "service/global_store_url.h"
 #include "service/open_origin.h"
 
 namespace sluice::config {

@@ -11,7 +11,7 @@
 #include "config/file.h"
 #include "config/problem.h"
 #include "config/value.h"
-#include "service/open_global.h"
+#include "service/global_store_url.h"
 #include "service/open_origin.h"
 
 namespace sluice::config {

@@ -28,7 +28,8 @@ constexpr Duration kShortestRetired{60'000};
 }  // namespace
 
 FlushQueue::Scope Region::scope(Time now) {
-    if (stage_ != Stage::kRunning || table_.changed().take_hurry()) return FlushQueue::Scope::kAll;
+    if (stage_ != Stage::kRunning || table_.changed().take_flush_request())
+        return FlushQueue::Scope::kAll;
     return now < not_before_ ? FlushQueue::Scope::kUrgent : FlushQueue::Scope::kDue;
 }
 

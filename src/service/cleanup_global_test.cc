@@ -1,11 +1,10 @@
-#include "service/cleanup_global.h"
-
 #include <deque>
 #include <vector>
 
 #include <gtest/gtest.h>
 
 #include "global/memory_store.h"
+#include "service/global_store_url.h"
 
 namespace sluice {
 namespace {

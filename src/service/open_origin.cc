@@ -15,7 +15,7 @@ namespace {
 constexpr std::string_view kMemory = "memory:";
 constexpr std::string_view kSqlite = "sqlite:";
 
-// New at each start: what an earlier process told is another owner's.
+// New at each start: components of an earlier process have another owner.
 std::string new_node() {
     constexpr std::string_view kDigits = "0123456789abcdef";
     std::string name;
@@ -60,7 +60,7 @@ std::optional<Error> invalid_origin(const std::string& url) {
         if (!parsed) return std::move(parsed).error();
         return std::nullopt;
     }
-    // What it is instead is not shown: it may hold a password.
+    // The URL is not shown: it may hold a password.
     return Error{kInvalidOption,
                  "origin is of no known kind; allowed: redis://, rediss://, redis+sentinel://, "
                  "rediss+sentinel://, redis+socket://, sqlite:PATH and memory:NAME"};

@@ -1,11 +1,14 @@
-#include "service/open_global.h"
+#include "service/global_store_url.h"
 
 #include <string_view>
 #include <utility>
+#include <variant>
 
 #include "global/memory_store.h"
 #include "global/mysql/mysql_store.h"
 #include "global/sqlite/sqlite_global_store.h"
+#include "global/sqlite/sqlite_schema.h"
+#include "mysql/mysql_migrate.h"
 #include "mysql/mysql_url.h"
 
 namespace sluice {
@@ -30,6 +33,14 @@ std::unique_ptr<GlobalStore> open_sqlite(const GlobalPlace& place) {
         SqliteGlobalOptions{.path = place.url.substr(kSqlite.size()), .region = place.region});
 }
 
+// How often a batch of a cleanup is tried while the store is busy.
+constexpr int kTries = 5;
+
+Error cleanup_failed(const StoreFailure& failure, std::uint64_t deleted) {
+    return {kStoreFailed,
+            failure.why + "; " + std::to_string(deleted) + " rows were deleted before that"};
+}
+
 }  // namespace
 
 std::optional<Error> invalid_global(const std::string& url) {
@@ -45,7 +56,7 @@ std::optional<Error> invalid_global(const std::string& url) {
         if (!parsed) return std::move(parsed).error();
         return std::nullopt;
     }
-    // What it is instead is not shown: it may hold a password.
+    // The URL is not shown: it may hold a password.
     return Error{kInvalidOption,
                  "global is of no known kind; allowed: mysql://, sqlite:PATH and memory:NAME"};
 }
@@ -63,6 +74,34 @@ Result<std::unique_ptr<GlobalStore>> open_global(const GlobalPlace& place) {
     if (is_mysql(place.url)) return open_mysql(place);
     if (place.url.starts_with(kSqlite)) return open_sqlite(place);
     return MemoryWorld::named(place.url.substr(kMemory.size()))->join(place.region);
+}
+
+Result<Migration> migrate_global(const std::string& url, DryRun dry_run) {
+    if (auto error = invalid_global(url)) return *std::move(error);
+    if (url.starts_with(kSqlite)) return migrate_sqlite(url.substr(kSqlite.size()), dry_run);
+    if (url.starts_with(kMemory))
+        return Error{kInvalidOption, "global is in this process's memory, which has no schema"};
+    auto parsed = parse_mysql_url(url);
+    if (!parsed) return std::move(parsed).error();
+    return migrate_mysql(*parsed, dry_run);
+}
+
+// A batch that deletes less than it may is the last one.
+Result<CleanupOutcome> cleanup_global(GlobalStore& store, const Cleanup& cleanup) {
+    std::uint64_t deleted = 0;
+    for (int tries = 1;; ++tries) {
+        const auto batch = store.delete_expired(kCleanupMargin, cleanup.batch);
+        const auto* const failure = std::get_if<StoreFailure>(&batch);
+        const bool is_busy = failure != nullptr && failure->kind == StoreFailure::Kind::kBusy;
+        if (failure != nullptr && (!is_busy || tries == kTries))
+            return cleanup_failed(*failure, deleted);
+        if (failure == nullptr) {
+            tries = 0;
+            deleted += std::get<0>(batch);
+            if (std::get<0>(batch) < cleanup.batch) return CleanupOutcome{deleted, true};
+        }
+        if (!cleanup.pause(deleted)) return CleanupOutcome{deleted, false};
+    }
 }
 
 }  // namespace sluice
