@@ -39,9 +39,11 @@ constexpr std::array kLayers = {
     Layer{"log", "config base"},
     Layer{"http/wire", "base"},
     Layer{"http/api", "http/wire config overrides service metrics base"},
-    Layer{"rls", "service metrics base"},
     Layer{"sim", "config service decide regional global counter breaker window metrics base"},
-    Layer{"cli", "http/wire http/api rls log config overrides sim service metrics base"},
+    Layer{"server", "http/wire http/api log config overrides service metrics base"},
+    Layer{"cli", "server config service base"},
+    // The only one that knows both the server and the simulator.
+    Layer{"program", "cli sim config base"},
 };
 
 // An #include, and where it stands.
