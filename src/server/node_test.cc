@@ -137,7 +137,7 @@ TEST_F(NodeTest, ReloadCannotRemoveTheClientAuthorities) {
 TEST_F(NodeTest, ReloadAppliesTheLogLevel) {
     start({});
     config::Loaded loaded = with_tokens({});
-    loaded.settings.log.level = config::LogLevel::kError;
+    loaded.settings.log.level = LogLevel::kError;
     node_->reload(loaded);
     EXPECT_FALSE(has_logged("reloaded"));
 }

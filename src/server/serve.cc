@@ -118,7 +118,7 @@ std::string url_of(config::Address address, const config::TlsSettings& tls) {
 std::optional<Error> serve(const config::Sources& sources) {
     const auto loaded = config::load_settings(sources);
     if (!loaded) return loaded.error();
-    Log log(loaded->settings.log);
+    Log log({.level = loaded->settings.log.level, .format = loaded->settings.log.format});
     log_warnings(*loaded, log);
     // Constructed first: a signal that arrives during the start takes effect after it.
     SignalLoop signals(sources, log);

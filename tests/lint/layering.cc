@@ -35,8 +35,8 @@ constexpr std::array kLayers = {
           "mysql sqlite counter breaker window metrics base"},
     // The tables of overrides stand in the file of the regions' counts.
     Layer{"overrides", "global/sqlite/sqlite_schema.h sqlite mysql window base"},
-    Layer{"config", "service metrics base"},
-    Layer{"log", "config base"},
+    Layer{"log", "base"},
+    Layer{"config", "log service base"},
     Layer{"http/wire", "base"},
     Layer{"http/api", "http/wire config overrides service metrics base"},
     Layer{"sim", "config service decide regional global counter breaker window metrics base"},
