@@ -17,6 +17,7 @@
 #include "service/cleanup_global.h"
 #include "service/migrate_global.h"
 #include "service/open_global.h"
+#include "url/store_url.h"
 
 namespace sluice::cli {
 namespace {

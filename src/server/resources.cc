@@ -15,8 +15,7 @@
 #include "overrides/memory_store.h"
 #include "overrides/open_shared.h"
 #include "overrides/sqlite_store.h"
-#include "service/open_global.h"
-#include "service/open_origin.h"
+#include "url/store_url.h"
 
 namespace sluice::server {
 namespace {

@@ -13,8 +13,7 @@
 #include "log/log.h"
 #include "server/node.h"
 #include "server/version.h"
-#include "service/open_global.h"
-#include "service/open_origin.h"
+#include "url/store_url.h"
 
 namespace sluice::server {
 namespace {

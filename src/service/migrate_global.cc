@@ -5,7 +5,7 @@
 
 #include "global/sqlite/sqlite_schema.h"
 #include "mysql/mysql_migrate.h"
-#include "service/open_global.h"
+#include "url/store_url.h"
 
 namespace sluice {
 

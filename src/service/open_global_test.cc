@@ -6,6 +6,8 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include "url/store_url.h"
+
 namespace sluice {
 namespace {
 

@@ -1,6 +1,6 @@
 // The URL of a Redis: its servers, how to log in, and the database.
-#ifndef SLUICE_REGIONAL_REDIS_REDIS_URL_H_
-#define SLUICE_REGIONAL_REDIS_REDIS_URL_H_
+#ifndef SLUICE_URL_REDIS_URL_H_
+#define SLUICE_URL_REDIS_URL_H_
 
 #include <sluice/result.h>
 
@@ -51,4 +51,4 @@ bool is_redis_url(std::string_view text);
 
 }  // namespace sluice
 
-#endif  // SLUICE_REGIONAL_REDIS_REDIS_URL_H_
+#endif  // SLUICE_URL_REDIS_URL_H_

@@ -1,20 +1,17 @@
-#include "mysql/mysql_url.h"
+#include "url/mysql_url.h"
 
 #include <algorithm>
-#include <charconv>
 #include <optional>
+#include <utility>
 
 #include <sys/un.h>
 
-#include "base/url_parts.h"
+#include "url/url_parts.h"
 
 namespace sluice {
 namespace {
 
 constexpr std::string_view kScheme = "mysql://";
-
-// What is wrong, or none.
-using Fault = std::optional<std::string_view>;
 
 Error invalid(std::string_view what) {
     return {kInvalidOption,
@@ -24,8 +21,8 @@ Error invalid(std::string_view what) {
                 "ssl-cert=FILE and ssl-key=FILE, and other characters as %XX"};
 }
 
-// None where a % stands for nothing, or where a zero is among the bytes, at which the client
-// library would end the text.
+// None if the encoding is invalid or yields a zero byte, at which the client library would end the
+// text.
 std::optional<std::string> decoded(std::string_view text) {
     auto bytes = percent_decoded(text);
     if (bytes && bytes->find('\0') != std::string::npos) return std::nullopt;
@@ -35,14 +32,14 @@ std::optional<std::string> decoded(std::string_view text) {
 constexpr std::string_view kBadEscape =
     "has a % without two hexadecimal digits, or one that stands for a zero";
 
-// Takes all of `rest` before the first of `ends`, or the whole, off its front.
+// Removes the part of `rest` before the first of `ends` from its front and returns it.
 std::string_view take_until(std::string_view& rest, std::string_view ends) {
     const std::string_view taken = rest.substr(0, std::min(rest.find_first_of(ends), rest.size()));
     rest.remove_prefix(taken.size());
     return taken;
 }
 
-Fault read_login(std::string_view login, MysqlUrl& url) {
+UrlFault read_login(std::string_view login, MysqlUrl& url) {
     const std::string_view name = take_until(login, ":");
     const auto user = decoded(name);
     const auto password = decoded(login.substr(std::min<std::size_t>(1, login.size())));
@@ -52,31 +49,7 @@ Fault read_login(std::string_view login, MysqlUrl& url) {
     return std::nullopt;
 }
 
-Fault read_port(std::string_view text, MysqlUrl& url) {
-    if (text.empty()) return std::nullopt;
-    const std::string_view digits = text.substr(1);
-    const char* const end = digits.data() + digits.size();
-    const auto [last, failed] = std::from_chars(digits.data(), end, url.port);
-    const bool is_port = failed == std::errc{} && last == end && url.port != 0;
-    if (text.front() != ':' || !is_port) return "has a port that is no number from 1 to 65535";
-    return std::nullopt;
-}
-
-Fault read_address(std::string_view address, MysqlUrl& url) {
-    if (address.empty()) return std::nullopt;
-    if (address.front() != '[') {
-        url.host = take_until(address, ":");
-        if (!is_host_name(url.host)) return "has no valid host name";
-        return read_port(address, url);
-    }
-    const std::size_t end = address.find(']');
-    if (end == std::string_view::npos) return "has no ] behind its IPv6 address";
-    url.host = address.substr(1, end - 1);
-    if (!is_ipv6(url.host)) return "has no IPv6 address between its brackets";
-    return read_port(address.substr(end + 1), url);
-}
-
-Fault read_tls(std::string_view value, MysqlUrl& url) {
+UrlFault read_tls(std::string_view value, MysqlUrl& url) {
     if (value == "disabled") {
         url.tls = MysqlTls::kDisabled;
     } else if (value == "required") {
@@ -89,7 +62,7 @@ Fault read_tls(std::string_view value, MysqlUrl& url) {
     return std::nullopt;
 }
 
-Fault read_option(std::string_view option, MysqlUrl& url) {
+UrlFault read_option(std::string_view option, MysqlUrl& url) {
     const std::string_view name = take_until(option, "=");
     const auto value = decoded(option.substr(std::min<std::size_t>(1, option.size())));
     if (!value) return kBadEscape;
@@ -100,12 +73,12 @@ Fault read_option(std::string_view option, MysqlUrl& url) {
                                : name == "ssl-cert" ? &url.cert
                                : name == "ssl-key"  ? &url.key
                                                     : nullptr;
-    if (place == nullptr) return "has an option that nobody knows";
+    if (place == nullptr) return "has an unknown option";
     *place = *value;
     return std::nullopt;
 }
 
-Fault read_options(std::string_view rest, MysqlUrl& url) {
+UrlFault read_options(std::string_view rest, MysqlUrl& url) {
     while (!rest.empty()) {
         rest.remove_prefix(1);
         if (const auto fault = read_option(take_until(rest, "&"), url)) return fault;
@@ -113,8 +86,8 @@ Fault read_options(std::string_view rest, MysqlUrl& url) {
     return std::nullopt;
 }
 
-// What no part shows alone.
-Fault contradiction_in(const MysqlUrl& url) {
+// Checks that the parts fit together.
+UrlFault contradiction_in(const MysqlUrl& url) {
     const std::string& socket = url.socket_path;
     if (url.host.empty() && socket.empty()) return "has neither a host nor a socket";
     if (!socket.empty() && socket.front() != '/') return "has a socket that does not begin with /";
@@ -127,14 +100,19 @@ Fault contradiction_in(const MysqlUrl& url) {
     return std::nullopt;
 }
 
-Fault read(std::string_view rest, MysqlUrl& url) {
+UrlFault read(std::string_view rest, MysqlUrl& url) {
     std::string_view authority = take_until(rest, "/?");
     const std::size_t at = authority.rfind('@');
     if (at != std::string_view::npos) {
         if (const auto fault = read_login(authority.substr(0, at), url)) return fault;
         authority.remove_prefix(at + 1);
     }
-    if (const auto fault = read_address(authority, url)) return fault;
+    if (!authority.empty()) {
+        HostPort address{.host = {}, .port = url.port};
+        if (const auto fault = parse_host_port(authority, address)) return fault;
+        url.host = std::move(address.host);
+        url.port = address.port;
+    }
     const std::string_view path = take_until(rest, "?");
     const auto database = decoded(path.substr(std::min<std::size_t>(1, path.size())));
     if (!database) return kBadEscape;
@@ -150,10 +128,7 @@ Fault read(std::string_view rest, MysqlUrl& url) {
 std::string MysqlUrl::shown() const {
     std::string text(kScheme);
     if (!user.empty()) text += user + "@";
-    if (socket_path.empty()) {
-        const bool is_six = host.find(':') != std::string::npos;
-        text += (is_six ? "[" + host + "]" : host) + ":" + std::to_string(port);
-    }
+    if (socket_path.empty()) text += to_string(HostPort{.host = host, .port = port});
     text += "/" + database;
     return socket_path.empty() ? text : text + "?socket=" + socket_path;
 }

@@ -1,4 +1,4 @@
-#include "mysql/mysql_url.h"
+#include "url/mysql_url.h"
 
 #include <string>
 

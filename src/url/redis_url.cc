@@ -1,13 +1,14 @@
-#include "regional/redis/redis_url.h"
+#include "url/redis_url.h"
 
 #include <algorithm>
 #include <array>
 #include <charconv>
 #include <optional>
+#include <utility>
 
 #include <sys/un.h>
 
-#include "base/url_parts.h"
+#include "url/url_parts.h"
 
 namespace sluice {
 namespace {
@@ -30,9 +31,6 @@ constexpr std::array kSchemes = {
     Scheme{.prefix = "rediss+sentinel://", .has_tls = true, .has_sentinels = true},
 };
 
-// What is wrong with a URL; none: nothing.
-using Fault = std::optional<std::string_view>;
-
 Error invalid(std::string_view what) {
     return {kInvalidOption,
             "the Redis URL " + std::string(what) +
@@ -42,20 +40,14 @@ Error invalid(std::string_view what) {
                 "redis+socket://[[USER]:PASSWORD@]/PATH[?db=DATABASE]"};
 }
 
-template <class Number>
-std::optional<Number> number_in(std::string_view text) {
-    Number number{};
-    const auto [end, failed] = std::from_chars(text.data(), text.data() + text.size(), number);
-    if (failed != std::errc{} || end != text.data() + text.size()) return std::nullopt;
-    return number;
-}
-
 std::optional<int> database_in(std::string_view text) {
-    const auto number = number_in<int>(text);
-    return number && *number >= 0 ? number : std::nullopt;
+    int number = 0;
+    const auto [end, failed] = std::from_chars(text.data(), text.data() + text.size(), number);
+    const bool is_number = failed == std::errc{} && end == text.data() + text.size();
+    return is_number && number >= 0 ? std::optional(number) : std::nullopt;
 }
 
-// Takes what stands before the first `separator` off the front of `rest`, with the separator.
+// Removes the part before the first `separator`, and the separator, from the front of `rest`.
 std::string_view take_until(std::string_view& rest, char separator) {
     const std::size_t end = std::min(rest.find(separator), rest.size());
     const std::string_view taken = rest.substr(0, end);
@@ -64,7 +56,7 @@ std::string_view take_until(std::string_view& rest, char separator) {
 }
 
 // Takes "user:password@" off the front of `rest`, if it is there.
-Fault take_login(std::string_view& rest, RedisUrl& url) {
+UrlFault take_login(std::string_view& rest, RedisUrl& url) {
     const std::string_view authority = rest.substr(0, std::min(rest.find('/'), rest.size()));
     const std::size_t at = authority.rfind('@');
     if (at == std::string_view::npos) return std::nullopt;
@@ -81,31 +73,14 @@ Fault take_login(std::string_view& rest, RedisUrl& url) {
 }
 
 // Parses "host[:port]".
-Fault add_server(std::string_view text, RedisUrl& url) {
-    RedisAddress address{.host = {},
-                         .port = url.sentinel_master.empty() ? kServerPort : kSentinelPort};
-    if (text.starts_with('[')) {
-        const std::size_t end = text.find(']');
-        if (end == std::string_view::npos) return "has no ] behind its IPv6 address";
-        address.host = text.substr(1, end - 1);
-        if (!is_ipv6(address.host)) return "has no IPv6 address between its brackets";
-        text.remove_prefix(end + 1);
-    } else {
-        address.host = text.substr(0, std::min(text.find(':'), text.size()));
-        if (!is_host_name(address.host)) return "has no valid host name";
-        text.remove_prefix(address.host.size());
-    }
-    if (!text.empty()) {
-        const auto port = number_in<std::uint16_t>(text.substr(1));
-        if (!text.starts_with(':') || !port || *port == 0)
-            return "has a port that is no number from 1 to 65535";
-        address.port = *port;
-    }
-    url.servers.push_back(std::move(address));
+UrlFault add_server(std::string_view text, RedisUrl& url) {
+    HostPort address{.host = {}, .port = url.sentinel_master.empty() ? kServerPort : kSentinelPort};
+    if (const auto fault = parse_host_port(text, address)) return fault;
+    url.servers.push_back({.host = std::move(address.host), .port = address.port});
     return std::nullopt;
 }
 
-Fault take_servers(std::string_view hosts, RedisUrl& url) {
+UrlFault take_servers(std::string_view hosts, RedisUrl& url) {
     do {
         if (const auto fault = add_server(take_until(hosts, ','), url)) return fault;
     } while (!hosts.empty());
@@ -153,9 +128,7 @@ Result<RedisUrl> parse_socket_url(std::string_view rest) {
 }  // namespace
 
 std::string RedisAddress::shown() const {
-    if (!socket_path.empty()) return socket_path;
-    const bool is_six = host.find(':') != std::string::npos;
-    return (is_six ? "[" + host + "]" : host) + ":" + std::to_string(port);
+    return socket_path.empty() ? to_string(HostPort{.host = host, .port = port}) : socket_path;
 }
 
 std::string RedisUrl::shown() const {

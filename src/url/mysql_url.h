@@ -1,6 +1,6 @@
-// Where a MySQL or MariaDB is, and how to log in there, as a person writes it.
-#ifndef SLUICE_MYSQL_MYSQL_URL_H_
-#define SLUICE_MYSQL_MYSQL_URL_H_
+// The URL of a MySQL or MariaDB database: server, login, TLS and database name.
+#ifndef SLUICE_URL_MYSQL_URL_H_
+#define SLUICE_URL_MYSQL_URL_H_
 
 #include <sluice/result.h>
 
@@ -12,7 +12,7 @@ namespace sluice {
 
 enum class MysqlTls {
     kDisabled,
-    kRequired,  // encrypted, but whoever answers is believed
+    kRequired,  // encrypted, but the server's certificate is not checked
     kVerify,  // the certificate must be signed by `ca`, or by one that the system trusts, and name
               // the host
 };
@@ -26,11 +26,10 @@ struct MysqlUrl {
     std::string database;     // never empty
     MysqlTls tls = MysqlTls::kDisabled;
     std::string ca;    // PEM files; empty: none
-    std::string cert;  // with its key: who we are
+    std::string cert;  // the client's certificate, with its key
     std::string key;
 
-    // For people and logs: without the password and what stands behind a question mark, but for the
-    // socket.
+    // For people and logs: without the password and the options, except the socket.
     std::string shown() const;
 };
 
@@ -51,4 +50,4 @@ Result<MysqlUrl> parse_mysql_url(std::string_view text);
 
 }  // namespace sluice
 
-#endif  // SLUICE_MYSQL_MYSQL_URL_H_
+#endif  // SLUICE_URL_MYSQL_URL_H_

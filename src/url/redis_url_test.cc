@@ -1,4 +1,4 @@
-#include "regional/redis/redis_url.h"
+#include "url/redis_url.h"
 
 #include <string>
 
