@@ -9,9 +9,6 @@
 namespace sluice {
 namespace {
 
-using config::LogFormat;
-using config::LogLevel;
-
 std::string_view name_of(LogLevel level) {
     switch (level) {
         case LogLevel::kDebug:
@@ -115,12 +112,12 @@ LogField::LogField(std::string_view name, std::string_view text)
 LogField::LogField(std::string_view name, bool value)
     : name_(name), value_(value ? "true" : "false"), is_text_(false) {}
 
-Log::Log(const config::LogSettings& settings, int descriptor)
-    : format_(settings.format),
-      level_(settings.level),
-      writer_({.descriptor = descriptor,
+Log::Log(const LogOptions& options)
+    : format_(options.format),
+      level_(options.level),
+      writer_({.descriptor = options.descriptor,
                // The thread that calls it may outlive the log.
-               .describe_dropped = [format = settings.format](std::uint64_t lines) {
+               .describe_dropped = [format = options.format](std::uint64_t lines) {
                    return line_of(format, LogLevel::kWarn, "log_lines_dropped", {{"lines", lines}});
                }}) {}
 

@@ -3,7 +3,7 @@
 #include <string_view>
 #include <utility>
 
-#include "mysql/mysql_url.h"
+#include "url/mysql_url.h"
 #include "overrides/mysql_store.h"
 #include "overrides/shared_sqlite_store.h"
 

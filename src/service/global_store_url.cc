@@ -1,6 +1,5 @@
 #include "service/global_store_url.h"
 
-#include <string_view>
 #include <utility>
 #include <variant>
 
@@ -9,17 +8,11 @@
 #include "global/sqlite/sqlite_global_store.h"
 #include "global/sqlite/sqlite_schema.h"
 #include "mysql/mysql_migrate.h"
-#include "mysql/mysql_url.h"
+#include "url/mysql_url.h"
+#include "url/store_url.h"
 
 namespace sluice {
 namespace {
-
-constexpr std::string_view kMemory = "memory:";
-constexpr std::string_view kSqlite = "sqlite:";
-
-bool is_mysql(const std::string& url) {
-    return url.starts_with("mysql:");
-}
 
 Result<std::unique_ptr<GlobalStore>> open_mysql(const GlobalPlace& place) {
     auto url = parse_mysql_url(place.url);
@@ -29,8 +22,8 @@ Result<std::unique_ptr<GlobalStore>> open_mysql(const GlobalPlace& place) {
 }
 
 std::unique_ptr<GlobalStore> open_sqlite(const GlobalPlace& place) {
-    return std::make_unique<SqliteGlobalStore>(
-        SqliteGlobalOptions{.path = place.url.substr(kSqlite.size()), .region = place.region});
+    return std::make_unique<SqliteGlobalStore>(SqliteGlobalOptions{
+        .path = place.url.substr(kSqliteScheme.size()), .region = place.region});
 }
 
 // How often a batch of a cleanup is tried while the store is busy.
@@ -43,43 +36,18 @@ Error cleanup_failed(const StoreFailure& failure, std::uint64_t deleted) {
 
 }  // namespace
 
-std::optional<Error> invalid_global(const std::string& url) {
-    for (const std::string_view scheme : {kMemory, kSqlite}) {
-        if (!url.starts_with(scheme)) continue;
-        if (url.size() > scheme.size()) return std::nullopt;
-        return Error{kInvalidOption,
-                     "global is \"" + url + "\", which lacks a " +
-                         (scheme == kMemory ? "name" : "path") + " after the colon"};
-    }
-    if (is_mysql(url)) {
-        auto parsed = parse_mysql_url(url);
-        if (!parsed) return std::move(parsed).error();
-        return std::nullopt;
-    }
-    // The URL is not shown: it may hold a password.
-    return Error{kInvalidOption,
-                 "global is of no known kind; allowed: mysql://, sqlite:PATH and memory:NAME"};
-}
-
-std::string shown_global(const std::string& url) {
-    if (is_mysql(url)) {
-        const auto parsed = parse_mysql_url(url);
-        return parsed ? parsed->shown() : std::string();
-    }
-    return invalid_global(url) ? std::string() : url;
-}
-
 Result<std::unique_ptr<GlobalStore>> open_global(const GlobalPlace& place) {
     if (auto error = invalid_global(place.url)) return *std::move(error);
-    if (is_mysql(place.url)) return open_mysql(place);
-    if (place.url.starts_with(kSqlite)) return open_sqlite(place);
-    return MemoryWorld::named(place.url.substr(kMemory.size()))->join(place.region);
+    if (is_mysql_url(place.url)) return open_mysql(place);
+    if (place.url.starts_with(kSqliteScheme)) return open_sqlite(place);
+    return MemoryWorld::named(place.url.substr(kMemoryScheme.size()))->join(place.region);
 }
 
 Result<Migration> migrate_global(const std::string& url, DryRun dry_run) {
     if (auto error = invalid_global(url)) return *std::move(error);
-    if (url.starts_with(kSqlite)) return migrate_sqlite(url.substr(kSqlite.size()), dry_run);
-    if (url.starts_with(kMemory))
+    if (url.starts_with(kSqliteScheme))
+        return migrate_sqlite(url.substr(kSqliteScheme.size()), dry_run);
+    if (url.starts_with(kMemoryScheme))
         return Error{kInvalidOption, "global is in this process's memory, which has no schema"};
     auto parsed = parse_mysql_url(url);
     if (!parsed) return std::move(parsed).error();

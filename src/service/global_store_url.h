@@ -1,5 +1,4 @@
-// The global store that a URL names: checking the URL, opening, migrating and cleaning up the
-// store.
+// Opening, migrating and cleaning up the global store that a URL names (url/store_url.h).
 #ifndef SLUICE_SERVICE_GLOBAL_STORE_URL_H_
 #define SLUICE_SERVICE_GLOBAL_STORE_URL_H_
 
@@ -17,18 +16,6 @@
 #include "global/store.h"
 
 namespace sluice {
-
-// Returns what is wrong with the URL of a global store; none if it is of a known form:
-//
-//     mysql://[user[:password]@]host[:port]/database   MySQL or MariaDB; see mysql/mysql_url.h
-//     sqlite:PATH                                      a file, for processes of one machine
-//     memory:NAME                                      users of the same name in this process
-//
-// The error holds no secret of the URL.
-std::optional<Error> invalid_global(const std::string& url);
-
-// The URL without its password, for logs.
-std::string shown_global(const std::string& url);
 
 struct GlobalPlace {
     std::string url;

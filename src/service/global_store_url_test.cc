@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "global/memory_store.h"
+#include "url/store_url.h"
 
 namespace sluice {
 namespace {
