@@ -7,9 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "overrides/copied_store.h"
-#include "overrides/memory_store.h"
-#include "overrides/open_shared.h"
+#include "overrides/shared_store.h"
 #include "overrides/sqlite_store.h"
 #include "service/open_global.h"
 
@@ -19,7 +17,7 @@ namespace {
 using overrides::CopiedStore;
 using overrides::OverrideSet;
 using overrides::OverrideStore;
-using overrides::SqliteStore;
+using overrides::SqliteOverrideStore;
 
 using Opened = Result<std::unique_ptr<OverrideSet>>;
 
@@ -30,9 +28,10 @@ Error about(const char* setting, const std::string& value, const Error& error) {
     return {kInvalidOption, std::string(setting) + " is \"" + value + "\": " + error.message};
 }
 
-Result<std::unique_ptr<SqliteStore>> open_file(const config::Settings& settings, const char* name) {
+Result<std::unique_ptr<SqliteOverrideStore>> open_file(const config::Settings& settings,
+                                                       const char* name) {
     const std::filesystem::path folder(settings.data_dir);
-    auto opened = SqliteStore::open({.path = (folder / name).string()});
+    auto opened = SqliteOverrideStore::open({.path = (folder / name).string()});
     if (!opened) return about("data_dir", settings.data_dir, opened.error());
     return opened;
 }
@@ -53,7 +52,7 @@ void warn_of_own(const config::Settings& settings, Log& log) {
     const std::filesystem::path path = std::filesystem::path(settings.data_dir) / "overrides.db";
     std::error_code ignored;
     if (!std::filesystem::exists(path, ignored)) return;
-    const auto store = SqliteStore::open({.path = path.string()});
+    const auto store = SqliteOverrideStore::open({.path = path.string()});
     const auto held = store ? (*store)->load_all() : store.error();
     if (held && held->overrides.empty()) return;
     log.warn("overrides_unused",
@@ -87,7 +86,7 @@ Opened open_copied(std::unique_ptr<OverrideStore> shared,
 
 Opened open_overrides(const config::Settings& settings, Log& log) {
     if (settings.global.empty()) return open_own(settings);
-    auto shared = overrides::open_shared(settings.global);
+    auto shared = overrides::open_shared_store(settings.global);
     if (!shared) return about("global", shown_global(settings.global), shared.error());
     if (settings.data_dir.empty()) return OverrideSet::open_shared(*std::move(shared), {});
     return open_copied(*std::move(shared), settings, log);

@@ -3,7 +3,7 @@
 #include <string_view>
 #include <utility>
 
-#include "global/sqlite/sqlite_schema.h"
+#include "sqlite/schema.h"
 #include "mysql/mysql_migrate.h"
 #include "service/open_global.h"
 

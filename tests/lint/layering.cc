@@ -33,8 +33,7 @@ constexpr std::array kLayers = {
     Layer{"service",
           "decide regional regional/redis regional/sqlite global global/mysql global/sqlite "
           "mysql sqlite counter breaker window metrics base"},
-    // The tables of overrides stand in the file of the regions' counts.
-    Layer{"overrides", "global/sqlite/sqlite_schema.h sqlite mysql window base"},
+    Layer{"overrides", "counter/key_hash.h sqlite mysql window base"},
     Layer{"config", "service metrics base"},
     Layer{"log", "config base"},
     Layer{"http/wire", "base"},

@@ -12,7 +12,7 @@
 
 #include "base/mutex.h"
 #include "config/token.h"
-#include "overrides/glob.h"
+#include "overrides/patterns.h"
 
 namespace sluice::http {
 
