@@ -6,8 +6,8 @@
 #include "global/memory_store.h"
 #include "global/mysql/mysql_store.h"
 #include "global/sqlite/sqlite_global_store.h"
-#include "global/sqlite/sqlite_schema.h"
 #include "mysql/mysql_migrate.h"
+#include "sqlite/schema.h"
 #include "url/mysql_url.h"
 #include "url/store_url.h"
 

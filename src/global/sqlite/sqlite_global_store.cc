@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "global/sqlite/count_statements.h"
-#include "global/sqlite/sqlite_schema.h"
+#include "sqlite/schema.h"
 
 namespace sluice {
 namespace {
@@ -105,7 +105,7 @@ std::optional<StoreFailure> SqliteGlobalStore::make_ready() {
         return StoreFailure{StoreFailure::Kind::kRefused, std::move(opened.error().message)};
     database_ = *std::move(opened);
     database_->wait_for_others(options_.busy_timeout);
-    if (auto error = prepare_shared_file(*database_)) {
+    if (auto error = prepare_tables(*database_)) {
         StoreFailure refused = failure(*std::move(error));
         is_broken_ = true;
         return refused;

@@ -13,7 +13,7 @@
 #include "base/mutex.h"
 #include "base/sha256.h"
 #include "config/token.h"
-#include "overrides/glob.h"
+#include "overrides/patterns.h"
 
 namespace sluice::http {
 

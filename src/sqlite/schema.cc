@@ -1,4 +1,4 @@
-#include "global/sqlite/sqlite_schema.h"
+#include "sqlite/schema.h"
 
 #include <array>
 #include <chrono>
@@ -13,10 +13,10 @@ namespace {
 using sqlite::Database;
 using sqlite::Transaction;
 
-constexpr std::chrono::seconds kMigrationPatience{60};
+constexpr std::chrono::seconds kMigrationTimeout{60};
 
-// Readers and one writer at a time don't disturb each other. What was answered survives the end of
-// a process; what the last moments before a loss of power wrote may be lost, and is told again.
+// WAL: readers and the one writer don't block each other. NORMAL: an answered write survives the end
+// of the process; a loss of power may lose the last ones, and counts are published again.
 constexpr const char* kModes =
     "PRAGMA journal_mode = WAL;"
     "PRAGMA synchronous = NORMAL;";
@@ -60,7 +60,7 @@ constexpr std::array<std::string_view, 7> kFirst = {
     "INSERT OR IGNORE INTO ratelimit_overrides_version (one, version) VALUES (1, 0)",
 };
 
-// What leads to version i + 1.
+// The statements that lead to version i + 1.
 constexpr std::array<std::span<const std::string_view>, kSqliteSchemaVersion> kSteps = {kFirst};
 
 // The version in the file; 0 if it is empty.
@@ -97,7 +97,7 @@ Result<Migration> migration_of(Database& database) {
     return Migration{.from = *from, .to = kSqliteSchemaVersion, .statements = upgrade_from(*from)};
 }
 
-// The version is looked at again where nobody else can change it.
+// Reads the version again inside the transaction, where no other process can change it.
 Result<Migration> upgrade(Database& database) {
     if (auto error = database.run(kModes)) return *std::move(error);
     Transaction transaction(database);
@@ -113,7 +113,7 @@ Result<Migration> upgrade(Database& database) {
 
 }  // namespace
 
-std::optional<Error> prepare_shared_file(Database& database) {
+std::optional<Error> prepare_tables(Database& database) {
     const auto tables = database.number("SELECT count(*) FROM sqlite_schema");
     if (!tables) return tables.error();
     if (*tables == 0) {
@@ -136,7 +136,7 @@ Result<Migration> migrate_sqlite(const std::string& path, DryRun dry_run) {
     auto database =
         Database::open({.path = path, .purpose = "global counts", .use = sqlite::Use::kShared});
     if (!database) return std::move(database).error();
-    database->wait_for_others(kMigrationPatience);
+    database->wait_for_others(kMigrationTimeout);
     auto found = migration_of(*database);
     if (!found || dry_run == DryRun::kYes || found->statements.empty()) return found;
     return upgrade(*database);

@@ -1,4 +1,4 @@
-#include "overrides/glob.h"
+#include "overrides/patterns.h"
 
 #include <algorithm>
 #include <chrono>
@@ -55,7 +55,7 @@ TEST(Glob, MatchesTheTableOfExamples) {
     }
 }
 
-TEST(Glob, TellsItsShape) {
+TEST(Glob, ReportsItsParts) {
     EXPECT_TRUE(Glob("abc").is_exact());
     EXPECT_FALSE(Glob("abc*").is_exact());
     EXPECT_TRUE(Glob("ab*c").inner().empty());

@@ -1,6 +1,6 @@
-// The tables that regions share in an SQLite file, and their version.
-#ifndef SLUICE_GLOBAL_SQLITE_SQLITE_SCHEMA_H_
-#define SLUICE_GLOBAL_SQLITE_SQLITE_SCHEMA_H_
+// The tables of Sluice in an SQLite file (global counts and overrides), their version and upgrades.
+#ifndef SLUICE_SQLITE_SCHEMA_H_
+#define SLUICE_SQLITE_SCHEMA_H_
 
 #include <sluice/result.h>
 
@@ -15,9 +15,9 @@ namespace sluice {
 
 inline constexpr std::int64_t kSqliteSchemaVersion = 1;
 
-// Has several processes share the file, and makes the tables if it is new. An error if it holds
-// those of another version or of another program.
-[[nodiscard]] std::optional<Error> prepare_shared_file(sqlite::Database& database);
+// Switches the file to WAL mode, and creates the tables if it is new. An error if it holds those of
+// another version or of another program.
+[[nodiscard]] std::optional<Error> prepare_tables(sqlite::Database& database);
 
 // Creates the file with its tables, or upgrades it. May be run again, and by several at once. A
 // schema that is newer, or another program's, is an error and stays as it is.
@@ -25,4 +25,4 @@ Result<Migration> migrate_sqlite(const std::string& path, DryRun dry_run);
 
 }  // namespace sluice
 
-#endif  // SLUICE_GLOBAL_SQLITE_SQLITE_SCHEMA_H_
+#endif  // SLUICE_SQLITE_SCHEMA_H_

@@ -1,6 +1,25 @@
-#include "overrides/copied_store.h"
+#include "overrides/shared_store.h"
+
+#include <string_view>
+
+#include "url/mysql_url.h"
+#include "overrides/mysql_store.h"
 
 namespace sluice::overrides {
+
+Result<std::unique_ptr<OverrideStore>> open_shared_store(const std::string& url) {
+    constexpr std::string_view kSqlite = "sqlite:";
+    if (url.starts_with(kSqlite)) {
+        return std::unique_ptr<OverrideStore>(std::make_unique<SqliteOverrideStore>(
+            SqliteOverrideOptions{.path = url.substr(kSqlite.size()),
+                                  .use = sqlite::Use::kShared,
+                                  .busy_timeout = std::chrono::seconds{5}}));
+    }
+    auto parsed = parse_mysql_url(url);
+    if (!parsed) return std::move(parsed).error();
+    return std::unique_ptr<OverrideStore>(
+        std::make_unique<MysqlOverrideStore>(MysqlOptions{.url = *std::move(parsed)}));
+}
 
 Result<Contents> CopiedStore::load_all() {
     auto contents = options_.shared->load_all();
@@ -10,8 +29,8 @@ Result<Contents> CopiedStore::load_all() {
     return contents;
 }
 
-// Another node may have removed the override and set it anew: then its id and order are others, and
-// those of the copy must not stay.
+// Removes first: another node may have removed the override and set it again, with a new id and
+// order, which put() alone would not change in the copy.
 Result<Stored> CopiedStore::put(const Override& entry) {
     auto stored = options_.shared->put(entry);
     if (!stored) return stored;

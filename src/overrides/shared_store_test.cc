@@ -1,4 +1,4 @@
-#include "overrides/copied_store.h"
+#include "overrides/shared_store.h"
 
 #include <cstdlib>
 #include <filesystem>
@@ -21,7 +21,7 @@ Override sample(std::string identifier, std::uint64_t order) {
             .order = order};
 }
 
-// A shared store that answers what a test wants.
+// A shared store with scripted answers.
 class AnsweringStore final : public OverrideStore {
   public:
     struct Answers {
@@ -54,7 +54,7 @@ class CopiedStoreTest : public testing::Test {
     void SetUp() override {
         std::string folder = testing::TempDir() + "sluice_copy_XXXXXX";
         folder_ = mkdtemp(folder.data());
-        auto copy = SqliteStore::open({.path = folder_ / "copy.db"}).value();
+        auto copy = SqliteOverrideStore::open({.path = folder_ / "copy.db"}).value();
         copy_ = copy.get();
         store_ = std::make_unique<CopiedStore>(CopiedStore::Options{
             .shared = std::make_unique<AnsweringStore>(answers_),
@@ -70,16 +70,16 @@ class CopiedStoreTest : public testing::Test {
 
     AnsweringStore::Answers answers_;
     std::filesystem::path folder_;
-    SqliteStore* copy_ = nullptr;
+    SqliteOverrideStore* copy_ = nullptr;
     std::unique_ptr<CopiedStore> store_;
     std::vector<std::string> failures_;
 };
 
-TEST_F(CopiedStoreTest, KeepsWhatPassesThrough) {
+TEST_F(CopiedStoreTest, CopiesWhatPassesThrough) {
     answers_.held = {sample("a", 1), sample("b", 2)};
     EXPECT_TRUE(store_->load_all());
     EXPECT_EQ(copied(), answers_.held);
-    // Somebody else had made it anew.
+    // Another node had removed it and set it again.
     answers_.put = sample("a", 7);
     EXPECT_EQ(store_->put(sample("a", 1))->entry, answers_.put);
     EXPECT_EQ(copied(), (std::vector<Override>{sample("b", 2), sample("a", 7)}));
@@ -88,7 +88,7 @@ TEST_F(CopiedStoreTest, KeepsWhatPassesThrough) {
     EXPECT_TRUE(failures_.empty());
 }
 
-TEST_F(CopiedStoreTest, StaysAsItIsWhileTheSharedStoreIsAway) {
+TEST_F(CopiedStoreTest, KeepsTheCopyWhileTheSharedStoreIsUnavailable) {
     answers_.held = {sample("a", 1)};
     EXPECT_TRUE(store_->load_all());
     answers_.failure = Error{kStoreUnavailable, "gone"};
