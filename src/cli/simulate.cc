@@ -9,17 +9,14 @@
 
 #include <unistd.h>
 
-#include "sim/fault.h"
-#include "sim/report.h"
+#include "sim/options.h"
 #include "sim/run.h"
-#include "sim/scenario.h"
-#include "sim/swarm.h"
 
 namespace sluice::cli {
 namespace {
 
 Result<sim::Options> options_of(const SimulateCommand& command) {
-    auto options = command.scenario.empty() ? Result<sim::Options>(sim::first_scenario())
+    auto options = command.scenario.empty() ? Result<sim::Options>(sim::default_scenario())
                                             : sim::load_scenario(command.scenario);
     if (!options) return options;
     const bool is_own =
@@ -78,7 +75,7 @@ ExitCode run_one(const SimulateCommand& command,
         }
         options.is_traced = true;
     }
-    const sim::Outcome outcome =
+    const sim::RunResult outcome =
         sim::run(options, progress_of(options, err), command.trace.empty() ? nullptr : &trace);
     (command.json ? sim::write_json : sim::write_report)(options, outcome, text, out);
     return outcome.failure ? ExitCode::kDenied : ExitCode::kOk;
@@ -98,7 +95,7 @@ ExitCode run_swarm(const SimulateCommand& command, std::ostream& out, std::ostre
         return run_one(command, sim::swarm_options(first), text(first), out, err);
     std::uint64_t decisions = 0;
     for (std::uint64_t seed = first; seed < first + command.runs; ++seed) {
-        const sim::Outcome outcome = sim::run(sim::swarm_options(seed));
+        const sim::RunResult outcome = sim::run(sim::swarm_options(seed));
         decisions += outcome.decisions;
         if (outcome.failure) {
             out << "FAILED with seed " << seed << " at " << sim::seconds_text(outcome.failed_at)

@@ -8,7 +8,7 @@
 
 #include "cli/commands.h"
 #include "cli/simulate.h"
-#include "sim/fault.h"
+#include "sim/options.h"
 
 namespace sluice::cli {
 namespace {
