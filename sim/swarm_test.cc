@@ -1,10 +1,9 @@
 // Short runs with random options: all checks pass, whatever the fleet, its load and its faults.
-#include "sim/swarm.h"
-
 #include <initializer_list>
 
 #include <gtest/gtest.h>
 
+#include "sim/options.h"
 #include "sim/run.h"
 
 namespace sluice::sim {
@@ -17,11 +16,11 @@ class Swarm : public testing::TestWithParam<std::uint64_t> {};
 TEST_P(Swarm, PassesAllChecks) {
     std::uint64_t views = 0;
     for (std::uint64_t seed = GetParam(); seed < GetParam() + kSeedsPerTest; ++seed) {
-        const Outcome outcome = run(swarm_options(seed));
-        ASSERT_FALSE(outcome.failure)
-            << "at " << seconds_text(outcome.failed_at) << ": " << *outcome.failure
+        const RunResult result = run(swarm_options(seed));
+        ASSERT_FALSE(result.failure)
+            << "at " << seconds_text(result.failed_at) << ": " << *result.failure
             << "\nReplay it: sluice simulate --swarm " << seed;
-        views += outcome.checked_views;
+        views += result.checked_views;
     }
     EXPECT_GT(views, 500U);
 }
@@ -39,9 +38,9 @@ struct FailedSeed {
 
 void expect_clean(std::initializer_list<FailedSeed> seeds) {
     for (const auto& [seed, cause] : seeds) {
-        const Outcome outcome = run(swarm_options(seed));
-        EXPECT_FALSE(outcome.failure)
-            << "seed " << seed << ": " << *outcome.failure << "\nFormer cause: " << cause;
+        const RunResult result = run(swarm_options(seed));
+        EXPECT_FALSE(result.failure)
+            << "seed " << seed << ": " << *result.failure << "\nFormer cause: " << cause;
     }
 }
 
@@ -59,8 +58,8 @@ TEST(SwarmRegressions, PassWhereTheAuditWasWrong) {
         FailedSeed{110'003'919, kPaused},
         FailedSeed{130'006'216, kPaused},
         FailedSeed{1'300'052'192,
-                   "an origin failed between a question and its decision, which the audit held "
-                   "against what the node would have known when it was asked"},
+                   "an origin failed between a request and its decision, which the audit held "
+                   "against what the node would have known on arrival"},
         FailedSeed{
             700'004'932,
             "a request made at the end of a window was decided after it, when its origin had "
@@ -86,9 +85,9 @@ TEST(SwarmRegressions, PassWhereTheAuditWasWrong) {
             "a node whose clock is behind went on spending in the window before, after others "
             "had decided in the next one"},
         FailedSeed{8'160,
-                   "a node at its cap was about to displace a key when it heard that another "
+                   "a node at its cap was about to evict a key when it imported that another "
                    "region spends of it, too: what it granted is held by its origin alone, "
-                   "and no node publishes that until the key is asked for again"},
+                   "and no node publishes that until the next request for the key"},
         FailedSeed{1'500'022'941,
                    "a node at its cap displaced a key while its counts were read, and again before "
                    "the next publish: the entry that took the answer had no limit yet, and its "
@@ -113,9 +112,10 @@ TEST(SwarmRegressions, PassWhereTheCodeWasWrong) {
         FailedSeed{1'900'013'768,
                    "an origin was emptied that had granted what its node did not use: the node "
                    "forgot that this was its own, and took the region's row for its peers' spend"},
-        FailedSeed{1'900'018'825,
-                   "a node at its cap displaced a key while its origin denied a request: the entry "
-                   "that took the answer could not tell whose counts it had, and passed it"},
+        FailedSeed{
+            1'900'018'825,
+            "a node at its cap displaced a key while its origin denied a request: the entry "
+            "that took the answer could not identify the owner of its counts, and passed it"},
         FailedSeed{1'900'121'596, "the same, where the pass in the window before was too much"},
         FailedSeed{1'900'109'504,
                    "a node believed the lower count of nodes of an origin that had just been "

@@ -43,7 +43,7 @@
 #include "http/wire/limits.h"
 #include "http/wire/reply_writer.h"
 #include "http/wire/request_reader.h"
-#include "overrides/memory_store.h"
+#include "overrides/store.h"
 
 namespace sluice {
 namespace {

@@ -1,10 +1,9 @@
-#include "sim/knowledge.h"
+#include "sim/expectations.h"
 
 #include <gtest/gtest.h>
 
 #include "sim/bounds.h"
-#include "sim/fault.h"
-#include "sim/membership.h"
+#include "sim/options.h"
 
 namespace sluice::sim {
 namespace {
@@ -13,7 +12,7 @@ constexpr UnixTime kBegan{std::chrono::milliseconds{1'767'225'600'000}};
 constexpr std::int64_t kStart = kBegan.time_since_epoch().count();
 constexpr Sequence kWindow = kStart / 60'000;
 
-TEST(GrantLog, TellsWhatWasGrantedByATime) {
+TEST(GrantLog, SumsWhatWasGrantedByATime) {
     GrantLog log;
     log.add({.key = 1, .sequence = 5, .region = 0, .node = 1, .cost = 3, .at_ms = 1'000});
     log.add({.key = 1, .sequence = 5, .region = 0, .node = 2, .cost = 4, .at_ms = 2'000});
@@ -27,7 +26,7 @@ TEST(GrantLog, TellsWhatWasGrantedByATime) {
     EXPECT_EQ(log.sum({.key = 1, .sequence = 6, .region = 0, .by_ms = 9'000}), 0U);
 }
 
-class KnowledgeTest : public testing::Test {
+class ExpectationsTest : public testing::Test {
   protected:
     void grant(std::uint32_t region, std::uint32_t node, Count cost, std::int64_t at_ms) {
         truth_.admit(0, kWindow, region, cost, kStart + at_ms);
@@ -38,11 +37,11 @@ class KnowledgeTest : public testing::Test {
                            .cost = cost,
                            .at_ms = kStart + at_ms});
     }
-    Count of_origin(std::int64_t at_ms) const {
-        return Knowledge(options_, truth_, kBegan).of_origin(0, 0, kWindow, kStart + at_ms);
+    Count origin_count(std::int64_t at_ms) const {
+        return Expectations(options_, truth_, kBegan).origin_count(0, 0, kWindow, kStart + at_ms);
     }
-    Count of_world(std::int64_t at_ms) const {
-        return Knowledge(options_, truth_, kBegan).of_world(0, 0, kWindow, kStart + at_ms);
+    Count foreign_count(std::int64_t at_ms) const {
+        return Expectations(options_, truth_, kBegan).foreign_count(0, 0, kWindow, kStart + at_ms);
     }
 
     Options options_;
@@ -51,59 +50,59 @@ class KnowledgeTest : public testing::Test {
 };
 
 // A flush within a second, and the calls.
-TEST_F(KnowledgeTest, ExpectsAtTheOriginWhatWasGrantedLongEnoughAgo) {
+TEST_F(ExpectationsTest, ExpectsAtTheOriginWhatWasGrantedLongEnoughAgo) {
     grant(0, 1, 5, 3'000);
     grant(0, 4, 7, 3'000);
-    EXPECT_EQ(of_origin(4'100), 0U);
-    EXPECT_EQ(of_origin(4'110), 12U);
+    EXPECT_EQ(origin_count(4'100), 0U);
+    EXPECT_EQ(origin_count(4'110), 12U);
     EXPECT_EQ(longest_unsynced(Duration{2'000}, Moment{0}), Duration{350})
         << "an eighth of a short window";
 }
 
-TEST_F(KnowledgeTest, ExpectsOfOtherRegionsWhatThePolicyPublishes) {
+TEST_F(ExpectationsTest, ExpectsOfOtherRegionsWhatThePolicyPublishes) {
     grant(1, 2, 499, 1'000);
-    EXPECT_EQ(of_world(50'000), 0U);
+    EXPECT_EQ(foreign_count(50'000), 0U);
     grant(1, 2, 1, 1'500);
-    EXPECT_EQ(of_world(25'000), 0U);
-    EXPECT_EQ(of_world(29'000), 500U);
+    EXPECT_EQ(foreign_count(25'000), 0U);
+    EXPECT_EQ(foreign_count(29'000), 500U);
 }
 
-TEST_F(KnowledgeTest, ExpectsNothingWhileAFaultIsRecent) {
+TEST_F(ExpectationsTest, ExpectsNothingWhileAFaultIsRecent) {
     grant(0, 4, 7, 3'000);
     grant(1, 2, 900, 1'000);
     ASSERT_FALSE(add_fault("partition:node-1@4s+3s", options_.faults));
-    EXPECT_EQ(of_origin(6'000), 0U);
-    EXPECT_EQ(of_origin(33'000), 7U);
-    EXPECT_EQ(of_world(50'000), 0U);
+    EXPECT_EQ(origin_count(6'000), 0U);
+    EXPECT_EQ(origin_count(33'000), 7U);
+    EXPECT_EQ(foreign_count(50'000), 0U);
     options_.faults = {};
     options_.faults.loss = 20;
-    EXPECT_EQ(of_origin(33'000), 0U);
+    EXPECT_EQ(origin_count(33'000), 0U);
 }
 
-TEST_F(KnowledgeTest, ExcusesNodesWhileTheyConnectAndWhileCallsAreSlow) {
+TEST_F(ExpectationsTest, ExcusesNodesWhileTheyConnectAndWhileCallsAreSlow) {
     const auto is_quiet = [&](std::int64_t at_ms) {
-        return Knowledge(options_, truth_, kBegan).is_quiet(0, kStart + at_ms, kStart + at_ms);
+        return Expectations(options_, truth_, kBegan).is_quiet(0, kStart + at_ms, kStart + at_ms);
     };
     EXPECT_FALSE(is_quiet(6'900)) << "by a view of the first two seconds";
     EXPECT_TRUE(is_quiet(7'100));
     options_.faults.jitter = std::chrono::milliseconds{60};
-    EXPECT_FALSE(is_quiet(7'100)) << "who waits for two calls may not get an answer in time";
+    EXPECT_FALSE(is_quiet(7'100)) << "a request that waits for two calls may time out";
 }
 
-TEST_F(KnowledgeTest, KnowsWhenTheOriginForgets) {
-    EXPECT_FALSE(Knowledge(options_, truth_, kBegan).is_forgotten(kWindow, kStart + 119'999));
-    EXPECT_TRUE(Knowledge(options_, truth_, kBegan).is_forgotten(kWindow, kStart + 120'000));
+TEST_F(ExpectationsTest, ForgetsCellsWithTheOrigin) {
+    EXPECT_FALSE(Expectations(options_, truth_, kBegan).is_forgotten(kWindow, kStart + 119'999));
+    EXPECT_TRUE(Expectations(options_, truth_, kBegan).is_forgotten(kWindow, kStart + 120'000));
     options_.faults.skew = std::chrono::seconds{1};
-    EXPECT_TRUE(Knowledge(options_, truth_, kBegan).is_forgotten(kWindow, kStart + 118'000));
+    EXPECT_TRUE(Expectations(options_, truth_, kBegan).is_forgotten(kWindow, kStart + 118'000));
 }
 
-TEST_F(KnowledgeTest, ExpectsNothingThatWasLostWithANode) {
+TEST_F(ExpectationsTest, ExpectsNothingThatAKilledNodeLost) {
     grant(0, 4, 7, 1'000);
     truth_.lose(0, kWindow, 0, Truth::Lost::kToRegion);
-    EXPECT_EQ(of_origin(33'000), 0U);
+    EXPECT_EQ(origin_count(33'000), 0U);
 }
 
-TEST(Membership, CountsThoseWhoMayDecideByThemselves) {
+TEST(Membership, CountsNodesThatMayDecideLocally) {
     Membership members;
     const auto count = [&](std::uint32_t node, bool has_joined, Duration sent) {
         members.counted(node,
@@ -124,7 +123,7 @@ TEST(Membership, CountsThoseWhoMayDecideByThemselves) {
     EXPECT_EQ(members.deciding(6'602), 1U);
 }
 
-TEST(Membership, TakesANodeToBeAwayToTheNanosecond) {
+TEST(Membership, ExpiresHeartbeatsToTheNanosecond) {
     constexpr Moment kSent = Duration{1'000} + Moment{800'000};
     const auto may_decide = [&](Moment answered) {
         Membership members;

@@ -1,4 +1,4 @@
-#include "sim/scenario.h"
+#include "sim/options.h"
 
 #include <algorithm>
 #include <array>
@@ -11,7 +11,6 @@
 #include "config/duration.h"
 #include "config/file.h"
 #include "global/policy.h"
-#include "sim/fault.h"
 
 namespace sluice::sim {
 namespace {
@@ -216,7 +215,7 @@ std::optional<Error> read_table(const toml::table& table,
 
 }  // namespace
 
-Options first_scenario() {
+Options default_scenario() {
     Options options;
     options.name =
         "3 regions of 2 nodes: an origin becomes unavailable, a node dies, the store becomes "
@@ -234,7 +233,7 @@ std::optional<Error> set_option(std::string_view name, const std::string& value,
         for (const Setting& known : kSettings)
             all += (all.empty() ? "" : ", ") + std::string(known.name);
         return Error{kInvalidOption,
-                     "there is no \"" + std::string(name) + "\"; allowed: faults, " + all};
+                     "unknown option \"" + std::string(name) + "\"; allowed: faults, " + all};
     }
     if (setting->set(value, options)) return std::nullopt;
     return Error{kInvalidOption,
@@ -268,16 +267,15 @@ Result<Options> load_scenario(const std::string& path) {
         Options options;
         options.name = path;
         const toml::table table = toml::parse(*text);
-        // The fleet's size first: others depend on it, and the order of a table is that of its
-        // names.
+        // The size of the fleet first: other options depend on it, and tables are sorted by name.
         for (const char* first : {"regions", "nodes-per-region", "nodes"})
             if (const auto* node = table.get(first))
                 if (auto error = set_option(first, text_of(*node), options))
                     return Error{kInvalidOption, path + ": " + error->message};
-        toml::table rest = table;
+        toml::table remaining = table;
         for (const char* first : {"regions", "nodes-per-region", "nodes"})
-            rest.erase(first);
-        if (auto error = read_table(rest, "", options))
+            remaining.erase(first);
+        if (auto error = read_table(remaining, "", options))
             return Error{kInvalidOption, path + ": " + error->message};
         if (auto error = check_options(options))
             return Error{kInvalidOption, path + ": " + error->message};

@@ -1,4 +1,4 @@
-#include "sim/far_origin.h"
+#include "sim/origin_connection.h"
 
 #include <algorithm>
 #include <memory>
@@ -8,66 +8,49 @@
 
 namespace sluice::sim {
 
-World::World(const Options& given, UnixTime began_at)
-    : options(given),
-      began(began_at),
-      random(given.seed),
-      truth(given.load, given.regions),
-      trace(given.is_traced ? 1'000'000 : 4'000),
-      network{.loss = given.faults.loss,
-              .duplicate = given.faults.duplicate,
-              .delay = given.faults.delay,
-              .jitter = given.faults.jitter},
-      knowledge(given, truth, began_at),
-      store(scheduler, began_at, given.regions) {
-    for (std::uint32_t i = 0; i < given.regions; ++i)
-        origins.emplace_back(scheduler);
-    members.resize(given.regions);
-}
+OriginConnection::OriginConnection(World& world, Place place, ProcessState& process, Audit& audit)
+    : world_(world), place_(place), process_(process), audit_(audit) {}
 
-FarOrigin::FarOrigin(World& world, Place place, Pulse& pulse, Audit& audit)
-    : world_(world), place_(place), pulse_(pulse), audit_(audit) {}
-
-void FarOrigin::start(OriginEvents events) {
+void OriginConnection::start(OriginEvents events) {
     events_ = std::move(events);
     losses_seen_ = server().losses;
-    // It connects a moment later, as soon as there is somebody to connect to.
+    // Connects after a round trip, or as soon as the server is up.
     world_.scheduler.after(2 * world_.message_delay(),
-                           [this] { pulse_.run(world_.scheduler, [this] { connect(); }); });
+                           [this] { process_.run(world_.scheduler, [this] { connect(); }); });
 }
 
-void FarOrigin::connect() {
-    if (is_connected_ || !pulse_.is_alive) return;
+void OriginConnection::connect() {
+    if (is_connected_ || !process_.is_alive) return;
     if (server().is_down || is_cut) {
         const Moment later = std::chrono::milliseconds{world_.random.between(100, 300)};
         return world_.scheduler.after(
-            later, [this] { pulse_.run(world_.scheduler, [this] { connect(); }); });
+            later, [this] { process_.run(world_.scheduler, [this] { connect(); }); });
     }
     is_connected_ = true;
     const bool is_intact = std::exchange(losses_seen_, server().losses) == server().losses;
-    world_.note(Happening::kConnected, place_.serial, is_intact ? 1 : 0);
+    world_.note(TraceKind::kConnected, place_.serial, is_intact ? 1 : 0);
     events_.available(is_intact);
 }
 
-void FarOrigin::disconnect(const std::string& why) {
-    if (!is_connected_ || !pulse_.is_alive) return;
+void OriginConnection::disconnect(const std::string& why) {
+    if (!is_connected_ || !process_.is_alive) return;
     is_connected_ = false;
-    world_.note(Happening::kDisconnected, place_.serial);
+    world_.note(TraceKind::kDisconnected, place_.serial);
     for (std::size_t i = 0; i < calls_.size(); ++i)
         end(calls_[i].id, nullptr);
-    tidy();
+    erase_finished();
     events_.unavailable(why);
     connect();
 }
 
-void FarOrigin::lose_data() {
-    if (!is_connected_ || !pulse_.is_alive || losses_seen_ == server().losses) return;
+void OriginConnection::lose_data() {
+    if (!is_connected_ || !process_.is_alive || losses_seen_ == server().losses) return;
     losses_seen_ = server().losses;
-    world_.note(Happening::kDataLost, place_.serial);
+    world_.note(TraceKind::kDataLost, place_.serial);
     events_.data_lost();
 }
 
-void FarOrigin::sever() {
+void OriginConnection::sever() {
     is_connected_ = false;
     for (Call& call : calls_) {
         call.is_open = false;
@@ -76,8 +59,8 @@ void FarOrigin::sever() {
     events_ = {};
 }
 
-void FarOrigin::sync(std::vector<KeyComponents> keys, Synced synced) {
-    world_.note(Happening::kSynced, place_.serial, keys.size());
+void OriginConnection::sync(std::vector<KeyComponents> keys, Synced synced) {
+    world_.note(TraceKind::kSynced, place_.serial, keys.size());
     for (const KeyComponents& key : keys)
         audit_.sending(key);
     const auto sent = std::make_shared<const std::vector<KeyComponents>>(std::move(keys));
@@ -102,8 +85,8 @@ void FarOrigin::sync(std::vector<KeyComponents> keys, Synced synced) {
           .unanswered = [answered, sent] { (*answered)(std::vector<KeyAnswer>(sent->size())); }});
 }
 
-void FarOrigin::spend(std::vector<KeySpend> keys, Spent spent) {
-    world_.note(Happening::kSpent, place_.serial, keys.size());
+void OriginConnection::spend(std::vector<KeySpend> keys, Spent spent) {
+    world_.note(TraceKind::kSpent, place_.serial, keys.size());
     for (const KeySpend& key : keys)
         audit_.sending(key);
     const auto sent = std::make_shared<const std::vector<KeySpend>>(std::move(keys));
@@ -130,13 +113,13 @@ void FarOrigin::spend(std::vector<KeySpend> keys, Spent spent) {
           .unanswered = [answered, sent] { (*answered)(std::vector<SpendAnswer>(sent->size())); }});
 }
 
-void FarOrigin::heartbeat(Beaten beaten) {
+void OriginConnection::heartbeat(Beaten beaten) {
     const auto answered = std::make_shared<const Beaten>(std::move(beaten));
     const auto execute = [this, answered, sent = world_.true_time()]() -> Deliver {
         if (server().refuses_writes) return nullptr;
         const Heartbeat answer = server().beat(place_.serial);
         return [this, answered, answer, sent] {
-            world_.note(Happening::kCounted, place_.serial, answer.nodes, answer.has_joined);
+            world_.note(TraceKind::kCounted, place_.serial, answer.nodes, answer.has_joined);
             audit_.counted_nodes(
                 {.has_joined = answer.has_joined, .sent = sent, .answered = world_.true_time()});
             (*answered)(answer);
@@ -147,8 +130,8 @@ void FarOrigin::heartbeat(Beaten beaten) {
           }});
 }
 
-void FarOrigin::retire(std::vector<KeyComponents> keys, Synced synced) {
-    world_.note(Happening::kRetired, place_.serial, keys.size());
+void OriginConnection::retire(std::vector<KeyComponents> keys, Synced synced) {
+    world_.note(TraceKind::kRetired, place_.serial, keys.size());
     const auto sent = std::make_shared<const std::vector<KeyComponents>>(std::move(keys));
     const auto answered = std::make_shared<const Synced>(std::move(synced));
     const auto execute = [this, sent, answered]() -> Deliver {
@@ -166,103 +149,104 @@ void FarOrigin::retire(std::vector<KeyComponents> keys, Synced synced) {
           .unanswered = [answered, sent] { (*answered)(std::vector<KeyAnswer>(sent->size())); }});
 }
 
-void FarOrigin::list(std::vector<CellName> cells, Listed listed) {
+void OriginConnection::list(std::vector<CellName> cells, Listed listed) {
     listed(std::vector<std::optional<CellListing>>(cells.size()));
 }
 
-std::string FarOrigin::node() const {
+std::string OriginConnection::node() const {
     return "node-" + std::to_string(place_.serial);
 }
 
-bool FarOrigin::would_write(const KeyComponents& key) {
+bool OriginConnection::would_write(const KeyComponents& key) {
     const KeyTotals held = server().read(place_.serial, key);
     return key.own[0] > held[0].own || key.own[1] > held[1].own;
 }
 
-bool FarOrigin::would_write(const KeySpend& key) {
+bool OriginConnection::would_write(const KeySpend& key) {
     if (would_write(key.components)) return true;
     const KeyTotals held = server().read(place_.serial, key.components);
     return decide_at_origin(key, held).totals[0].own > held[0].own;
 }
 
-FarOrigin::Call* FarOrigin::find(std::uint64_t id) {
+OriginConnection::Call* OriginConnection::find(std::uint64_t id) {
     if (calls_.empty() || id < calls_.front().id) return nullptr;
     const std::uint64_t place = id - calls_.front().id;
     return place < calls_.size() ? &calls_[place] : nullptr;
 }
 
-void FarOrigin::send(Call call) {
+void OriginConnection::send(Call call) {
     if (!is_connected_) return call.unanswered();
     if (call.kind != Kind::kHeartbeat) ++sent_;
     const std::uint64_t id = ++last_id_;
     call.id = id;
     calls_.push_back(std::move(call));
-    carry(id);
-    if (world_.random.permille(world_.network.duplicate)) carry(id);
+    transmit(id);
+    if (world_.random.permille(world_.network.duplicate)) transmit(id);
     world_.scheduler.after_timeout([this, id] {
-        pulse_.run(world_.scheduler, [this, id] {
+        process_.run(world_.scheduler, [this, id] {
             end(id, nullptr);
-            tidy();
+            erase_finished();
         });
     });
 }
 
-void FarOrigin::carry(std::uint64_t id) {
+void OriginConnection::transmit(std::uint64_t id) {
     if (is_cut || world_.random.permille(world_.network.loss)) return;
-    ++find(id)->underway;
+    ++find(id)->in_flight;
     world_.scheduler.after(world_.message_delay(), [this, id] { arrive(id); });
 }
 
-void FarOrigin::arrive(std::uint64_t id) {
+void OriginConnection::arrive(std::uint64_t id) {
     if (server().slowness == Moment{0}) return serve(id);
     world_.scheduler.after(server().slowness, [this, id] { serve(id); });
 }
 
-void FarOrigin::serve(std::uint64_t id) {
+void OriginConnection::serve(std::uint64_t id) {
     Call& call = *find(id);
     const bool is_overtaken = call.kind != Kind::kRetire && id < last_retire_;
     if (server().is_down || is_cut || is_overtaken) {
-        --call.underway;
-        return tidy();
+        --call.in_flight;
+        return erase_finished();
     }
     const Deliver deliver = call.execute();
     if (call.kind == Kind::kRetire && deliver) last_retire_ = std::max(last_retire_, id);
     if (world_.random.permille(world_.network.loss)) {
-        --call.underway;
-        return tidy();
+        --call.in_flight;
+        return erase_finished();
     }
-    world_.scheduler.after(world_.message_delay(), [this, id, deliver] { come_back(id, deliver); });
+    world_.scheduler.after(world_.message_delay(),
+                           [this, id, deliver] { reply_arrived(id, deliver); });
 }
 
-void FarOrigin::come_back(std::uint64_t id, const Deliver& deliver) {
-    --find(id)->underway;
-    pulse_.run(world_.scheduler, [this, id, deliver] {
+void OriginConnection::reply_arrived(std::uint64_t id, const Deliver& deliver) {
+    --find(id)->in_flight;
+    process_.run(world_.scheduler, [this, id, deliver] {
         if (!is_cut) deliver ? end(id, deliver) : refuse(id);
-        tidy();
+        erase_finished();
     });
 }
 
-// Without `deliver`, nothing was answered.
-void FarOrigin::end(std::uint64_t id, const Deliver& deliver) {
+// Completes a call. A null `deliver` means that it was not answered.
+void OriginConnection::end(std::uint64_t id, const Deliver& deliver) {
     Call* const call = find(id);
-    if (call == nullptr || !call->is_open || !pulse_.is_alive) return;
+    if (call == nullptr || !call->is_open || !process_.is_alive) return;
     call->is_open = false;
-    world_.note(deliver ? Happening::kAnswered : Happening::kUnanswered, place_.serial, call->keys);
+    world_.note(deliver ? TraceKind::kAnswered : TraceKind::kUnanswered, place_.serial, call->keys);
     const Deliver act = deliver ? deliver : std::exchange(call->unanswered, nullptr);
     act();
 }
 
-void FarOrigin::refuse(std::uint64_t id) {
+void OriginConnection::refuse(std::uint64_t id) {
     const Call* const call = find(id);
-    if (call == nullptr || !call->is_open || !pulse_.is_alive) return;
-    world_.note(Happening::kRefused, place_.serial);
+    if (call == nullptr || !call->is_open || !process_.is_alive) return;
+    world_.note(TraceKind::kRefused, place_.serial);
     events_.write_refused("OOM command not allowed");
     end(id, nullptr);
 }
 
-// Calls that nobody waits for and of which nothing is underway.
-void FarOrigin::tidy() {
-    while (!calls_.empty() && !calls_.front().is_open && calls_.front().underway == 0)
+// Erases completed calls without messages in flight.
+void OriginConnection::erase_finished() {
+    while (!calls_.empty() && !calls_.front().is_open && calls_.front().in_flight == 0)
         calls_.pop_front();
 }
 
