@@ -9,8 +9,7 @@
 #include <memory>
 
 #include "config/settings.h"
-#include "http/api/api_context.h"
-#include "http/wire/counters.h"
+#include "http/api/api.h"
 #include "http/wire/listener.h"
 #include "log/log.h"
 

@@ -1,7 +1,7 @@
 #include "http/api/api.h"
 
 #include "http/api/api_fixture.h"
-#include "http/api/json_fault.h"
+#include "http/api/json.h"
 
 namespace sluice::http {
 namespace {

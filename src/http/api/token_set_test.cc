@@ -13,12 +13,12 @@ config::Token token(const std::string& secret, std::string workspace) {
             .permissions = {.limit = true}};
 }
 
-TEST(TokenSet, WithoutTokensAnybodyMayDoEverything) {
+TEST(TokenSet, WithoutTokensEveryCallerHasAllPermissions) {
     const TokenSet tokens(std::vector<config::Token>{});
     EXPECT_TRUE(tokens.is_open());
-    EXPECT_EQ(tokens.anybody().workspace, "default");
-    EXPECT_EQ(tokens.anybody().permissions, config::kAllPermissions);
-    EXPECT_TRUE(tokens.anybody().may_use("anything\nat all"));
+    EXPECT_EQ(tokens.anonymous().workspace, "default");
+    EXPECT_EQ(tokens.anonymous().permissions, config::kAllPermissions);
+    EXPECT_TRUE(tokens.anonymous().may_use("anything\nat all"));
     EXPECT_EQ(tokens.find("anything"), nullptr);
 }
 

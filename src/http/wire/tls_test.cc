@@ -68,7 +68,7 @@ std::shared_ptr<TlsSlot> make_slot(const std::string& name) {
     return std::make_shared<TlsSlot>(*context);
 }
 
-// A blocking TLS client that trusts everybody.
+// A blocking TLS client that trusts any certificate.
 class TlsClient {
   public:
     struct Offer {
@@ -173,7 +173,7 @@ TEST(Tls, RefusesOldVersionsAndOtherProtocols) {
         std::this_thread::yield();
 }
 
-TEST(Tls, TakesModernCiphersOnly) {
+TEST(Tls, AcceptsOnlyModernCiphers) {
     const auto context = TlsContext::load(make_certificate("ciphers", KeyType::kRsa));
     ASSERT_TRUE(context.has_value());
     TestServer server({}, std::make_shared<TlsSlot>(*context));
@@ -239,7 +239,7 @@ TEST(Tls, DoesNotResumeSessionsOfAnotherContext) {
     EXPECT_EQ(SSL_session_reused(second.native()), 0);
 }
 
-TEST(Tls, RequiresACertificateOfTheClientWhereAuthoritiesAreSet) {
+TEST(Tls, RequiresAClientCertificateIfAuthoritiesAreSet) {
     const TlsFiles client = make_certificate("client");
     TlsFiles files = make_certificate("strict");
     files.client_ca = client.certificate;
