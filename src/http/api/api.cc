@@ -17,7 +17,7 @@ struct Permission {
 };
 
 // An entry of the route table. A route that takes a body needs a permission; a probe has neither.
-struct Route {
+struct RouteEntry {
     std::string_view path;
     metrics::Route metric;
     void (*answer)(Call&);
@@ -51,29 +51,31 @@ constexpr std::string_view kForeignHost =
 
 // The most frequent first.
 constexpr std::array kRoutes{
-    Route{"/v2/ratelimit.limit", Metric::kLimit, answer_limit, kMayLimit},
-    Route{"/v2/ratelimit.multiLimit", Metric::kMultiLimit, answer_multi_limit, kMayLimit},
-    Route{"/v2/ratelimit.inspect", Metric::kInspect, answer_inspect, kMayLimit},
-    Route{"/v2/ratelimit.setOverride", Metric::kSetOverride, answer_set_override, kMaySet},
-    Route{"/v2/ratelimit.getOverride", Metric::kGetOverride, answer_get_override, kMayRead},
-    Route{"/v2/ratelimit.listOverrides", Metric::kListOverrides, answer_list_overrides, kMayRead},
-    Route{"/v2/ratelimit.deleteOverride",
-          Metric::kDeleteOverride,
-          answer_delete_override,
-          kMayDelete},
-    Route{"/v1/ratelimits.limit", Metric::kLimit, answer_v1_limit, kMayLimit, ErrorFormat::kV1},
-    Route{"/healthz", Metric::kHealth, answer_health},
-    Route{"/v2/liveness", Metric::kHealth, answer_liveness},
-    Route{"/readyz", Metric::kReady, answer_ready},
-    Route{.path = kMetricsPath,
-          .metric = Metric::kMetrics,
-          .answer = answer_metrics,
-          .permission = kMayReadMetrics,
-          .is_admin = true},
+    RouteEntry{"/v2/ratelimit.limit", Metric::kLimit, answer_limit, kMayLimit},
+    RouteEntry{"/v2/ratelimit.multiLimit", Metric::kMultiLimit, answer_multi_limit, kMayLimit},
+    RouteEntry{"/v2/ratelimit.inspect", Metric::kInspect, answer_inspect, kMayLimit},
+    RouteEntry{"/v2/ratelimit.setOverride", Metric::kSetOverride, answer_set_override, kMaySet},
+    RouteEntry{"/v2/ratelimit.getOverride", Metric::kGetOverride, answer_get_override, kMayRead},
+    RouteEntry{
+        "/v2/ratelimit.listOverrides", Metric::kListOverrides, answer_list_overrides, kMayRead},
+    RouteEntry{"/v2/ratelimit.deleteOverride",
+               Metric::kDeleteOverride,
+               answer_delete_override,
+               kMayDelete},
+    RouteEntry{
+        "/v1/ratelimits.limit", Metric::kLimit, answer_v1_limit, kMayLimit, ErrorFormat::kV1},
+    RouteEntry{"/healthz", Metric::kHealth, answer_health},
+    RouteEntry{"/v2/liveness", Metric::kHealth, answer_liveness},
+    RouteEntry{"/readyz", Metric::kReady, answer_ready},
+    RouteEntry{.path = kMetricsPath,
+               .metric = Metric::kMetrics,
+               .answer = answer_metrics,
+               .permission = kMayReadMetrics,
+               .is_admin = true},
 };
 
-const Route* find_route(std::string_view path, Surface surface) {
-    const auto* route = std::ranges::find(kRoutes, path, &Route::path);
+const RouteEntry* find_route(std::string_view path, Surface surface) {
+    const auto* route = std::ranges::find(kRoutes, path, &RouteEntry::path);
     return route == kRoutes.end() || !route->is_on(surface) ? nullptr : route;
 }
 
@@ -85,7 +87,7 @@ void answer_no_route(Call& call) {
                      : "There is no such route.");
 }
 
-void answer_wrong_method(Call& call, const Route& route) {
+void answer_wrong_method(Call& call, const RouteEntry& route) {
     const std::string detail = "This route takes " + std::string(route.methods()) + " only.";
     answer_error(call, 405, detail, {{"Allow", route.methods()}});
 }
@@ -107,7 +109,7 @@ void answer_unauthorised(Call& call) {
                  is_malformed ? error_type::kTokenMalformed : error_type::kTokenUnknown);
 }
 
-void answer_forbidden(Call& call, const Route& route) {
+void answer_forbidden(Call& call, const RouteEntry& route) {
     const std::string detail =
         "The token lacks the permission " + std::string(route.permission.name) + ".";
     answer_error(call, 403, detail);
@@ -139,9 +141,10 @@ Api::Api(const ApiContext& context)
 
 Call Api::make_call(const RequestView& request,
                     Reply& reply,
-                    const Route* route,
+                    const RouteEntry* route,
                     Completion& completion) {
     notes_.clear();
+    scratch_.errors.clear();
     return {.request = request,
             .reply = reply,
             .context = context_,
@@ -156,7 +159,7 @@ Call Api::make_call(const RequestView& request,
 
 HandlerResult Api::handle(const RequestView& request, Reply& reply, Completion completion) {
     const auto began = std::chrono::steady_clock::now();
-    const Route* route = find_route(request.path, context_.surface);
+    const RouteEntry* route = find_route(request.path, context_.surface);
     Call call = make_call(request, reply, route, completion);
     try {
         if (check(call, route)) {
@@ -175,7 +178,7 @@ HandlerResult Api::handle(const RequestView& request, Reply& reply, Completion c
 }
 
 // Runs all checks that need only the head. False: the request was answered with an error.
-bool Api::check(Call& call, const Route* route) {
+bool Api::check(Call& call, const RouteEntry* route) {
     if (!context_.hosts.allows(call.request)) {
         answer_error(call, 421, kForeignHost);
     } else if (route == nullptr) {
@@ -190,7 +193,7 @@ bool Api::check(Call& call, const Route* route) {
     return false;
 }
 
-bool Api::check_token(Call& call, const Route& route) {
+bool Api::check_token(Call& call, const RouteEntry& route) {
     call.caller = caller_of(call.request, tokens_.current());
     if (call.caller == nullptr) {
         answer_unauthorised(call);
@@ -211,7 +214,7 @@ bool Api::check_token(Call& call, const Route& route) {
 
 bool Api::check_head(const RequestView& request, Reply& reply) {
     const auto began = std::chrono::steady_clock::now();
-    const Route* const route = find_route(request.path, context_.surface);
+    const RouteEntry* const route = find_route(request.path, context_.surface);
     Completion none(nullptr);
     Call call = make_call(request, reply, route, none);
     bool is_accepted = false;

@@ -10,7 +10,7 @@
 
 namespace sluice::http {
 
-struct Route;
+struct RouteEntry;
 
 // The request handler of one serving thread; each thread has its own. Most requests are answered
 // at once from memory. Three kinds are deferred: a decision that needs a fresher count from the
@@ -30,10 +30,10 @@ class Api final : public Handler {
   private:
     Call make_call(const RequestView& request,
                    Reply& reply,
-                   const Route* route,
+                   const RouteEntry* route,
                    Completion& completion);
-    bool check(Call& call, const Route* route);
-    bool check_token(Call& call, const Route& route);
+    bool check(Call& call, const RouteEntry* route);
+    bool check_token(Call& call, const RouteEntry& route);
 
     const ApiContext context_;
     TokenReader tokens_;

@@ -309,7 +309,7 @@ struct Coverage {
 };
 
 // simdjson is lazy and does not validate what it skips. So a body with an ignored value or with any
-// error is scanned in full; if that finds a syntax error, it replaces the others.
+// error is scanned in full; if that finds a syntax error, it replaces the field errors.
 void check_rest_of_body(const Coverage& read, std::string_view body, FieldErrors& errors) {
     if (read.to_end && !read.has_skipped && errors.empty()) [[likely]] {
         return;

@@ -89,7 +89,7 @@ struct FieldError {
 
 // The errors of a request in the order in which they were found. Thread-compatible.
 //
-// Keeps 1,000, enough for a batch of 100 with every field wrong, and counts the rest: a body of
+// Keeps 1,000, enough for a batch of 100 with every field wrong, and counts further ones: a body of
 // 1 MiB can hold 100,000 unknown fields, and the answer must not outgrow it.
 class FieldErrors {
   public:

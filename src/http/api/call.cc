@@ -20,10 +20,9 @@ JsonWriter open_data(Call& call) {
 
 bool read_fields(Call& call, Schema schema, Fields& fields) {
     FieldErrors& errors = call.scratch.errors;
-    errors.clear();
     call.scratch.reader.read_object(call.request.body, schema, fields, errors);
     if (errors.empty()) [[likely]] {
-        return true;
+        return check_namespace(call, fields.name_space);
     }
     answer_field_errors(call);
     return false;
@@ -103,6 +102,7 @@ void DeferredCall::answer(const std::shared_ptr<DeferredCall>& deferred,
 }
 
 void DeferredCall::finish(const std::function<void(Call&)>& write) {
+    scratch_.errors.clear();
     Call call{.request = request_,
               .reply = reply_,
               .context = context_,

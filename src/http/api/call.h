@@ -67,7 +67,7 @@ struct ApiContext {
 // Memory that the requests of one thread reuse, so that a request need not allocate.
 struct Scratch {
     BodyReader reader;
-    FieldErrors errors;
+    FieldErrors errors;  // empty when a call starts
     std::vector<Fields> items;
     std::vector<Request> requests;
     std::vector<const overrides::Override*> applied;  // one for each request; null if none applies
@@ -90,10 +90,11 @@ struct Call {
 // Starts an answer. Header fields may follow, then open_data().
 void begin_answer(Call& call, int status);
 
-// Writes {"meta":{...},"data": and leaves the rest to the caller, up to the closing brace.
+// Writes {"meta":{...},"data": and leaves the value and the closing brace to the caller.
 JsonWriter open_data(Call& call);
 
-// Reads the body as one object. False: it was answered with 400.
+// Reads the body as one object and checks its namespace. False: 400, for call.scratch.errors, or
+// 403 was answered.
 bool read_fields(Call& call, Schema schema, Fields& fields);
 
 // Returns the current time, or that of X-Test-Time with ClockSource::kRequest. An invalid value is

@@ -137,14 +137,10 @@ void decide_later(Call& call, const Request& request, const LimitParameters& par
 }
 
 void decide(Call& call, Schema schema, WriteBody write) {
-    FieldErrors& errors = call.scratch.errors;
-    errors.clear();
     const UnixTime now = decision_time(call);
     Fields fields;
     fields.name_space = "default";  // v1 requests may omit it
-    call.scratch.reader.read_object(call.request.body, schema, fields, errors);
-    if (!errors.empty()) return answer_field_errors(call);
-    if (!check_namespace(call, fields.name_space)) return;
+    if (!read_fields(call, schema, fields)) return;
 
     const auto [request, applied] = apply_override(call, fields);
     const LimitParameters parameters{request.duration, applied, now, write};
@@ -248,14 +244,14 @@ void decide_batch_later(Call& call, const BatchParameters& parameters) {
         });
 }
 
-// A short text of constants and numbers, built without an allocation.
-class ShortText {
+// The value of a header field, of constants and numbers, built without an allocation.
+class FieldValue {
   public:
-    ShortText& add(std::string_view text) {
+    FieldValue& add(std::string_view text) {
         end_ = std::ranges::copy(text, end_).out;
         return *this;
     }
-    ShortText& add(std::int64_t number) {
+    FieldValue& add(std::int64_t number) {
         constexpr std::int64_t kMaxStructuredInteger = 999'999'999'999'999;
         number = std::min(number, kMaxStructuredInteger);
         end_ = std::to_chars(end_, buffer_.data() + buffer_.size(), number).ptr;
@@ -298,7 +294,6 @@ void answer_v1_limit(Call& call) {
 
 void answer_multi_limit(Call& call) {
     Scratch& scratch = call.scratch;
-    scratch.errors.clear();
     const UnixTime now = decision_time(call);
     scratch.reader.read_array(call.request.body, kDecisionSchema, scratch.items, scratch.errors);
     if (!scratch.errors.empty()) return answer_field_errors(call);
@@ -315,10 +310,10 @@ void add_rate_limit_fields(Reply& reply,
                            const Decision& decision,
                            std::chrono::milliseconds duration,
                            UnixTime now) {
-    ShortText policy;
+    FieldValue policy;
     policy.add("\"default\";q=").add(decision.limit).add(";w=").add(seconds_up(duration));
     reply.header("RateLimit-Policy", policy.view());
-    ShortText state;
+    FieldValue state;
     state.add("\"default\";r=")
         .add(decision.remaining)
         .add(";t=")
@@ -327,7 +322,7 @@ void add_rate_limit_fields(Reply& reply,
 }
 
 void add_retry_after(Reply& reply, UnixTime at, UnixTime now) {
-    ShortText seconds;
+    FieldValue seconds;
     seconds.add(std::max<std::int64_t>(seconds_until(at, now), 1));
     reply.header("Retry-After", seconds.view());
 }

@@ -1,4 +1,4 @@
-// The header fields that tell a client about its rate limit.
+// The rate-limit header fields of an answer to a decision.
 #ifndef SLUICE_HTTP_API_DECISION_ROUTES_H_
 #define SLUICE_HTTP_API_DECISION_ROUTES_H_
 

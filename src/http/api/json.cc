@@ -11,7 +11,7 @@
 namespace sluice::http {
 
 JsonWriter& JsonWriter::text(std::string_view value) {
-    append_json_text(out_, value);
+    append_json_string(out_, value);
     return *this;
 }
 

@@ -111,7 +111,7 @@ TEST(JsonFault, AcceptsAnyDepthOfNesting) {
     EXPECT_EQ(fault->position, depth);
 }
 
-// A text that was JSON before some of its bytes were changed, removed or doubled.
+// Changes, removes or inserts up to three bytes of `text`.
 std::string mutate(std::string text, std::mt19937& random) {
     constexpr std::string_view kBytes = "{}[]:,\"\\ \n019-+.eEtfnu\x80\xC3\xA9\xE2\xED\xF0/a";
     for (std::size_t n = random() % 4; n > 0 && !text.empty(); --n) {
@@ -144,7 +144,7 @@ TEST(JsonFault, AgreesWithSimdjson) {
     for (int i = 0; i < 200'000; ++i) {
         const std::string text = mutate(std::string(kTexts[random() % kTexts.size()]), random);
         const auto error = parser.parse(text).error();
-        // Huge numbers are JSON all the same.
+        // simdjson refuses huge numbers, which are valid JSON.
         if (error == simdjson::NUMBER_ERROR && text.find_first_of("eE") != std::string::npos) {
             continue;
         }
@@ -223,7 +223,7 @@ TEST(JsonNumber, HandlesManyZerosWithALargeExponent) {
     EXPECT_EQ(whole_number("0." + zeros + "1e1000000"), std::nullopt);
 }
 
-// Writes the number out without an exponent and looks at its digits.
+// A naive model: writes the number without an exponent and checks its digits.
 std::optional<std::int64_t> naive(bool negative,
                                   std::string whole,
                                   std::string fraction,

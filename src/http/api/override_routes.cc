@@ -22,10 +22,6 @@ OverrideKey key_of(const Call& call, const Fields& fields) {
     return {call.caller->workspace, fields.name_space, fields.identifier};
 }
 
-bool read_request(Call& call, Schema schema, Fields& fields) {
-    return read_fields(call, schema, fields) && check_namespace(call, fields.name_space);
-}
-
 void count_write(const Call& call, metrics::Success success) {
     call.context.thread_metrics.override_writes[success].add();
 }
@@ -70,10 +66,7 @@ void write_pagination(JsonWriter& json, const std::optional<std::string>& cursor
 }
 
 void answer_set(Call& call, const Result<std::string>& id) {
-    if (!id && id.error().code == kInvalidRequest) {
-        call.scratch.errors.clear();
-        return answer_invalid(call, "body", id.error());
-    }
+    if (!id && id.error().code == kInvalidRequest) return answer_invalid(call, "body", id.error());
     if (!id) return answer_failed_write(call, id.error());
     count_write(call, metrics::Success::kOk);
     begin_answer(call, 200);
@@ -104,7 +97,7 @@ auto answering(const std::shared_ptr<DeferredCall>& deferred,
 // Setting and deleting are answered when the store has committed the change.
 void answer_set_override(Call& call) {
     Fields fields;
-    if (!read_request(call, kGrantSchema, fields)) return;
+    if (!read_fields(call, kGrantSchema, fields)) return;
     const OverrideKey key = key_of(call, fields);
     call.context.namespaces.add(key.namespace_key());
     const overrides::Grant grant{.limit = fields.limit,
@@ -116,7 +109,7 @@ void answer_set_override(Call& call) {
 
 void answer_get_override(Call& call) {
     Fields fields;
-    if (!read_request(call, kNameSchema, fields)) return;
+    if (!read_fields(call, kNameSchema, fields)) return;
     const auto entry = call.context.overrides.get(key_of(call, fields));
     if (!entry) return answer_no_override(call);
     begin_answer(call, 200);
@@ -127,7 +120,7 @@ void answer_get_override(Call& call) {
 
 void answer_list_overrides(Call& call) {
     Fields fields;
-    if (!read_request(call, kPageSchema, fields)) return;
+    if (!read_fields(call, kPageSchema, fields)) return;
     const overrides::NamespaceKey key{call.caller->workspace, fields.name_space};
     const auto page = call.context.overrides.list(
         key, {.cursor = fields.cursor, .limit = static_cast<std::size_t>(fields.page_size)});
@@ -154,7 +147,7 @@ void answer_list_overrides(Call& call) {
 
 void answer_delete_override(Call& call) {
     Fields fields;
-    if (!read_request(call, kNameSchema, fields)) return;
+    if (!read_fields(call, kNameSchema, fields)) return;
     const OverrideKey key = key_of(call, fields);
     const auto deferred = DeferredCall::take(call, metrics::Route::kDeleteOverride);
     if (!call.context.override_changes.remove(key, answering(deferred, answer_removed)))

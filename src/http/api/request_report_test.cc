@@ -14,7 +14,7 @@ namespace sluice::http {
 
 namespace {
 
-// The number that 13 digits of five bits stand for.
+// Decodes 13 digits of five bits.
 std::uint64_t number_of(std::string_view digits) {
     constexpr std::string_view kAlphabet = "0123456789abcdefghjkmnpqrstvwxyz";
     std::uint64_t number = 0;
@@ -42,8 +42,7 @@ TEST(RequestId, IsUnique) {
     }
 }
 
-// Neither half is a counter, plain or scrambled by an invertible function, and neither
-// names the thread.
+// Neither half is a counter, plain or scrambled by an invertible function, or names the thread.
 TEST(RequestId, DoesNotRevealACounter) {
     RequestIdSource source;
     std::unordered_set<std::uint64_t> halves;
@@ -60,7 +59,7 @@ TEST(RequestId, DoesNotRevealACounter) {
         differing_bits += static_cast<std::size_t>(std::popcount(second ^ before));
         before = second;
     }
-    // 32 of 64 bits on average, within far more than chance moves the mean of 10,000.
+    // 32 of 64 bits on average; the tolerance is far above the deviation of a mean of 10,000.
     EXPECT_GT(differing_bits, kIds * 31);
     EXPECT_LT(differing_bits, kIds * 33);
 }
@@ -90,7 +89,7 @@ class RequestReports : public ApiFixture {
   protected:
     RequestReports() : ApiFixture({}, "", Reports::kKept) {}
 
-    // "status outcome workspace namespace" of the request that was reported last.
+    // "status outcome workspace namespace" of the last report.
     std::string last_of(const Answer& answer) const {
         const auto report = requests_.find(answer.request_id);
         return report == requests_.end() ? "none" : report->second;
@@ -131,7 +130,7 @@ TEST_F(RequestReports, CoverProtocolErrors) {
     EXPECT_EQ(reply.body().find("bad_alloc"), std::string::npos) << "that is for the log alone";
 }
 
-// Here the call has been put off when it fails: its answer is not the handler's any more.
+// The call fails after it was deferred: the handler no longer owns its answer.
 TEST_F(RequestReports, HaveTheCauseOfAFailureOfADeferredCall) {
     ApiContext failing = context(Surface::kPublic);
     failing.post = [](const std::function<void()>&) { throw std::runtime_error("no memory"); };

@@ -88,13 +88,9 @@ void answer_inspection(Call& call, const Result<Inspection>& inspection, UnixTim
 }  // namespace
 
 void answer_inspect(Call& call) {
-    FieldErrors& errors = call.scratch.errors;
-    errors.clear();
     const UnixTime now = decision_time(call);
     Fields fields;
-    call.scratch.reader.read_object(call.request.body, kKeySchema, fields, errors);
-    if (!errors.empty()) return answer_field_errors(call);
-    if (!check_namespace(call, fields.name_space)) return;
+    if (!read_fields(call, kKeySchema, fields)) return;
 
     const Request request{.workspace = call.caller->workspace,
                           .name_space = fields.name_space,

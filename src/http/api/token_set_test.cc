@@ -41,7 +41,7 @@ TEST(TokenSet, FindsEachTokenAndNoOther) {
     }
 }
 
-TEST(TokenSet, ATokenCoversTheNamespacesThatItsPatternsName) {
+TEST(TokenSet, ATokenCoversNamespacesThatMatchItsPatterns) {
     config::Token limited = token("t", "w");
     limited.namespaces = {"mail.*", "login"};
     const TokenSet tokens(std::vector{limited});
@@ -61,7 +61,7 @@ TEST(TokenSet, ATokenWithoutNamespacesCoversNone) {
     EXPECT_FALSE(TokenSet(std::vector{none}).find("t")->may_use("n"));
 }
 
-TEST(CurrentTokens, ReadersSeeAReplacementWithTheirNextRequest) {
+TEST(CurrentTokens, ReadersSeeAReplacementAtTheNextCall) {
     CurrentTokens current(std::vector{token("old", "a")});
     TokenReader reader(current);
     EXPECT_NE(reader.current().find("old"), nullptr);

@@ -70,8 +70,7 @@ void Connection::on_turn() {
 }
 
 // The memory cap is enforced here, between turns: within one, a connection reads at most
-// kReadsPerTurn times, and what it buffers of its answers is bounded by kSendThreshold and the
-// largest answer.
+// kReadsPerTurn times and buffers at most kSendThreshold bytes and one more answer.
 void Connection::end_turn() {
     if (!is_closed_) loop_.buffers.set(ledger_place_, held_bytes());
     loop_.shed_load();
@@ -132,7 +131,7 @@ void Connection::close() {
     is_closed_ = true;
     loop_.buffers.remove(ledger_place_);
     if (exchange_ != nullptr) --loop_.deferred;
-    // The handler still writes into the reply; its completion destroys it.
+    // The handler still writes into the reply; its completion deletes it.
     if (exchange_ != nullptr && exchange_->state() == PendingExchange::State::kWaiting) {
         exchange_.release()->orphan();
     }
@@ -167,7 +166,7 @@ bool Connection::handshake() {
     switch (transport_.handshake()) {
         case Transport::Outcome::kMoved:
             is_established_ = true;
-            // The client's first request may have come with the end of the handshake.
+            // The client's first request may have arrived with the end of the handshake.
             is_readable_ = true;
             update_phase(PhaseTimer::kRestart);
             return true;

@@ -42,7 +42,7 @@ class WireCounter {
     std::atomic<std::int64_t> value_{0};
 };
 
-// What a listener has done. Aligned, so that the counters of two threads don't share a cache line.
+// Counters of one listener. Aligned, so that the counters of two threads don't share a cache line.
 struct alignas(64) WireCounters {
     WireCounter connections;      // open now
     WireCounter accepted;         // connections ever accepted

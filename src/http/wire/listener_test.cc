@@ -27,7 +27,7 @@ TEST(Listener, AnswersOneRequestAfterTheOther) {
 }
 
 TEST(Listener, AnswersPipelinedRequestsInOrder) {
-    // More than may be in flight at a time, and more than one read takes.
+    // More than limits.pipelined, and more than one read returns.
     TestServer server({.pipelined = 3});
     TestClient client(server.port());
     std::string all;
@@ -237,7 +237,7 @@ TEST(Listener, AnswersASlowHeadWith408) {
     EXPECT_EQ(client.read_answer(), "200 GET /first? ");
     const auto start = std::chrono::steady_clock::now();
     client.send("GET / HTTP/1.1\r\n");
-    // Trickling does not buy time.
+    // Sending slowly does not extend the deadline.
     std::thread trickle([&] {
         for (int i = 0; i < 40; ++i) {
             client.send("X: y\r\n");

@@ -41,7 +41,7 @@ class BufferLedger {
         return std::prev(groups_[0].end());
     }
 
-    // Sets how many bytes the item holds now.
+    // Sets the number of bytes that the item holds.
     void set(Place place, std::size_t bytes) {
         total_ += bytes;
         total_ -= place->bytes;
@@ -117,7 +117,7 @@ class LoopState {
     ReplyWriter writer;
     std::chrono::milliseconds now{};  // monotonic, for timeout_list
     bool is_draining = false;
-    BufferLedger<Connection> buffers;  // what connections keep between turns
+    BufferLedger<Connection> buffers;  // memory that connections keep between turns
     std::size_t deferred = 0;          // deferred exchanges
 
     // Scratch memory of the connection that has its turn.

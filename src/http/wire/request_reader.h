@@ -20,7 +20,7 @@ struct ProtocolError {
 
 enum class BodyFraming { kLength, kChunked };
 
-// What the head says about the body and the connection.
+// The properties of a head that determine how its body is read and whether the connection stays.
 struct HeadFacts {
     BodyFraming framing = BodyFraming::kLength;
     std::uint64_t content_length = 0;

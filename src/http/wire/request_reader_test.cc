@@ -15,8 +15,7 @@ using Outcome = RequestReader::Outcome;
 
 const WireLimits kLimits;
 
-// What a reader made of `bytes` that came at once, and what came out when they came one by one: the
-// same.
+// Reads `bytes` at once, and checks that reading them in pieces gives the same result.
 ReaderLog read_all(std::string_view bytes, const WireLimits& limits = kLimits) {
     const ReaderLog at_once = log_reading(bytes, bytes.size(), limits);
     EXPECT_EQ(at_once, log_reading(bytes, 1, limits)) << bytes.substr(0, 200);

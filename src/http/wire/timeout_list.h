@@ -9,7 +9,7 @@
 
 namespace sluice::http {
 
-// What a connection waits for. kDeferred: a deferred answer.
+// The event that a connection waits for. kDeferred: a deferred answer.
 enum class Phase { kIdle, kHead, kBody, kWrite, kLinger, kDeferred };
 inline constexpr std::size_t kPhases = 6;
 

@@ -1,4 +1,4 @@
-// Clients that don't read, and how much memory they can make a listener take.
+// Tests the memory that a listener uses for clients that don't read.
 #include <chrono>
 #include <deque>
 #include <string>
@@ -61,7 +61,7 @@ TEST(UnreadAnswers, CountAgainstTheMemoryCapWithoutAffectingOtherConnections) {
         EXPECT_LE(server.counters().buffered.get(), kCap);
     }
     EXPECT_GT(server.counters().shed.get(), 0);
-    // Nobody's answers were made far ahead of what was read.
+    // No answers were made far ahead of what was read.
     EXPECT_LT(server.counters().requests.get(), 200 * 64);
 }
 
