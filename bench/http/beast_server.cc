@@ -39,7 +39,7 @@
 
 #include "config/settings.h"
 #include "http/api/api.h"
-#include "http/wire/head_parser.h"
+#include "http/wire/request_reader.h"
 #include "http/wire/limits.h"
 #include "http/wire/reply_writer.h"
 #include "http/wire/request_reader.h"

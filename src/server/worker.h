@@ -14,8 +14,7 @@
 #include <boost/asio/io_context.hpp>
 
 #include "http/api/api.h"
-#include "http/api/api_context.h"
-#include "http/wire/counters.h"
+#include "http/api/api.h"
 #include "http/wire/listener.h"
 #include "log/log.h"
 
