@@ -79,7 +79,7 @@ class ApiHost {
     }
 
   private:
-    const config::Settings settings_;
+    const config::Settings settings_{};
     Limiter limiter_ =
         Limiter::create({.region = settings_.region, .max_keys = settings_.max_keys}).value();
     std::unique_ptr<overrides::OverrideSet> overrides_ =
