@@ -4,7 +4,7 @@
 
 #include <cstdint>
 
-#include "window/count.h"
+#include "window/cell.h"
 
 namespace sluice::sim {
 

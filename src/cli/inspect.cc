@@ -61,7 +61,7 @@ bool is_of_node(std::string_view owner, std::string_view node) {
 void tell_regions_state(const Json& data, std::ostream& out) {
     if (!has(data, "globalUnavailable")) return;
     out << "The store that regions share is "
-        << (is_true(data, "globalUnavailable") ? "away" : "there");
+        << (is_true(data, "globalUnavailable") ? "unavailable" : "available");
     if (has(data, "importAge")) {
         out << "; what other regions spent was imported " << seconds(number_in(data, "importAge"))
             << " ago.\n";
@@ -84,7 +84,7 @@ void tell_state(const Json& data, std::ostream& out) {
         return;
     }
     out << "It is node " << text_in(data, "node") << "; its origin is "
-        << (is_true(data, "originUnavailable") ? "away" : "there");
+        << (is_true(data, "originUnavailable") ? "unavailable" : "available");
     if (is_true(data, "unsynced")) out << " and has not heard all that this node spent";
     out << ".\n";
     if (has(data, "refreshedAt")) {

@@ -15,7 +15,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "window/count.h"
+#include "window/cell.h"
 #include "window/sliding.h"
 
 namespace sluice {

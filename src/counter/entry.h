@@ -17,7 +17,7 @@
 
 #include "counter/cell_count.h"
 #include "counter/limit_key.h"
-#include "window/cell_name.h"
+#include "window/cell.h"
 #include "window/sliding.h"
 
 namespace sluice {

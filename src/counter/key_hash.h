@@ -10,7 +10,7 @@
 #include <xxhash.h>
 
 #include "counter/short_text.h"
-#include "window/count.h"
+#include "window/cell.h"
 
 namespace sluice {
 

@@ -13,7 +13,7 @@
 #include <span>
 #include <string_view>
 
-#include "window/count.h"
+#include "window/cell.h"
 #include "window/sliding.h"
 
 namespace sluice {

@@ -7,7 +7,7 @@
 #include "base/random.h"
 #include "overrides/glob.h"
 #include "overrides/snapshot.h"
-#include "window/count.h"
+#include "window/cell.h"
 #include "window/sliding.h"
 
 namespace sluice::overrides {

@@ -90,11 +90,6 @@ class ScriptedStore final : public GlobalStore {
     std::optional<StoreFailure> publish(std::span<const RegionCount>) override { return {}; }
     std::uint64_t connections() const override { return 1; }
     StoreResult<ImportEnd> import(const ImportQuery&, const Visit&) override { return ImportEnd{}; }
-    StoreResult<bool> claim(const std::string&,
-                            const std::string&,
-                            std::chrono::milliseconds) override {
-        return true;
-    }
     StoreResult<std::vector<GlobalListing>> list(std::span<const CellName>) override {
         return std::vector<GlobalListing>{};
     }

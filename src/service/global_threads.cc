@@ -33,13 +33,11 @@ constexpr milliseconds kLook{1'000};
 constexpr seconds kRefusalPause{60};
 constexpr std::size_t kShownBytes = 64;
 
-// How often one node looks for rows to clean up, how many it deletes at a time, and how long it
+// How often a node looks for rows to clean up, how many it deletes at a time, and how long it
 // rests in between.
 constexpr seconds kCleanup{60};
 constexpr std::size_t kCleanupRows = 1'000;
 constexpr milliseconds kCleanupRest{200};
-// For how long the node that cleans up is the only one.
-constexpr seconds kCleanupLease{150};
 
 // How long an end waits for a thread that may be stuck in a call.
 constexpr milliseconds kLastTurn{1'000};
@@ -73,7 +71,6 @@ class GlobalThreads::Core {
                                : kLook),
           on_change_(options.on_global_change),
           on_refusal_(options.on_global_refusal),
-          name_(std::to_string(system_random())),
           global_sync_(table,
                        {.interval = is_test_ ? options.test_global_interval : kGlobalInterval,
                         .seed = system_random()},
@@ -247,15 +244,15 @@ class GlobalThreads::Core {
         if (const auto published = std::exchange(published_, nullptr)) published->set_value();
     }
 
-    // Deletes a few rows that can't matter any more, if this is the node to do it. Returns when to
-    // come again.
+    // Deletes expired rows, if the node is to. Returns when to call it again. Nodes may do so at
+    // the same time: a row that is gone already is no error.
     Time clean_up() {
         if (!cleans_up_) return Time::max();
         const Time now = steady_clock::now();
         if (now < clean_at_) return clean_at_;
         clean_at_ = now + kCleanup;
         if (!global_sync_.publish_breaker().allow(now)) return clean_at_;
-        const auto deleted = delete_if_ours();
+        const auto deleted = writing_->delete_expired(kCleanupMargin, kCleanupRows);
         const auto* const failure = std::get_if<StoreFailure>(&deleted);
         global_sync_.publish_breaker().ended(
             StoreUse::kCleanup, {.began = now, .ended = steady_clock::now()}, failure);
@@ -265,13 +262,6 @@ class GlobalThreads::Core {
         rows_cleaned_.fetch_add(rows, std::memory_order_relaxed);
         if (rows == kCleanupRows) clean_at_ = steady_clock::now() + kCleanupRest;
         return clean_at_;
-    }
-
-    StoreResult<std::size_t> delete_if_ours() {
-        auto claimed = writing_->claim("cleanup", name_, kCleanupLease);
-        if (auto* const failure = std::get_if<StoreFailure>(&claimed)) return std::move(*failure);
-        if (!std::get<bool>(claimed)) return std::size_t{0};
-        return writing_->delete_expired(kCleanupMargin, kCleanupRows);
     }
 
     // A turn of the reader. The first one finds out whether the store can be used at all.
@@ -349,7 +339,6 @@ class GlobalThreads::Core {
     const milliseconds look_every_;
     const std::function<void(const GlobalChange&)> on_change_;
     const std::function<void(const GlobalRefusal&)> on_refusal_;
-    const std::string name_;
     GlobalSync global_sync_;
     std::unique_ptr<GlobalStore> writing_;
     std::unique_ptr<GlobalStore> reading_;

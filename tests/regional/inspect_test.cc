@@ -97,7 +97,7 @@ TEST_F(Inspect, TellsInWordsWhatEachNodeAndTheOriginHold) {
     const std::string other = std::string(inspected(*servers_[0]).at("node").as_string());
     for (const std::string& words : {std::string("test alice, windows of"),
                                      std::string("with limit 1000"),
-                                     "It is node " + node + "; its origin is there.",
+                                     "It is node " + node + "; its origin is available.",
                                      node + "  5  (this node)\n",
                                      other + "  7\n"})
         EXPECT_NE(ending.out.find(words), std::string::npos) << words << "\n" << ending.out;

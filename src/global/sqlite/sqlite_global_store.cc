@@ -218,19 +218,6 @@ StoreResult<std::size_t> SqliteGlobalStore::delete_expired(std::chrono::millisec
     return static_cast<std::size_t>(database_->changes());
 }
 
-StoreResult<bool> SqliteGlobalStore::claim(const std::string& work,
-                                           const std::string& holder,
-                                           std::chrono::milliseconds time) {
-    if (auto failure = make_ready()) return *std::move(failure);
-    const UnixTime now = options_.now();
-    const auto bind = [&](Statement& statement) {
-        statement.bind(1, work).bind(2, holder).bind(3, number(now + time)).bind(4, number(now));
-    };
-    if (auto failure = run(sqlite_sql::kClaim, bind, [](const Statement&) {}))
-        return *std::move(failure);
-    return database_->changes() > 0;
-}
-
 StoreResult<GlobalListing> SqliteGlobalStore::list_one(const CellName& cell) {
     GlobalListing listing;
     const UnixTime now = options_.now();

@@ -22,7 +22,7 @@ constexpr const char* kModes =
     "PRAGMA synchronous = NORMAL;";
 
 // The same tables, indexes and reasons as in src/mysql/mysql_schema.cc.
-constexpr std::array<std::string_view, 8> kFirst = {
+constexpr std::array<std::string_view, 7> kFirst = {
     "CREATE TABLE IF NOT EXISTS ratelimit_schema (one INTEGER PRIMARY KEY, version INTEGER NOT "
     "NULL) STRICT",
 
@@ -41,12 +41,6 @@ constexpr std::array<std::string_view, 8> kFirst = {
     ") STRICT",
     "CREATE INDEX IF NOT EXISTS expires_at_idx ON ratelimit_window_counts (expires_at)",
     "CREATE INDEX IF NOT EXISTS updated_at_idx ON ratelimit_window_counts (updated_at)",
-
-    "CREATE TABLE IF NOT EXISTS ratelimit_leases (\n"
-    "    name BLOB PRIMARY KEY NOT NULL,\n"
-    "    holder BLOB NOT NULL,\n"
-    "    expires_at INTEGER NOT NULL\n"
-    ") STRICT",
 
     "CREATE TABLE IF NOT EXISTS ratelimit_overrides (\n"
     "    pk INTEGER PRIMARY KEY AUTOINCREMENT,\n"
