@@ -10,7 +10,7 @@
 #include "http/api/error_answer.h"
 #include "http/api/rate_limit_fields.h"
 #include "http/api/routes.h"
-#include "service/owned_request.h"
+#include "service/pending_decision.h"
 
 namespace sluice::http {
 namespace {
