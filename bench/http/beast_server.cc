@@ -42,7 +42,6 @@
 #include "http/api/api.h"
 #include "http/wire/request_reader.h"
 #include "http/wire/limits.h"
-#include "http/wire/reply_writer.h"
 #include "http/wire/request_reader.h"
 #include "overrides/store.h"
 

@@ -14,7 +14,6 @@
 #include <boost/asio/io_context.hpp>
 
 #include "http/api/api.h"
-#include "http/api/api.h"
 #include "http/wire/listener.h"
 #include "log/log.h"
 

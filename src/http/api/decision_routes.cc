@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "http/api/call.h"
-#include "service/owned_request.h"
+#include "service/pending_decision.h"
 
 namespace sluice::http {
 namespace {
