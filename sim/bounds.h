@@ -11,7 +11,7 @@
 #include <string_view>
 
 #include "sim/options.h"
-#include "window/count.h"
+#include "window/cell.h"
 
 namespace sluice::sim {
 

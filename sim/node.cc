@@ -5,7 +5,7 @@
 
 #include "base/check.h"
 #include "counter/epoch.h"
-#include "service/questions.h"
+#include "service/pending_decision.h"
 
 namespace sluice::sim {
 namespace {
@@ -31,10 +31,10 @@ PublishPolicy policy_named(const std::string& name) {
 }  // namespace
 
 // Reports each decision to the audit when it is made, which may be before the caller receives it.
-class Node::AuditedDecision final : public Question {
+class Node::AuditedDecision final : public PendingDecision {
   public:
     AuditedDecision(Node& node,
-                    std::shared_ptr<Question> inner,
+                    std::shared_ptr<PendingDecision> inner,
                     std::vector<Audit::DecisionRecord> records)
         : node_(node),
           inner_(std::move(inner)),
@@ -45,25 +45,25 @@ class Node::AuditedDecision final : public Question {
     std::span<const Request> stale() const override { return inner_->stale(); }
     UnixTime now() const override { return inner_->now(); }
     std::size_t size() const override { return inner_->size(); }
-    bool decide_as_held() override {
+    bool decide_by_rule() override {
         const bool is_unavailable = node_.region_->is_unavailable();
-        if (!inner_->decide_as_held()) {
+        if (!inner_->try_decide()) {
             has_waited_ = true;
             return false;
         }
         note(is_unavailable ? DecidedBy::kLocalUnavailable : DecidedBy::kLocal);
         return true;
     }
-    bool decide() override {
-        const bool needs_sync = inner_->decide();
+    bool decide_from_counts() override {
+        const bool needs_sync = *inner_->decide_now();
         note(DecidedBy::kLocalAfterWait);
         return needs_sync;
     }
-    void accept_grant(const Grant& grant) override {
+    void decide_by_grant(const Grant& grant) override {
         inner_->accept_grant(grant);
         note(DecidedBy::kOrigin);
     }
-    void finish() override {
+    void deliver() override {
         --node_.waiting_;
         const Moment waited = node_.world_.scheduler.now() - asked_;
         node_.longest_wait_ = std::max(node_.longest_wait_, waited);
@@ -72,7 +72,7 @@ class Node::AuditedDecision final : public Question {
                                         ": a caller waited for " + seconds_text(waited));
     }
 
-    // Receives the decision of the wrapped question.
+    // Receives the decision of the wrapped one.
     struct Answer {
         std::optional<Result<Decision>> single;
         std::optional<Result<BatchDecision>> batch;
@@ -102,7 +102,7 @@ class Node::AuditedDecision final : public Question {
     }
 
     Node& node_;
-    const std::shared_ptr<Question> inner_;
+    const std::shared_ptr<PendingDecision> inner_;
     std::vector<Audit::DecisionRecord> records_;
     const Moment asked_;
     bool has_waited_ = false;
@@ -142,7 +142,7 @@ Node::Node(World& world, Place place, Moment skew) : world_(world), place_(place
                                    .again = [this] { again(); },
                                    .counted = [this](Entry& entry) { global_sync_->offer(entry); },
                                    .changed = [](bool, const std::string&) {}});
-    asking_.emplace(*region_, waits_);
+    origin_decider_.emplace(*region_, waits_);
     decider_.emplace(*table_);
     decider_->join(link_);
     failovers_seen_ = world.store.failovers;
@@ -155,7 +155,7 @@ Node::Node(World& world, Place place, Moment skew) : world_(world), place_(place
 Node::~Node() = default;
 
 DecidedBy Node::decided_at_once(std::uint64_t fallbacks_before) const {
-    if (asking_->fallbacks() != fallbacks_before) return DecidedBy::kFallback;
+    if (origin_decider_->fallbacks() != fallbacks_before) return DecidedBy::kFallback;
     return region_->is_unavailable() ? DecidedBy::kLocalUnavailable : DecidedBy::kLocal;
 }
 
@@ -168,7 +168,7 @@ void Node::serve(KeyIndex key, Count cost) {
         return process_.run(world_.scheduler, [this, key, cost] { serve(key, cost); });
     const Request request = world_.truth.request(key, cost);
     const UnixTime now = wall();
-    const std::uint64_t fallbacks = asking_->fallbacks();
+    const std::uint64_t fallbacks = origin_decider_->fallbacks();
     Audit::DecisionRecord record{.key = key,
                                  .cost = cost,
                                  .now = now,
@@ -176,14 +176,14 @@ void Node::serve(KeyIndex key, Count cost) {
                                  .true_ms = world_.true_ms(),
                                  .by = DecidedBy::kLocal};
     Result<Decision> result = Decision{};
-    if (decider_->decide_at<true>(CallersTime{now}, request, result)) {
+    if (decider_->decide_or_defer<true>(CallersTime{now}, request, result)) {
         record.by = decided_at_once(fallbacks);
         world_.note(
             result->passed ? TraceKind::kPassed : TraceKind::kDenied, place_.serial, key, cost);
         return audit_->decided(record, *result);
     }
     const auto answer = std::make_shared<AuditedDecision::Answer>();
-    auto inner = make_question(*table_, request, now, [answer](Result<Decision> decision) {
+    auto inner = make_pending_decision(*table_, request, now, [answer](Result<Decision> decision) {
         answer->single = std::move(decision);
     });
     auto audited = std::make_shared<AuditedDecision>(*this, std::move(inner), std::vector{record});
@@ -194,7 +194,7 @@ void Node::serve(KeyIndex key, Count cost) {
 void Node::serve(std::span<const std::pair<KeyIndex, Count>> batch) {
     if (world_.scheduler.now() < process_.paused_until) return;
     const UnixTime now = wall();
-    const std::uint64_t fallbacks = asking_->fallbacks();
+    const std::uint64_t fallbacks = origin_decider_->fallbacks();
     std::vector<Request> requests;
     std::vector<Audit::DecisionRecord> records;
     for (const auto& [key, cost] : batch) {
@@ -208,7 +208,7 @@ void Node::serve(std::span<const std::pair<KeyIndex, Count>> batch) {
     }
     Result<BatchDecision> result = BatchDecision{};
     std::vector<std::size_t> stale;
-    if (decider_->decide_at(now, requests, stale, result)) {
+    if (decider_->decide_batch_or_defer(now, requests, stale, result)) {
         const DecidedBy by = decided_at_once(fallbacks);
         for (Audit::DecisionRecord& each : records)
             each.by = by;
@@ -220,7 +220,7 @@ void Node::serve(std::span<const std::pair<KeyIndex, Count>> batch) {
     }
     const auto answer = std::make_shared<AuditedDecision::Answer>();
     auto inner =
-        make_question(*table_, requests, stale, now, [answer](Result<BatchDecision> decision) {
+        make_pending_batch(*table_, requests, stale, now, [answer](Result<BatchDecision> decision) {
             answer->batch = std::move(decision);
         });
     auto audited = std::make_shared<AuditedDecision>(*this, std::move(inner), records);
@@ -228,14 +228,13 @@ void Node::serve(std::span<const std::pair<KeyIndex, Count>> batch) {
     wait_for_origin(std::move(audited), records.front().key);
 }
 
-void Node::wait_for_origin(std::shared_ptr<Question> question, KeyIndex key) {
+void Node::wait_for_origin(std::shared_ptr<PendingDecision> pending, KeyIndex key) {
     ++waiting_;
     world_.note(TraceKind::kSentToOrigin, place_.serial, key);
-    const auto pending =
-        std::make_shared<PendingQuestion>(std::move(question), world_.steady() + kOriginTimeout);
+    pending->begin(world_.steady() + kOriginTimeout);
     world_.scheduler.after(kThreadHandover, [this, pending] {
         process_.run(world_.scheduler, [this, pending] {
-            asking_->begin(pending);
+            origin_decider_->begin(pending);
             set_alarm();
         });
     });
@@ -326,7 +325,7 @@ void Node::end() {
     world_.members[place_.region].left(place_.serial);
     origin_->sever();
     decider_.reset();
-    asking_.reset();
+    origin_decider_.reset();
     region_.reset();
     global_sync_.reset();
     waits_ = {};

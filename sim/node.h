@@ -15,9 +15,9 @@
 #include "counter/table.h"
 #include "global/global_sync.h"
 #include "regional/region.h"
-#include "service/asking.h"
 #include "service/deadline_queue.h"
 #include "service/local_decider.h"
+#include "service/origin_decider.h"
 #include "sim/audit.h"
 #include "sim/origin_connection.h"
 #include "sim/world.h"
@@ -90,12 +90,12 @@ class Node {
     struct Link {
         Node* node;
         bool is_unavailable() const { return node->region_->is_unavailable(); }
-        void count_fallback() const { node->asking_->count_fallback(); }
+        void count_fallback() const { node->origin_decider_->count_fallback(); }
     };
     class AuditedDecision;
 
     DecidedBy decided_at_once(std::uint64_t fallbacks_before) const;
-    void wait_for_origin(std::shared_ptr<Question> question, KeyIndex key);
+    void wait_for_origin(std::shared_ptr<PendingDecision> pending, KeyIndex key);
     void again();
     void turn();
     void set_alarm();
@@ -121,7 +121,7 @@ class Node {
     std::unique_ptr<OriginConnection> origin_;
     DeadlineQueue waits_;
     std::optional<Region> region_;
-    std::optional<Asking> asking_;
+    std::optional<OriginDecider> origin_decider_;
     std::optional<GlobalSync> global_sync_;
     Link link_{this};
     std::optional<LocalDecider<Link>> decider_;

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "regional/grant.h"
-#include "window/count.h"
+#include "window/cell.h"
 
 namespace sluice::sim {
 namespace {

@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "window/count.h"
+#include "window/cell.h"
 
 namespace sluice::sim {
 

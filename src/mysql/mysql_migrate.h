@@ -5,7 +5,7 @@
 #include <sluice/result.h>
 
 #include "base/migration.h"
-#include "mysql/mysql_url.h"
+#include "url/mysql_url.h"
 
 namespace sluice {
 

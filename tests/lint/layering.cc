@@ -13,10 +13,11 @@ namespace {
 constexpr std::array kLayers = {
     Layer{"base", ""},
     Layer{"metrics", "base"},
+    Layer{"url", "base"},
     Layer{"window", "base"},
     Layer{"breaker", "metrics base"},
     Layer{"sqlite", "base"},
-    Layer{"mysql", "base"},
+    Layer{"mysql", "url base"},
     Layer{"counter", "window metrics base"},
 
     // These three do not include each other.
@@ -25,23 +26,24 @@ constexpr std::array kLayers = {
     Layer{"global", "counter breaker window metrics base"},
 
     // Adapters include their port and its rules, and nothing else of its layer.
-    Layer{"regional/redis", "regional/origin.h regional/grant.h window metrics base"},
+    Layer{"regional/redis", "regional/origin.h regional/grant.h url window metrics base"},
     Layer{"regional/sqlite", "regional/origin.h regional/grant.h sqlite window metrics base"},
-    Layer{"global/mysql", "global/store.h mysql window metrics base"},
+    Layer{"global/mysql", "global/store.h mysql url window metrics base"},
     Layer{"global/sqlite", "global/store.h sqlite window metrics base"},
 
     Layer{"service",
           "decide regional regional/redis regional/sqlite global global/mysql global/sqlite "
-          "mysql sqlite counter breaker window metrics base"},
-    // The tables of overrides stand in the file of the regions' counts.
-    Layer{"overrides", "global/sqlite/sqlite_schema.h sqlite mysql window base"},
-    Layer{"config", "service metrics base"},
-    Layer{"log", "config base"},
+          "mysql sqlite counter breaker window url metrics base"},
+    Layer{"overrides", "counter/key_hash.h sqlite mysql url window base"},
+    Layer{"log", "base"},
+    Layer{"config", "log url base"},
     Layer{"http/wire", "base"},
     Layer{"http/api", "http/wire config overrides service metrics base"},
-    Layer{"rls", "service metrics base"},
     Layer{"sim", "config service decide regional global counter breaker window metrics base"},
-    Layer{"cli", "http/wire http/api rls log config overrides sim service metrics base"},
+    Layer{"server", "http/wire http/api log config overrides service url metrics base"},
+    Layer{"cli", "server config service url base"},
+    // The only one that knows both the server and the simulator.
+    Layer{"program", "cli sim config base"},
 };
 
 // An #include and its position.

@@ -71,7 +71,7 @@ INSTANTIATE_TEST_SUITE_P(
         Forbidden{"src/global/sqlite/sqlite_store.cc", "#include \"global/mysql/mysql_store.h\""},
         Forbidden{"src/service/limiter.cc", "#include \"http/server.h\""},
         Forbidden{"src/http/server.cc", "#include \"counter/table.h\""},
-        Forbidden{"src/cli/serve.cc", "#include \"regional/redis/redis_origin.h\""},
+        Forbidden{"src/server/serve.cc", "#include \"regional/redis/redis_origin.h\""},
         Forbidden{"src/window/sliding.cc", "#include \"sliding.h\""},
         Forbidden{"src/window/sliding.cc", "#include \"../counter/cell.h\""},
         Forbidden{"src/attic/old.cc", ""},

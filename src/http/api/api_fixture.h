@@ -19,7 +19,7 @@
 
 #include "http/api/api.h"
 #include "http/wire/head_parser.h"
-#include "overrides/memory_store.h"
+#include "overrides/store.h"
 
 namespace sluice::http {
 

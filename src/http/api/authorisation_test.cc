@@ -7,7 +7,7 @@ namespace {
 
 config::Token token(const std::string& secret, const config::Permissions& permissions) {
     return {.name = secret,
-            .sha256 = config::sha256_of(secret),
+            .sha256 = sha256_of(secret),
             .workspace = "w",
             .namespaces = {"*"},
             .permissions = permissions};

@@ -2,13 +2,11 @@
 
 #include <algorithm>
 
-#include "overrides/text_hash.h"
-
 namespace sluice::http {
 
 // 0 stands for an empty slot.
 std::uint64_t KnownNamespaces::hash_of(const overrides::NamespaceKey& key) const {
-    return std::max<std::uint64_t>(overrides::hash_of(key, seed_), 1);
+    return std::max<std::uint64_t>(overrides::hash_of(key, hash_), 1);
 }
 
 // Ends: half of the slots stay empty. After a lost race the same slot is read again; it is not

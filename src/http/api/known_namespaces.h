@@ -21,7 +21,7 @@ class KnownNamespaces {
   public:
     static constexpr std::size_t kMaxNames = std::size_t{1} << 16;
 
-    explicit KnownNamespaces(std::uint64_t seed) : seed_(seed), slots_(kSlots) {}
+    explicit KnownNamespaces(std::uint64_t seed) : hash_(seed), slots_(kSlots) {}
 
     // Allocates nothing. One hash and one cache line for a namespace that is known.
     void add(const overrides::NamespaceKey& key);
@@ -32,7 +32,7 @@ class KnownNamespaces {
 
     std::uint64_t hash_of(const overrides::NamespaceKey& key) const;
 
-    const std::uint64_t seed_;
+    const KeyHash hash_;
     // A hash, or 0 for an empty slot. Written once each, by any thread, with a compare-and-swap;
     // read by any. Relaxed: a slot publishes nothing but itself.
     std::vector<std::atomic<std::uint64_t>> slots_;

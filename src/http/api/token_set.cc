@@ -31,7 +31,7 @@ TokenSet::TokenSet(std::span<const config::Token> tokens) {
 const Caller* TokenSet::find(std::string_view secret) const {
     // None that long can have been configured, and hashing is not for free.
     if (secret.empty() || secret.size() > config::kMaxTokenLength) return nullptr;
-    const config::Sha256 presented = config::sha256_of(secret);
+    const Sha256 presented = sha256_of(secret);
     std::size_t found = hashes_.size();
     for (std::size_t i = 0; i < hashes_.size(); ++i) {
         if (CRYPTO_memcmp(hashes_[i].data(), presented.data(), presented.size()) == 0) found = i;

@@ -11,8 +11,9 @@
 #include <vector>
 
 #include "base/mutex.h"
+#include "base/sha256.h"
 #include "config/token.h"
-#include "overrides/glob.h"
+#include "overrides/patterns.h"
 
 namespace sluice::http {
 
@@ -41,7 +42,7 @@ class TokenSet {
 
   private:
     Caller anybody_;
-    std::vector<config::Sha256> hashes_;
+    std::vector<Sha256> hashes_;
     std::vector<Caller> callers_;  // in the order of hashes_
 };
 

@@ -7,7 +7,7 @@ namespace {
 
 config::Token token(const std::string& secret, std::string workspace) {
     return {.name = secret,
-            .sha256 = config::sha256_of(secret),
+            .sha256 = sha256_of(secret),
             .workspace = std::move(workspace),
             .namespaces = {"*"},
             .permissions = {.limit = true}};
@@ -36,7 +36,7 @@ TEST(TokenSet, FindsEachTokenAndNoOther) {
                                       std::string("first "),
                                       std::string("FIRST"),
                                       std::string(100'000, 'x'),
-                                      config::to_hex(config::sha256_of("first"))}) {
+                                      to_hex(sha256_of("first"))}) {
         EXPECT_EQ(tokens.find(secret), nullptr) << secret.substr(0, 100);
     }
 }

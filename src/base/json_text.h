@@ -1,0 +1,47 @@
+// JSON string literals.
+#ifndef SLUICE_BASE_JSON_TEXT_H_
+#define SLUICE_BASE_JSON_TEXT_H_
+
+#include <algorithm>
+#include <string>
+#include <string_view>
+
+namespace sluice {
+
+// Appends `text` in quotes. Quotes and backslashes get a backslash, ASCII control characters become
+// \u00XX: the result is one line and a TOML string as well. Other bytes are copied unchanged, so
+// the result is JSON only if `text` is UTF-8.
+inline void append_json_text(std::string& out, std::string_view text) {
+    constexpr std::string_view kHex = "0123456789abcdef";
+    const auto is_control = [](char c) {
+        return static_cast<unsigned char>(c) < 0x20 || c == 0x7f;
+    };
+    const auto needs_escape = [&](char c) { return is_control(c) || c == '"' || c == '\\'; };
+    out += '"';
+    while (!text.empty()) {
+        const auto stop = std::find_if(text.begin(), text.end(), needs_escape);
+        out.append(text.begin(), stop);
+        if (stop == text.end()) break;
+        const auto byte = static_cast<unsigned char>(*stop);
+        out += '\\';
+        if (is_control(*stop)) {
+            out += "u00";
+            out += kHex[byte >> 4U];
+            out += kHex[byte & 15U];
+        } else {
+            out += *stop;
+        }
+        text = {stop + 1, text.end()};
+    }
+    out += '"';
+}
+
+inline std::string json_text(std::string_view text) {
+    std::string out;
+    append_json_text(out, text);
+    return out;
+}
+
+}  // namespace sluice
+
+#endif  // SLUICE_BASE_JSON_TEXT_H_
