@@ -269,7 +269,8 @@ void Region::update_nodes(Time now) {
 }
 
 FlushQueue::Scope Region::scope(Time now) {
-    if (stage_ != Stage::kRunning || table_.changed().take_flush_request()) return FlushQueue::Scope::kAll;
+    if (stage_ != Stage::kRunning || table_.changed().take_flush_request())
+        return FlushQueue::Scope::kAll;
     return now < not_before_ ? FlushQueue::Scope::kUrgent : FlushQueue::Scope::kDue;
 }
 
