@@ -179,7 +179,7 @@ TEST(TokenCommand, PrintsLinesThatTheServerAccepts) {
                          "limit",
                          "set_override"});
     ASSERT_EQ(ran.code, ExitCode::kOk) << ran.err;
-    config::Problems problems;
+    config::SettingProblems problems;
     const config::FileContents contents = config::parse_file(ran.out, "printed", problems);
     EXPECT_TRUE(problems.empty());
     ASSERT_EQ(contents.tokens.size(), 1U);

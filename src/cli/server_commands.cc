@@ -163,7 +163,7 @@ ExitCode make_token(const TokenArguments& arguments,
     const std::string secret = config::make_secret();
     const std::string lines = token_table(arguments, secret);
     // Checked by the server's own parser, so that the lines are valid in its file.
-    config::Problems problems;
+    config::SettingProblems problems;
     config::parse_file(lines, "token", problems);
     for (const std::string& problem : problems)
         fail(command, {kInvalidOption, problem}, environment);
