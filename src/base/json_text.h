@@ -1,27 +1,37 @@
-// JSON strings.
+// JSON string literals.
 #ifndef SLUICE_BASE_JSON_TEXT_H_
 #define SLUICE_BASE_JSON_TEXT_H_
 
+#include <algorithm>
 #include <string>
 #include <string_view>
 
 namespace sluice {
 
-// Appends `text` in quotes, with quotes, backslashes and control characters escaped. All other
-// bytes stay as they are: text that is not UTF-8 gives JSON that is not UTF-8.
+// Appends `text` in quotes. Quotes and backslashes get a backslash, ASCII control characters become
+// \u00XX: the result is one line and a TOML string as well. Other bytes are copied unchanged, so
+// the result is JSON only if `text` is UTF-8.
 inline void append_json_string(std::string& out, std::string_view text) {
-    constexpr std::string_view kDigits = "0123456789abcdef";
+    constexpr std::string_view kHex = "0123456789abcdef";
+    const auto is_control = [](char c) {
+        return static_cast<unsigned char>(c) < 0x20 || c == 0x7f;
+    };
+    const auto needs_escape = [&](char c) { return is_control(c) || c == '"' || c == '\\'; };
     out += '"';
-    for (const char c : text) {
-        const auto byte = static_cast<unsigned char>(c);
-        if (byte < 0x20 || byte == 0x7f) {
-            out += "\\u00";
-            out += kDigits[byte >> 4U];
-            out += kDigits[byte & 15U];
-            continue;
+    while (!text.empty()) {
+        const auto stop = std::find_if(text.begin(), text.end(), needs_escape);
+        out.append(text.begin(), stop);
+        if (stop == text.end()) break;
+        const auto byte = static_cast<unsigned char>(*stop);
+        out += '\\';
+        if (is_control(*stop)) {
+            out += "u00";
+            out += kHex[byte >> 4U];
+            out += kHex[byte & 15U];
+        } else {
+            out += *stop;
         }
-        if (c == '"' || c == '\\') out += '\\';
-        out += c;
+        text = {stop + 1, text.end()};
     }
     out += '"';
 }

@@ -14,9 +14,7 @@
 #include <CLI/Formatter.hpp>
 
 #include "cli/commands.h"
-#include "service/cleanup_global.h"
-#include "service/migrate_global.h"
-#include "service/open_global.h"
+#include "service/global_store_url.h"
 #include "url/store_url.h"
 
 namespace sluice::cli {

@@ -65,11 +65,6 @@ class FickleStore final : public GlobalStore {
                                             std::size_t at_most) override {
         return store_->delete_expired(min_age, at_most);
     }
-    StoreResult<bool> claim(const std::string& work,
-                            const std::string& holder,
-                            std::chrono::milliseconds time) override {
-        return store_->claim(work, holder, time);
-    }
     StoreResult<std::vector<GlobalListing>> list(std::span<const CellName> cells) override {
         return store_->list(cells);
     }

@@ -18,14 +18,6 @@
 
 namespace sluice {
 
-// Merges what was imported of a cell into the entry of its key. False if the cell is not held
-// there.
-//
-// The region's own component never enters the global count. It is a lower bound of what the region
-// has spent, of which this node's part is known: where the rest is more than the others are known
-// to have spent, they have.
-bool merge_imported(const ImportedCell& cell, Entry& entry);
-
 // An abridged name contains a digest, so the key can't be derived from it. HashedNameCells
 // therefore keeps an index from stored names to the long keys in the table, by which the importer
 // finds the entry of an imported cell. Cells of keys that are not in the table wait here until the

@@ -70,18 +70,6 @@ class MemoryWorld::Connection final : public GlobalStore {
         return deleted;
     }
 
-    StoreResult<bool> claim(const std::string& work,
-                            const std::string& holder,
-                            std::chrono::milliseconds time) override {
-        if (is_over()) return gone();
-        const UnixTime now = world_->clock_();
-        const MutexLock lock(world_->mutex_);
-        Lease& lease = world_->leases_[work];
-        if (lease.holder != holder && now < lease.until) return false;
-        lease = {.holder = holder, .until = now + time};
-        return true;
-    }
-
     StoreResult<std::vector<GlobalListing>> list(std::span<const CellName> cells) override {
         if (is_over()) return gone();
         const UnixTime now = world_->clock_();

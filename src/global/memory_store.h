@@ -56,11 +56,6 @@ class MemoryWorld : public std::enable_shared_from_this<MemoryWorld> {
     mutable Mutex mutex_;
     Cells cells_ SLUICE_GUARDED_BY(mutex_);
     std::uint64_t connections_ SLUICE_GUARDED_BY(mutex_) = 1;  // of each region
-    struct Lease {
-        std::string holder;
-        UnixTime until;
-    };
-    std::map<std::string, Lease> leases_ SLUICE_GUARDED_BY(mutex_);
 };
 
 }  // namespace sluice

@@ -14,8 +14,7 @@
 #include <variant>
 #include <vector>
 
-#include "window/cell_name.h"
-#include "window/count.h"
+#include "window/cell.h"
 
 namespace sluice {
 
@@ -127,15 +126,9 @@ class GlobalStore {
 
     // Deletes at most `at_most` components, in one statement, of cells that expired more than
     // `min_age` ago by the store's clock; the caller's clock plays no part. Returns how many it
-    // deleted.
+    // deleted. Several nodes may call it at the same time.
     virtual StoreResult<std::size_t> delete_expired(std::chrono::milliseconds min_age,
                                                     std::size_t at_most) = 0;
-
-    // Makes `holder` the only one who does `work` for a time, by the store's clock. False if
-    // another one is.
-    virtual StoreResult<bool> claim(const std::string& work,
-                                    const std::string& holder,
-                                    std::chrono::milliseconds time) = 0;
 
     // In the order of the cells. Without any, it only finds out whether the store can be used.
     virtual StoreResult<std::vector<GlobalListing>> list(std::span<const CellName> cells) = 0;

@@ -5,7 +5,7 @@
 #include <array>
 
 #include "counter/entry.h"
-#include "window/cell_name.h"
+#include "window/cell.h"
 
 namespace sluice {
 

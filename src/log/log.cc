@@ -50,7 +50,7 @@ void append_time(std::string& out, UnixTime now) {
     out += 'Z';
 }
 
-// Whether a value needs no quotes in a line of text.
+// Whether a value can stand in a line of text without quotes.
 bool is_plain(std::string_view text) {
     const auto needs_quotes = [](char c) {
         return c <= ' ' || c == '"' || c == '=' || c == '\\' || c == 0x7f;

@@ -10,7 +10,7 @@ namespace {
 
 // Names are bytes: under a text collation `Alice`, `alice` and `alice ` would be one row. A row of
 // ratelimit_window_counts is the component of one region in one cell.
-constexpr std::array<std::string_view, 6> kFirst = {
+constexpr std::array<std::string_view, 5> kFirst = {
     "CREATE TABLE IF NOT EXISTS ratelimit_schema (\n"
     "    one TINYINT UNSIGNED NOT NULL PRIMARY KEY,\n"
     "    version BIGINT UNSIGNED NOT NULL\n"
@@ -36,12 +36,6 @@ constexpr std::array<std::string_view, 6> kFirst = {
     "region publishes, by its first five columns all rows of a cell, and the pages of a full "
     "import: no other index on these is needed. expires_at_idx finds what is deleted. "
     "updated_at_idx finds the cells that an incremental import reads.'",
-
-    "CREATE TABLE IF NOT EXISTS ratelimit_leases (\n"
-    "    name VARBINARY(64) NOT NULL PRIMARY KEY,\n"
-    "    holder VARBINARY(255) NOT NULL,\n"
-    "    expires_at BIGINT UNSIGNED NOT NULL\n"
-    ") ENGINE = InnoDB COMMENT = 'Who does which work for all, and until when'",
 
     // Three parts of 2,048 bytes are too long for an index.
     "CREATE TABLE IF NOT EXISTS ratelimit_overrides (\n"

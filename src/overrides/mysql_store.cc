@@ -1,25 +1,22 @@
 #include "overrides/mysql_store.h"
 
-#include <array>
 #include <string_view>
 #include <utility>
 
-#include <openssl/evp.h>
-
-#include "base/check.h"
+#include "base/sha256.h"
 #include "mysql/mysql_schema.h"
 #include "mysql/sql_text.h"
 
 namespace sluice::overrides {
 namespace {
 
-constexpr std::chrono::seconds kRest{1};
+constexpr std::chrono::seconds kRetryDelay{1};
 
 constexpr const char* kColumns =
     "SELECT pk, id, workspace_id, namespace, identifier, `limit`, duration_ms "
     "FROM ratelimit_overrides";
 
-// Each part after its length, so that no two keys make the same text.
+// Each part follows its length, so that no two keys have the same text.
 std::string digest_of(const OverrideKey& key) {
     std::string text;
     for (const std::string_view part : {key.workspace, key.name_space, key.identifier}) {
@@ -27,11 +24,8 @@ std::string digest_of(const OverrideKey& key) {
             text += static_cast<char>(part.size() >> shift & 0xFFU);
         text += part;
     }
-    std::array<unsigned char, EVP_MAX_MD_SIZE> digest{};
-    unsigned size = 0;
-    SLUICE_CHECK(
-        EVP_Digest(text.data(), text.size(), digest.data(), &size, EVP_sha256(), nullptr) == 1);
-    return {digest.begin(), digest.begin() + size};
+    const Sha256 digest = sha256_of(text);
+    return {digest.begin(), digest.end()};
 }
 
 std::string where(const OverrideKey& key) {
@@ -61,41 +55,41 @@ Override override_in(const MysqlRow& row) {
 
 }  // namespace
 
-std::optional<Error> MysqlStore::make_ready() {
+std::optional<Error> MysqlOverrideStore::make_ready() {
     if (connection_.is_connected()) return std::nullopt;
-    if (last_ && Clock::now() < rests_until_) return last_;
+    if (lost_ && Clock::now() < retry_at_) return lost_;
     if (const auto failure = connection_.connect()) return failed(*failure);
     const auto failure = check_mysql_schema(connection_);
     if (!failure) return std::nullopt;
-    // The next call looks again.
+    // The next call checks again.
     connection_.disconnect();
     return failed(*failure);
 }
 
-Error MysqlStore::failed(const MysqlFailure& failure) {
+Error MysqlOverrideStore::failed(const MysqlFailure& failure) {
     const bool is_refused =
         failure.kind != MysqlFailure::Kind::kBusy && failure.kind != MysqlFailure::Kind::kLost;
     Error error{is_refused ? kStoreFailed : kStoreUnavailable, "overrides: " + failure.why};
     if (failure.kind == MysqlFailure::Kind::kLost) {
-        last_ = error;
-        rests_until_ = Clock::now() + kRest;
+        lost_ = error;
+        retry_at_ = Clock::now() + kRetryDelay;
     }
     return error;
 }
 
-std::optional<Error> MysqlStore::run(const std::string& sql) {
+std::optional<Error> MysqlOverrideStore::run(const std::string& sql) {
     const auto done = connection_.run(sql);
     if (const auto* const failure = std::get_if<MysqlFailure>(&done)) return failed(*failure);
     return std::nullopt;
 }
 
-std::optional<Error> MysqlStore::query(const std::string& sql,
-                                       const MysqlConnection::Visit& visit) {
+std::optional<Error> MysqlOverrideStore::query(const std::string& sql,
+                                               const MysqlConnection::Visit& visit) {
     if (const auto failure = connection_.query(sql, visit)) return failed(*failure);
     return std::nullopt;
 }
 
-Result<std::uint64_t> MysqlStore::read_version() {
+Result<std::uint64_t> MysqlOverrideStore::read_version() {
     std::uint64_t version = 0;
     const auto see = [&](const MysqlRow& row) {
         version = static_cast<std::uint64_t>(row.number(0));
@@ -105,13 +99,14 @@ Result<std::uint64_t> MysqlStore::read_version() {
     return version;
 }
 
-Result<std::uint64_t> MysqlStore::version() {
+Result<std::uint64_t> MysqlOverrideStore::version() {
     if (auto error = make_ready()) return *std::move(error);
     return read_version();
 }
 
-// The version comes first: what is changed while the rows are read is news the next time.
-Result<Contents> MysqlStore::load_all() {
+// The version is read first: a change that is made while the rows are read is found by the next
+// call of version().
+Result<Contents> MysqlOverrideStore::load_all() {
     if (auto error = make_ready()) return *std::move(error);
     const auto version = read_version();
     if (!version) return version.error();
@@ -121,50 +116,51 @@ Result<Contents> MysqlStore::load_all() {
     return contents;
 }
 
-std::optional<Error> MysqlStore::begin() {
+std::optional<Error> MysqlOverrideStore::begin() {
     const bool was_connected = connection_.is_connected();
     if (auto error = make_ready()) return error;
     auto error = run("START TRANSACTION");
     // The server may have been restarted since the last call.
     if (error && was_connected) {
-        last_.reset();
-        if (auto away = make_ready()) return away;
+        lost_.reset();
+        if (auto unavailable = make_ready()) return unavailable;
         error = run("START TRANSACTION");
     }
     if (error) return error;
     error = run("UPDATE ratelimit_overrides_version SET version = version + 1 WHERE one = 1");
-    if (error) return undone(*std::move(error));
+    if (error) return rolled_back(*std::move(error));
     return std::nullopt;
 }
 
-// A connection that broke has rolled back by itself.
-Error MysqlStore::undone(Error error) {
+// The server rolls back what a lost connection has begun.
+Error MysqlOverrideStore::rolled_back(Error error) {
     if (connection_.is_connected() && run("ROLLBACK")) connection_.disconnect();
     return error;
 }
 
-Result<Stored> MysqlStore::put(const Override& entry) {
+Result<Stored> MysqlOverrideStore::put(const Override& entry) {
     if (auto error = begin()) return *std::move(error);
-    if (auto error = run(put_statement(entry))) return undone(*std::move(error));
+    if (auto error = run(put_statement(entry))) return rolled_back(*std::move(error));
     Stored stored{.entry = entry, .version = 0};
     const auto see = [&](const MysqlRow& row) { stored.entry = override_in(row); };
-    if (auto error = query(kColumns + where(entry.key()), see)) return undone(*std::move(error));
+    if (auto error = query(kColumns + where(entry.key()), see))
+        return rolled_back(*std::move(error));
     const auto version = read_version();
-    if (!version) return undone(version.error());
+    if (!version) return rolled_back(version.error());
     stored.version = *version;
-    if (auto error = run("COMMIT")) return undone(*std::move(error));
+    if (auto error = run("COMMIT")) return rolled_back(*std::move(error));
     return stored;
 }
 
-Result<Removed> MysqlStore::remove(const OverrideKey& key) {
+Result<Removed> MysqlOverrideStore::remove(const OverrideKey& key) {
     if (auto error = begin()) return *std::move(error);
     const auto deleted = connection_.run("DELETE FROM ratelimit_overrides" + where(key));
     if (const auto* const failure = std::get_if<MysqlFailure>(&deleted))
-        return undone(failed(*failure));
+        return rolled_back(failed(*failure));
     const bool found = std::get<0>(deleted) > 0;
     const auto version = read_version();
-    if (!version) return undone(version.error());
-    if (auto error = run(found ? "COMMIT" : "ROLLBACK")) return undone(*std::move(error));
+    if (!version) return rolled_back(version.error());
+    if (auto error = run(found ? "COMMIT" : "ROLLBACK")) return rolled_back(*std::move(error));
     return Removed{.found = found, .version = *version};
 }
 

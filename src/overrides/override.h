@@ -7,6 +7,8 @@
 #include <string>
 #include <string_view>
 
+#include "counter/key_hash.h"
+
 namespace sluice::overrides {
 
 struct NamespaceKey {
@@ -14,6 +16,11 @@ struct NamespaceKey {
     std::string_view name_space;
     friend bool operator==(const NamespaceKey&, const NamespaceKey&) = default;
 };
+
+// A different hash for each part, so that equal texts in both don't cancel out.
+inline std::uint64_t hash_of(const NamespaceKey& key, const KeyHash& hash) {
+    return hash(0, key.workspace) ^ hash(1, key.name_space);
+}
 
 // Names one override. The identifier is the pattern as it was set; in it, `*` stands for any run of
 // bytes.
@@ -25,7 +32,7 @@ struct OverrideKey {
     NamespaceKey namespace_key() const { return {workspace, name_space}; }
 };
 
-// What an override grants. A limit of 0 is a ban.
+// The limit and the duration that an override sets. A limit of 0 is a ban.
 struct Grant {
     std::int64_t limit;                  // 0 to 2^53 - 1
     std::chrono::milliseconds duration;  // 1 second to 366 days

@@ -6,8 +6,8 @@
 
 #include <gtest/gtest.h>
 
-#include "overrides/memory_store.h"
 #include "overrides/override_set.h"
+#include "overrides/store.h"
 
 namespace sluice::overrides {
 namespace {

@@ -2,12 +2,13 @@
 
 #include <algorithm>
 #include <charconv>
+#include <functional>
+#include <span>
 #include <utility>
 
 #include "base/random.h"
-#include "overrides/glob.h"
 #include "overrides/snapshot.h"
-#include "window/count.h"
+#include "window/cell.h"
 #include "window/sliding.h"
 
 namespace sluice::overrides {
@@ -76,27 +77,28 @@ std::optional<std::uint64_t> order_of(std::string_view cursor) {
     return order;
 }
 
-std::string full(const std::string& what, std::size_t most, const std::string& of) {
-    return what + " holds " + std::to_string(most) + " overrides" + of +
-           ", which is as many as it may; remove one first";
-}
-
 std::size_t inner_texts_of(std::string_view pattern) {
     return pattern.find('*') == std::string_view::npos ? 0 : Glob(pattern).inner().size();
 }
 
-struct Excess {
-    std::string where;
-    std::size_t had;
+// A bound on what a namespace or workspace holds.
+struct Bound {
+    const char* where;
+    std::size_t held;
     std::size_t added;
     std::size_t most;
-    std::string of;
+    const char* what;
 };
 
-std::string too_much(const Excess& excess) {
-    return "the " + excess.where + " has " + std::to_string(excess.had) + " " + excess.of +
-           ", and this override has " + std::to_string(excess.added) + " more; allowed: up to " +
-           std::to_string(excess.most);
+std::optional<Error> exceeded(std::span<const Bound> bounds) {
+    for (const Bound& bound : bounds) {
+        if (bound.added == 0 || bound.held + bound.added <= bound.most) continue;
+        return invalid("the " + std::string(bound.where) + " holds " + std::to_string(bound.held) +
+                       " " + bound.what + ", and this override adds " +
+                       std::to_string(bound.added) + " more; allowed: up to " +
+                       std::to_string(bound.most));
+    }
+    return std::nullopt;
 }
 
 }  // namespace
@@ -104,14 +106,14 @@ std::string too_much(const Excess& excess) {
 OverrideSet::OverrideSet(std::unique_ptr<OverrideStore> store, Sharing sharing)
     : store_(std::move(store)),
       sharing_(sharing),
-      empty_(std::make_shared<const Snapshot>(system_random())) {}
+      empty_(std::make_shared<const Snapshot>(std::vector<Override>{}, system_random())) {}
 
 OverrideSet::~OverrideSet() = default;
 
 Result<std::unique_ptr<OverrideSet>> OverrideSet::open(std::unique_ptr<OverrideStore> store) {
     std::unique_ptr<OverrideSet> set(new OverrideSet(std::move(store), Sharing::kAlone));
     const MutexLock lock(set->writing_);
-    if (auto error = set->take_changes()) return *std::move(error);
+    if (auto error = set->load_changes()) return *std::move(error);
     return set;
 }
 
@@ -119,12 +121,12 @@ Result<std::unique_ptr<OverrideSet>> OverrideSet::open_shared(std::unique_ptr<Ov
                                                               std::vector<Override> last_known) {
     std::unique_ptr<OverrideSet> set(new OverrideSet(std::move(store), Sharing::kShared));
     const MutexLock lock(set->writing_);
-    if (auto error = set->take(std::move(last_known))) return *std::move(error);
+    if (auto error = set->replace_all(std::move(last_known))) return *std::move(error);
     return set;
 }
 
-// Holds these and no others.
-std::optional<Error> OverrideSet::take(std::vector<Override> overrides) {
+// Replaces all overrides.
+std::optional<Error> OverrideSet::replace_all(std::vector<Override> overrides) {
     std::ranges::sort(overrides, {}, &Override::order);
     std::unordered_map<std::string, Usage> per_workspace;
     for (const Override& entry : overrides) {
@@ -142,34 +144,38 @@ std::optional<Error> OverrideSet::take(std::vector<Override> overrides) {
     return std::nullopt;
 }
 
-// Any other version is news, also a lower one: the store may have been restored from a backup.
-std::optional<Error> OverrideSet::take_changes() {
-    if (seen_) {
+// Reloads on any other version, also on a lower one: the store may have been restored from a
+// backup.
+std::optional<Error> OverrideSet::load_changes() {
+    if (loaded_version_) {
         const auto version = store_->version();
         if (!version) return version.error();
-        if (*version == *seen_) return std::nullopt;
+        if (*version == *loaded_version_) return std::nullopt;
     }
     auto contents = store_->load_all();
     if (!contents) return std::move(contents).error();
-    if (auto error = take(std::move(contents->overrides))) return error;
-    seen_ = contents->version;
+    if (auto error = replace_all(std::move(contents->overrides))) return error;
+    loaded_version_ = contents->version;
     return std::nullopt;
 }
 
-// A store that was unavailable may come back with another past, and the same number.
+// After an error the version is forgotten: a store that comes back may be an older copy with the
+// same version.
 std::optional<Error> OverrideSet::reload() {
     const MutexLock lock(writing_);
-    auto error = take_changes();
-    if (error) seen_.reset();
+    auto error = load_changes();
+    if (error) loaded_version_.reset();
     return error;
 }
 
-// A change of ours has made this version. If others made one in between, that is still to be heard.
-void OverrideSet::made(std::uint64_t version) {
-    if (seen_ && version == *seen_ + 1) seen_ = version;
+// Our own change has made this version. If other nodes made changes in between, the next reload()
+// reads them.
+void OverrideSet::note_version(std::uint64_t version) {
+    if (loaded_version_ && version == *loaded_version_ + 1) loaded_version_ = version;
 }
 
-// What can fail comes before the store is asked, so that what it has taken is published.
+// Everything that can fail comes before the store is called, so that what it has stored is
+// published.
 Result<std::string> OverrideSet::set(const OverrideKey& key, const Grant& grant) {
     if (auto error = invalid_override(key, grant)) return *std::move(error);
     const MutexLock lock(writing_);
@@ -191,7 +197,7 @@ Result<std::string> OverrideSet::set(const OverrideKey& key, const Grant& grant)
 
     auto stored = store_->put(entry);
     if (!stored) return std::move(stored).error();
-    // Another node was first, or the store gives its own orders.
+    // Another node has set it first, or the store chooses the order.
     if (stored->entry != entry) next = now->with(stored->entry);
     if (held == nullptr) {
         next_order_ = std::max(next_order_, stored->entry.order + 1);
@@ -199,7 +205,7 @@ Result<std::string> OverrideSet::set(const OverrideKey& key, const Grant& grant)
         in_workspace.inner_texts += inner_texts;
     }
     publish(std::move(next));
-    made(stored->version);
+    note_version(stored->version);
     return stored->entry.id;
 }
 
@@ -220,59 +226,48 @@ Result<bool> OverrideSet::remove(const OverrideKey& key) {
         if (--workspace->second.overrides == 0) per_workspace_.erase(workspace);
         publish(std::move(next));
     }
-    if (removed->found) made(removed->version);
+    if (removed->found) note_version(removed->version);
     return removed->found;
 }
 
 std::optional<Error> OverrideSet::no_room(const OverrideKey& key, const Rules* rules) const {
     const auto workspace = per_workspace_.find(std::string(key.workspace));
     const Usage usage = workspace == per_workspace_.end() ? Usage{} : workspace->second;
-    if (usage.overrides >= kMaxPerWorkspace) {
-        return invalid(full("the workspace", kMaxPerWorkspace, ""));
-    }
-    if (rules != nullptr && rules->in_order().size() >= kMaxPerNamespace) {
-        return invalid(full("the namespace", kMaxPerNamespace, ""));
-    }
-    return no_room_for_pattern(key, rules, usage.inner_texts);
-}
-
-std::optional<Error> OverrideSet::no_room_for_pattern(const OverrideKey& key,
-                                                      const Rules* rules,
-                                                      std::size_t texts_in_workspace) {
+    const auto held = [&](auto count) { return rules == nullptr ? 0 : std::invoke(count, rules); };
     const Glob glob(key.identifier);
-    if (glob.is_exact()) return std::nullopt;
-    if (rules != nullptr && rules->patterns() >= kMaxPatternsPerNamespace) {
-        return invalid(full("the namespace", kMaxPatternsPerNamespace, " with a '*'"));
-    }
-    const std::size_t bytes = rules == nullptr ? 0 : rules->pattern_bytes();
-    if (bytes + key.identifier.size() > kMaxPatternBytesPerNamespace) {
-        return invalid(too_much({.where = "namespace",
-                                 .had = bytes,
-                                 .added = key.identifier.size(),
-                                 .most = kMaxPatternBytesPerNamespace,
-                                 .of = "bytes in patterns with a '*'"}));
-    }
-    if (glob.inner().empty()) return std::nullopt;
-    if (rules != nullptr && rules->searched() >= kMaxSearchedPerNamespace) {
-        return invalid(
-            full("the namespace", kMaxSearchedPerNamespace, " with text between two '*'"));
-    }
-    const std::size_t texts = rules == nullptr ? 0 : rules->inner_texts();
-    if (texts + glob.inner().size() > kMaxInnerTextsPerNamespace) {
-        return invalid(too_much({.where = "namespace",
-                                 .had = texts,
-                                 .added = glob.inner().size(),
-                                 .most = kMaxInnerTextsPerNamespace,
-                                 .of = "texts between two '*'"}));
-    }
-    if (texts_in_workspace + glob.inner().size() > kMaxInnerTextsPerWorkspace) {
-        return invalid(too_much({.where = "workspace",
-                                 .had = texts_in_workspace,
-                                 .added = glob.inner().size(),
-                                 .most = kMaxInnerTextsPerWorkspace,
-                                 .of = "texts between two '*'"}));
-    }
-    return std::nullopt;
+    const std::size_t texts = glob.inner().size();
+    const std::size_t is_pattern = glob.is_exact() ? 0 : 1;
+    const std::size_t is_searched = texts == 0 ? 0 : 1;
+    const Bound bounds[] = {
+        {"workspace", usage.overrides, 1, kMaxPerWorkspace, "overrides"},
+        {"namespace", held(&Rules::size), 1, kMaxPerNamespace, "overrides"},
+        {"namespace",
+         held(&Rules::patterns),
+         is_pattern,
+         kMaxPatternsPerNamespace,
+         "overrides with a '*'"},
+        {"namespace",
+         held(&Rules::pattern_bytes),
+         is_pattern * key.identifier.size(),
+         kMaxPatternBytesPerNamespace,
+         "bytes in patterns with a '*'"},
+        {"namespace",
+         held(&Rules::searched),
+         is_searched,
+         kMaxSearchedPerNamespace,
+         "overrides with text between two '*'"},
+        {"namespace",
+         held(&Rules::inner_texts),
+         texts,
+         kMaxInnerTextsPerNamespace,
+         "texts between two '*'"},
+        {"workspace",
+         usage.inner_texts,
+         texts,
+         kMaxInnerTextsPerWorkspace,
+         "texts between two '*'"},
+    };
+    return exceeded(bounds);
 }
 
 std::optional<Override> OverrideSet::get(const OverrideKey& key) const {
@@ -293,13 +288,13 @@ Result<Page> OverrideSet::list(const NamespaceKey& key, const PageRequest& reque
     const auto now = current();
     const Rules* rules = now->rules(key);
     if (rules == nullptr) return Page{};
-    const auto rest = rules->after(*order);
-    const auto shown = rest.first(std::min(rest.size(), request.limit));
+    const auto following = rules->after(*order);
+    const auto shown = following.first(std::min(following.size(), request.limit));
     Page page;
     for (const RulePointer& rule : shown) {
         page.overrides.push_back(rule->entry);
     }
-    if (shown.size() < rest.size() && !shown.empty()) {
+    if (shown.size() < following.size() && !shown.empty()) {
         page.cursor = to_cursor(shown.back()->entry.order);
     }
     return page;
@@ -318,7 +313,7 @@ void OverrideSet::publish(std::shared_ptr<const Snapshot> next) {
     version_.store(version_.load(std::memory_order_relaxed) + 1, std::memory_order_release);
 }
 
-// What this reader held before may be the last of its kind; it is freed after the lock.
+// The old snapshot is freed after the lock: this may be the last reference to it.
 void Reader::fetch() {
     std::shared_ptr<const Snapshot> before = std::move(snapshot_);
     const MutexLock lock(set_->pointing_);

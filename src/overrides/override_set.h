@@ -15,24 +15,21 @@
 #include <vector>
 
 #include "base/mutex.h"
-#include "overrides/namespace_marks.h"
 #include "overrides/override.h"
+#include "overrides/snapshot.h"
 #include "overrides/store.h"
 
 namespace sluice::overrides {
 
-class Rules;
-class Snapshot;
-
-// What one namespace may hold, so that a lookup and a change stay short whatever was set. Each
-// pattern may have its two ends compared, and all texts between two `*` are found in one pass.
+// Bounds on a namespace, which bound the work of a lookup and of a change. A lookup may compare the
+// two ends of each pattern, and finds all texts between two `*` in one pass.
 inline constexpr std::size_t kMaxPerNamespace = 10'000;
 inline constexpr std::size_t kMaxPatternsPerNamespace = 1'000;        // of these, with a `*`
 inline constexpr std::size_t kMaxPatternBytesPerNamespace = 262'144;  // of all of those together
 inline constexpr std::size_t kMaxSearchedPerNamespace = 100;  // of these, with text between two `*`
 inline constexpr std::size_t kMaxInnerTextsPerNamespace = 256;  // such texts, of all together
 inline constexpr std::size_t kMaxPerWorkspace = 100'000;
-// Such texts in all namespaces of a workspace. Each takes up to about 1 KiB of memory.
+// Such texts in all namespaces of a workspace.
 inline constexpr std::size_t kMaxInnerTextsPerWorkspace = 10'000;
 
 // Where a page begins and how much it holds.
@@ -48,10 +45,10 @@ struct Page {
 };
 
 // OverrideSet holds every override in memory and writes each change through to a store. Where other
-// nodes change the same store, it serves what it last heard of: reload() has it hear.
+// nodes change the same store, it serves what the last reload() has read.
 //
-// The bounds above are for what is created here. What other nodes created at the same time may be
-// more, and is served as well.
+// The bounds above are checked where an override is created. Nodes that create overrides at the
+// same time may exceed them together; all are served.
 //
 // Thread-safe. set(), remove() and reload() take a lock and wait for the store, so they may block
 // on a disk or a network. get() and list() take a lock for the length of a pointer's copy.
@@ -60,8 +57,8 @@ class OverrideSet {
   public:
     // Loads all that the store holds. An error is the store's.
     static Result<std::unique_ptr<OverrideSet>> open(std::unique_ptr<OverrideStore> store);
-    // For a store that other nodes change as well, which may be unavailable. Begins with what this
-    // node last knew, until a reload() has heard more. An error is in what was known.
+    // For a store that other nodes change as well, which may be unavailable. Serves `last_known`
+    // until the first reload(). An error is in `last_known`.
     static Result<std::unique_ptr<OverrideSet>> open_shared(std::unique_ptr<OverrideStore> store,
                                                             std::vector<Override> last_known);
     ~OverrideSet();
@@ -78,11 +75,11 @@ class OverrideSet {
     // changed.
     Result<bool> remove(const OverrideKey& key);
 
-    // Takes over what others have changed in the store, if anything has. An error is the store's,
-    // or names a stored override that is out of range; what was held stays.
+    // Reads the store if other nodes have changed it. An error is the store's, or names a stored
+    // override that is out of range; then nothing changes here.
     [[nodiscard]] std::optional<Error> reload();
 
-    // Has calls that wait for the store, and all later ones, end soon.
+    // Ends calls that wait for the store, and all later ones, soon.
     void interrupt() { store_->interrupt(); }
 
     // The override that was set under exactly this pattern.
@@ -102,21 +99,17 @@ class OverrideSet {
 
     enum class Sharing { kAlone, kShared };
 
-    // What a workspace holds.
     struct Usage {
         std::size_t overrides = 0;
         std::size_t inner_texts = 0;  // texts between two `*`
     };
 
     OverrideSet(std::unique_ptr<OverrideStore> store, Sharing sharing);
-    std::optional<Error> take(std::vector<Override> overrides) SLUICE_REQUIRES(writing_);
-    std::optional<Error> take_changes() SLUICE_REQUIRES(writing_);
-    void made(std::uint64_t version) SLUICE_REQUIRES(writing_);
+    std::optional<Error> replace_all(std::vector<Override> overrides) SLUICE_REQUIRES(writing_);
+    std::optional<Error> load_changes() SLUICE_REQUIRES(writing_);
+    void note_version(std::uint64_t version) SLUICE_REQUIRES(writing_);
     std::optional<Error> no_room(const OverrideKey& key, const Rules* rules) const
         SLUICE_REQUIRES(writing_);
-    static std::optional<Error> no_room_for_pattern(const OverrideKey& key,
-                                                    const Rules* rules,
-                                                    std::size_t texts_in_workspace);
     void publish(std::shared_ptr<const Snapshot> next) SLUICE_REQUIRES(writing_);
     std::shared_ptr<const Snapshot> current() const;
 
@@ -124,8 +117,8 @@ class OverrideSet {
     Mutex writing_;
     const std::unique_ptr<OverrideStore> store_;
     const Sharing sharing_;
-    // Of the store, up to which nothing is missing here; none: that is not known.
-    std::optional<std::uint64_t> seen_ SLUICE_GUARDED_BY(writing_);
+    // The version of the store that is loaded; none: unknown.
+    std::optional<std::uint64_t> loaded_version_ SLUICE_GUARDED_BY(writing_);
     std::uint64_t next_order_ SLUICE_GUARDED_BY(writing_) = 1;
     std::unordered_map<std::string, Usage> per_workspace_ SLUICE_GUARDED_BY(writing_);
 

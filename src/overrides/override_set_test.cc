@@ -5,7 +5,7 @@
 
 #include <gtest/gtest.h>
 
-#include "overrides/memory_store.h"
+#include "overrides/store.h"
 
 namespace sluice::overrides {
 namespace {
@@ -285,7 +285,7 @@ TEST(OverrideSet, TheInnerTextsOfAWorkspaceAreBounded) {
     const auto refused = set->set({"w", "another", "*b*"}, kGrant);
     ASSERT_FALSE(refused);
     EXPECT_EQ(refused.error().message,
-              "the workspace has 10000 texts between two '*', and this override has 1 more; "
+              "the workspace holds 10000 texts between two '*', and this override adds 1 more; "
               "allowed: up to 10000");
     EXPECT_TRUE(set_in("w", 7)) << "it is held already";
     EXPECT_TRUE(set_in("v", 7)) << "another workspace";

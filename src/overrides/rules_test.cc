@@ -1,5 +1,3 @@
-#include "overrides/rules.h"
-
 #include <algorithm>
 #include <cstdint>
 #include <ctime>
@@ -9,6 +7,8 @@
 #include <vector>
 
 #include <gtest/gtest.h>
+
+#include "overrides/snapshot.h"
 
 namespace sluice::overrides {
 namespace {
@@ -26,7 +26,7 @@ Rules rules_of(const std::vector<std::string>& patterns) {
                                                               .grant = {},
                                                               .order = rules.size() + 1}));
     }
-    return {std::move(rules), kSeed};
+    return {std::move(rules), KeyHash(kSeed)};
 }
 
 // The pattern that applies, or "none".
@@ -120,7 +120,7 @@ TEST(Rules, TextsThatOverlapAreNotCountedTwice) {
     EXPECT_EQ(applied(rules_of({"*aa*aa*aa*"}), "aaaaaa"), "*aa*aa*aa*");
 }
 
-// As a store that others write to may hold.
+// As a shared store may hold.
 TEST(Rules, BeyondTheMostThatAreIndexedTheyStillApply) {
     std::vector<std::string> patterns;
     for (int i = 0; i < 300; ++i)
@@ -163,7 +163,7 @@ TEST(Rules, AgreeWithANaiveSearchOnRandomPatterns) {
     int automata = 0;
     for (int round = 0; round < 2'000; ++round) {
         std::vector<std::string> patterns;
-        const int count = round % 2 == 0 ? 10 : 40;  // without and with an automaton
+        const int count = round % 2 == 0 ? 10 : 40;  // without and with a TextSearch
         for (int i = 0; i < count; ++i) {
             std::string pattern = random_text(random, std::string_view("ab*\0", 4), 12);
             if (std::ranges::find(patterns, pattern) == patterns.end()) patterns.push_back(pattern);

@@ -1,29 +1,199 @@
 #include "overrides/snapshot.h"
 
-#include <unordered_map>
+#include <algorithm>
+#include <cstring>
 #include <utility>
 
-#include "overrides/text_hash.h"
+#include "base/check.h"
 
 namespace sluice::overrides {
+namespace {
 
-Snapshot::Snapshot(std::uint64_t hash_seed) : hash_seed_(hash_seed), by_namespace_(hash_seed) {}
+constexpr std::size_t kWordBytes = sizeof(std::uint64_t);
 
-Snapshot::Snapshot(std::vector<Override> overrides, std::uint64_t hash_seed) : Snapshot(hash_seed) {
-    size_ = overrides.size();
-    const auto hash = [hash_seed](const NamespaceKey& key) { return hash_of(key, hash_seed); };
+std::uint64_t word_of(const std::array<char, kWordBytes>& bytes) {
+    std::uint64_t word = 0;
+    std::memcpy(&word, bytes.data(), kWordBytes);
+    return word;
+}
+
+// The first bytes of `text` at the front of a word, zeros behind.
+std::uint64_t first_word(std::string_view text) {
+    std::array<char, kWordBytes> bytes{};
+    std::copy_n(text.begin(), std::min(text.size(), kWordBytes), bytes.begin());
+    return word_of(bytes);
+}
+
+// The last bytes of `text` at the end of a word, zeros before.
+std::uint64_t last_word(std::string_view text) {
+    std::array<char, kWordBytes> bytes{};
+    std::copy_n(text.rbegin(), std::min(text.size(), kWordBytes), bytes.rbegin());
+    return word_of(bytes);
+}
+
+std::string_view ones(std::size_t size) {
+    static constexpr std::string_view kOnes = "\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF";
+    return kOnes.substr(0, std::min(size, kWordBytes));
+}
+
+std::optional<Glob> glob_of(std::string_view pattern) {
+    if (pattern.find('*') == std::string_view::npos) return std::nullopt;
+    return Glob(pattern);
+}
+
+NamespaceKey key_of(const Rules& rules) {
+    return rules.in_order().front()->entry.key().namespace_key();
+}
+
+}  // namespace
+
+Rule::Rule(Override held) : entry(std::move(held)), glob(glob_of(entry.identifier)) {}
+
+Rules::Pattern::Pattern(const Rule& held)
+    : first(first_word(held.glob->prefix())),
+      first_mask(first_word(ones(held.glob->prefix().size()))),
+      last(last_word(held.glob->suffix())),
+      last_mask(last_word(ones(held.glob->suffix().size()))),
+      rule(&held) {}
+
+Rules::Rules(std::vector<RulePointer> in_order, const KeyHash& hash)
+    : in_order_(std::move(in_order)), by_pattern_(in_order_.size(), TextHash{hash}) {
+    SLUICE_CHECK(!in_order_.empty());
+    for (const RulePointer& rule : in_order_) {
+        by_pattern_.emplace(rule->entry.identifier, rule.get());
+        if (!rule->glob) continue;
+        patterns_.emplace_back(*rule);
+        pattern_bytes_ += rule->entry.identifier.size();
+    }
+    // Stable: of two with equally many literal bytes, the older stays in front.
+    std::ranges::stable_sort(patterns_, std::ranges::greater{}, [](const Pattern& pattern) {
+        return pattern.rule->glob->literal_bytes();
+    });
+    count_inner_texts();
+    if (searched_ > kMaxUnindexed) index_inner_texts();
+}
+
+void Rules::count_inner_texts() {
+    for (const Pattern& pattern : patterns_) {
+        const std::size_t texts = pattern.rule->glob->inner().size();
+        searched_ += texts == 0 ? 0 : 1;
+        inner_texts_ += texts;
+    }
+}
+
+void Rules::index_inner_texts() {
+    std::vector<const Glob*> globs;
+    std::size_t texts = 0;
+    for (Pattern& pattern : patterns_) {
+        const Glob& glob = *pattern.rule->glob;
+        if (glob.inner().empty()) continue;
+        texts += glob.inner().size();
+        if (texts > TextSearch::kMaxTexts) break;
+        pattern.searched = static_cast<std::uint16_t>(globs.size());
+        globs.push_back(&glob);
+        in_search_.push_back(pattern.rule);
+    }
+    if (!globs.empty()) search_.emplace(globs);
+}
+
+const Override* Rules::match(std::string_view identifier) const {
+    const auto same = by_pattern_.find(identifier);
+    if (same != by_pattern_.end() && !same->second->glob) return &same->second->entry;
+    const Rule* const pattern = match_pattern(identifier);
+    return pattern == nullptr ? nullptr : &pattern->entry;
+}
+
+// Patterns with inner texts are set aside until one without is found, which beats all behind it.
+// Both lists are in the order of precedence, so the first that matches applies.
+const Rule* Rules::match_pattern(std::string_view identifier) const {
+    const std::uint64_t first = first_word(identifier);
+    const std::uint64_t last = last_word(identifier);
+    const bool may_search = identifier.size() <= TextSearch::kMaxIdentifierBytes;
+    std::array<std::uint16_t, TextSearch::kMaxTexts> aside;
+    std::size_t count = 0;
+    const Rule* found = nullptr;
+    for (const Pattern& pattern : patterns_) {
+        const std::uint64_t differing = ((first ^ pattern.first) & pattern.first_mask) |
+                                        ((last ^ pattern.last) & pattern.last_mask);
+        if (differing != 0 || !pattern.rule->glob->matches_ends(identifier)) continue;
+        if (pattern.searched != kNotSearched && may_search) {
+            aside[count++] = pattern.searched;
+        } else if (pattern.rule->glob->matches(identifier)) {
+            found = pattern.rule;
+            break;
+        }
+    }
+    if (count == 0) return found;
+    const auto searched = search_->first_match(identifier, std::span(aside).first(count));
+    return searched ? in_search_[*searched] : found;
+}
+
+const Override* Rules::find(std::string_view pattern) const {
+    const auto found = by_pattern_.find(pattern);
+    return found == by_pattern_.end() ? nullptr : &found->second->entry;
+}
+
+std::span<const RulePointer> Rules::after(std::uint64_t order) const {
+    const auto first = std::ranges::upper_bound(
+        in_order_, order, {}, [](const RulePointer& rule) { return rule->entry.order; });
+    return {first, in_order_.end()};
+}
+
+std::shared_ptr<const Rules> Rules::with(RulePointer rule) const {
+    std::vector<RulePointer> next = in_order_;
+    std::erase_if(next, [&](const RulePointer& held) {
+        return held->entry.identifier == rule->entry.identifier;
+    });
+    const auto place = std::ranges::upper_bound(
+        next, rule->entry.order, {}, [](const RulePointer& held) { return held->entry.order; });
+    next.insert(place, std::move(rule));
+    return std::make_shared<const Rules>(std::move(next), by_pattern_.hash_function().hash);
+}
+
+std::shared_ptr<const Rules> Rules::without(std::string_view pattern) const {
+    std::vector<RulePointer> next = in_order_;
+    std::erase_if(next, [&](const RulePointer& held) { return held->entry.identifier == pattern; });
+    if (next.empty()) return nullptr;
+    return std::make_shared<const Rules>(std::move(next), by_pattern_.hash_function().hash);
+}
+
+Snapshot::Snapshot(std::vector<Override> overrides, std::uint64_t hash_seed)
+    : hash_(hash_seed), size_(overrides.size()) {
+    const auto hash = [this](const NamespaceKey& key) { return hash_of(key, hash_); };
     std::unordered_map<NamespaceKey, std::vector<RulePointer>, decltype(hash)> grouped(0, hash);
     for (Override& entry : overrides) {
         auto rule = std::make_shared<const Rule>(std::move(entry));
         grouped[rule->entry.key().namespace_key()].push_back(rule);
     }
+    std::array<Bucket, kBuckets> buckets;
     for (auto& [key, rules] : grouped) {
-        replace(key, std::make_shared<const Rules>(std::move(rules), hash_seed_));
+        count_mark(key, 1);
+        buckets[hash(key) % kBuckets].push_back(
+            {hash(key), std::make_shared<const Rules>(std::move(rules), hash_)});
+    }
+    for (std::size_t i = 0; i < kBuckets; ++i) {
+        if (buckets[i].empty()) continue;
+        std::ranges::sort(buckets[i], {}, &Namespace::hash);
+        buckets_[i] = std::make_shared<const Bucket>(std::move(buckets[i]));
     }
 }
 
+// The namespace of the key, or the first that would follow it.
+Snapshot::Bucket::const_iterator Snapshot::find(const Bucket& bucket,
+                                                std::uint64_t hash,
+                                                const NamespaceKey& key) {
+    auto at = std::ranges::lower_bound(bucket, hash, {}, &Namespace::hash);
+    while (at != bucket.end() && at->hash == hash && key_of(*at->rules) != key)
+        ++at;
+    return at;
+}
+
 const Rules* Snapshot::rules(const NamespaceKey& key) const {
-    return by_namespace_.find(key);
+    const std::uint64_t hash = hash_of(key, hash_);
+    const Bucket* const bucket = buckets_[hash % kBuckets].get();
+    if (bucket == nullptr) return nullptr;
+    const auto found = find(*bucket, hash, key);
+    return found == bucket->end() || found->hash != hash ? nullptr : found->rules.get();
 }
 
 std::shared_ptr<const Snapshot> Snapshot::with(Override entry) const {
@@ -35,7 +205,7 @@ std::shared_ptr<const Snapshot> Snapshot::with(Override entry) const {
     next->size_ += is_new ? 1 : 0;
     next->replace(key,
                   held != nullptr ? held->with(rule)
-                                  : std::make_shared<const Rules>(std::vector{rule}, hash_seed_));
+                                  : std::make_shared<const Rules>(std::vector{rule}, hash_));
     return next;
 }
 
@@ -47,11 +217,26 @@ std::shared_ptr<const Snapshot> Snapshot::without(const OverrideKey& key) const 
 }
 
 void Snapshot::replace(const NamespaceKey& key, std::shared_ptr<const Rules> next) {
+    const std::uint64_t hash = hash_of(key, hash_);
+    auto& held = buckets_[hash % kBuckets];
+    auto bucket = held == nullptr ? std::make_shared<Bucket>() : std::make_shared<Bucket>(*held);
+    const auto at = bucket->begin() + (find(*bucket, hash, key) - bucket->cbegin());
+    const bool is_held = at != bucket->end() && at->hash == hash;
+    count_mark(key, (next == nullptr ? 0 : 1) - (is_held ? 1 : 0));
+    if (next == nullptr) {
+        if (is_held) bucket->erase(at);
+    } else if (is_held) {
+        at->rules = std::move(next);
+    } else {
+        bucket->insert(at, {hash, std::move(next)});
+    }
+    held = std::move(bucket);
+}
+
+void Snapshot::count_mark(const NamespaceKey& key, int change) {
     const std::size_t mark = NamespaceMarks::mark_of(key.workspace, key.name_space);
-    if (rules(key) != nullptr) --sharing_mark_[mark];
-    if (next != nullptr) ++sharing_mark_[mark];
+    sharing_mark_[mark] += static_cast<std::uint32_t>(change);
     marks_.set(mark, sharing_mark_[mark] > 0);
-    by_namespace_ = by_namespace_.with(key, std::move(next));
 }
 
 }  // namespace sluice::overrides

@@ -1,29 +1,146 @@
-// All overrides at one point of time.
+// Immutable lookup structures: the overrides of one namespace (Rules), and all of them (Snapshot).
 #ifndef SLUICE_OVERRIDES_SNAPSHOT_H_
 #define SLUICE_OVERRIDES_SNAPSHOT_H_
 
 #include <array>
+#include <bitset>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
+#include <span>
+#include <string_view>
+#include <unordered_map>
 #include <vector>
 
-#include "overrides/namespace_marks.h"
-#include "overrides/namespace_tree.h"
+#include "counter/key_hash.h"
 #include "overrides/override.h"
-#include "overrides/rules.h"
+#include "overrides/patterns.h"
 
 namespace sluice::overrides {
 
-// Snapshot never changes: with() and without() make another one, which shares the namespaces that
-// stay as they are. They take time that depends on the namespace that changes, and hardly on the
-// others.
+struct TextHash {
+    KeyHash hash;
+    std::size_t operator()(std::string_view text) const { return hash(0, text); }
+};
+
+// An override with its pattern prepared. One without a `*` needs no more than its text.
+struct Rule {
+    explicit Rule(Override held);
+
+    const Override entry;
+    const std::optional<Glob> glob;
+};
+
+using RulePointer = std::shared_ptr<const Rule>;
+
+// The overrides of one namespace, arranged for lookup. Never empty; with() and without() make a
+// changed copy, which shares the rules that stay.
+//
+// match() takes one hash lookup and a comparison of two words for each pattern. The ends of those
+// that pass are compared in full, and the inner texts of all that remain are found in one pass over
+// the identifier. Up to kMaxUnindexed patterns with inner texts are matched one by one instead,
+// each in linear time: an automaton would take more memory than it saves time. Patterns beyond
+// TextSearch::kMaxTexts inner texts, which only a shared store can hold, are matched one by one as
+// well.
+//
+// Immutable, hence thread-safe.
+class Rules {
+  public:
+    // The most patterns with inner texts that are matched without an automaton.
+    static constexpr std::size_t kMaxUnindexed = 8;
+
+    // In the order of their creation.
+    Rules(std::vector<RulePointer> in_order, const KeyHash& hash);
+
+    // The one that applies to `identifier`; null if none does.
+    const Override* match(std::string_view identifier) const;
+    // The one that was set under exactly this pattern; null if there is none.
+    const Override* find(std::string_view pattern) const;
+
+    // The oldest first.
+    std::span<const RulePointer> in_order() const { return in_order_; }
+    // Those that are younger than the one with this order.
+    std::span<const RulePointer> after(std::uint64_t order) const;
+
+    std::size_t size() const { return in_order_.size(); }
+    // How many have a `*`, and how long their patterns are together.
+    std::size_t patterns() const { return patterns_.size(); }
+    std::size_t pattern_bytes() const { return pattern_bytes_; }
+    // How many have text between two `*`, and how many such texts there are.
+    std::size_t searched() const { return searched_; }
+    std::size_t inner_texts() const { return inner_texts_; }
+
+    // Adds the rule where its order puts it, instead of the one with the same pattern if there is
+    // one.
+    std::shared_ptr<const Rules> with(RulePointer rule) const;
+    // Null if nothing is left.
+    std::shared_ptr<const Rules> without(std::string_view pattern) const;
+
+  private:
+    // The first and the last bytes that a pattern prescribes, up to eight each, as words with the
+    // bytes that count set in the mask. These two comparisons rule out nearly all patterns that
+    // don't match.
+    struct Pattern {
+        explicit Pattern(const Rule& held);
+
+        std::uint64_t first;
+        std::uint64_t first_mask;
+        std::uint64_t last;
+        std::uint64_t last_mask;
+        const Rule* rule;
+        std::uint16_t searched = kNotSearched;  // its number in search_
+    };
+    static constexpr std::uint16_t kNotSearched = 0xFFFF;
+
+    void count_inner_texts();
+    void index_inner_texts();
+    const Rule* match_pattern(std::string_view identifier) const;
+
+    const std::vector<RulePointer> in_order_;
+    std::unordered_map<std::string_view, const Rule*, TextHash> by_pattern_;
+    // Those with a `*`. The first that matches is the one that applies.
+    std::vector<Pattern> patterns_;
+    std::size_t pattern_bytes_ = 0;
+    std::size_t searched_ = 0;
+    std::size_t inner_texts_ = 0;
+    std::optional<TextSearch> search_;    // none up to kMaxUnindexed patterns with inner texts
+    std::vector<const Rule*> in_search_;  // by the number there
+};
+
+// A filter of 256 bits over the namespaces that have overrides, which spares nearly all others the
+// lookup in a hash table. The bit of a namespace depends on a few of its bytes; another one may
+// share it.
+//
+// Thread-compatible.
+class NamespaceMarks {
+  public:
+    static constexpr std::size_t kMarks = 256;
+
+    static std::size_t mark_of(std::string_view workspace, std::string_view name_space) {
+        if (workspace.empty() || name_space.empty()) return 0;
+        const auto byte = [](char c) { return std::size_t{static_cast<unsigned char>(c)}; };
+        return (name_space.size() + 5 * byte(name_space.front()) + 11 * byte(name_space.back()) +
+                31 * workspace.size() + 67 * byte(workspace.back())) %
+               kMarks;
+    }
+
+    void set(std::size_t mark, bool is_held) { marks_.set(mark, is_held); }
+    bool may_hold(std::string_view workspace, std::string_view name_space) const {
+        return marks_[mark_of(workspace, name_space)];
+    }
+
+  private:
+    std::bitset<kMarks> marks_;
+};
+
+// All overrides at one point of time. with() and without() make a changed copy, which shares the
+// namespaces that stay as they are; their cost hardly depends on the number of namespaces.
 //
 // Immutable, hence thread-safe.
 class Snapshot {
   public:
-    explicit Snapshot(std::uint64_t hash_seed);
-    // In the order of their creation.
+    // `overrides` in the order of their creation.
     Snapshot(std::vector<Override> overrides, std::uint64_t hash_seed);
 
     // The rules of a namespace; null if it has none.
@@ -36,14 +153,26 @@ class Snapshot {
     std::shared_ptr<const Snapshot> without(const OverrideKey& key) const;
 
   private:
+    struct Namespace {
+        std::uint64_t hash;
+        std::shared_ptr<const Rules> rules;
+    };
+    // Sorted by hash. A change copies one bucket.
+    using Bucket = std::vector<Namespace>;
+    static constexpr std::size_t kBuckets = 256;
+
+    static Bucket::const_iterator find(const Bucket& bucket,
+                                       std::uint64_t hash,
+                                       const NamespaceKey& key);
     // Puts `next` in the place of the rules under `key`, or removes those if it is null.
     void replace(const NamespaceKey& key, std::shared_ptr<const Rules> next);
+    void count_mark(const NamespaceKey& key, int change);
 
-    std::uint64_t hash_seed_;
+    KeyHash hash_;
     std::size_t size_ = 0;
-    NamespaceTree by_namespace_;
-    NamespaceMarks marks_;  // of all namespaces that are held
-    // How many namespaces have each mark.
+    std::array<std::shared_ptr<const Bucket>, kBuckets> buckets_;  // null: empty
+    NamespaceMarks marks_;
+    // How many namespaces share each mark.
     std::array<std::uint32_t, NamespaceMarks::kMarks> sharing_mark_{};
 };
 

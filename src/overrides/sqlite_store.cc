@@ -1,89 +1,43 @@
 #include "overrides/sqlite_store.h"
 
-#include <utility>
-
-#include "sqlite/database.h"
+#include "sqlite/schema.h"
 
 namespace sluice::overrides {
 namespace {
 
 using sqlite::Database;
 using sqlite::Statement;
+using sqlite::Transaction;
 
-constexpr std::int64_t kSchemaVersion = 1;
-
-// Exclusive: the file belongs to this process until it ends, so that a second server on the same
-// directory is refused at its start and not at its first write. FULL: an override that was
-// acknowledged, such as a ban, is on the disk; in WAL mode the cheaper NORMAL could lose it with
-// the machine's power. Changes are rare enough to pay for that.
-constexpr const char* kModes =
+// Locks the file until the process ends, so that a second server on the same directory fails at its
+// start and not at its first write.
+constexpr const char* kLock =
     "PRAGMA locking_mode = EXCLUSIVE;"
     "PRAGMA journal_mode = WAL;"
-    "PRAGMA synchronous = FULL;";
+    "BEGIN EXCLUSIVE;"
+    "COMMIT;";
 
-// Texts are blobs: they are compared byte by byte and may hold zeros.
-constexpr const char* kCreate =
-    "CREATE TABLE schema_version (version INTEGER NOT NULL) STRICT;"
-    "INSERT INTO schema_version VALUES (1);"
-    "CREATE TABLE overrides ("
-    "  created_order INTEGER PRIMARY KEY,"
-    "  id BLOB NOT NULL UNIQUE,"
-    "  workspace BLOB NOT NULL,"
-    "  namespace BLOB NOT NULL,"
-    "  identifier BLOB NOT NULL,"
-    "  max_count INTEGER NOT NULL,"
-    "  duration_ms INTEGER NOT NULL,"
-    "  UNIQUE (workspace, namespace, identifier)"
-    ") STRICT;";
+constexpr const char* kVersion = "SELECT version FROM ratelimit_overrides_version WHERE one = 1";
 
 constexpr const char* kSelect =
-    "SELECT created_order, id, workspace, namespace, identifier, max_count, duration_ms "
-    "FROM overrides ORDER BY created_order";
+    "SELECT pk, id, workspace_id, namespace, identifier, \"limit\", duration_ms "
+    "FROM ratelimit_overrides ORDER BY pk";
 
+constexpr const char* kCount =
+    "UPDATE ratelimit_overrides_version SET version = version + 1 WHERE one = 1";
+
+// Without a parameter 1, SQLite chooses the next pk.
 constexpr const char* kPut =
-    "INSERT INTO overrides "
-    "(created_order, id, workspace, namespace, identifier, max_count, duration_ms) "
+    "INSERT INTO ratelimit_overrides "
+    "(pk, id, workspace_id, namespace, identifier, \"limit\", duration_ms) "
     "VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7) "
-    "ON CONFLICT (workspace, namespace, identifier) "
-    "DO UPDATE SET max_count = excluded.max_count, duration_ms = excluded.duration_ms";
+    "ON CONFLICT (workspace_id, namespace, identifier) "
+    "DO UPDATE SET \"limit\" = excluded.\"limit\", duration_ms = excluded.duration_ms "
+    "RETURNING pk, id";
 
 constexpr const char* kRemove =
-    "DELETE FROM overrides WHERE workspace = ?1 AND namespace = ?2 AND identifier = ?3";
-
-// Takes the file for this process, and makes its tables if it has none.
-std::optional<Error> create_tables(Database& database) {
-    if (auto error = database.run("BEGIN EXCLUSIVE")) return error;
-    const auto tables = database.number("SELECT count(*) FROM sqlite_schema");
-    if (!tables) return tables.error();
-    if (*tables == 0) {
-        if (auto error = database.run(kCreate)) return error;
-    }
-    return database.run("COMMIT");
-}
-
-std::optional<Error> check_tables(Database& database) {
-    const auto known = database.number(
-        "SELECT count(*) FROM sqlite_schema WHERE name IN ('schema_version', 'overrides')");
-    if (!known) return known.error();
-    if (*known != 2) return database.error("it is an SQLite database of another program");
-    const auto version = database.number("SELECT version FROM schema_version");
-    if (!version) return version.error();
-    if (*version != kSchemaVersion) {
-        return database.error("its schema has version " + std::to_string(*version) +
-                              ", and this program knows version " + std::to_string(kSchemaVersion) +
-                              "; it was written by a newer program, which should read it");
-    }
-    return std::nullopt;
-}
-
-std::optional<Error> make_ready(Database& database, const SqliteOptions& options) {
-    database.wait_for_others(options.busy_timeout);
-    if (auto error = database.run(kModes)) return error;
-    if (auto error = database.limit_size(options.max_bytes)) return error;
-    if (auto error = create_tables(database)) return error;
-    if (auto error = check_tables(database)) return error;
-    return database.check_pages();
-}
+    "DELETE FROM ratelimit_overrides "
+    "WHERE workspace_id = ?1 AND namespace = ?2 AND identifier = ?3";
 
 Override override_in(const Statement& row) {
     return {.workspace = row.bytes(2),
@@ -96,76 +50,140 @@ Override override_in(const Statement& row) {
 
 }  // namespace
 
-// The statements go before the database that they belong to.
-struct SqliteStore::Connection {
-    Database database;
-    Statement put;
-    Statement remove;
-};
-
-SqliteStore::SqliteStore(std::unique_ptr<Connection> connection)
-    : connection_(std::move(connection)) {}
-
-SqliteStore::~SqliteStore() = default;
-
-Result<std::unique_ptr<SqliteStore>> SqliteStore::open(const SqliteOptions& options) {
-    auto database = Database::open({.path = options.path, .purpose = "overrides"});
-    if (!database) return std::move(database).error();
-    if (auto error = make_ready(*database, options)) return *std::move(error);
-    auto put = database->prepare(kPut);
-    if (!put) return std::move(put).error();
-    auto remove = database->prepare(kRemove);
-    if (!remove) return std::move(remove).error();
-    auto connection = std::make_unique<Connection>(
-        Connection{*std::move(database), *std::move(put), *std::move(remove)});
-    return std::unique_ptr<SqliteStore>(new SqliteStore(std::move(connection)));
+Result<std::unique_ptr<SqliteOverrideStore>> SqliteOverrideStore::open(
+    SqliteOverrideOptions options) {
+    auto store = std::make_unique<SqliteOverrideStore>(std::move(options));
+    if (auto error = store->make_ready()) return *std::move(error);
+    return store;
 }
 
-Result<Contents> SqliteStore::load_all() {
-    auto rows = connection_->database.prepare(kSelect);
-    if (!rows) return std::move(rows).error();
-    Contents contents{};
+std::optional<Error> SqliteOverrideStore::make_ready() {
+    if (database_) return std::nullopt;
+    const bool is_alone = options_.use == sqlite::Use::kAlone;
+    auto database =
+        Database::open({.path = options_.path, .purpose = "overrides", .use = options_.use});
+    if (!database) return std::move(database).error();
+    database->wait_for_others(options_.busy_timeout);
+    if (is_alone) {
+        if (auto error = database->run(kLock)) return error;
+        if (auto error = database->limit_size(options_.max_bytes)) return error;
+    }
+    if (auto error = prepare_tables(*database)) return error;
+    // An override that was acknowledged, such as a ban, is on the disk. In WAL mode the cheaper
+    // NORMAL, which suits counts, could lose it with the machine's power.
+    if (auto error = database->run("PRAGMA synchronous = FULL")) return error;
+    if (is_alone) {
+        if (auto error = database->check_pages()) return error;
+    }
+    database_.emplace(*std::move(database));
+    return std::nullopt;
+}
+
+Error SqliteOverrideStore::failed(Error error) const {
+    const int code = database_->code();
+    if (code == SQLITE_BUSY || code == SQLITE_LOCKED) error.code = kStoreUnavailable;
+    return error;
+}
+
+Result<std::uint64_t> SqliteOverrideStore::read_version() {
+    const auto version = database_->number(kVersion);
+    if (!version) return failed(version.error());
+    return static_cast<std::uint64_t>(*version);
+}
+
+Result<std::uint64_t> SqliteOverrideStore::version() {
+    if (auto error = make_ready()) return *std::move(error);
+    return read_version();
+}
+
+// The version is read first: a change that is made while the rows are read is found by the next
+// call of version().
+Result<Contents> SqliteOverrideStore::load_all() {
+    if (auto error = make_ready()) return *std::move(error);
+    const auto version = read_version();
+    if (!version) return version.error();
+    auto rows = database_->prepare(kSelect);
+    if (!rows) return failed(std::move(rows).error());
+    Contents contents{.overrides = {}, .version = *version};
     const int code = rows->for_each(
         [&](const Statement& row) { contents.overrides.push_back(override_in(row)); });
-    if (code != SQLITE_DONE) return connection_->database.error(code);
+    if (code != SQLITE_DONE) return failed(database_->error(code));
     return contents;
 }
 
-int SqliteStore::write(const Override& entry) {
-    return connection_->put.bind(1, static_cast<std::int64_t>(entry.order))
-        .bind(2, entry.id)
-        .bind(3, entry.workspace)
-        .bind(4, entry.name_space)
-        .bind(5, entry.identifier)
-        .bind(6, entry.grant.limit)
-        .bind(7, entry.grant.duration.count())
-        .run();
+Result<std::uint64_t> SqliteOverrideStore::count_change() {
+    if (auto error = database_->run(kCount)) return *std::move(error);
+    return read_version();
 }
 
-Result<Stored> SqliteStore::put(const Override& entry) {
-    const int code = write(entry);
-    if (code == SQLITE_DONE) return Stored{entry, 0};
-    return connection_->database.error(code);
+// Updates the id and the order of `entry` to those that the store holds.
+std::optional<Error> SqliteOverrideStore::put_row(Statement& put, Override& entry) {
+    if (options_.use == sqlite::Use::kAlone) put.bind(1, static_cast<std::int64_t>(entry.order));
+    std::string id = entry.id;
+    const int code = put.bind(2, entry.id)
+                         .bind(3, entry.workspace)
+                         .bind(4, entry.name_space)
+                         .bind(5, entry.identifier)
+                         .bind(6, entry.grant.limit)
+                         .bind(7, entry.grant.duration.count())
+                         .for_each([&](const Statement& row) {
+                             entry.order = static_cast<std::uint64_t>(row.number(0));
+                             id = row.bytes(1);
+                         });
+    if (code != SQLITE_DONE) return database_->error(code);
+    entry.id = std::move(id);
+    return std::nullopt;
 }
 
-Result<Removed> SqliteStore::remove(const OverrideKey& key) {
-    const int code = connection_->remove.bind(1, key.workspace)
-                         .bind(2, key.name_space)
-                         .bind(3, key.identifier)
-                         .run();
-    if (code == SQLITE_DONE) return Removed{connection_->database.changes() > 0, 0};
-    return connection_->database.error(code);
+Result<Stored> SqliteOverrideStore::put(const Override& entry) {
+    if (auto error = make_ready()) return *std::move(error);
+    Transaction transaction(*database_);
+    if (auto error = transaction.begin_writing()) return failed(*std::move(error));
+    auto put = database_->prepare(kPut);
+    if (!put) return failed(std::move(put).error());
+    Stored stored{.entry = entry, .version = 0};
+    if (auto error = put_row(*put, stored.entry)) return failed(*std::move(error));
+    const auto version = count_change();
+    if (!version) return failed(version.error());
+    stored.version = *version;
+    if (auto error = transaction.commit()) return failed(*std::move(error));
+    return stored;
 }
 
-std::optional<Error> SqliteStore::replace_all(const std::vector<Override>& overrides) {
-    Database& database = connection_->database;
-    sqlite::Transaction transaction(database);
-    if (auto error = transaction.begin()) return error;
-    if (auto error = database.run("DELETE FROM overrides")) return error;
-    for (const Override& entry : overrides) {
-        const int code = write(entry);
-        if (code != SQLITE_DONE) return database.error(code);
+Result<bool> SqliteOverrideStore::remove_row(const OverrideKey& key) {
+    auto remove = database_->prepare(kRemove);
+    if (!remove) return std::move(remove).error();
+    const int code =
+        remove->bind(1, key.workspace).bind(2, key.name_space).bind(3, key.identifier).run();
+    if (code != SQLITE_DONE) return database_->error(code);
+    return database_->changes() > 0;
+}
+
+// The version counts removals of overrides that were there.
+Result<Removed> SqliteOverrideStore::remove(const OverrideKey& key) {
+    if (auto error = make_ready()) return *std::move(error);
+    Transaction transaction(*database_);
+    if (auto error = transaction.begin_writing()) return failed(*std::move(error));
+    const auto found = remove_row(key);
+    if (!found) return failed(found.error());
+    if (!*found) return Removed{.found = false, .version = 0};
+    const auto version = count_change();
+    if (!version) return failed(version.error());
+    if (auto error = transaction.commit()) return failed(*std::move(error));
+    return Removed{.found = true, .version = *version};
+}
+
+std::optional<Error> SqliteOverrideStore::replace_all(const std::vector<Override>& overrides) {
+    if (auto error = make_ready()) return error;
+    Transaction transaction(*database_);
+    if (auto error = transaction.begin_writing()) return failed(*std::move(error));
+    if (auto error = database_->run("DELETE FROM ratelimit_overrides")) return error;
+    auto put = database_->prepare(kPut);
+    if (!put) return std::move(put).error();
+    for (Override entry : overrides) {
+        if (auto error = put_row(*put, entry)) return error;
     }
+    if (const auto version = count_change(); !version) return version.error();
     return transaction.commit();
 }
 

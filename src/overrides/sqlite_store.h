@@ -1,4 +1,4 @@
-// A store in an SQLite file.
+// A store of overrides in an SQLite file, of one process or shared by those of one machine.
 #ifndef SLUICE_OVERRIDES_SQLITE_STORE_H_
 #define SLUICE_OVERRIDES_SQLITE_STORE_H_
 
@@ -9,43 +9,56 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "overrides/store.h"
+#include "sqlite/database.h"
 
 namespace sluice::overrides {
 
-struct SqliteOptions {
+struct SqliteOverrideOptions {
     std::string path;  // is created if it doesn't exist; its folder must
-    // How long to wait for another process that is about to let go of the file, such as one that
-    // shuts down.
+    // kAlone: locks the file for as long as the store lives; a second process that opens it fails.
+    // kShared: the file may also hold the global counts.
+    sqlite::Use use = sqlite::Use::kAlone;
+    // How long to wait for another process to release the file.
     std::chrono::milliseconds busy_timeout{1000};
-    std::int64_t max_bytes = std::int64_t{1} << 30;  // what the file may grow to
+    std::int64_t max_bytes = std::int64_t{1} << 30;  // largest size of a file of one process
 };
 
-// What put() and remove() have answered survives a crash of the process and of the machine. The
-// file belongs to one process at a time: a second one that opens it is told so.
+// What put() and remove() have answered survives a crash of the process and of the machine. A store
+// of one process keeps the order that it is given; a shared one chooses its own.
 //
 // Thread-compatible.
-class SqliteStore final : public OverrideStore {
+class SqliteOverrideStore final : public OverrideStore {
   public:
-    static Result<std::unique_ptr<SqliteStore>> open(const SqliteOptions& options);
-    ~SqliteStore() override;
+    // The first call opens the file.
+    explicit SqliteOverrideStore(SqliteOverrideOptions options) : options_(std::move(options)) {}
+    // Opens the file at once.
+    static Result<std::unique_ptr<SqliteOverrideStore>> open(SqliteOverrideOptions options);
 
-    Result<std::uint64_t> version() override { return 0; }
+    Result<std::uint64_t> version() override;
     Result<Contents> load_all() override;
     Result<Stored> put(const Override& entry) override;
     Result<Removed> remove(const OverrideKey& key) override;
 
-    // Holds these and no others.
+    // Holds these and no others afterwards, with their orders. Only for a store of one process.
     [[nodiscard]] std::optional<Error> replace_all(const std::vector<Override>& overrides);
 
   private:
-    struct Connection;
-    explicit SqliteStore(std::unique_ptr<Connection> connection);
-    // SQLite's answer.
-    int write(const Override& entry);
-    std::unique_ptr<Connection> connection_;
+    // Opens the file and checks its tables, unless that has been done.
+    [[nodiscard]] std::optional<Error> make_ready();
+    Result<std::uint64_t> read_version();
+    // These three run within a transaction.
+    [[nodiscard]] std::optional<Error> put_row(sqlite::Statement& put, Override& entry);
+    Result<std::uint64_t> count_change();
+    Result<bool> remove_row(const OverrideKey& key);
+    // The error of the last call: kStoreUnavailable where another process held the file.
+    Error failed(Error error) const;
+
+    const SqliteOverrideOptions options_;
+    std::optional<sqlite::Database> database_;
 };
 
 }  // namespace sluice::overrides

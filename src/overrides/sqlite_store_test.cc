@@ -20,7 +20,7 @@ namespace {
 using namespace std::chrono_literals;
 using namespace std::string_literals;
 
-class SqliteStoreTest : public testing::Test {
+class SqliteOverrideStoreTest : public testing::Test {
   protected:
     void SetUp() override {
         std::string folder = testing::TempDir() + "sluice_overrides_XXXXXX";
@@ -28,11 +28,13 @@ class SqliteStoreTest : public testing::Test {
     }
     void TearDown() override { std::filesystem::remove_all(folder_); }
 
-    SqliteOptions options() const {
+    SqliteOverrideOptions options() const {
         return {.path = folder_ / "overrides.db", .busy_timeout = 0ms};
     }
-    Result<std::unique_ptr<SqliteStore>> open() const { return SqliteStore::open(options()); }
-    std::unique_ptr<SqliteStore> opened() const { return std::move(open().value()); }
+    Result<std::unique_ptr<SqliteOverrideStore>> open() const {
+        return SqliteOverrideStore::open(options());
+    }
+    std::unique_ptr<SqliteOverrideStore> opened() const { return std::move(open().value()); }
     std::string open_error() const {
         auto store = open();
         return store ? "it opened" : store.error().message;
@@ -59,11 +61,11 @@ void expect_same(const Override& a, const Override& b) {
     EXPECT_EQ(a.order, b.order);
 }
 
-TEST_F(SqliteStoreTest, ANewFileIsEmpty) {
+TEST_F(SqliteOverrideStoreTest, ANewFileIsEmpty) {
     EXPECT_TRUE(opened()->load_all()->overrides.empty());
 }
 
-TEST_F(SqliteStoreTest, AnyBytesComeBackAfterReopening) {
+TEST_F(SqliteOverrideStoreTest, AnyBytesComeBackAfterReopening) {
     const Override odd = sample(2, "zero \0, newline \n, \xFF and 'quotes'"s);
     {
         const auto store = opened();
@@ -76,7 +78,7 @@ TEST_F(SqliteStoreTest, AnyBytesComeBackAfterReopening) {
     expect_same(loaded[1], odd);
 }
 
-TEST_F(SqliteStoreTest, PuttingAgainChangesTheGrantAlone) {
+TEST_F(SqliteOverrideStoreTest, PuttingAgainChangesTheGrantAlone) {
     const auto store = opened();
     EXPECT_TRUE(store->put(sample(1)));
     Override changed = sample(1);
@@ -87,7 +89,7 @@ TEST_F(SqliteStoreTest, PuttingAgainChangesTheGrantAlone) {
     expect_same(loaded[0], changed);
 }
 
-TEST_F(SqliteStoreTest, WhatWasRemovedStaysAwayAndCanBePutAgain) {
+TEST_F(SqliteOverrideStoreTest, ARemovedOverrideStaysRemovedAndCanBePutAgain) {
     {
         const auto store = opened();
         EXPECT_TRUE(store->put(sample(1)));
@@ -102,7 +104,7 @@ TEST_F(SqliteStoreTest, WhatWasRemovedStaysAwayAndCanBePutAgain) {
     EXPECT_EQ(opened()->load_all()->overrides.at(0).id, "rlor_2");
 }
 
-TEST_F(SqliteStoreTest, ReplacingAllLeavesNothingElse) {
+TEST_F(SqliteOverrideStoreTest, ReplacingAllLeavesNothingElse) {
     {
         const auto store = opened();
         EXPECT_TRUE(store->put(sample(1, "one")));
@@ -114,7 +116,7 @@ TEST_F(SqliteStoreTest, ReplacingAllLeavesNothingElse) {
     EXPECT_EQ(loaded, (std::vector<Override>{sample(1, "two"), sample(7, "one")}));
 }
 
-TEST_F(SqliteStoreTest, IsThereAgainInAnOverrideSet) {
+TEST_F(SqliteOverrideStoreTest, AnOverrideSetFindsItsOverridesAgain) {
     std::string id;
     const OverrideKey key{"w", "n", "vip_*"};
     {
@@ -131,23 +133,23 @@ TEST_F(SqliteStoreTest, IsThereAgainInAnOverrideSet) {
     EXPECT_EQ(found->grant, (Grant{.limit = 7, .duration = 60s}));
 }
 
-TEST_F(SqliteStoreTest, ASecondOwnerIsTold) {
+TEST_F(SqliteOverrideStoreTest, ASecondProcessCanNotOpenIt) {
     const auto store = opened();
     EXPECT_NE(open_error().find("another process uses it"), std::string::npos) << open_error();
 }
 
-// The child writes, says so and waits for its end.
-[[noreturn]] void write_until_killed(const SqliteOptions& options, int says) {
-    auto store = SqliteStore::open(options);
+// The child process writes, reports it and waits to be killed.
+[[noreturn]] void write_until_killed(const SqliteOverrideOptions& options, int report) {
+    auto store = SqliteOverrideStore::open(options);
     const bool written = store && (*store)->put(sample(1)) && (*store)->put(sample(2, "two")) &&
                          (*store)->remove(sample(1).key());
-    (void)!write(says, written ? "y" : "n", 1);
+    (void)!write(report, written ? "y" : "n", 1);
     while (true) {
         pause();
     }
 }
 
-TEST_F(SqliteStoreTest, AKilledProcessLosesNothingThatWasAnswered) {
+TEST_F(SqliteOverrideStoreTest, AKilledProcessLosesNoAcknowledgedChange) {
     std::array<int, 2> ends{};
     ASSERT_EQ(pipe(ends.data()), 0);
     const pid_t child = fork();
@@ -165,14 +167,14 @@ TEST_F(SqliteStoreTest, AKilledProcessLosesNothingThatWasAnswered) {
     expect_same(loaded[0], sample(2, "two"));
 }
 
-TEST_F(SqliteStoreTest, AFileThatIsNoDatabaseIsReported) {
+TEST_F(SqliteOverrideStoreTest, AFileThatIsNoDatabaseIsReported) {
     std::ofstream(options().path) << std::string(8'192, 'x');
     EXPECT_NE(open_error().find("damaged or no SQLite database"), std::string::npos)
         << open_error();
     EXPECT_NE(open_error().find(options().path), std::string::npos);
 }
 
-TEST_F(SqliteStoreTest, ADamagedPageIsReported) {
+TEST_F(SqliteOverrideStoreTest, ADamagedPageIsReported) {
     {
         const auto store = opened();
         for (std::uint64_t i = 1; i <= 30; ++i) {
@@ -189,12 +191,12 @@ TEST_F(SqliteStoreTest, ADamagedPageIsReported) {
     EXPECT_NE(open_error().find("damaged"), std::string::npos) << open_error();
 }
 
-TEST_F(SqliteStoreTest, AFullDiskRefusesAndKeepsWhatItHas) {
-    SqliteOptions small = options();
-    small.max_bytes = 65'536;
+TEST_F(SqliteOverrideStoreTest, AFullDiskRefusesAndKeepsWhatItHas) {
+    SqliteOverrideOptions small = options();
+    small.max_bytes = 131'072;
     std::uint64_t held = 0;
     {
-        const auto store = SqliteStore::open(small);
+        const auto store = SqliteOverrideStore::open(small);
         ASSERT_TRUE(store) << store.error().message;
         std::optional<Error> error;
         while (!error && held < 10'000) {
@@ -213,17 +215,17 @@ TEST_F(SqliteStoreTest, AFullDiskRefusesAndKeepsWhatItHas) {
     EXPECT_EQ(opened()->load_all()->overrides.size(), held - 1);
 }
 
-TEST_F(SqliteStoreTest, ANewerSchemaIsLeftAlone) {
+TEST_F(SqliteOverrideStoreTest, ANewerSchemaIsLeftAlone) {
     (void)opened();
     {
         auto database =
             sqlite::Database::open({.path = options().path, .purpose = "overrides"}).value();
-        ASSERT_FALSE(database.run("UPDATE schema_version SET version = 2"));
+        ASSERT_FALSE(database.run("UPDATE ratelimit_schema SET version = 2"));
     }
     EXPECT_NE(open_error().find("version 2"), std::string::npos) << open_error();
 }
 
-TEST_F(SqliteStoreTest, AnotherProgramsDatabaseIsLeftAlone) {
+TEST_F(SqliteOverrideStoreTest, AnotherProgramsDatabaseIsLeftAlone) {
     {
         auto database =
             sqlite::Database::open({.path = options().path, .purpose = "overrides"}).value();
@@ -232,10 +234,10 @@ TEST_F(SqliteStoreTest, AnotherProgramsDatabaseIsLeftAlone) {
     EXPECT_NE(open_error().find("another program"), std::string::npos) << open_error();
 }
 
-TEST_F(SqliteStoreTest, AMissingFolderIsReported) {
-    SqliteOptions nowhere = options();
+TEST_F(SqliteOverrideStoreTest, AMissingFolderIsReported) {
+    SqliteOverrideOptions nowhere = options();
     nowhere.path = folder_ / "missing" / "overrides.db";
-    const auto store = SqliteStore::open(nowhere);
+    const auto store = SqliteOverrideStore::open(nowhere);
     ASSERT_FALSE(store);
     EXPECT_NE(store.error().message.find("folder must exist"), std::string::npos)
         << store.error().message;

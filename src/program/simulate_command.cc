@@ -17,11 +17,8 @@
 #include <CLI/Formatter.hpp>
 #include <unistd.h>
 
-#include "sim/fault.h"
-#include "sim/report.h"
+#include "sim/options.h"
 #include "sim/run.h"
-#include "sim/scenario.h"
-#include "sim/swarm.h"
 
 namespace sluice::cli {
 namespace {
@@ -50,7 +47,7 @@ struct SimulateCommand {
 };
 
 Result<sim::Options> options_of(const SimulateCommand& command) {
-    auto options = command.scenario.empty() ? Result<sim::Options>(sim::first_scenario())
+    auto options = command.scenario.empty() ? Result<sim::Options>(sim::default_scenario())
                                             : sim::load_scenario(command.scenario);
     if (!options) return options;
     const bool is_own =
@@ -109,7 +106,7 @@ ExitCode run_one(const SimulateCommand& command,
         }
         options.is_traced = true;
     }
-    const sim::Outcome outcome =
+    const sim::RunResult outcome =
         sim::run(options, progress_of(options, err), command.trace.empty() ? nullptr : &trace);
     (command.json ? sim::write_json : sim::write_report)(options, outcome, text, out);
     return outcome.failure ? ExitCode::kDenied : ExitCode::kOk;
@@ -129,7 +126,7 @@ ExitCode run_swarm(const SimulateCommand& command, std::ostream& out, std::ostre
         return run_one(command, sim::swarm_options(first), text(first), out, err);
     std::uint64_t decisions = 0;
     for (std::uint64_t seed = first; seed < first + command.runs; ++seed) {
-        const sim::Outcome outcome = sim::run(sim::swarm_options(seed));
+        const sim::RunResult outcome = sim::run(sim::swarm_options(seed));
         decisions += outcome.decisions;
         if (outcome.failure) {
             out << "FAILED with seed " << seed << " at " << sim::seconds_text(outcome.failed_at)

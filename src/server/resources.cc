@@ -11,10 +11,9 @@
 #include <sys/stat.h>
 
 #include "config/token.h"
-#include "overrides/copied_store.h"
-#include "overrides/memory_store.h"
-#include "overrides/open_shared.h"
+#include "overrides/shared_store.h"
 #include "overrides/sqlite_store.h"
+#include "service/test_options.h"
 #include "url/store_url.h"
 
 namespace sluice::server {
@@ -23,7 +22,7 @@ namespace {
 using overrides::CopiedStore;
 using overrides::OverrideSet;
 using overrides::OverrideStore;
-using overrides::SqliteStore;
+using overrides::SqliteOverrideStore;
 
 using Opened = Result<std::unique_ptr<OverrideSet>>;
 
@@ -121,8 +120,7 @@ Options limiter_options(const config::Settings& settings, Log& log) {
                               {"identifier_bytes", refusal.identifier.size()},
                               {"identifier_sha256", short_hash(refusal.identifier)},
                               {"why", refusal.why}});
-                },
-            .test_global_interval = settings.test_global_interval};
+                }};
 }
 
 Error limiter_error(const config::Settings& settings, const Error& error) {
@@ -135,9 +133,9 @@ Error limiter_error(const config::Settings& settings, const Error& error) {
     return unusable("data_dir", settings.data_dir, error);
 }
 
-Result<std::unique_ptr<SqliteStore>> open_file(const config::Settings& settings, const char* name) {
+Result<std::unique_ptr<SqliteOverrideStore>> open_file(const config::Settings& settings, const char* name) {
     const std::filesystem::path folder(settings.data_dir);
-    auto opened = SqliteStore::open({.path = (folder / name).string()});
+    auto opened = SqliteOverrideStore::open({.path = (folder / name).string()});
     if (!opened) return unusable("data_dir", settings.data_dir, opened.error());
     return opened;
 }
@@ -158,7 +156,7 @@ void warn_of_unused_overrides(const config::Settings& settings, Log& log) {
     const std::filesystem::path path = std::filesystem::path(settings.data_dir) / "overrides.db";
     std::error_code ignored;
     if (!std::filesystem::exists(path, ignored)) return;
-    const auto store = SqliteStore::open({.path = path.string()});
+    const auto store = SqliteOverrideStore::open({.path = path.string()});
     const auto held = store ? (*store)->load_all() : store.error();
     if (held && held->overrides.empty()) return;
     log.warn(
@@ -196,14 +194,15 @@ Error setting_error(const char* setting, const std::string& value, const std::st
 
 Result<Limiter> open_limiter(const config::Settings& settings, Log& log) {
     if (auto failed = open_data_dir(settings.data_dir, log)) return *std::move(failed);
-    auto limiter = Limiter::create(limiter_options(settings, log));
+    auto limiter = create_limiter(limiter_options(settings, log),
+                                  {.global_interval = settings.test_global_interval});
     if (!limiter) return limiter_error(settings, limiter.error());
     return limiter;
 }
 
 Opened open_overrides(const config::Settings& settings, Log& log) {
     if (settings.global.empty()) return open_local(settings);
-    auto shared = overrides::open_shared(settings.global);
+    auto shared = overrides::open_shared_store(settings.global);
     if (!shared) return unusable("global", shown_global(settings.global), shared.error());
     if (settings.data_dir.empty()) return OverrideSet::open_shared(*std::move(shared), {});
     return open_copied(*std::move(shared), settings, log);

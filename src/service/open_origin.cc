@@ -14,7 +14,7 @@
 namespace sluice {
 namespace {
 
-// New at each start: what an earlier process told is another owner's.
+// New at each start: components of an earlier process have another owner.
 std::string new_node() {
     constexpr std::string_view kDigits = "0123456789abcdef";
     std::string name;

@@ -1,4 +1,4 @@
-// The origin that an option names.
+// Opening the origin that a URL names (url/store_url.h).
 #ifndef SLUICE_SERVICE_OPEN_ORIGIN_H_
 #define SLUICE_SERVICE_OPEN_ORIGIN_H_
 

@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #include "global/sqlite/count_statements.h"
-#include "global/sqlite/sqlite_schema.h"
+#include "sqlite/schema.h"
 #include "global/store_calls.h"
 #include "global/store_contract.h"
 #include "sqlite/database.h"

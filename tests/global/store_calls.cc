@@ -82,13 +82,6 @@ std::size_t delete_expired(GlobalStore& store,
     return expect_done(store.delete_expired(min_age, at_most));
 }
 
-bool claim(GlobalStore& store,
-           const std::string& work,
-           const std::string& holder,
-           std::chrono::milliseconds time) {
-    return expect_done(store.claim(work, holder, time));
-}
-
 GlobalListing list(GlobalStore& store, const CellName& cell) {
     const std::vector<CellName> cells = {cell};
     auto listings = expect_done(store.list(cells));

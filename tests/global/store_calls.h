@@ -49,10 +49,6 @@ Imported import_changed(GlobalStore& store, UnixTime since, UnixTime living_at =
 std::size_t delete_expired(GlobalStore& store,
                            std::chrono::milliseconds min_age,
                            std::size_t at_most);
-bool claim(GlobalStore& store,
-           const std::string& work,
-           const std::string& holder,
-           std::chrono::milliseconds time);
 GlobalListing list(GlobalStore& store, const CellName& cell);
 
 // Why a publish of one row fails; fails the test where it does not.

@@ -330,21 +330,13 @@ TEST_P(StoreContract, DeletesComponentsOfAllRegions) {
     EXPECT_EQ(delete_expired(*store, 1min, 10), 1U);
 }
 
-TEST_P(StoreContract, WorkIsDoneByOneAtATime) {
+TEST_P(StoreContract, SeveralConnectionsDeleteExpiredCellsOnce) {
     const auto eu = kit_->open("eu");
     const auto us = kit_->open("us");
-    EXPECT_TRUE(claim(*eu, "cleanup", "a", 60s));
-    EXPECT_FALSE(claim(*us, "cleanup", "b", 60s));
-    EXPECT_TRUE(claim(*us, "other work", "b", 60s));
-    EXPECT_TRUE(claim(*eu, "cleanup", "a", 60s));
-    kit_->pass(50s);
-    EXPECT_FALSE(claim(*us, "cleanup", "b", 60s));
-    EXPECT_TRUE(claim(*eu, "cleanup", "a", 60s)) << "who has it may prolong it";
-    kit_->pass(50s);
-    EXPECT_FALSE(claim(*us, "cleanup", "b", 60s)) << "it was prolonged";
-    kit_->pass(60s);
-    EXPECT_TRUE(claim(*us, "cleanup", "b", 60s)) << "its time is over";
-    EXPECT_FALSE(claim(*eu, "cleanup", "a", 60s));
+    publish(*eu, {{cell_of("x"), 1}, {cell_of("y"), 1}, {cell_of("z"), 1}});
+    EXPECT_EQ(delete_expired(*us, 0s, 2), 2U);
+    EXPECT_EQ(delete_expired(*eu, 0s, 2), 1U);
+    EXPECT_EQ(delete_expired(*us, 0s, 2), 0U);
 }
 
 TEST_P(StoreContract, ListsEveryComponentOfACell) {

@@ -310,9 +310,6 @@ TEST(MysqlDefaults, OfTheServerChangeNothing) {
     const auto refused = store.publish(too_long);
     ASSERT_TRUE(refused);
     EXPECT_EQ(refused->kind, Kind::kRows) << "no name is cut off: it would be another one's";
-    EXPECT_TRUE(global_test::claim(store, "work", "a", 60s));
-    EXPECT_TRUE(global_test::claim(store, "work", "a", 60s));
-    EXPECT_FALSE(global_test::claim(store, "work", "b", 60s));
 }
 
 }  // namespace

@@ -32,8 +32,6 @@ class MariadbKit final : public StoreKit {
         const std::string database = url_.database;
         shared_server().run("UPDATE " + database +
                             ".ratelimit_window_counts SET updated_at = updated_at" + earlier);
-        shared_server().run("UPDATE " + database + ".ratelimit_leases SET expires_at = expires_at" +
-                            earlier);
     }
 
   private:

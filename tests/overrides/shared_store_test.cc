@@ -1,4 +1,4 @@
-// What every shared store of overrides keeps: over an SQLite file and over a real MariaDB.
+// The contract of shared stores of overrides, over an SQLite file and over a real MariaDB.
 #include <functional>
 #include <memory>
 #include <set>
@@ -10,7 +10,7 @@
 
 #include "mariadb/mariadb_server.h"
 #include "overrides/mysql_store.h"
-#include "overrides/shared_sqlite_store.h"
+#include "overrides/sqlite_store.h"
 #include "server/scratch_folder.h"
 
 namespace sluice::overrides {
@@ -19,7 +19,7 @@ namespace {
 using namespace std::chrono_literals;
 using namespace std::string_literals;
 
-// A place that stores are opened in.
+// A database in which stores are opened.
 class Place {
   public:
     virtual ~Place() = default;
@@ -29,8 +29,8 @@ class Place {
 class FilePlace final : public Place {
   public:
     std::unique_ptr<OverrideStore> open() override {
-        return std::make_unique<SharedSqliteStore>(
-            SharedSqliteOptions{.path = scratch_.path("global.db"), .busy_timeout = 30s});
+        return std::make_unique<SqliteOverrideStore>(SqliteOverrideOptions{
+            .path = scratch_.path("global.db"), .use = sqlite::Use::kShared, .busy_timeout = 30s});
     }
 
   private:
@@ -40,7 +40,7 @@ class FilePlace final : public Place {
 class MariadbPlace final : public Place {
   public:
     std::unique_ptr<OverrideStore> open() override {
-        return std::make_unique<MysqlStore>(
+        return std::make_unique<MysqlOverrideStore>(
             MysqlOptions{.url = url_, .answer_timeout = 60s, .lock_timeout = 30s});
     }
 
@@ -125,7 +125,7 @@ TEST_P(SharedStore, PuttingAgainChangesTheGrantAlone) {
     EXPECT_EQ(here_->load_all()->overrides, std::vector<Override>{stored.entry});
 }
 
-TEST_P(SharedStore, AnOverrideThatIsMadeAnewIsYounger) {
+TEST_P(SharedStore, AnOverrideThatIsSetAgainAfterItsRemovalIsYounger) {
     const Override first = here_->put(sample("a"))->entry;
     const Override other = here_->put(sample("b"))->entry;
     EXPECT_TRUE(here_->remove(other.key())->found);
@@ -148,7 +148,7 @@ TEST_P(SharedStore, EachChangeMakesTheNextVersionAndNothingElseDoes) {
     EXPECT_EQ(here_->version().value(), start + 3);
 }
 
-TEST_P(SharedStore, ManyAtOnceEndWithOneIdPerKeyAndNoChangeLost) {
+TEST_P(SharedStore, ConcurrentWritersAgreeOnOneIdPerKeyAndLoseNoChange) {
     constexpr int kNodes = 4;
     constexpr int kRounds = 20;
     std::vector<std::set<std::string>> ids(kNodes);
@@ -189,12 +189,11 @@ INSTANTIATE_TEST_SUITE_P(Places,
                                               [] { return std::make_unique<MariadbPlace>(); }}),
                          [](const auto& kind) { return kind.param.name; });
 
-// A server that becomes unavailable.
-TEST(MysqlOverrideStore, TellsWhatIsWrongAndHoldsNoPassword) {
+TEST(MysqlOverrideStoreTest, ReportsWhatIsWrongWithoutThePassword) {
     mariadb_test::MariadbServer server;
     const MysqlUrl url = server.make_store();
-    MysqlStore store({.url = url});
-    MysqlStore without_tables({.url = server.url(server.make_database())});
+    MysqlOverrideStore store({.url = url});
+    MysqlOverrideStore without_tables({.url = server.url(server.make_database())});
     EXPECT_TRUE(store.put(sample("a")));
     const auto refused = without_tables.load_all();
     ASSERT_FALSE(refused);
@@ -202,20 +201,21 @@ TEST(MysqlOverrideStore, TellsWhatIsWrongAndHoldsNoPassword) {
     EXPECT_NE(refused.error().message.find("sluice migrate"), std::string::npos)
         << refused.error().message;
     server.kill();
-    const auto away = store.put(sample("b"));
-    ASSERT_FALSE(away);
-    EXPECT_EQ(away.error().code, kStoreUnavailable);
-    EXPECT_EQ(away.error().message.find("secret"), std::string::npos) << away.error().message;
+    const auto unavailable = store.put(sample("b"));
+    ASSERT_FALSE(unavailable);
+    EXPECT_EQ(unavailable.error().code, kStoreUnavailable);
+    EXPECT_EQ(unavailable.error().message.find("secret"), std::string::npos)
+        << unavailable.error().message;
     server.start();
-    // At rest for a second, and then as before.
+    // It does not connect again for a second.
     std::this_thread::sleep_for(1'100ms);
     EXPECT_TRUE(store.put(sample("b")));
     EXPECT_EQ(store.load_all()->overrides.size(), 2U);
 }
 
-TEST(MysqlOverrideStore, AServerThatWasRestartedBetweenTwoCallsIsNotMissed) {
+TEST(MysqlOverrideStoreTest, ReconnectsToAServerThatWasRestartedBetweenTwoCalls) {
     mariadb_test::MariadbServer server;
-    MysqlStore store({.url = server.make_store()});
+    MysqlOverrideStore store({.url = server.make_store()});
     EXPECT_TRUE(store.put(sample("a")));
     server.kill();
     server.start();
@@ -223,9 +223,10 @@ TEST(MysqlOverrideStore, AServerThatWasRestartedBetweenTwoCallsIsNotMissed) {
     EXPECT_TRUE(put) << put.error().message;
 }
 
-TEST(MysqlOverrideStore, ServersThatStandStillFailWhatWaitsAllAtOnce) {
+TEST(MysqlOverrideStoreTest, WhileTheServerHangsLaterCallsFailAtOnce) {
     mariadb_test::MariadbServer server;
-    MysqlStore store({.url = server.make_store(), .connect_timeout = 1s, .answer_timeout = 2s});
+    MysqlOverrideStore store(
+        {.url = server.make_store(), .connect_timeout = 1s, .answer_timeout = 2s});
     EXPECT_TRUE(store.put(sample("a")));
     server.pause();
     EXPECT_EQ(store.put(sample("b")).error().code, kStoreUnavailable);
@@ -240,7 +241,7 @@ TEST(MysqlOverrideStore, ServersThatStandStillFailWhatWaitsAllAtOnce) {
     const Contents contents = store.load_all().value();
     for (const Override& entry : contents.overrides)
         held.insert(entry.identifier);
-    EXPECT_EQ(held, (std::set<std::string>{"a", "c"})) << "nothing changed while it stood still";
+    EXPECT_EQ(held, (std::set<std::string>{"a", "c"})) << "nothing changed while it hung";
 }
 
 }  // namespace

@@ -6,7 +6,7 @@
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
-#include "overrides/rules.h"
+#include "overrides/snapshot.h"
 
 namespace sluice::overrides {
 namespace {
@@ -55,7 +55,7 @@ Rules rules_of(const std::vector<std::string>& patterns) {
                                                               .grant = {},
                                                               .order = rules.size() + 1}));
     }
-    return {std::move(rules), 7};
+    return {std::move(rules), KeyHash(7)};
 }
 
 // Few different bytes, so that texts occur, overlap and nearly occur: letters, a newline, a zero,

@@ -184,20 +184,4 @@ std::string list_statement(const CellName& cell) {
            " AND sequence = " + std::to_string(cell.sequence) + " ORDER BY region";
 }
 
-// Where expires_at is set, `holder` is the new one already.
-std::string claim_statement(const Lease& lease) {
-    const std::string now(kSqlNow);
-    return "INSERT INTO ratelimit_leases (name, holder, expires_at) VALUES (" +
-           sql_bytes(lease.work) + ", " + sql_bytes(lease.holder) + ", " + now + " + " +
-           std::to_string(lease.time.count()) +
-           ") ON DUPLICATE KEY UPDATE holder = IF(expires_at <= " + now +
-           ", VALUES(holder), holder), "
-           "expires_at = IF(holder = VALUES(holder), VALUES(expires_at), expires_at)";
-}
-
-std::string holds_statement(const Lease& lease) {
-    return "SELECT COUNT(*) FROM ratelimit_leases WHERE name = " + sql_bytes(lease.work) +
-           " AND holder = " + sql_bytes(lease.holder) + " AND expires_at > " + std::string(kSqlNow);
-}
-
 }  // namespace sluice

@@ -1,4 +1,4 @@
-// The statements on ratelimit_window_counts and ratelimit_leases.
+// The statements on ratelimit_window_counts.
 #ifndef SLUICE_GLOBAL_MYSQL_COUNT_STATEMENTS_H_
 #define SLUICE_GLOBAL_MYSQL_COUNT_STATEMENTS_H_
 
@@ -51,16 +51,6 @@ std::string delete_statement(std::chrono::milliseconds min_age, std::size_t at_m
 
 // Columns: region, count, age in milliseconds.
 std::string list_statement(const CellName& cell);
-
-struct Lease {
-    std::string_view work;
-    std::string_view holder;
-    std::chrono::milliseconds time;
-};
-// Gives the work to the holder, unless another one has it.
-std::string claim_statement(const Lease& lease);
-// 1 if the holder has the work.
-std::string holds_statement(const Lease& lease);
 
 }  // namespace sluice
 

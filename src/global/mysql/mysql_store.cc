@@ -199,18 +199,6 @@ StoreResult<std::size_t> MysqlStore::delete_expired(std::chrono::milliseconds mi
     return run(delete_statement(min_age, at_most));
 }
 
-StoreResult<bool> MysqlStore::claim(const std::string& work,
-                                    const std::string& holder,
-                                    std::chrono::milliseconds time) {
-    const Lease lease{.work = work, .holder = holder, .time = time};
-    auto claimed = run(claim_statement(lease));
-    if (auto* const failure = std::get_if<StoreFailure>(&claimed)) return std::move(*failure);
-    bool holds = false;
-    const auto see = [&](const MysqlRow& row) { holds = row.number(0) > 0; };
-    if (auto failure = query(holds_statement(lease), see)) return *std::move(failure);
-    return holds;
-}
-
 StoreResult<std::vector<GlobalListing>> MysqlStore::list(std::span<const CellName> cells) {
     if (auto failure = make_ready()) return *std::move(failure);
     std::vector<GlobalListing> listings;

@@ -39,9 +39,6 @@ class MysqlStore final : public GlobalStore {
     StoreResult<ImportEnd> import(const ImportQuery& query, const Visit& visit) override;
     StoreResult<std::size_t> delete_expired(std::chrono::milliseconds min_age,
                                             std::size_t at_most) override;
-    StoreResult<bool> claim(const std::string& work,
-                            const std::string& holder,
-                            std::chrono::milliseconds time) override;
     StoreResult<std::vector<GlobalListing>> list(std::span<const CellName> cells) override;
     void interrupt() override { connection_.interrupt(); }
 

@@ -1,4 +1,4 @@
-// The statements on the tables of counts and leases in an SQLite file.
+// The statements on the table of counts in an SQLite file.
 #ifndef SLUICE_GLOBAL_SQLITE_COUNT_STATEMENTS_H_
 #define SLUICE_GLOBAL_SQLITE_COUNT_STATEMENTS_H_
 
@@ -20,13 +20,6 @@ inline constexpr const char* kLift =
 inline constexpr const char* kDelete =
     "DELETE FROM ratelimit_window_counts WHERE pk IN (SELECT pk FROM ratelimit_window_counts "
     "WHERE expires_at < ?1 ORDER BY expires_at LIMIT ?2)";
-
-// Parameters: the work, the holder, until when, and now. It changes a row if the holder has it
-// then.
-inline constexpr const char* kClaim =
-    "INSERT INTO ratelimit_leases (name, holder, expires_at) VALUES (?1, ?2, ?3) "
-    "ON CONFLICT (name) DO UPDATE SET holder = excluded.holder, expires_at = excluded.expires_at "
-    "WHERE holder = excluded.holder OR expires_at <= ?4";
 
 // Parameters: the five of a cell's name. Columns: region, count, when it changed.
 inline constexpr const char* kList =

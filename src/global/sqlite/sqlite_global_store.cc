@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "global/sqlite/count_statements.h"
-#include "global/sqlite/sqlite_schema.h"
+#include "sqlite/schema.h"
 
 namespace sluice {
 namespace {
@@ -105,7 +105,7 @@ std::optional<StoreFailure> SqliteGlobalStore::make_ready() {
         return StoreFailure{StoreFailure::Kind::kRefused, std::move(opened.error().message)};
     database_ = *std::move(opened);
     database_->wait_for_others(options_.busy_timeout);
-    if (auto error = prepare_shared_file(*database_)) {
+    if (auto error = prepare_tables(*database_)) {
         StoreFailure refused = failure(*std::move(error));
         is_broken_ = true;
         return refused;
@@ -216,19 +216,6 @@ StoreResult<std::size_t> SqliteGlobalStore::delete_expired(std::chrono::millisec
     if (auto failure = run(sqlite_sql::kDelete, bind, [](const Statement&) {}))
         return *std::move(failure);
     return static_cast<std::size_t>(database_->changes());
-}
-
-StoreResult<bool> SqliteGlobalStore::claim(const std::string& work,
-                                           const std::string& holder,
-                                           std::chrono::milliseconds time) {
-    if (auto failure = make_ready()) return *std::move(failure);
-    const UnixTime now = options_.now();
-    const auto bind = [&](Statement& statement) {
-        statement.bind(1, work).bind(2, holder).bind(3, number(now + time)).bind(4, number(now));
-    };
-    if (auto failure = run(sqlite_sql::kClaim, bind, [](const Statement&) {}))
-        return *std::move(failure);
-    return database_->changes() > 0;
 }
 
 StoreResult<GlobalListing> SqliteGlobalStore::list_one(const CellName& cell) {
