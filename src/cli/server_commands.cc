@@ -146,7 +146,7 @@ void append_toml_list(std::string& out, const std::vector<std::string>& texts) {
 std::string token_table(const TokenArguments& arguments, const std::string& secret) {
     std::string lines = "[[tokens]]\nname = ";
     append_json_text(lines, arguments.name);
-    lines += "\nsha256 = \"" + config::to_hex(config::sha256_of(secret)) + "\"\nworkspace = ";
+    lines += "\nsha256 = \"" + to_hex(sha256_of(secret)) + "\"\nworkspace = ";
     append_json_text(lines, arguments.workspace);
     lines += "\nnamespaces = ";
     append_toml_list(lines, arguments.namespaces);

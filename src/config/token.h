@@ -2,17 +2,15 @@
 #ifndef SLUICE_CONFIG_TOKEN_H_
 #define SLUICE_CONFIG_TOKEN_H_
 
-#include <array>
 #include <cstddef>
-#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
-namespace sluice::config {
+#include "base/sha256.h"
 
-using Sha256 = std::array<std::uint8_t, 32>;
+namespace sluice::config {
 
 struct Permissions {
     bool limit = false;
@@ -38,9 +36,6 @@ struct Token {
 
     bool operator==(const Token&) const = default;
 };
-
-Sha256 sha256_of(std::string_view text);
-std::string to_hex(const Sha256& hash);
 
 // 64 hexadecimal digits, of either case.
 std::optional<Sha256> parse_sha256(std::string_view text);
