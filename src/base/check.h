@@ -1,4 +1,4 @@
-// CHECK: an assertion that is always on, for errors of the programmer only.
+// SLUICE_CHECK: an assertion that is always on, for programming errors only.
 #ifndef SLUICE_BASE_CHECK_H_
 #define SLUICE_BASE_CHECK_H_
 
@@ -14,8 +14,8 @@ namespace sluice::internal {
 
 }  // namespace sluice::internal
 
-// Ends the program where `condition` does not hold. Never for what came from a network, a file or a
-// person.
+// Aborts unless `condition` holds. Never for input from a network, a file or a user, which is
+// reported as an error instead.
 #define SLUICE_CHECK(condition)                                               \
     do {                                                                      \
         if (!(condition)) [[unlikely]]                                        \

@@ -1,4 +1,4 @@
-// The system's wall clock, in the two resolutions that a decision needs.
+// The system's wall clock, coarse and exact.
 #ifndef SLUICE_BASE_CLOCK_H_
 #define SLUICE_BASE_CLOCK_H_
 
@@ -11,8 +11,8 @@
 
 namespace sluice {
 
-// What the coarse clock may lag behind the exact one: one scheduler tick is 1 to 10 ms on Linux,
-// and a busy machine serves a tick late.
+// How far the coarse clock may lag behind the exact one: a scheduler tick is 1 to 10 ms on Linux,
+// and is late on a busy machine.
 inline constexpr std::chrono::milliseconds kCoarseClockLag{20};
 
 namespace internal {
@@ -31,12 +31,12 @@ extern std::atomic<ReadClock> kernel_clock;  // relaxed: either of the two it ho
 
 }  // namespace internal
 
-// A few nanoseconds; up to kCoarseClockLag behind.
+// Takes a few nanoseconds; up to kCoarseClockLag behind.
 inline UnixTime coarse_wall_time() {
     return internal::read_clock(CLOCK_REALTIME_COARSE);
 }
 
-// Several times the price of the coarse one.
+// Several times as slow as the coarse one.
 inline UnixTime exact_wall_time() {
     return internal::read_clock(CLOCK_REALTIME);
 }

@@ -1,4 +1,4 @@
-// What the library needs so that a child process can use what was made before fork().
+// Support for fork(): mutexes that are usable in the child, and a way to recognise the child.
 #ifndef SLUICE_BASE_FORK_H_
 #define SLUICE_BASE_FORK_H_
 
@@ -11,7 +11,7 @@ namespace sluice {
 
 namespace internal {
 
-// How many forks lie between this process and the first that loaded the library. Written in a new
+// The number of forks between this process and the one that loaded the library. Written in a new
 // child, while it has one thread; relaxed.
 extern std::atomic<std::uint32_t> fork_generation;
 
@@ -20,8 +20,8 @@ extern std::atomic<std::uint32_t> fork_generation;
 // Remembers the process that it was made in. Thread-safe.
 class ForkMark {
   public:
-    // Whether this is a child of that process, or a child's child. The threads that existed there,
-    // and whatever waits for them, don't exist here.
+    // Whether this is a descendant of that process. The threads of that process don't exist here,
+    // so nothing may wait for them.
     bool is_in_child() const {
         return internal::fork_generation.load(std::memory_order_relaxed) != generation_;
     }

@@ -1,4 +1,4 @@
-// Chance that keeps processes from marching in step.
+// Random delays that keep processes from acting in step.
 #ifndef SLUICE_BASE_JITTER_H_
 #define SLUICE_BASE_JITTER_H_
 
@@ -7,14 +7,14 @@
 
 namespace sluice {
 
-// An xorshift: good enough for this, and for nothing else. The same seed gives the same times.
+// An xorshift generator, good enough for delays. The same seed gives the same delays.
 //
 // Thread-compatible.
 class Jitter {
   public:
     explicit Jitter(std::uint64_t seed) : state_(seed | 1U) {}
 
-    // From half of `most` to all of it.
+    // A random delay from half of `most` to `most`.
     std::chrono::milliseconds up_to(std::chrono::milliseconds most) {
         state_ ^= state_ << 13U;
         state_ ^= state_ >> 7U;

@@ -1,4 +1,4 @@
-// What bringing a database to the schema that this program knows takes.
+// The result of a schema migration.
 #ifndef SLUICE_BASE_MIGRATION_H_
 #define SLUICE_BASE_MIGRATION_H_
 
@@ -10,7 +10,7 @@ namespace sluice {
 
 enum class DryRun {
     kNo,
-    kYes,  // tells what would be done, and changes nothing
+    kYes,  // reports the statements without running them
 };
 
 struct Migration {

@@ -20,7 +20,7 @@ namespace internal {
 inline std::optional<std::string> unreadable(const std::string& path) {
     const std::unique_ptr<std::FILE, int (*)(std::FILE*)> file(std::fopen(path.c_str(), "rb"),
                                                                std::fclose);
-    // The first byte tells a directory from a file.
+    // Reading a byte fails for a directory.
     const bool is_readable = file && (std::fgetc(file.get()) != EOF || std::feof(file.get()) != 0);
     if (is_readable) return std::nullopt;
     return "it can't be read: " + std::generic_category().message(errno);
@@ -47,7 +47,7 @@ inline std::string openssl_reason(unsigned long code) {
 }
 
 // Loads the private key of the context's certificate, in PEM. Returns what is wrong with the file,
-// if anything is. An encrypted key is an error, and no question on a terminal.
+// if anything is. An encrypted key is an error: there is no prompt for its passphrase.
 [[nodiscard]] inline std::optional<std::string> use_private_key(SSL_CTX* context,
                                                                 const std::string& path) {
     if (auto why = internal::unreadable(path)) return why;
@@ -67,7 +67,7 @@ inline std::string openssl_reason(unsigned long code) {
     SSL_CTX_set_default_passwd_cb_userdata(context, nullptr);
     if (is_loaded) return std::nullopt;
     if (is_encrypted)
-        return "the key is encrypted, and nobody can be asked for its passphrase; store it "
+        return "the key is encrypted and there is no prompt for its passphrase; store it "
                "without one, as `openssl pkey -in FILE -out NEW` does";
     if (ERR_GET_LIB(code) == ERR_LIB_X509 && ERR_GET_REASON(code) == X509_R_KEY_VALUES_MISMATCH)
         return "it is not the key of the certificate";

@@ -1,4 +1,4 @@
-// Whom the certificate of a TLS server must name.
+// Verification of the host name in a TLS server's certificate.
 #ifndef SLUICE_BASE_TLS_HOST_H_
 #define SLUICE_BASE_TLS_HOST_H_
 
@@ -10,8 +10,8 @@
 
 namespace sluice {
 
-// Before the handshake. An address is looked for among the certificate's addresses; a name is also
-// told to the server, which may have several certificates.
+// Requires the server's certificate to name `host`, an address or a host name. A host name is also
+// sent as SNI. Call it before the handshake.
 inline void expect_host(SSL* connection, const std::string& host) {
     in6_addr address{};
     const bool is_address = inet_pton(AF_INET, host.c_str(), &address) == 1 ||

@@ -1,4 +1,4 @@
-// A thread that does its work in turns, each of which says when the next one is due.
+// A thread that calls a function repeatedly; each call returns the time of the next one.
 #ifndef SLUICE_BASE_TURN_THREAD_H_
 #define SLUICE_BASE_TURN_THREAD_H_
 
@@ -13,7 +13,7 @@
 
 namespace sluice {
 
-// Thread-safe, but for start() and stop(), which are for its owner.
+// Thread-safe, except start() and stop(), which only the owner may call.
 class TurnThread {
   public:
     using Time = std::chrono::steady_clock::time_point;
@@ -27,14 +27,14 @@ class TurnThread {
     // The first turn comes at once. The thread destroys `turn` after the last one, before stop()
     // returns: what it owns is released there, however long that takes.
     void start(Turn turn);
-    // Has a turn come at once, after the one underway. Does nothing in a child process, which has
-    // its parent's memory but not its thread.
+    // Starts the next turn at once, after the current one. Does nothing in a child process, which
+    // has its parent's memory but not its thread.
     void wake();
-    // Waits for the turn underway, the last one. Harmless if it never started, and in a
+    // Waits for the current turn, the last one. Does nothing if the thread never started, or in a
     // child process.
     void stop() { stop(Time::max()); }
-    // The same until `deadline`. False if the turn has not ended by then; the thread is on its own
-    // from then on, and ends after that turn. Another call tells whether it has.
+    // The same until `deadline`. Returns false if the turn has not ended by then; the thread is
+    // detached and ends after that turn. Another call returns whether it has.
     bool stop(Time deadline);
 
     bool is_this_thread() const { return std::this_thread::get_id() == id_; }

@@ -20,7 +20,6 @@
 
 #include "cli/commands.h"
 #include "cli/commit.h"
-#include "config/problem.h"
 #include "config/value.h"
 #include "server/version.h"
 

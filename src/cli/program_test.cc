@@ -179,7 +179,7 @@ TEST(TokenCommand, PrintsLinesThatTheServerAccepts) {
                          "limit",
                          "set_override"});
     ASSERT_EQ(ran.code, ExitCode::kOk) << ran.err;
-    config::Problems problems;
+    config::SettingProblems problems;
     const config::FileContents contents = config::parse_file(ran.out, "printed", problems);
     EXPECT_TRUE(problems.empty());
     ASSERT_EQ(contents.tokens.size(), 1U);
@@ -188,7 +188,7 @@ TEST(TokenCommand, PrintsLinesThatTheServerAccepts) {
     EXPECT_EQ(ran.out.find("sluice_"), std::string::npos)
         << "standard output may be the server's file";
     const config::Token expected{.name = "web \"1\"",
-                                 .sha256 = config::sha256_of(ran.err.substr(at, 50)),
+                                 .sha256 = sha256_of(ran.err.substr(at, 50)),
                                  .workspace = "acme",
                                  .namespaces = {"email.*", "sms"},
                                  .permissions = {.limit = true, .set_override = true}};

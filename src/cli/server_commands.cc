@@ -146,7 +146,7 @@ void append_toml_list(std::string& out, const std::vector<std::string>& texts) {
 std::string token_table(const TokenArguments& arguments, const std::string& secret) {
     std::string lines = "[[tokens]]\nname = ";
     append_json_string(lines, arguments.name);
-    lines += "\nsha256 = \"" + config::to_hex(config::sha256_of(secret)) + "\"\nworkspace = ";
+    lines += "\nsha256 = \"" + to_hex(sha256_of(secret)) + "\"\nworkspace = ";
     append_json_string(lines, arguments.workspace);
     lines += "\nnamespaces = ";
     append_toml_list(lines, arguments.namespaces);
@@ -163,7 +163,7 @@ ExitCode make_token(const TokenArguments& arguments,
     const std::string secret = config::make_secret();
     const std::string lines = token_table(arguments, secret);
     // Checked by the server's own parser, so that the lines are valid in its file.
-    config::Problems problems;
+    config::SettingProblems problems;
     config::parse_file(lines, "token", problems);
     for (const std::string& problem : problems)
         fail(command, {kInvalidOption, problem}, environment);

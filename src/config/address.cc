@@ -9,7 +9,7 @@
 namespace sluice::config {
 namespace {
 
-// An IP address as IPv6; an IPv4 one is mapped.
+// Parses an IP address as IPv6; IPv4 is mapped.
 std::optional<in6_addr> parse_ip(const std::string& host) {
     in6_addr six{};
     if (inet_pton(AF_INET6, host.c_str(), &six) == 1) return six;
@@ -28,7 +28,7 @@ std::optional<std::uint16_t> parse_port(std::string_view text) {
     return port;
 }
 
-// What stands between the brackets of an IPv6 address, or else an IPv4 address; empty if neither.
+// The IPv4 address, or the IPv6 address without its brackets; empty if it is neither.
 std::string parse_host(std::string_view text) {
     if (text == "localhost") return "127.0.0.1";
     const bool bracketed = text.size() > 2 && text.front() == '[' && text.back() == ']';

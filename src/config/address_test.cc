@@ -13,7 +13,7 @@ TEST(Address, IsAnIpAddressAndAPort) {
     EXPECT_EQ(parse_address("localhost:65535"), (Address{"127.0.0.1", 65535}));
 }
 
-TEST(Address, IsNothingElse) {
+TEST(Address, RefusesOtherForms) {
     for (const char* text : {"",
                              ":",
                              "8080",
@@ -34,13 +34,13 @@ TEST(Address, IsNothingElse) {
     }
 }
 
-TEST(Address, IsShownAsItIsRead) {
+TEST(Address, RoundTripsThroughText) {
     for (const char* text : {"127.0.0.1:8080", "[::1]:80", "[::ffff:10.0.0.1]:1"}) {
         EXPECT_EQ(to_string(parse_address(text).value()), text);
     }
 }
 
-TEST(Address, IsOnLoopbackOnlyIfNobodyElseCanReachIt) {
+TEST(Address, IsOnLoopbackOnlyIfNoOtherMachineCanReachIt) {
     for (const char* text : {"127.0.0.1:1", "127.9.9.9:1", "[::1]:1", "[::ffff:127.0.0.1]:1"}) {
         EXPECT_TRUE(is_loopback(parse_address(text).value())) << text;
     }
@@ -54,7 +54,7 @@ TEST(Address, IsOnLoopbackOnlyIfNobodyElseCanReachIt) {
     }
 }
 
-TEST(Address, MayStandForAllOfTheMachine) {
+TEST(Address, MayBeAWildcard) {
     EXPECT_TRUE(is_any(parse_address("0.0.0.0:1").value()));
     EXPECT_TRUE(is_any(parse_address("[::]:1").value()));
     EXPECT_FALSE(is_any(parse_address("127.0.0.1:1").value()));

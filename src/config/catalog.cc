@@ -18,16 +18,16 @@ namespace {
 using namespace std::chrono_literals;
 using std::chrono::milliseconds;
 
-// Text, whether it came from the file or from elsewhere.
+// Text from any source.
 std::optional<std::string> as_string(const Value& value) {
-    if (const auto* text = std::get_if<Text>(&value)) return text->text;
+    if (const auto* text = std::get_if<UntypedText>(&value)) return text->text;
     if (const auto* string = std::get_if<std::string>(&value)) return *string;
     return std::nullopt;
 }
 
 std::optional<std::int64_t> as_integer(const Value& value) {
     if (const auto* integer = std::get_if<std::int64_t>(&value)) return *integer;
-    const auto* text = std::get_if<Text>(&value);
+    const auto* text = std::get_if<UntypedText>(&value);
     if (text == nullptr) return std::nullopt;
     std::int64_t integer = 0;
     const char* const last = text->text.data() + text->text.size();
@@ -38,7 +38,7 @@ std::optional<std::int64_t> as_integer(const Value& value) {
 
 std::optional<bool> as_bool(const Value& value) {
     if (const auto* boolean = std::get_if<bool>(&value)) return *boolean;
-    const auto* text = std::get_if<Text>(&value);
+    const auto* text = std::get_if<UntypedText>(&value);
     if (text == nullptr) return std::nullopt;
     if (text->text == "true" || text->text == "1") return true;
     if (text->text == "false" || text->text == "0") return false;
@@ -70,7 +70,7 @@ bool assign_duration(milliseconds& place,
     return true;
 }
 
-// A path, or a text of `most` bytes; not empty.
+// A path or other text of 1 to `most` bytes.
 bool assign_text(std::string& place, const Value& value, std::size_t most) {
     auto text = as_string(value);
     const bool fits =
@@ -78,17 +78,17 @@ bool assign_text(std::string& place, const Value& value, std::size_t most) {
     return fits && assign(place, std::move(text));
 }
 
-// An origin that nodes can share: a server can't be given another process's memory.
+// An origin that nodes can share. Memory is shared only within a process.
 bool is_shared_origin(const std::string& url) {
     return url.starts_with("redis") && !invalid_origin(url);
 }
 
-// A store that regions can share, for the same reason.
+// A store that regions can share.
 bool is_shared_global(const std::string& url) {
     return !url.starts_with("memory:") && !invalid_global(url);
 }
 
-// Host names with commas and spaces between them.
+// Host names, separated by commas and spaces.
 std::optional<std::vector<std::string>> parse_hosts(const std::string& text) {
     std::vector<std::string> hosts;
     std::istringstream stream(text);
@@ -145,7 +145,7 @@ std::string show_duration(milliseconds duration) {
 const std::array kCatalog = {
     Setting{"listen",
             "HOST:PORT",
-            "Where to listen; port 0 takes any that is free",
+            "Address to listen on; port 0 takes any free port",
             "HOST:PORT with an IPv4 address, an IPv6 address in brackets or localhost, and a port "
             "from 0 to 65535",
             [](Settings& s, const Value& v) {
@@ -156,7 +156,7 @@ const std::array kCatalog = {
     Setting{
         "admin_listen",
         "[HOST:]PORT",
-        "Where to serve GET /metrics; on 127.0.0.1 if only a port is given. Without it metrics "
+        "Address for GET /metrics; on 127.0.0.1 if only a port is given. Without it metrics "
         "are not served",
         "a port from 0 to 65535, or HOST:PORT as for listen",
         [](Settings& s, const Value& v) {
@@ -170,22 +170,22 @@ const std::array kCatalog = {
         [](const Settings& s) { return quoted(s.admin_listen ? to_string(*s.admin_listen) : ""); }},
     Setting{"region",
             "NAME",
-            "The region that this process counts for",
+            "Name of the region of this node",
             "a name of 1 to 48 bytes",
             [](Settings& s, const Value& v) { return assign_text(s.region, v, kLongestRegion); },
             [](const Settings& s) { return quoted(s.region); }},
-    Setting{"data_dir",
-            "DIR",
-            "Keep overrides and, without an origin, counts in this folder; without it they live in "
-            "memory",
-            "the path of a folder, which is made if it is missing",
-            [](Settings& s, const Value& v) { return assign_text(s.data_dir, v, kLongestPath); },
-            [](const Settings& s) { return quoted(s.data_dir); }},
+    Setting{
+        "data_dir",
+        "DIR",
+        "Folder for overrides and, without an origin, counts; without it they are kept in memory",
+        "the path of a folder, which is created if it is missing",
+        [](Settings& s, const Value& v) { return assign_text(s.data_dir, v, kLongestPath); },
+        [](const Settings& s) { return quoted(s.data_dir); }},
     Setting{
         "origin",
         "URL",
-        "Share counts with the other nodes of the region through this Redis; the environment or "
-        "the file are better places for a password",
+        "Redis through which the nodes of the region share counts; prefer the environment or the "
+        "file for a password",
         "redis://[user:password@]host[:port][,host[:port]...][/db], "
         "redis+sentinel://[user:password@]host[:port][,host[:port]...]/master[/db], rediss:// and "
         "rediss+sentinel:// for TLS, or redis+socket://path; without an @ in a password (write "
@@ -199,21 +199,21 @@ const std::array kCatalog = {
     Setting{
         "origin_timeout",
         "TIME",
-        "How long a request waits for the origin before it is decided without",
+        "How long a request waits for the origin before it is decided from local counts",
         "a time from 10ms to 10s, such as 300ms",
         [](Settings& s, const Value& v) { return assign_duration(s.origin_timeout, v, 10ms, 10s); },
         [](const Settings& s) { return show_duration(s.origin_timeout); }},
     Setting{
         "origin_tls.ca",
         "FILE",
-        "Authorities to trust for a rediss:// origin, in PEM; without it those of the system",
+        "Trusted authorities for a rediss:// origin, in PEM; without it those of the system",
         "the path of a file",
         [](Settings& s, const Value& v) { return assign_text(s.origin_tls.ca, v, kLongestPath); },
         [](const Settings& s) { return quoted(s.origin_tls.ca); }},
     Setting{
         "origin_tls.cert",
         "FILE",
-        "Certificate to show to a rediss:// origin, in PEM",
+        "Client certificate for a rediss:// origin, in PEM",
         "the path of a file",
         [](Settings& s, const Value& v) { return assign_text(s.origin_tls.cert, v, kLongestPath); },
         [](const Settings& s) { return quoted(s.origin_tls.cert); }},
@@ -226,8 +226,8 @@ const std::array kCatalog = {
         [](const Settings& s) { return quoted(s.origin_tls.key); }},
     Setting{"global",
             "URL",
-            "Share overrides, and counts with other regions, through this database; the "
-            "environment or the file are better places for a password",
+            "Database through which regions share counts and overrides; prefer the environment or "
+            "the file for a password",
             "mysql://[user[:password]@]host[:port]/database, with percent signs for special "
             "characters (%40 for @), or sqlite:PATH",
             [](Settings& s, const Value& v) {
@@ -238,8 +238,7 @@ const std::array kCatalog = {
             [](const Settings& s) { return quoted(shown_global(s.global)); }},
     Setting{"global_replica",
             "URL",
-            "Read what other regions count from this copy of the global database, and write to "
-            "the other one",
+            "Replica of the global database from which counts of other regions are read",
             "mysql://[user[:password]@]host[:port]/database, with percent signs for special "
             "characters (%40 for @)",
             [](Settings& s, const Value& v) {
@@ -250,27 +249,27 @@ const std::array kCatalog = {
             [](const Settings& s) { return quoted(shown_global(s.global_replica)); }},
     Setting{"global_cleanup",
             "",
-            "Delete expired counts from the global database; without it `sluice cleanup` does",
+            "Delete expired counts from the global database, as `sluice cleanup` does",
             "true or false",
             [](Settings& s, const Value& v) { return assign(s.global_cleanup, as_bool(v)); },
             [](const Settings& s) { return show_bool(s.global_cleanup); }},
     Setting{"threads",
             "N",
-            "Serving threads; 0 is one per core",
+            "Number of serving threads; 0 is one per core",
             "a whole number from 0 to 1024",
             [](Settings& s, const Value& v) { return assign_count(s.threads, v, 0, 1024); },
             [](const Settings& s) { return std::to_string(s.threads); }},
     Setting{
         "max_keys",
         "N",
-        "How many keys are held in memory at the same time",
+        "Maximum number of keys in memory",
         "a whole number from 1 to 1000000000",
         [](Settings& s, const Value& v) { return assign_count(s.max_keys, v, 1, 1'000'000'000); },
         [](const Settings& s) { return std::to_string(s.max_keys); }},
     Setting{
         "drain_timeout",
         "TIME",
-        "How long SIGTERM lets requests in flight take",
+        "How long requests in flight may take after SIGTERM",
         "a time from 0s to 1h, such as 10s or 500ms",
         [](Settings& s, const Value& v) { return assign_duration(s.drain_timeout, v, 0ms, 1h); },
         [](const Settings& s) { return show_duration(s.drain_timeout); }},
@@ -308,25 +307,27 @@ const std::array kCatalog = {
         "the path of a file",
         [](Settings& s, const Value& v) { return assign_text(s.tls.client_ca, v, kLongestPath); },
         [](const Settings& s) { return quoted(s.tls.client_ca); }},
-    Setting{"behind_proxy",
-            "",
-            "A proxy in front terminates TLS: take tokens over plain HTTP from other machines, and "
-            "any Host",
-            "true or false",
-            [](Settings& s, const Value& v) { return assign(s.behind_proxy, as_bool(v)); },
-            [](const Settings& s) { return show_bool(s.behind_proxy); }},
-    Setting{"insecure_http",
-            "",
-            "Take tokens over plain HTTP from other machines, although anyone on the way can read "
-            "them",
-            "true or false",
-            [](Settings& s, const Value& v) { return assign(s.insecure_http, as_bool(v)); },
-            [](const Settings& s) { return show_bool(s.insecure_http); }},
+    Setting{
+        "behind_proxy",
+        "",
+        "A proxy in front terminates TLS: accept tokens over plain HTTP from other machines, and "
+        "any Host",
+        "true or false",
+        [](Settings& s, const Value& v) { return assign(s.behind_proxy, as_bool(v)); },
+        [](const Settings& s) { return show_bool(s.behind_proxy); }},
+    Setting{
+        "insecure_http",
+        "",
+        "Accept tokens over plain HTTP from other machines, although anyone on the network path "
+        "can read them",
+        "true or false",
+        [](Settings& s, const Value& v) { return assign(s.insecure_http, as_bool(v)); },
+        [](const Settings& s) { return show_bool(s.insecure_http); }},
     Setting{"allowed_hosts",
             "NAMES",
-            "Names, with commas between them, that requests to a listener on loopback may have in "
-            "Host besides localhost and loopback addresses",
-            "host names without ports, with commas between them",
+            "Host names, separated by commas, that requests to a listener on loopback may use "
+            "besides localhost and loopback addresses",
+            "host names without ports, separated by commas",
             [](Settings& s, const Value& v) {
                 const auto text = as_string(v);
                 return text && assign(s.allowed_hosts, parse_hosts(*text));
@@ -334,13 +335,13 @@ const std::array kCatalog = {
             [](const Settings& s) { return quoted(joined(s.allowed_hosts)); }},
     Setting{"log.level",
             "LEVEL",
-            "What is worth a line in the log",
+            "Least severe level that is logged",
             "trace, debug, info, warn, error or off",
             [](Settings& s, const Value& v) { return assign_word(s.log.level, v, kLevels); },
             [](const Settings& s) { return word_of(s.log.level, kLevels); }},
     Setting{"log.format",
             "FORMAT",
-            "How a line of the log looks",
+            "Format of log lines",
             "text or json",
             [](Settings& s, const Value& v) { return assign_word(s.log.format, v, kFormats); },
             [](const Settings& s) { return word_of(s.log.format, kFormats); }},
@@ -376,7 +377,7 @@ const std::array kCatalog = {
             [](const Settings& s) { return show_duration(s.http.idle_timeout); }},
     Setting{"http.write_timeout",
             "TIME",
-            "How long a client may take to read an answer",
+            "How long a client may take to read a response",
             "a time from 100ms to 1h, such as 30s",
             [](Settings& s, const Value& v) {
                 return assign_duration(s.http.write_timeout, v, 100ms, 1h);
@@ -384,7 +385,7 @@ const std::array kCatalog = {
             [](const Settings& s) { return show_duration(s.http.write_timeout); }},
     Setting{"http.max_connections",
             "N",
-            "How many connections are open at the same time",
+            "Maximum number of open connections",
             "a whole number from 1 to 10000000",
             [](Settings& s, const Value& v) {
                 return assign_count(s.http.max_connections, v, 1, 10'000'000);
@@ -392,7 +393,7 @@ const std::array kCatalog = {
             [](const Settings& s) { return std::to_string(s.http.max_connections); }},
     Setting{"http.max_pipelined",
             "N",
-            "How many requests of one connection may wait for their answers",
+            "Maximum number of pipelined requests per connection",
             "a whole number from 1 to 10000",
             [](Settings& s, const Value& v) {
                 return assign_count(s.http.max_pipelined, v, 1, 10'000);
@@ -400,8 +401,8 @@ const std::array kCatalog = {
             [](const Settings& s) { return std::to_string(s.http.max_pipelined); }},
     Setting{"http.max_buffered_bytes",
             "N",
-            "How much memory unfinished requests and unread answers may take; above it the "
-            "connections that hold most are closed",
+            "Maximum memory for unfinished requests and unread responses; above it the connections "
+            "that hold most are closed",
             "a whole number from 1048576 to 1099511627776",
             [](Settings& s, const Value& v) {
                 return assign_count(s.http.max_buffered_bytes, v, 1 << 20, 1LL << 40);

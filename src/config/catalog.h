@@ -1,5 +1,5 @@
-// The catalog of settings: each with its key, what is allowed, and how it is set and shown. The
-// file, the environment, the flags, their help and their messages all follow from it.
+// The catalog of settings: each with its key, its help, the allowed values, and how it is set and
+// shown. File, environment, flags, help and messages are derived from it.
 #ifndef SLUICE_CONFIG_CATALOG_H_
 #define SLUICE_CONFIG_CATALOG_H_
 
@@ -14,18 +14,18 @@ namespace sluice::config {
 
 struct Setting {
     std::string_view key;         // in the file: "log.level" is `level` of the table [log]
-    std::string_view value_name;  // what stands behind the flag in its help; empty for a switch
+    std::string_view value_name;  // placeholder behind the flag in the help; empty for a switch
     std::string_view help;
     std::string_view allowed;              // completes "allowed is ..."
-    bool (*set)(Settings&, const Value&);  // false, and nothing changed, for what is not allowed
+    bool (*set)(Settings&, const Value&);  // false, without a change, if not allowed
     std::string (*show)(const Settings&);
 };
 
-// All settings but the tokens, which have a shape of their own.
+// All settings except the tokens.
 std::span<const Setting> catalog();
 const Setting* find_setting(std::string_view key);
 
-// Whether a setting exists for tests alone, and is left out of the help.
+// Whether a setting is for tests only, and not in the help.
 inline bool is_for_tests(const Setting& setting) {
     return setting.key.starts_with("test_");
 }

@@ -9,7 +9,7 @@
 
 namespace sluice::config {
 
-// A whole number and one of ms, s, m, h, d. None for anything else, or for more than fits.
+// Parses a whole number followed by ms, s, m, h or d. None for anything else, or on overflow.
 std::optional<std::chrono::milliseconds> parse_duration(std::string_view text);
 
 // In the largest unit that leaves no fraction, as parse_duration() reads it.

@@ -18,14 +18,14 @@ TEST(Duration, IsAWholeNumberAndAUnit) {
     EXPECT_EQ(parse_duration("0s"), 0ms);
 }
 
-TEST(Duration, IsNothingElse) {
+TEST(Duration, RefusesOtherForms) {
     for (const char* text :
          {"", "60", "s", "-1s", "+1s", " 1s", "1s ", "1 s", "1.5s", "1S", "1w", "1h30m", "0x1s"}) {
         EXPECT_EQ(parse_duration(text), std::nullopt) << text;
     }
 }
 
-TEST(Duration, DoesNotWrapAround) {
+TEST(Duration, RefusesOverflow) {
     EXPECT_EQ(parse_duration("99999999999999999999ms"), std::nullopt);
     EXPECT_EQ(parse_duration("9223372036854775808ms"), std::nullopt);
     EXPECT_EQ(parse_duration("106751991168d"), std::nullopt);

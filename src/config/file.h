@@ -1,5 +1,4 @@
-// Reads a TOML file of settings. Whether a setting exists and allows its value is for others to
-// say, except for the tokens, which are read to the end here.
+// Reads a TOML file of settings. Tokens are checked here, all other values by the catalog.
 #ifndef SLUICE_CONFIG_FILE_H_
 #define SLUICE_CONFIG_FILE_H_
 
@@ -9,7 +8,6 @@
 #include <string_view>
 #include <vector>
 
-#include "config/problem.h"
 #include "config/token.h"
 #include "config/value.h"
 
@@ -27,12 +25,12 @@ struct FileContents {
     std::string tokens_where;  // where the first token stands; empty if there is none
 };
 
-// At most 4 MiB.
+// The contents of a file of at most 4 MiB.
 Result<std::string> read_text(const std::string& path);
 
-// `name` stands for the file in messages. What is wrong is added to `problems`, and left out of the
-// contents.
-FileContents parse_file(std::string_view text, const std::string& name, Problems& problems);
+// Parses TOML. `name` is the name of the file in messages. Invalid parts are reported in `problems`
+// and left out of the contents.
+FileContents parse_file(std::string_view text, const std::string& name, SettingProblems& problems);
 
 }  // namespace sluice::config
 

@@ -9,7 +9,6 @@
 
 #include "config/catalog.h"
 #include "config/file.h"
-#include "config/problem.h"
 #include "config/value.h"
 #include "url/store_url.h"
 
@@ -19,7 +18,7 @@ namespace {
 constexpr std::string_view kPrefix = "SLUICE_";
 constexpr std::string_view kTokensVariable = "SLUICE_SERVER_TOKENS";
 constexpr std::string_view kConfigVariable = "SLUICE_CONFIG";
-// Those of the client commands.
+// Of the client commands.
 constexpr std::string_view kUrlVariable = "SLUICE_URL";
 constexpr std::string_view kClientTokenVariable = "SLUICE_TOKEN";
 
@@ -46,8 +45,8 @@ std::vector<std::string> known_variables() {
     return names;
 }
 
-// Kubernetes tells each container about the services beside it. A service whose name begins with
-// "sluice" makes variables that nobody meant as settings.
+// Kubernetes sets variables for each service in the namespace. Those of a service whose name begins
+// with "sluice" are not settings.
 bool is_service_link(std::string_view name, std::string_view value) {
     return name.find("SERVICE_HOST") != std::string_view::npos ||
            name.find("SERVICE_PORT") != std::string_view::npos ||
@@ -67,7 +66,7 @@ bool holds_password(const Settings& settings) {
            shown_global(settings.global_replica) != settings.global_replica;
 }
 
-// Joins the sources, the weakest first.
+// Merges the sources; later ones override earlier ones.
 class Loader {
   public:
     void take_file(const std::string& path) {
@@ -94,7 +93,8 @@ class Loader {
             loaded_.warnings.push_back(std::move(warning));
         for (const Setting& setting : catalog()) {
             const auto given = environment.find(variable_of(setting.key));
-            if (given != environment.end()) take(setting.key, given->first, Text{given->second});
+            if (given != environment.end())
+                take(setting.key, given->first, UntypedText{given->second});
         }
         const auto secrets = environment.find(std::string(kTokensVariable));
         if (secrets != environment.end()) take_secrets(words_of(secrets->second), kTokensVariable);
@@ -103,10 +103,10 @@ class Loader {
 
     void take_flags(const std::map<std::string, std::string>& flags) {
         for (const auto& [key, value] : flags)
-            take(key, flag_of(key), Text{value});
+            take(key, flag_of(key), UntypedText{value});
     }
 
-    // `where` is a flag or a variable; nothing that stands there is ever shown.
+    // `where` is a flag or a variable. The secrets are never shown.
     void take_secrets(const std::vector<std::string>& secrets, std::string_view where) {
         std::vector<Token> tokens;
         for (const std::string& secret : secrets) {
@@ -148,8 +148,8 @@ class Loader {
   private:
     static std::string shown(std::string_view name, const Value& value) {
         std::string text = as_written(value);
-        // A URL that is refused may have its password anywhere: who forgot the host wrote
-        // redis://:password. In other places, what stands before an @ may be one.
+        // An invalid URL may have its password anywhere, as in redis://:password without a host. In
+        // other values, the part before an @ may be one.
         const bool is_url = name == "origin" || name == "global" || name == "global_replica";
         const bool may_hold_secret = is_url || text.find('@') != std::string::npos;
         return sounds_secret(name) || may_hold_secret ? std::string(kHidden) : text;
@@ -163,7 +163,7 @@ class Loader {
     }
 
     void take(std::string_view key, const std::string& where, const Value& value) {
-        const Given given{where, std::string(key), shown(key, value)};
+        const GivenSetting given{where, std::string(key), shown(key, value)};
         const Setting* const setting = find_setting(key);
         if (setting == nullptr) return problems_.push_back(unknown_setting(given, known_keys()));
         if (!setting->set(loaded_.settings, value))
@@ -184,19 +184,19 @@ class Loader {
     }
 
     Loaded loaded_;
-    Problems problems_;
+    SettingProblems problems_;
     bool has_client_token_ = false;
 };
 
-// What each setting allows by itself but not beside the others.
+// Checks settings that depend on each other.
 void Loader::check_together() {
     const Settings& settings = loaded_.settings;
     const bool is_open = !is_loopback(settings.listen);
     if (is_open && settings.tokens.empty()) {
         refuse("listen",
                "an address on loopback, such as 127.0.0.1:8080, as long as there is no token: "
-               "anybody who reaches "
-               "another one could use the server. `sluice token` makes a token" +
+               "anyone who can reach the address could use the server. `sluice token` creates a "
+               "token" +
                    std::string(has_client_token_ ? "; SLUICE_TOKEN is for clients, a server's "
                                                    "tokens are in SLUICE_SERVER_TOKENS"
                                                  : ""));
@@ -204,7 +204,7 @@ void Loader::check_together() {
     if (settings.admin_listen && !is_loopback(*settings.admin_listen) && settings.tokens.empty()) {
         refuse("admin_listen",
                "an address on loopback, such as 127.0.0.1:9090, as long as there is no token that "
-               "protects the metrics. `sluice token` makes a token");
+               "protects the metrics. `sluice token` creates a token");
     }
     check_plain_http();
     if (is_open && settings.test_clock) {
@@ -236,7 +236,7 @@ void Loader::check_together() {
     }
 }
 
-// Whoever can read a token on its way can use it.
+// A token that can be read on the network can be used by others.
 void Loader::check_plain_http() {
     const Settings& settings = loaded_.settings;
     const bool is_accepted =
@@ -244,7 +244,8 @@ void Loader::check_plain_http() {
     if (is_accepted || settings.tokens.empty()) return;
     constexpr std::string_view kAllowed =
         "an address on loopback as long as tokens are sent over plain HTTP, which anyone on the "
-        "way can read. Set tls.cert and tls.key, or --behind-proxy if a proxy in front terminates "
+        "network path can read. Set tls.cert and tls.key, or --behind-proxy if a proxy in front "
+        "terminates "
         "TLS, or --insecure-http to accept that";
     if (!is_loopback(settings.listen)) refuse("listen", kAllowed);
     if (settings.admin_listen && !is_loopback(*settings.admin_listen))
@@ -259,7 +260,8 @@ void Loader::check_global() {
     if (!settings.global.empty() && !loaded_.origins.contains("region")) {
         refuse("region",
                "a name that no other region has, by --region, SLUICE_REGION or the file, since "
-               "global is set: regions of one name would take each other's counts for their own");
+               "global is set: regions with the same name would mistake each other's counts for "
+               "their own");
     }
     if (settings.global_cleanup && settings.global.empty()) {
         refuse("global_cleanup", "false as long as global is not set");
@@ -307,7 +309,7 @@ Result<Loaded> load_settings(const Sources& sources) {
 
 std::vector<std::string> unknown_variables(const std::map<std::string, std::string>& environment) {
     const std::vector<std::string> known = known_variables();
-    // Compared without the prefix, which would make all of them look alike.
+    // Compared without the prefix, which would make all of them similar.
     std::vector<std::string> endings;
     for (const std::string& name : known)
         endings.push_back(name.substr(kPrefix.size()));

@@ -1,4 +1,4 @@
-// Settings from everywhere they can be given: flags win over the environment, the environment over
+// Loads settings from flags, environment and file. Flags override the environment, which overrides
 // the file.
 #ifndef SLUICE_CONFIG_LOAD_H_
 #define SLUICE_CONFIG_LOAD_H_
@@ -16,7 +16,7 @@ namespace sluice::config {
 
 struct Sources {
     std::string file;  // empty: the one that SLUICE_CONFIG names, or none
-    std::map<std::string, std::string> environment;  // what doesn't begin with SLUICE_ is ignored
+    std::map<std::string, std::string> environment;  // names without SLUICE_ are ignored
     std::map<std::string, std::string> flags;        // by the setting's key
     std::vector<std::string> tokens;                 // secrets, each from a flag --token
 };
@@ -26,23 +26,23 @@ struct Loaded {
     std::string file;  // empty: none was read
     std::map<std::string, std::string>
         origins;                             // by key: "sluice.toml:3", "SLUICE_LISTEN", "--listen"
-    std::vector<std::string> warnings = {};  // what is allowed and probably a mistake
+    std::vector<std::string> warnings = {};  // about values that are allowed but probably mistakes
 };
 
-// Reads, checks and joins the sources. The error names everything that is wrong, one problem per
-// line: the setting, its value, what is allowed, and where it was given.
+// Reads, checks and merges the sources. The error lists all problems, one per line: the setting,
+// its value, what is allowed, and where it was given.
 //
-// A list of tokens replaces the list of a weaker source as a whole.
+// A list of tokens replaces the list of a lower-priority source as a whole.
 Result<Loaded> load_settings(const Sources& sources);
 
-// One warning for each variable that begins with SLUICE_ and that no part of Sluice reads, with the
-// name that was probably meant. Values are not shown.
+// One warning for each unknown variable that begins with SLUICE_, with the most similar known name.
+// Values are not shown.
 std::vector<std::string> unknown_variables(const std::map<std::string, std::string>& environment);
 
 // The variables of this process that begin with SLUICE_.
 std::map<std::string, std::string> sluice_environment();
 
-// Every setting as a line of TOML, with its origin in a comment. Tokens show without their hashes.
+// Every setting as a line of TOML, with its source in a comment. Token hashes are not shown.
 std::string describe(const Loaded& loaded);
 
 }  // namespace sluice::config

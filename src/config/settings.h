@@ -1,4 +1,4 @@
-// Everything that can be set about `sluice serve`, with the values that hold where nothing is set.
+// The settings of `sluice serve`, with their defaults.
 #ifndef SLUICE_CONFIG_SETTINGS_H_
 #define SLUICE_CONFIG_SETTINGS_H_
 
@@ -23,7 +23,7 @@ struct LogSettings {
     bool operator==(const LogSettings&) const = default;
 };
 
-// All paths are empty where the server speaks plain HTTP.
+// Paths of PEM files. All are empty if the server uses plain HTTP.
 struct TlsSettings {
     std::string cert;
     std::string key;
@@ -33,7 +33,7 @@ struct TlsSettings {
     bool operator==(const TlsSettings&) const = default;
 };
 
-// How a TLS origin is reached; each is a path, or empty.
+// Paths of PEM files for a TLS origin, or empty.
 struct OriginTlsSettings {
     std::string ca;
     std::string cert;
@@ -42,16 +42,16 @@ struct OriginTlsSettings {
     bool operator==(const OriginTlsSettings&) const = default;
 };
 
-// What a slow or hostile client is granted.
+// Limits for slow or hostile clients.
 struct HttpSettings {
     std::chrono::milliseconds header_timeout{10'000};
     std::chrono::milliseconds body_timeout{30'000};
-    // Node's clients keep an idle connection for 4 seconds, proxies for a minute. A server that is
-    // first to close one makes them lose a request, and send and count it again.
+    // Longer than clients keep idle connections (Node.js 4 seconds, proxies a minute). If the
+    // server closes first, a request may be lost and sent, and counted, again.
     std::chrono::milliseconds idle_timeout{75'000};
     std::chrono::milliseconds write_timeout{30'000};
-    std::size_t max_connections = 100'000;  // over all threads
-    std::size_t max_pipelined = 64;  // requests of one connection that wait for their answers
+    std::size_t max_connections = 100'000;                 // over all threads
+    std::size_t max_pipelined = 64;                        // pending requests of one connection
     std::size_t max_buffered_bytes = 256UL * 1024 * 1024;  // over all threads
 
     bool operator==(const HttpSettings&) const = default;
@@ -61,21 +61,21 @@ struct Settings {
     Address listen{"127.0.0.1", 8080};
     std::optional<Address> admin_listen{};  // none: no metrics are served
     std::string region = "local";
-    std::string data_dir;  // empty: everything stays in memory
+    std::string data_dir;  // empty: everything is kept in memory
     std::string origin{};  // empty: a file in data_dir, or none
     std::chrono::milliseconds origin_timeout{300};
     OriginTlsSettings origin_tls{};
-    std::string global{};          // empty: this region is alone, and overrides are this node's own
-    std::string global_replica{};  // empty: what `global` names is read from as well
+    std::string global{};          // empty: a single region; overrides are stored by each node
+    std::string global_replica{};  // empty: counts are read from `global`
     bool global_cleanup = false;
     std::size_t threads = 0;  // 0: one per core
     std::size_t max_keys = 1'000'000;
     std::chrono::milliseconds drain_timeout{10'000};
     bool test_clock = false;
     std::chrono::milliseconds test_global_interval{0};  // 0: as in production
-    bool behind_proxy = false;                 // a proxy in front speaks TLS and picks hosts
-    bool insecure_http = false;                // tokens may cross the network in plain HTTP
-    std::vector<std::string> allowed_hosts{};  // on loopback, besides loopback's own
+    bool behind_proxy = false;                 // a proxy in front terminates TLS and checks hosts
+    bool insecure_http = false;                // accept tokens over plain HTTP
+    std::vector<std::string> allowed_hosts{};  // on loopback, besides loopback names
     TlsSettings tls;
     LogSettings log;
     HttpSettings http;

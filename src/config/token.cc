@@ -3,31 +3,11 @@
 #include <algorithm>
 #include <charconv>
 
-#include <openssl/evp.h>
 #include <openssl/rand.h>
 
 #include "base/check.h"
 
 namespace sluice::config {
-
-Sha256 sha256_of(std::string_view text) {
-    Sha256 hash{};
-    unsigned int size = 0;
-    const int done =
-        EVP_Digest(text.data(), text.size(), hash.data(), &size, EVP_sha256(), nullptr);
-    SLUICE_CHECK(done == 1 && size == hash.size());
-    return hash;
-}
-
-std::string to_hex(const Sha256& hash) {
-    constexpr std::string_view kDigits = "0123456789abcdef";
-    std::string text;
-    for (const std::uint8_t byte : hash) {
-        text += kDigits[byte >> 4U];
-        text += kDigits[byte & 15U];
-    }
-    return text;
-}
 
 std::optional<Sha256> parse_sha256(std::string_view text) {
     Sha256 hash{};

@@ -1,18 +1,16 @@
-// What a bearer token allows. The token itself is never kept, only its SHA-256.
+// Bearer tokens and their permissions. Only the SHA-256 of a token is stored.
 #ifndef SLUICE_CONFIG_TOKEN_H_
 #define SLUICE_CONFIG_TOKEN_H_
 
-#include <array>
 #include <cstddef>
-#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
-namespace sluice::config {
+#include "base/sha256.h"
 
-using Sha256 = std::array<std::uint8_t, 32>;
+namespace sluice::config {
 
 struct Permissions {
     bool limit = false;
@@ -25,7 +23,7 @@ struct Permissions {
 };
 inline constexpr Permissions kAllPermissions{true, true, true, true, true};
 
-// Every request compares with all tokens, so their number is bounded.
+// Each request is compared with all tokens, so their number is bounded.
 inline constexpr std::size_t kMaxTokens = 1000;
 inline constexpr std::size_t kMaxTokenLength = 512;
 
@@ -33,14 +31,11 @@ struct Token {
     std::string name;
     Sha256 sha256{};
     std::string workspace = "default";
-    std::vector<std::string> namespaces{"*"};  // patterns; `*` stands for any run of bytes
+    std::vector<std::string> namespaces{"*"};  // patterns; `*` matches any bytes
     Permissions permissions{.limit = true};
 
     bool operator==(const Token&) const = default;
 };
-
-Sha256 sha256_of(std::string_view text);
-std::string to_hex(const Sha256& hash);
 
 // 64 hexadecimal digits, of either case.
 std::optional<Sha256> parse_sha256(std::string_view text);
@@ -48,12 +43,12 @@ std::optional<Sha256> parse_sha256(std::string_view text);
 // 1 to 512 visible ASCII characters: what an Authorization header can carry.
 bool is_valid_secret(std::string_view secret);
 
-// 256 random bits in a form that a header, a shell and a URL leave alone: "sluice_" and 43
-// characters.
+// A new secret of 258 random bits: "sluice_" and 43 characters that are safe in headers, shells and
+// URLs.
 std::string make_secret();
 
-// The token that a bare secret stands for, from a flag or the environment: it may do everything in
-// the workspace `default`.
+// The token for a secret from a flag or the environment: all permissions in the workspace
+// `default`.
 Token all_powerful_token(std::string name, std::string_view secret);
 
 }  // namespace sluice::config

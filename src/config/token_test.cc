@@ -11,7 +11,7 @@ namespace {
 constexpr const char* kHashOfAbc =
     "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad";
 
-TEST(Token, IsHashedAsThePublishedVectorsSay) {
+TEST(Token, HashMatchesThePublishedVectors) {
     EXPECT_EQ(to_hex(sha256_of("abc")), kHashOfAbc);
     EXPECT_EQ(to_hex(sha256_of("")),
               "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855");
@@ -25,7 +25,7 @@ TEST(Token, HashIsReadInEitherCase) {
     EXPECT_EQ(parse_sha256(upper), sha256_of("abc"));
 }
 
-TEST(Token, HashOfAnotherShapeIsRefused) {
+TEST(Token, InvalidHashIsRefused) {
     EXPECT_EQ(parse_sha256(""), std::nullopt);
     EXPECT_EQ(parse_sha256(std::string(63, 'a')), std::nullopt);
     EXPECT_EQ(parse_sha256(std::string(65, 'a')), std::nullopt);
@@ -34,7 +34,7 @@ TEST(Token, HashOfAnotherShapeIsRefused) {
     EXPECT_EQ(parse_sha256("-1" + std::string(62, 'a')), std::nullopt);
 }
 
-TEST(Token, MadeSecretsAreLongVisibleAndNeverTheSame) {
+TEST(Token, NewSecretsAreLongVisibleAndUnique) {
     std::set<std::string> secrets;
     for (int i = 0; i < 100; ++i)
         secrets.insert(make_secret());
@@ -56,7 +56,7 @@ TEST(Token, SecretThatAHeaderCannotCarryIsRefused) {
     EXPECT_FALSE(is_valid_secret("\xc3\xa4"));
 }
 
-TEST(Token, BareSecretMayDoEverythingInTheDefaultWorkspace) {
+TEST(Token, BareSecretHasAllPermissionsInTheDefaultWorkspace) {
     const Token token = all_powerful_token("flag", "abc");
     EXPECT_EQ(token.sha256, sha256_of("abc"));
     EXPECT_EQ(token.workspace, "default");

@@ -10,7 +10,7 @@
 
 #include <sys/stat.h>
 
-#include "config/token.h"
+#include "base/sha256.h"
 #include "overrides/shared_store.h"
 #include "overrides/sqlite_store.h"
 #include "service/test_options.h"
@@ -79,7 +79,7 @@ std::string origin_of(const config::Settings& settings) {
 
 // Identifiers are not logged; 64 bits of the hash are enough to find one that is known.
 std::string short_hash(std::string_view identifier) {
-    return config::to_hex(config::sha256_of(identifier)).substr(0, 16);
+    return to_hex(sha256_of(identifier)).substr(0, 16);
 }
 
 Options limiter_options(const config::Settings& settings, Log& log) {
@@ -133,7 +133,8 @@ Error limiter_error(const config::Settings& settings, const Error& error) {
     return unusable("data_dir", settings.data_dir, error);
 }
 
-Result<std::unique_ptr<SqliteOverrideStore>> open_file(const config::Settings& settings, const char* name) {
+Result<std::unique_ptr<SqliteOverrideStore>> open_file(const config::Settings& settings,
+                                                       const char* name) {
     const std::filesystem::path folder(settings.data_dir);
     auto opened = SqliteOverrideStore::open({.path = (folder / name).string()});
     if (!opened) return unusable("data_dir", settings.data_dir, opened.error());

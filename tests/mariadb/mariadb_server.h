@@ -8,10 +8,10 @@
 #include <vector>
 
 #include "mysql/mysql_connection.h"
-#include "url/mysql_url.h"
 #include "server/certificate.h"
 #include "server/peer_process.h"
 #include "server/scratch_folder.h"
+#include "url/mysql_url.h"
 
 namespace sluice::mariadb_test {
 
