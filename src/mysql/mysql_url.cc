@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::string_view kScheme = "mysql://";
 
-// What is wrong, or none.
+// A message, or none.
 using Fault = std::optional<std::string_view>;
 
 Error invalid(std::string_view what) {
@@ -113,7 +113,7 @@ Fault read_options(std::string_view rest, MysqlUrl& url) {
     return std::nullopt;
 }
 
-// What no part shows alone.
+// Checks across the parts.
 Fault contradiction_in(const MysqlUrl& url) {
     const std::string& socket = url.socket_path;
     if (url.host.empty() && socket.empty()) return "has neither a host nor a socket";

@@ -1,4 +1,4 @@
-// Where a MySQL or MariaDB is, and how to log in there, as a person writes it.
+// URLs of MySQL and MariaDB databases.
 #ifndef SLUICE_MYSQL_MYSQL_URL_H_
 #define SLUICE_MYSQL_MYSQL_URL_H_
 
@@ -12,7 +12,7 @@ namespace sluice {
 
 enum class MysqlTls {
     kDisabled,
-    kRequired,  // encrypted, but whoever answers is believed
+    kRequired,  // encrypted, without a check of the certificate
     kVerify,  // the certificate must be signed by `ca`, or by one that the system trusts, and name
               // the host
 };
@@ -26,11 +26,10 @@ struct MysqlUrl {
     std::string database;     // never empty
     MysqlTls tls = MysqlTls::kDisabled;
     std::string ca;    // PEM files; empty: none
-    std::string cert;  // with its key: who we are
+    std::string cert;  // the client certificate, with its key
     std::string key;
 
-    // For people and logs: without the password and what stands behind a question mark, but for the
-    // socket.
+    // For messages and logs: without the password, and without options but the socket.
     std::string shown() const;
 };
 

@@ -235,7 +235,7 @@ class GlobalThreads::Core {
     std::shared_ptr<std::promise<void>> asked_to_end() {
         const MutexLock lock(mutex_);
         if (published_ != nullptr && !std::exchange(is_hurried_, true))
-            global_sync_.publisher().hurry(steady_clock::now());
+            global_sync_.publisher().tick_now(steady_clock::now());
         return published_;
     }
 

@@ -3,9 +3,9 @@
 #include <string_view>
 #include <utility>
 
-#include "sqlite/schema.h"
-#include "mysql/mysql_migrate.h"
+#include "mysql/mysql_schema.h"
 #include "service/open_global.h"
+#include "sqlite/schema.h"
 
 namespace sluice {
 

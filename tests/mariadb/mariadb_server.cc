@@ -7,7 +7,7 @@
 #include <thread>
 #include <utility>
 
-#include "mysql/mysql_migrate.h"
+#include "mysql/mysql_schema.h"
 #include "server/program.h"
 #include "server/server.h"
 

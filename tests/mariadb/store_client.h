@@ -5,7 +5,7 @@
 #include <chrono>
 #include <string>
 
-#include "global/mysql/mysql_store.h"
+#include "global/mysql/mysql_global_store.h"
 #include "global/store_calls.h"
 
 namespace sluice::mariadb_test {
@@ -13,7 +13,7 @@ namespace sluice::mariadb_test {
 inline constexpr std::chrono::seconds kVeryLong{3'600};
 
 // With more patience than any machine needs: a test that relies on it hangs.
-inline MysqlStoreOptions patient(MysqlUrl url, std::string region = "eu") {
+inline MysqlGlobalOptions patient(MysqlUrl url, std::string region = "eu") {
     return {.server = {.url = std::move(url),
                        .connect_timeout = std::chrono::seconds{30},
                        .answer_timeout = kVeryLong,
