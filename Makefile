@@ -55,7 +55,7 @@ mutations: ## Break the code on purpose, and see that the simulator finds it
 	@$(SETUP) build test
 	@sim/mutations/run
 
-accuracy: ## Measure how far limits can be exceeded; writes docs/accuracy.md
+accuracy: ## Measure how far limits can be exceeded; writes docs/accuracy.md, its CSV and plots
 	@$(SETUP) build
 	@$(call configure,release)
 	@cmake --build --preset release --target sim_accuracy

@@ -56,15 +56,16 @@ function(sluice_library)
 endfunction()
 
 # sluice_test(NAME window_test SOURCES sliding_test.cc sharing_test.cc LIBS sluice_window LABELS unit
-#             [CONCURRENT sources] [TIMEOUT seconds])
+#             [CONCURRENT sources] [SHARDED sources] [TIMEOUT seconds])
 #
 # Adds the GoogleTest program NAME, one per folder, since linking is most of the build time. Each source file
 # with tests is registered with CTest by itself, as NAME.<file>, so that files run side by side; all must have
-# different suites. Sources without tests are shared by the others. CONCURRENT names further sources, those
-# whose tests start threads: they have the label `concurrent` as well. Tests with that label, or with `stress`,
-# also run under ThreadSanitizer.
+# different suites. Sources without tests are linked to all of them. CONCURRENT names further sources, whose tests
+# start threads: they have the label `concurrent` as well. Tests with that label, or with `stress`, also run
+# under ThreadSanitizer. SHARDED names further sources, whose tests take long: each is registered as four parts,
+# NAME.<file>.1 to 4, among which GoogleTest distributes the tests.
 function(sluice_test)
-    cmake_parse_arguments(PARSE_ARGV 0 arg "" "NAME;TIMEOUT" "SOURCES;CONCURRENT;LIBS;LABELS")
+    cmake_parse_arguments(PARSE_ARGV 0 arg "" "NAME;TIMEOUT" "SOURCES;CONCURRENT;SHARDED;LIBS;LABELS")
     _sluice_check_arguments(sluice_test)
     if(NOT arg_LABELS)
         message(FATAL_ERROR "sluice_test(${arg_NAME}): give it LABELS, such as unit or stress.")
@@ -77,7 +78,7 @@ function(sluice_test)
     set(all_filters "")
     set(shared_sources "")
     set(selected_sources "")
-    foreach(source IN LISTS arg_SOURCES arg_CONCURRENT)
+    foreach(source IN LISTS arg_SOURCES arg_CONCURRENT arg_SHARDED)
         set(labels ${arg_LABELS})
         if(source IN_LIST arg_CONCURRENT)
             list(APPEND labels concurrent)
@@ -90,16 +91,20 @@ function(sluice_test)
             list(APPEND selected_sources ${source})
             string(APPEND all_filters ":${filter}")
             cmake_path(GET source STEM stem)
-            _sluice_add_test(${arg_NAME} ${stem} "${filter}" "${labels}" "${arg_TIMEOUT}")
+            set(shards 1)
+            if(source IN_LIST arg_SHARDED)
+                set(shards 4)
+            endif()
+            _sluice_add_test(${arg_NAME} ${stem} "${filter}" "${labels}" "${arg_TIMEOUT}" ${shards})
         endif()
     endforeach()
 
     if(selected_sources)
         # Suites that the pattern of _sluice_suites_of() does not find run here.
-        _sluice_add_test(${arg_NAME} other "-${all_filters}" "${arg_LABELS}" "${arg_TIMEOUT}")
+        _sluice_add_test(${arg_NAME} other "-${all_filters}" "${arg_LABELS}" "${arg_TIMEOUT}" 1)
         set(sources ${shared_sources} ${selected_sources})
     else()
-        set(sources ${arg_SOURCES} ${arg_CONCURRENT})
+        set(sources ${arg_SOURCES} ${arg_CONCURRENT} ${arg_SHARDED})
     endif()
     add_executable(${arg_NAME} ${sources})
     target_include_directories(${arg_NAME} PRIVATE "${root}" "${PROJECT_SOURCE_DIR}/include")
@@ -140,29 +145,34 @@ function(sluice_check)
     endif()
 endfunction()
 
-function(_sluice_add_test target part filter labels timeout)
-    set(name ${target}.${part})
+function(_sluice_add_test target part filter labels timeout shards)
+    set(prefix "")
     set(launcher "")
     if(SLUICE_SANITIZE MATCHES "thread")
         # The same test runs under ASan too; one CTest run may hold both.
-        set(name tsan.${name})
+        set(prefix tsan.)
         _sluice_fixed_addresses(launcher)
     endif()
     if(NOT timeout)
         set(timeout 300)
     endif()
 
-    add_test(NAME ${name} COMMAND ${launcher} $<TARGET_FILE:${target}> "--gtest_filter=${filter}")
-    set_tests_properties(
-        ${name}
-        PROPERTIES
-            LABELS "${labels}"
-            TIMEOUT ${timeout}
-            ENVIRONMENT "UBSAN_OPTIONS=print_stacktrace=1;TSAN_OPTIONS=halt_on_error=1:second_deadlock_stack=1")
-    if("stress" IN_LIST labels OR "concurrent" IN_LIST labels)
-        # Threads that should race need processors to race on.
-        set_tests_properties(${name} PROPERTIES PROCESSORS 2)
-    endif()
+    foreach(shard RANGE 1 ${shards})
+        set(name ${prefix}${target}.${part})
+        set(environment "UBSAN_OPTIONS=print_stacktrace=1;TSAN_OPTIONS=halt_on_error=1:second_deadlock_stack=1")
+        if(shards GREATER 1)
+            string(APPEND name .${shard})
+            math(EXPR index "${shard} - 1")
+            list(APPEND environment GTEST_TOTAL_SHARDS=${shards} GTEST_SHARD_INDEX=${index})
+        endif()
+        add_test(NAME ${name} COMMAND ${launcher} $<TARGET_FILE:${target}> "--gtest_filter=${filter}")
+        set_tests_properties(
+            ${name} PROPERTIES LABELS "${labels}" TIMEOUT ${timeout} ENVIRONMENT "${environment}")
+        if("stress" IN_LIST labels OR "concurrent" IN_LIST labels)
+            # Threads that should race need processors to race on.
+            set_tests_properties(${name} PROPERTIES PROCESSORS 2)
+        endif()
+    endforeach()
 endfunction()
 
 # The runtime of ThreadSanitizer that ships with g++ 12 can't start where the kernel randomises more bits of an

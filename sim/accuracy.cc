@@ -4,7 +4,6 @@
 #include <string>
 
 #include "config/duration.h"
-#include "sim/report.h"
 #include "sim/run.h"
 
 namespace sluice::sim {
@@ -31,17 +30,17 @@ struct Measured {
 Measured measure(Options options) {
     Measured measured;
     for (options.seed = 1; options.seed <= kSeeds; ++options.seed) {
-        const Outcome outcome = run(options);
-        if (outcome.failure) {
-            std::cerr << "accuracy: " << *outcome.failure << "\n";
+        const RunResult result = run(options);
+        if (result.failure) {
+            std::cerr << "accuracy: " << *result.failure << "\n";
             std::exit(1);
         }
-        measured.steady += outcome.steady() / kSeeds;
-        measured.worst_window = std::max(measured.worst_window, outcome.fixed.worst);
-        measured.worst_trailing = std::max(measured.worst_trailing, outcome.worst_trailing);
-        measured.false_denials += outcome.false_denials;
-        measured.decisions += outcome.decisions;
-        for (const Outcome::Region& region : outcome.regions)
+        measured.steady += result.steady() / kSeeds;
+        measured.worst_window = std::max(measured.worst_window, result.fixed.worst);
+        measured.worst_trailing = std::max(measured.worst_trailing, result.worst_trailing);
+        measured.false_denials += result.false_denials;
+        measured.decisions += result.decisions;
+        for (const RunResult::Region& region : result.regions)
             measured.rows += region.totals.rows;
     }
     return measured;

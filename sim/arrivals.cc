@@ -7,7 +7,7 @@ namespace sluice::sim {
 namespace {
 
 constexpr Moment kRotation = std::chrono::seconds{5};
-// Where few keys are popular, a tenth of them has this many of the requests.
+// The share of requests that go to the popular tenth of the keys.
 constexpr Permille kPopular = 950;
 constexpr std::size_t kLongName = 300;
 
@@ -26,8 +26,8 @@ Arrivals::Arrivals(const Options& options, Truth& truth, std::uint64_t seed)
     draw();
 }
 
-// Between 0 and twice the mean; or exponentially distributed, by von Neumann's method, which needs
-// nothing but comparisons of uniform numbers.
+// Uniform between 0 and twice the mean; or exponentially distributed, by von Neumann's method,
+// which only compares uniform integers.
 std::uint64_t Arrivals::gap(std::uint64_t mean) {
     if (!load_.is_poisson) return 1 + random_.below(2 * mean);
     for (std::uint64_t whole = 0;; ++whole) {
@@ -61,12 +61,12 @@ KeyIndex Arrivals::choose_key() {
     if (!load_.popular_keys || popular == keys) {
         key = random_.below(keys);
     } else if (random_.permille(kPopular)) {
-        // The first of them the most, the last hardly any.
+        // The minimum of two draws favours the first keys.
         key = std::min(random_.below(popular), random_.below(popular));
     } else {
         key = popular + random_.below(keys - popular);
     }
-    // With churn, a window of keys moves on over ever new ones.
+    // With churn, the range of active keys moves forward over time.
     const auto gone = static_cast<std::uint64_t>(
         Wide{static_cast<std::uint64_t>(next_.count())} * keys * load_.churn / 1'000 /
         static_cast<std::uint64_t>(Moment{load_.duration}.count()));
@@ -81,7 +81,7 @@ KeyIndex Arrivals::choose_key() {
     return static_cast<KeyIndex>(key);
 }
 
-// By the number alone: to look it up would cost more than all the rest of choosing.
+// Computed from the number: a lookup would dominate the cost of drawing.
 std::uint32_t Arrivals::home_of(KeyIndex key) const {
     return key % options_.regions;
 }

@@ -1,4 +1,4 @@
-// Who asks, when, where, and for what.
+// The load generator: arrival times, regions, keys and costs of requests.
 #ifndef SLUICE_SIM_ARRIVALS_H_
 #define SLUICE_SIM_ARRIVALS_H_
 
@@ -6,20 +6,18 @@
 #include <vector>
 
 #include "sim/options.h"
-#include "sim/random.h"
 #include "sim/scheduler.h"
 #include "sim/truth.h"
 
 namespace sluice::sim {
 
-// An open loop: requests come whether earlier ones were answered or not.
+// An open loop: requests arrive regardless of whether earlier ones were answered.
 //
 // Thread-compatible.
 class Arrivals {
   public:
     Arrivals(const Options& options, Truth& truth, std::uint64_t seed);
 
-    // When the next request comes.
     Moment next() const { return next_; }
 
     struct Arrival {
@@ -27,22 +25,22 @@ class Arrivals {
         KeyIndex key;
         Count cost;
         bool is_batch;
-        std::uint64_t chance;  // that chooses a node
+        std::uint64_t chance;  // random number that selects a node
     };
-    // The request that comes next, and the same taken, after which another one is drawn.
+    // The next request; take() returns it and draws another one.
     const Arrival& coming() const { return coming_; }
     Arrival take();
-    // One more of a batch, for the same region.
+    // Another key for a batch, in the same region.
     KeyIndex another_key(const Arrival& first);
     Count cost();
 
-    Permille burst = 1'000;  // how much faster they come at the moment
+    Permille burst = 1'000;  // current speed-up of the arrival rate
 
   private:
     KeyIndex choose_key();
     std::uint64_t gap(std::uint64_t mean);
     std::uint32_t home_of(KeyIndex key) const;
-    bool is_shared(KeyIndex key) const;  // with a second region, where keys have one
+    bool is_shared(KeyIndex key) const;  // also requested in a second region (Spread::kSingle)
     std::uint32_t choose_region(KeyIndex key);
     void draw();
 
@@ -53,7 +51,7 @@ class Arrivals {
     Moment next_{0};
     Arrival coming_{};
     std::uint64_t mean_ns_ = 0;
-    std::vector<std::uint64_t> zipf_;  // weights of the regions, summed up
+    std::vector<std::uint64_t> zipf_;  // cumulative weights of the regions
 };
 
 }  // namespace sluice::sim

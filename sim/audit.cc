@@ -5,7 +5,6 @@
 
 #include "counter/epoch.h"
 #include "sim/bounds.h"
-#include "sim/naive.h"
 
 namespace sluice::sim {
 namespace {
@@ -18,21 +17,21 @@ std::string number(std::uint64_t value) {
 
 Audit::Audit(Config config,
              Truth& truth,
-             const Knowledge& knowledge,
+             const Expectations& expectations,
              Membership& members,
-             Verdict& verdict,
+             FirstFailure& failure,
              Table& table,
              const Load& load)
     : config_(std::move(config)),
       truth_(truth),
-      knowledge_(knowledge),
+      expectations_(expectations),
       members_(members),
-      verdict_(verdict),
+      failure_(failure),
       table_(table),
       load_(load) {}
 
 void Audit::fail(const std::string& what) const {
-    verdict_.fail(config_.name + ": " + what);
+    failure_.report(config_.name + ": " + what);
 }
 
 std::string Audit::cell_text(KeyIndex key, Sequence sequence) const {
@@ -60,8 +59,8 @@ Audit::Sent& Audit::sent_of(Slot& slot, Sequence sequence) {
     return sent;
 }
 
-// What is known from here on is of another entry for the key.
-void Audit::meet(Slot& slot, Incarnation incarnation) {
+// Starts over when the key has a new entry.
+void Audit::track_incarnation(Slot& slot, Incarnation incarnation) {
     if (slot.incarnation == incarnation) return;
     slot.incarnation = incarnation;
     for (const Cell& cell : slot.cells)
@@ -72,9 +71,8 @@ void Audit::meet(Slot& slot, Incarnation incarnation) {
     slot.was_read = false;
 }
 
-// Holds what the table has of a cell against what may be true, and returns all that it knows to be
-// spent.
-Count Audit::look_at_cell(Seen& seen, Sequence sequence) {
+// Checks what the table holds of a cell against the ground truth. Returns all spend that it knows.
+Count Audit::observe_cell(Observation& seen, Sequence sequence) {
     Cell& cell = cell_of(*seen.slot, sequence);
     const bool is_held = seen.entry->admitted(sequence).load().belongs_to(sequence);
     if (cell.sequence != sequence || !is_held) return seen.entry->spent(sequence);
@@ -86,14 +84,15 @@ Count Audit::look_at_cell(Seen& seen, Sequence sequence) {
     const Count granted_to_peers =
         truth_.reserved(key, sequence, config_.region) - std::max(cell.admitted, credited);
     if (peers < cell.peers || global < cell.global)
-        fail("a count of peers shrank at " + cell_text(key, sequence) + ": " + number(cell.peers) +
-             " to " + number(peers) + ", " + number(cell.global) + " to " + number(global));
+        fail("a count of other nodes shrank at " + cell_text(key, sequence) + ": " +
+             number(cell.peers) + " to " + number(peers) + ", " + number(cell.global) + " to " +
+             number(global));
     if (peers < cell.read)
-        fail("has read that its region's other nodes spent " + number(cell.read) + " at " +
+        fail("has read that its peers spent " + number(cell.read) + " at " +
              cell_text(key, sequence) + ", and holds " + number(peers));
     if (peers > granted_to_peers)
-        fail("holds " + number(peers) + " as spent by its region's other nodes at " +
-             cell_text(key, sequence) + ", who spent or were granted " + number(granted_to_peers));
+        fail("holds " + number(peers) + " as spent by its peers at " + cell_text(key, sequence) +
+             ", which spent or were granted " + number(granted_to_peers));
     const Count foreign =
         truth_.reserved(key, sequence) - truth_.reserved(key, sequence, config_.region);
     if (global > foreign)
@@ -104,38 +103,39 @@ Count Audit::look_at_cell(Seen& seen, Sequence sequence) {
     return own + peers + global;
 }
 
-// Where the decision says that it was made, and what the table holds there.
-std::optional<Audit::Seen> Audit::look(const Decided& made, const Decision& decision) {
+// The window that the decision names, and what the table holds there.
+std::optional<Audit::Observation> Audit::observe(const DecisionRecord& record,
+                                                 const Decision& decision) {
     const std::int64_t duration = load_.duration.count();
-    Seen seen{};
+    Observation seen{};
     seen.sequence = decision.reset_at.time_since_epoch().count() / duration - 1;
-    const Instant asked = instant_at(made.now, load_.duration);
-    seen.elapsed_ms = asked.sequence == seen.sequence ? asked.elapsed.count() : 0;
-    seen.entry = table_.find(table_.key(truth_.request(made.key, 0)));
-    Slot& slot = slot_of(made.key);
+    const Instant arrived = instant_at(record.now, load_.duration);
+    seen.elapsed_ms = arrived.sequence == seen.sequence ? arrived.elapsed.count() : 0;
+    seen.entry = table_.find(table_.key(truth_.request(record.key, 0)));
+    Slot& slot = slot_of(record.key);
     seen.slot = &slot;
     if (seen.entry == nullptr) {
-        fail("decided k" + number(made.key) + " and holds no entry for it");
+        fail("decided k" + number(record.key) + " without an entry for it");
         return std::nullopt;
     }
-    meet(slot, seen.entry->incarnation());
-    const bool is_old = seen.sequence + 1 < slot.newest && made.by != By::kGranted;
-    if (seen.sequence < asked.sequence || seen.sequence > seen.entry->high() || is_old) {
-        fail("decided at " + cell_text(made.key, seen.sequence) + " at a time in window " +
-             std::to_string(asked.sequence) + ", after one in " + std::to_string(slot.newest));
+    track_incarnation(slot, seen.entry->incarnation());
+    const bool is_old = seen.sequence + 1 < slot.newest && record.by != DecidedBy::kOrigin;
+    if (seen.sequence < arrived.sequence || seen.sequence > seen.entry->high() || is_old) {
+        fail("decided at " + cell_text(record.key, seen.sequence) + " at a time in window " +
+             std::to_string(arrived.sequence) + ", after one in " + std::to_string(slot.newest));
         return std::nullopt;
     }
     slot.newest = std::max(slot.newest, seen.sequence);
-    seen.current = look_at_cell(seen, seen.sequence);
-    seen.previous = look_at_cell(seen, seen.sequence - 1);
+    seen.current = observe_cell(seen, seen.sequence);
+    seen.previous = observe_cell(seen, seen.sequence - 1);
     return seen;
 }
 
-// By the node's own clock: the view is as of the moment when the origin read the cell; of a window
-// that had not begun when the one before was read, as of its beginning.
-bool Audit::is_young(const Decided& made, const Seen& seen) const {
-    if (made.now < seen.slot->strict_until) return false;
-    const Duration error = made.now.time_since_epoch() - Duration{made.asked_ms};
+// A view's age counts from when the origin read the cell, by the node's clock; or from the start of
+// the window, if the previous cell was read before that.
+bool Audit::has_young_view(const DecisionRecord& record, const Observation& seen) const {
+    if (record.now < seen.slot->strict_until) return false;
+    const Duration error = record.now.time_since_epoch() - Duration{record.arrived_ms};
     const auto viewed = [&](Sequence sequence) {
         const Cell& cell = seen.slot->cells[static_cast<std::size_t>(sequence) % kTrueCells];
         if (cell.sequence != sequence || cell.viewed_ms < 0) return UnixTime::min();
@@ -144,13 +144,12 @@ bool Audit::is_young(const Decided& made, const Seen& seen) const {
     const UnixTime before =
         std::min(viewed(seen.sequence - 1), start_of(seen.sequence, load_.duration));
     const UnixTime newest = std::max(viewed(seen.sequence), before);
-    return newest != UnixTime::min() && made.now - newest <= oldest_view(load_.duration);
+    return newest != UnixTime::min() && record.now - newest <= oldest_view(load_.duration);
 }
 
-// What the origin has not acknowledged of the two cells, with `cost` more. Leaves out what was
-// entered in a window after the node had begun to sync the next one, because its answer was late: a
-// node takes the previous cell to be synced when the current one is.
-Count Audit::unsynced(const Seen& seen, Count cost) const {
+// Spend of the two cells that the origin has not acknowledged, plus `cost`. Late entries to the
+// previous cell are left out: a node treats that cell as synced once the current one is.
+Count Audit::unsynced(const Observation& seen, Count cost) const {
     const auto of = [&](Sequence sequence, Count more) {
         const Cell& cell = seen.slot->cells[static_cast<std::size_t>(sequence) % kTrueCells];
         if (cell.sequence != sequence) return more;
@@ -161,216 +160,223 @@ Count Audit::unsynced(const Seen& seen, Count cost) const {
     return of(seen.sequence, cost) + of(seen.sequence - 1, 0);
 }
 
-// The rule for a pass that the origin did not decide: a node that knows how many share the limit
-// has, with a young view, less unsynced than a share of what is left; else the floor. `granted` is
-// what the decision has entered already.
-void Audit::check_sharing(const Decided& made, const Seen& seen, Count ahead, Count granted) {
-    if (made.by != By::kHeld || made.cost == 0 || config_.has_steps) return;
-    const auto complain = [&](const std::string& what) {
-        fail("passed cost " + number(made.cost) + " at " + cell_text(made.key, seen.sequence) +
-             " by itself, " + what);
+// The sharing rule for a pass that the origin did not decide: the node knows how many nodes share
+// the limit, and its unsynced spend is below its share with a young view, else within the floor.
+// `granted` is what the decision has already entered.
+void Audit::check_sharing(const DecisionRecord& record,
+                          const Observation& seen,
+                          Count ahead,
+                          Count granted) {
+    if (record.by != DecidedBy::kLocal || record.cost == 0 || config_.has_steps) return;
+    const auto fail_pass = [&](const std::string& what) {
+        fail("passed cost " + number(record.cost) + " at " + cell_text(record.key, seen.sequence) +
+             " locally, " + what);
     };
-    if (!seen.slot->was_read) return complain("though it never read the others' counts");
-    // A process that has just been resumed does not know yet how long it slept.
+    if (!seen.slot->was_read) return fail_pass("though it never read the counts of its peers");
+    // A process that was just resumed does not know yet how long it was paused.
     constexpr std::int64_t kWakesUp = 50;
     constexpr std::int64_t kStep = 2;
-    const bool has_slept = made.true_ms <= resumed_ms_ + kWakesUp;
-    const bool may_decide = members_.may_decide(config_.serial, made.true_ms) ||
-                            members_.may_decide(config_.serial, made.true_ms - kStep);
+    const bool has_slept = record.true_ms <= resumed_ms_ + kWakesUp;
+    const bool may_decide = members_.may_decide(config_.serial, record.true_ms) ||
+                            members_.may_decide(config_.serial, record.true_ms - kStep);
     if (!may_decide && !has_slept)
-        return complain("though it does not know how many nodes there are");
-    const std::uint64_t nodes = std::max<std::uint64_t>(members_.deciding(made.true_ms), 1);
+        return fail_pass("though it does not know how many nodes there are");
+    const std::uint64_t nodes = std::max<std::uint64_t>(members_.deciding(record.true_ms), 1);
     if (nodes == 1) return;
-    const Count counted = seen.current - granted + ahead + made.cost +
+    const Count counted = seen.current - granted + ahead + record.cost +
                           weighted(seen.previous, Duration{seen.elapsed_ms}, load_.duration);
     const Count remaining = load_.limit - std::min(load_.limit, counted);
-    const Count spend = unsynced(seen, ahead + made.cost);
+    const Count spend = unsynced(seen, ahead + record.cost);
     const bool has_share =
-        is_young(made, seen) && (spend + 1) * config_.share_parts * nodes <= remaining;
+        has_young_view(record, seen) && (spend + 1) * config_.share_parts * nodes <= remaining;
     const bool has_floor = spend * kAuditedFloorParts * nodes <= load_.limit;
     if (!has_share && !has_floor)
-        complain("with " + number(spend) + " unsynced, " + number(remaining) + " left, " +
-                 number(nodes) + " nodes and " + (is_young(made, seen) ? "a young" : "an old") +
-                 " view");
+        fail_pass("with " + number(spend) + " unsynced, " + number(remaining) + " left, " +
+                  number(nodes) + " nodes and " +
+                  (has_young_view(record, seen) ? "a young" : "an old") + " view");
 }
 
-// While its region is quiet, all nodes of it together admit no more than an eighth beyond the
-// limit. What they admitted beyond it at another time still counts, and is left out.
-void Audit::check_excess(const Decided& made, const Seen& seen, Count ahead, std::size_t requests) {
-    if (made.cost == 0 || config_.has_steps) return;
+// Without a fault, the nodes of a region together admit at most an eighth beyond the limit. Excess
+// that a fault excused earlier is subtracted.
+void Audit::check_excess(const DecisionRecord& record,
+                         const Observation& seen,
+                         Count ahead,
+                         std::size_t requests) {
+    if (record.cost == 0 || config_.has_steps) return;
     const auto region = [&](Sequence sequence) {
-        if (knowledge_.is_forgotten(sequence, made.true_ms)) return Count{0};
-        return truth_.of_region(made.key, sequence, config_.region);
+        if (expectations_.is_forgotten(sequence, record.true_ms)) return Count{0};
+        return truth_.of_region(record.key, sequence, config_.region);
     };
-    // At the end of a window a call of the next one may overtake: the origin has not granted the
-    // other one yet.
+    // A call of the next window may overtake one at the end of this window, which the origin has
+    // not granted yet.
     const auto previous = [&] {
         const Count all = region(seen.sequence - 1);
-        if (made.by != By::kGranted || load_.keys > Truth::kMostKeysLogged) return all;
+        if (record.by != DecidedBy::kOrigin || load_.keys > Truth::kMostKeysLogged) return all;
         return std::min(all,
-                        truth_.grants.sum({.key = made.key,
+                        truth_.grants.sum({.key = record.key,
                                            .sequence = seen.sequence - 1,
                                            .region = config_.region,
-                                           .by_ms = made.asked_ms}));
+                                           .by_ms = record.arrived_ms}));
     };
-    // A request that waited is weighed against what was granted to later ones meanwhile.
-    const std::int64_t waited_ms = made.true_ms - made.asked_ms;
+    // A request that waited competes with later ones that were granted meanwhile.
+    const std::int64_t waited_ms = record.true_ms - record.arrived_ms;
     const std::int64_t duration = load_.duration.count();
-    NaiveQuestion question{.current = region(seen.sequence) + ahead,
-                           .previous = previous(),
-                           .elapsed_ms = std::min(seen.elapsed_ms + waited_ms, duration),
-                           .duration_ms = duration,
-                           .cost = made.cost,
-                           .limit = load_.limit};
-    // Batches are decided by their nodes after their keys were read, and may not be at the origin
-    // while that grants more.
-    const bool is_batch = requests > 1 && made.by == By::kWaited;
-    if (is_batch) truth_.excuse(made.key, seen.sequence, config_.region, made.cost);
-    if (is_batch || naive_pass(question)) return;
-    const bool has_origin = made.by == By::kHeld || made.by == By::kGranted ||
-                            (made.by == By::kWaited && seen.slot->answered_ms == made.true_ms);
+    NaiveInput input{.current = region(seen.sequence) + ahead,
+                     .previous = previous(),
+                     .elapsed_ms = std::min(seen.elapsed_ms + waited_ms, duration),
+                     .duration_ms = duration,
+                     .cost = record.cost,
+                     .limit = load_.limit};
+    // A batch is decided locally after its keys were read; the origin may grant more before it
+    // receives the batch's cost.
+    const bool is_batch = requests > 1 && record.by == DecidedBy::kLocalAfterWait;
+    if (is_batch) truth_.excuse(record.key, seen.sequence, config_.region, record.cost);
+    if (is_batch || naive_pass(input)) return;
+    const bool has_origin =
+        record.by == DecidedBy::kLocal || record.by == DecidedBy::kOrigin ||
+        (record.by == DecidedBy::kLocalAfterWait && seen.slot->answered_ms == record.true_ms);
     const bool is_quiet =
-        knowledge_.is_quiet(config_.region, made.asked_ms, made.true_ms) &&
-        truth_.lost(made.key, seen.sequence, config_.region) != Truth::Lost::kToRegion &&
-        truth_.lost(made.key, seen.sequence - 1, config_.region) != Truth::Lost::kToRegion;
+        expectations_.is_quiet(config_.region, record.arrived_ms, record.true_ms) &&
+        truth_.lost(record.key, seen.sequence, config_.region) != Truth::Lost::kToRegion &&
+        truth_.lost(record.key, seen.sequence - 1, config_.region) != Truth::Lost::kToRegion;
     if (!is_quiet || !has_origin)
-        return truth_.excuse(made.key, seen.sequence, config_.region, made.cost);
-    question.limit += most_excess(load_.limit, config_.share_parts) +
-                      truth_.excused(made.key, seen.sequence, config_.region) +
-                      truth_.excused(made.key, seen.sequence - 1, config_.region) +
-                      knowledge_.skewed(question.previous);
-    if (!naive_pass(question))
-        fail("passed cost " + number(made.cost) + " at " + cell_text(made.key, seen.sequence) +
-             ", of which its region has admitted " + number(question.current) + " and " +
-             number(question.previous) + " before, with a limit of " + number(load_.limit));
+        return truth_.excuse(record.key, seen.sequence, config_.region, record.cost);
+    input.limit += most_excess(load_.limit, config_.share_parts) +
+                   truth_.excused(record.key, seen.sequence, config_.region) +
+                   truth_.excused(record.key, seen.sequence - 1, config_.region) +
+                   expectations_.skewed(input.previous);
+    if (!naive_pass(input))
+        fail("passed cost " + number(record.cost) + " at " + cell_text(record.key, seen.sequence) +
+             ", of which its region has admitted " + number(input.current) + " and " +
+             number(input.previous) + " before, with a limit of " + number(load_.limit));
 }
 
-// What a node admitted itself, and what it must know of other regions, stays within the limit.
-void Audit::check_known(const Decided& made, const Seen& seen, Count ahead) {
-    if (made.by == By::kGranted || config_.has_steps) return;
-    // What it must know of when it was asked, unless a fault has struck by the time it decided.
+// The node's own admissions plus the foreign spend that it must know stay within the limit.
+void Audit::check_known(const DecisionRecord& record, const Observation& seen, Count ahead) {
+    if (record.by == DecidedBy::kOrigin || config_.has_steps) return;
+    // What it must know on arrival, unless a fault began before the decision.
     const auto known = [&](Sequence sequence) {
-        const auto of_world = [&](std::int64_t ms) {
-            return knowledge_.of_world(config_.region, made.key, sequence, ms);
+        const auto foreign_count = [&](std::int64_t ms) {
+            return expectations_.foreign_count(config_.region, record.key, sequence, ms);
         };
-        return admitted(made.key, sequence) +
-               std::min(of_world(made.asked_ms), of_world(made.true_ms));
+        return admitted(record.key, sequence) +
+               std::min(foreign_count(record.arrived_ms), foreign_count(record.true_ms));
     };
-    const NaiveQuestion question{.current = known(seen.sequence) + ahead,
-                                 .previous = known(seen.sequence - 1),
-                                 .elapsed_ms = seen.elapsed_ms,
-                                 .duration_ms = load_.duration.count(),
-                                 .cost = made.cost,
-                                 .limit = load_.limit};
-    if (!naive_pass(question))
-        fail("passed cost " + number(made.cost) + " at " + cell_text(made.key, seen.sequence) +
-             ", though it must know of " + number(question.current) + " spent and " +
-             number(question.previous) + " before");
+    const NaiveInput input{.current = known(seen.sequence) + ahead,
+                           .previous = known(seen.sequence - 1),
+                           .elapsed_ms = seen.elapsed_ms,
+                           .duration_ms = load_.duration.count(),
+                           .cost = record.cost,
+                           .limit = load_.limit};
+    if (!naive_pass(input))
+        fail("passed cost " + number(record.cost) + " at " + cell_text(record.key, seen.sequence) +
+             ", though it must know of " + number(input.current) + " spent and " +
+             number(input.previous) + " before");
 }
 
-// How close to the limit a pass came, or how far beyond it, by all that was admitted.
-void Audit::note_effective(const Decided& made, const Seen& seen) {
-    if (made.cost == 0 || load_.limit == 0) return;
+// Records how much of the limit a pass used, by everything that was admitted.
+void Audit::note_effective(const DecisionRecord& record, const Observation& seen) {
+    if (record.cost == 0 || load_.limit == 0) return;
     const Wide duration = static_cast<std::uint64_t>(load_.duration.count());
     const Wide weight = static_cast<std::uint64_t>(load_.duration.count() - seen.elapsed_ms);
-    const Wide sum = truth_.total(made.key, seen.sequence) * duration +
-                     truth_.total(made.key, seen.sequence - 1) * weight;
+    const Wide sum = truth_.total(record.key, seen.sequence) * duration +
+                     truth_.total(record.key, seen.sequence - 1) * weight;
     truth_.note_effective(static_cast<Permille>(sum * 1'000 / (duration * load_.limit)));
 }
 
-// All that was admitted, or granted by an origin, denies the same: nobody is denied for what was
-// not granted.
-void Audit::check_denial(const Decided& made, const Seen& seen, Count ahead) {
+// A denial must follow from what was admitted or granted, not from spend that never happened.
+void Audit::check_denial(const DecisionRecord& record, const Observation& seen, Count ahead) {
     const std::int64_t duration = load_.duration.count();
-    const NaiveQuestion by_truth{.current = truth_.reserved(made.key, seen.sequence) + ahead,
-                                 .previous = truth_.reserved(made.key, seen.sequence - 1),
-                                 .elapsed_ms = seen.elapsed_ms,
-                                 .duration_ms = duration,
-                                 .cost = made.cost,
-                                 .limit = load_.limit};
+    const NaiveInput by_truth{.current = truth_.reserved(record.key, seen.sequence) + ahead,
+                              .previous = truth_.reserved(record.key, seen.sequence - 1),
+                              .elapsed_ms = seen.elapsed_ms,
+                              .duration_ms = duration,
+                              .cost = record.cost,
+                              .limit = load_.limit};
     if (naive_pass(by_truth) && !config_.has_steps)
-        fail("denied k" + number(made.key) + ", which all that was granted would let pass");
-    const Sequence sequence = made.asked_ms / duration;
-    const NaiveQuestion by_right_time{.current = truth_.reserved(made.key, sequence) + ahead,
-                                      .previous = truth_.reserved(made.key, sequence - 1),
-                                      .elapsed_ms = made.asked_ms % duration,
-                                      .duration_ms = duration,
-                                      .cost = made.cost,
-                                      .limit = load_.limit};
-    ++(naive_pass(by_right_time) ? totals_.false_denials : totals_.true_denials);
+        fail("denied k" + number(record.key) + ", which everything granted so far would let pass");
+    const Sequence sequence = record.arrived_ms / duration;
+    const NaiveInput by_true_time{.current = truth_.reserved(record.key, sequence) + ahead,
+                                  .previous = truth_.reserved(record.key, sequence - 1),
+                                  .elapsed_ms = record.arrived_ms % duration,
+                                  .duration_ms = duration,
+                                  .cost = record.cost,
+                                  .limit = load_.limit};
+    ++(naive_pass(by_true_time) ? totals_.false_denials : totals_.true_denials);
 }
 
-void Audit::grant(const Decided& made, Seen& seen) {
+void Audit::grant(const DecisionRecord& record, Observation& seen) {
     Cell& cell = cell_of(*seen.slot, seen.sequence);
-    // What the origin granted to an entry that was displaced meanwhile stays its component.
+    // A grant to an entry that was evicted meanwhile stays in the component of that entry.
     const bool is_displaced =
-        made.by == By::kGranted && seen.slot->spent_as != seen.slot->incarnation;
+        record.by == DecidedBy::kOrigin && seen.slot->spent_as != seen.slot->incarnation;
     if (cell.sequence == seen.sequence && !is_displaced) {
-        cell.admitted += made.cost;
+        cell.admitted += record.cost;
         const Slot& slot = *seen.slot;
-        if (seen.sequence < std::max(slot.newest, slot.newest_sent)) cell.late += made.cost;
+        if (seen.sequence < std::max(slot.newest, slot.newest_sent)) cell.late += record.cost;
         Sent& sent = sent_of(*seen.slot, seen.sequence);
-        if (sent.sequence == seen.sequence) update_credit(made.key, cell, sent);
+        if (sent.sequence == seen.sequence) update_credit(record.key, cell, sent);
     }
-    truth_.admit(made.key, seen.sequence, config_.region, made.cost, made.true_ms);
-    if (made.cost != 0 && load_.keys <= Truth::kMostKeysLogged)
-        truth_.grants.add({.key = made.key,
+    truth_.admit(record.key, seen.sequence, config_.region, record.cost, record.true_ms);
+    if (record.cost != 0 && load_.keys <= Truth::kMostKeysLogged)
+        truth_.grants.add({.key = record.key,
                            .sequence = seen.sequence,
                            .region = config_.region,
                            .node = config_.serial,
-                           .cost = made.cost,
-                           .at_ms = made.true_ms});
-    note_effective(made, seen);
+                           .cost = record.cost,
+                           .at_ms = record.true_ms});
+    note_effective(record, seen);
     ++totals_.passed;
 }
 
-void Audit::count(const Decided& made) {
+void Audit::count(const DecisionRecord& record) {
     ++totals_.decisions;
-    totals_.waits += made.has_waited ? 1U : 0U;
-    totals_.fallbacks += made.by == By::kFallback ? 1U : 0U;
-    const bool is_alone = made.by == By::kFallback || made.by == By::kAlone;
-    if (is_alone && knowledge_.is_quiet(config_.region, made.asked_ms, made.true_ms) &&
-        made.true_ms > config_.started_ms + kConnects.count())
-        fail("decided k" + number(made.key) + " without its origin, which works");
+    totals_.waits += record.has_waited ? 1U : 0U;
+    totals_.fallbacks += record.by == DecidedBy::kFallback ? 1U : 0U;
+    const bool is_alone =
+        record.by == DecidedBy::kFallback || record.by == DecidedBy::kLocalUnavailable;
+    if (is_alone && expectations_.is_quiet(config_.region, record.arrived_ms, record.true_ms) &&
+        record.true_ms > config_.started_ms + kConnects.count())
+        fail("decided k" + number(record.key) + " locally though its origin works");
 }
 
-void Audit::decided(const Decided& made, const Decision& decision) {
-    count(made);
+void Audit::decided(const DecisionRecord& record, const Decision& decision) {
+    count(record);
     const EpochPin pin;
-    auto seen = look(made, decision);
+    auto seen = observe(record, decision);
     if (!seen) return;
     const Sequence sequence = seen->sequence;
-    const Count granted = decision.passed ? made.cost : 0;
-    truth_.want(made.key, sequence, made.cost);
-    const NaiveQuestion question{.current = seen->current - granted,
-                                 .previous = seen->previous,
-                                 .elapsed_ms = seen->elapsed_ms,
-                                 .duration_ms = load_.duration.count(),
-                                 .cost = made.cost,
-                                 .limit = load_.limit};
-    // A grant was decided at the origin, by what that held.
-    if (naive_pass(question) != decision.passed && made.by != By::kGranted)
+    const Count granted = decision.passed ? record.cost : 0;
+    truth_.demand(record.key, sequence, record.cost);
+    const NaiveInput input{.current = seen->current - granted,
+                           .previous = seen->previous,
+                           .elapsed_ms = seen->elapsed_ms,
+                           .duration_ms = load_.duration.count(),
+                           .cost = record.cost,
+                           .limit = load_.limit};
+    // The origin decided a grant, from its own counts.
+    if (naive_pass(input) != decision.passed && record.by != DecidedBy::kOrigin)
         return fail(std::string(decision.passed ? "passed" : "denied") + " cost " +
-                    number(made.cost) + " at " + cell_text(made.key, sequence) + ", " +
+                    number(record.cost) + " at " + cell_text(record.key, sequence) + ", " +
                     std::to_string(seen->elapsed_ms) + " ms in, knowing of " +
-                    number(question.current) + " spent and " + number(question.previous) +
+                    number(input.current) + " spent and " + number(input.previous) +
                     " before, with a limit of " + number(load_.limit));
     if (decision.passed) {
-        check_sharing(made, *seen, 0, granted);
-        check_excess(made, *seen, 0, 1);
-        check_known(made, *seen, 0);
-        grant(made, *seen);
+        check_sharing(record, *seen, 0, granted);
+        check_excess(record, *seen, 0, 1);
+        check_known(record, *seen, 0);
+        grant(record, *seen);
     } else {
-        check_denial(made, *seen, 0);
-        if (made.cost <= load_.limit)
+        check_denial(record, *seen, 0);
+        if (record.cost <= load_.limit)
             seen->slot->strict_until =
-                std::max(seen->slot->strict_until, made.now + load_.duration);
+                std::max(seen->slot->strict_until, record.now + load_.duration);
     }
     check_own(*seen);
 }
 
-// The entry holds what was admitted in it, to the unit.
-void Audit::check_own(const Seen& seen) {
+// The entry holds exactly what was admitted in it.
+void Audit::check_own(const Observation& seen) {
     const Cell& cell = cell_of(*seen.slot, seen.sequence);
     const LapCount held = seen.entry->admitted(seen.sequence).load();
     if (cell.sequence != seen.sequence || !held.belongs_to(seen.sequence)) return;
@@ -379,55 +385,55 @@ void Audit::check_own(const Seen& seen) {
              cell_text(seen.slot->key, seen.sequence) + " and holds " + number(held.count()));
 }
 
-void Audit::decided(std::span<const Decided> made, const BatchDecision& batch) {
+void Audit::decided(std::span<const DecisionRecord> records, const BatchDecision& batch) {
     const EpochPin pin;
     bool all = true;
-    for (std::size_t i = 0; i < made.size(); ++i) {
-        count(made[i]);
-        const auto seen = look(made[i], batch.decisions[i]);
+    for (std::size_t i = 0; i < records.size(); ++i) {
+        count(records[i]);
+        const auto seen = observe(records[i], batch.decisions[i]);
         if (!seen) return;
-        truth_.want(made[i].key, seen->sequence, made[i].cost);
+        truth_.demand(records[i].key, seen->sequence, records[i].cost);
         Count ahead = 0;
         Count granted = 0;
-        for (std::size_t j = 0; j < made.size(); ++j) {
-            if (made[j].key != made[i].key) continue;
-            granted += batch.passed ? made[j].cost : 0;
-            ahead += j < i ? made[j].cost : 0;
+        for (std::size_t j = 0; j < records.size(); ++j) {
+            if (records[j].key != records[i].key) continue;
+            granted += batch.passed ? records[j].cost : 0;
+            ahead += j < i ? records[j].cost : 0;
         }
-        const NaiveQuestion question{.current = seen->current - granted + ahead,
-                                     .previous = seen->previous,
-                                     .elapsed_ms = seen->elapsed_ms,
-                                     .duration_ms = load_.duration.count(),
-                                     .cost = made[i].cost,
-                                     .limit = load_.limit};
+        const NaiveInput input{.current = seen->current - granted + ahead,
+                               .previous = seen->previous,
+                               .elapsed_ms = seen->elapsed_ms,
+                               .duration_ms = load_.duration.count(),
+                               .cost = records[i].cost,
+                               .limit = load_.limit};
         const bool passed = batch.decisions[i].passed;
         all &= passed;
-        if (naive_pass(question) != passed)
+        if (naive_pass(input) != passed)
             return fail("a batch " + std::string(passed ? "passed" : "denied") + " cost " +
-                        number(made[i].cost) + " at " + cell_text(made[i].key, seen->sequence) +
-                        ", knowing of " + number(question.current) + " spent and " +
-                        number(question.previous) + " before");
+                        number(records[i].cost) + " at " +
+                        cell_text(records[i].key, seen->sequence) + ", knowing of " +
+                        number(input.current) + " spent and " + number(input.previous) + " before");
         if (passed && batch.passed) {
-            check_sharing(made[i], *seen, ahead, granted);
-            check_excess(made[i], *seen, ahead, made.size());
-            check_known(made[i], *seen, ahead);
+            check_sharing(records[i], *seen, ahead, granted);
+            check_excess(records[i], *seen, ahead, records.size());
+            check_known(records[i], *seen, ahead);
         }
         if (!passed) {
-            check_denial(made[i], *seen, ahead);
-            if (ahead + made[i].cost <= load_.limit)
+            check_denial(records[i], *seen, ahead);
+            if (ahead + records[i].cost <= load_.limit)
                 seen->slot->strict_until =
-                    std::max(seen->slot->strict_until, made[i].now + load_.duration);
+                    std::max(seen->slot->strict_until, records[i].now + load_.duration);
         }
     }
     if (all != batch.passed)
         return fail(
             "a batch passed though one of its requests did not, or failed though all passed");
-    for (std::size_t i = 0; i < made.size(); ++i) {
-        Seen seen = *look(made[i], batch.decisions[i]);
-        if (batch.passed) grant(made[i], seen);
+    for (std::size_t i = 0; i < records.size(); ++i) {
+        Observation seen = *observe(records[i], batch.decisions[i]);
+        if (batch.passed) grant(records[i], seen);
     }
-    for (std::size_t i = 0; i < made.size(); ++i)
-        check_own(*look(made[i], batch.decisions[i]));
+    for (std::size_t i = 0; i < records.size(); ++i)
+        check_own(*observe(records[i], batch.decisions[i]));
 }
 
 }  // namespace sluice::sim

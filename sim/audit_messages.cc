@@ -1,16 +1,15 @@
-// What a node says and hears, held against what it has granted and may know.
+// Checks of the messages between a node, its origin and the store.
 #include <algorithm>
 
 #include "counter/epoch.h"
 #include "sim/audit.h"
 #include "sim/bounds.h"
-#include "sim/naive.h"
 
 namespace sluice::sim {
 namespace {
 
-// What the store has acknowledged is published again on one tick in twelve at most, or after the
-// connection was lost. Twelve ticks take at least 118 seconds; calls may overtake each other.
+// An acknowledged row is published again at most every twelfth tick, or after a lost connection.
+// Twelve ticks take at least 118 seconds; calls may overtake each other.
 constexpr std::int64_t kLeastBetweenRepeats = 100'000;
 
 std::string number(std::uint64_t value) {
@@ -32,12 +31,12 @@ std::optional<Audit::CallCell> Audit::cell_of(const KeyComponents& key, std::siz
 void Audit::sending(const KeyComponents& key) {
     const KeyIndex index = key_of(key.current.identifier);
     if (key.lifetime <= Duration::zero() || key.lifetime > 4 * load_.duration)
-        fail("sends a cell that lives for " + std::to_string(key.lifetime.count()) + " ms");
+        fail("sends a cell with a lifetime of " + std::to_string(key.lifetime.count()) + " ms");
     {
         const EpochPin pin;
         const Entry* const entry = table_.find(table_.key(truth_.request(index, 0)));
         if (entry != nullptr && entry->incarnation() == key.incarnation)
-            meet(slot_of(index), key.incarnation);
+            track_incarnation(slot_of(index), key.incarnation);
     }
     Slot& slot = slot_of(index);
     if (slot.incarnation == key.incarnation)
@@ -49,7 +48,7 @@ void Audit::sending(const KeyComponents& key) {
         if (key.own[i] > call->cell->admitted)
             fail("sends its origin " + number(key.own[i]) + " of " + cell_text(index, sequence) +
                  ", and has admitted " + number(call->cell->admitted));
-        // A cell that is only read is sent as nothing.
+        // A cell that is only read is sent as 0.
         if (key.own[i] != 0 && key.own[i] < call->sent->component)
             fail("sends its origin " + number(key.own[i]) + " of " + cell_text(index, sequence) +
                  " after " + number(call->sent->component));
@@ -57,7 +56,7 @@ void Audit::sending(const KeyComponents& key) {
     }
 }
 
-// What it adds to the origin's counts must have been spent, or somebody is denied for nothing.
+// Counts that a spend adds to those of the origin must have been spent: too much denies falsely.
 void Audit::sending(const KeySpend& key) {
     sending(key.components);
     const KeyIndex index = key_of(key.components.current.identifier);
@@ -85,7 +84,7 @@ void Audit::at_origin(const KeyComponents& key, const KeyTotals& after) {
             call->sent->at_origin = std::max(call->sent->at_origin, after[i].own);
             update_credit(index, *call->cell, *call->sent);
         } else if (after[i].own > key.own[i]) {
-            // Of an entry that was displaced: nobody uses it any more.
+            // The entry was evicted, so that its credit is never used.
             truth_.change_credit(index,
                                  key.current.sequence - static_cast<Sequence>(i),
                                  config_.region,
@@ -95,7 +94,7 @@ void Audit::at_origin(const KeyComponents& key, const KeyTotals& after) {
     }
 }
 
-// The origin decides by the formula: what it holds, and what the node knows on top of that.
+// The origin decides by the formula, from its own counts and those that the node sent.
 void Audit::check_grants(const KeySpend& key, const KeyTotals& before, const KeyGrants& grants) {
     const KeyComponents& sent = key.components;
     const auto peers = [&](std::size_t i) {
@@ -181,7 +180,7 @@ void Audit::publishing(const CellName& name, Count count, std::int64_t true_ms) 
         cell.repeated_ms >= 0 && true_ms < cell.repeated_ms + kLeastBetweenRepeats;
     if (count <= cell.acked && count != 0 && is_repeated_early && !config_.has_steps)
         fail("publishes " + number(count) + " for " + cell_text(key, name.sequence) +
-             " again and again though the store has said that it holds " + number(cell.acked));
+             " again though the store has acknowledged " + number(cell.acked));
     cell.row = std::max(cell.row, count);
 }
 
@@ -201,15 +200,15 @@ void Audit::lost_store() {
     }
 }
 
-// Whether an import need not make an entry for the key: nobody can tell it from its stored name, or
-// the table is full, where imports displace nothing that is in use here.
+// Whether an import may skip the key: its stored name is a digest, or the table is full, where
+// imports evict no key in use.
 bool Audit::may_refuse_import(KeyIndex key) const {
     return !is_stored_by_name(truth_.key(key).identifier) ||
            table_.tally().held() >= config_.max_keys;
 }
 
-// A row that was merged is held: the other regions' as spent by them, the region's own as the least
-// that its nodes spent. Windows that are over by the node's clock need not be held.
+// A merged row shows in the entry: other regions' rows as global, the region's own row as a lower
+// bound of its spend. Windows that have ended by the node's clock are exempt.
 void Audit::imported(const ImportedCell& imported, UnixTime now) {
     const Sequence sequence = imported.cell.sequence;
     const Sequence today = instant_at(now, load_.duration).sequence;
@@ -221,26 +220,25 @@ void Audit::imported(const ImportedCell& imported, UnixTime now) {
     const Count regional =
         entry == nullptr ? 0 : entry->admitted(sequence).of(sequence) + entry->peers(sequence);
     const Count global = entry == nullptr ? 0 : entry->global(sequence);
-    // The row may have what the origin granted to this node, in a call that is underway or whose
-    // answer was lost.
+    // The row may include a grant to this node whose answer is in flight or was lost.
     const bool has_credit = entry != nullptr && entry->credit(sequence) != 0;
     if ((regional < imported.own && !has_credit) || global < imported.foreign)
         fail("imported " + number(imported.own) + " spent by its region and " +
-             number(imported.foreign) + " by others at " + cell_text(key, sequence) +
+             number(imported.foreign) + " by other regions at " + cell_text(key, sequence) +
              ", and holds " + number(regional) + " and " + number(global));
 }
 
 void Audit::check_staleness(KeyIndex key, Sequence sequence, std::int64_t true_ms) {
-    const Count expected = knowledge_.of_world(config_.region, key, sequence, true_ms);
+    const Count expected = expectations_.foreign_count(config_.region, key, sequence, true_ms);
     if (expected == 0) return;
     const EpochPin pin;
     const Entry* const entry = table_.find(table_.key(truth_.request(key, 0)));
     if (entry == nullptr && may_refuse_import(key)) return;
     const Count global = entry == nullptr ? 0 : entry->global(sequence);
     if (global < expected)
-        fail("takes " + number(global) + " to be spent by other regions at " +
+        fail("counts " + number(global) + " as spent by other regions at " +
              cell_text(key, sequence) + ", which spent " + number(expected) + " more than " +
-             number(static_cast<std::uint64_t>(knowledge_.longest_between_regions().count())) +
+             number(static_cast<std::uint64_t>(expectations_.longest_between_regions().count())) +
              " ms ago");
 }
 

@@ -1,4 +1,4 @@
-// What a node holds when all is calm, and what it has displaced.
+// Checks of the final state of a run, and queries about what a node holds, evicted and admitted.
 #include <algorithm>
 
 #include "counter/epoch.h"
@@ -25,23 +25,23 @@ void Audit::check_converged(KeyIndex key, Sequence sequence, const Expected& exp
     const Count region = truth_.of_region(key, sequence, config_.region);
     const Count reserved = truth_.reserved(key, sequence, config_.region);
     const Count regional = entry->admitted(sequence).of(sequence) + entry->peers(sequence);
-    // A node asks for the window that its clock says, and the one before.
+    // A node reads the current window by its clock, and the one before.
     const Sequence today = instant_at(expected.node_time, load_.duration).sequence;
     const bool is_lossy = truth_.lost(key, sequence, config_.region) == Truth::Lost::kToRegion ||
                           has_displaced() || sequence > today || sequence < today - 1;
     if (regional > reserved || (regional < region && !is_lossy))
-        fail("after all faults it takes " + number(regional) + " to be spent by its region at " +
+        fail("after all faults it counts " + number(regional) + " as spent by its region at " +
              cell_text(key, sequence) + ", which spent " + number(region));
     const Count foreign = truth_.total(key, sequence) - region;
     const Count most_foreign = truth_.reserved(key, sequence) - reserved;
-    // What was displaced is heard of at the next full import.
+    // Evicted counts return with the next full import.
     bool may_lack = !expected.is_shared_widely || expected.may_be_unpublished || has_displaced();
     for (std::uint32_t other = 0; other < truth_.regions(); ++other)
         may_lack |=
             other != config_.region && truth_.lost(key, sequence, other) != Truth::Lost::kNothing;
     const Count global = entry->global(sequence);
     if (global > most_foreign || (global < foreign && !may_lack))
-        fail("after all faults it takes " + number(global) + " to be spent by other regions at " +
+        fail("after all faults it counts " + number(global) + " as spent by other regions at " +
              cell_text(key, sequence) + ", which spent " + number(foreign));
 }
 

@@ -1,6 +1,5 @@
-// The numbers that the documentation promises, as the audit knows them. They are written down here
-// a second time on purpose: a check that read the constants of the code it checks would agree with
-// any change of them.
+// The documented bounds and the decision formula, as the audit checks them. They repeat constants
+// of the production code on purpose: a check that read those would agree with any change of them.
 #ifndef SLUICE_SIM_BOUNDS_H_
 #define SLUICE_SIM_BOUNDS_H_
 
@@ -12,36 +11,36 @@
 #include <string_view>
 
 #include "sim/options.h"
+#include "window/cell.h"
 
 namespace sluice::sim {
 
-// The sharing rule (docs/consistency.md): how old a view of the other nodes may be for a share of
-// what is left, how many parts that share is divided by, and the floor for all other views.
+// The sharing rule (docs/consistency.md): the maximum age of a view of the peers that entitles to a
+// share of the remaining limit, the divisor of that share, and the floor for older views.
 constexpr Duration oldest_view(Duration window) {
     return std::min(Duration{5'000}, window / 4);
 }
 inline constexpr std::uint64_t kAuditedShareParts = 8;
 inline constexpr std::uint64_t kAuditedFloorParts = 100;
 
-// A node that joins lets the origin decide everything for so long, and so does one whose last
-// answered heartbeat was sent longer ago than this.
+// A node that joins lets the origin decide everything for kJoining. So does one whose last answered
+// heartbeat was sent more than kCountHolds ago.
 inline constexpr Duration kJoining{3'000};
 inline constexpr Duration kCountHolds{3'000};
 
-// Nodes notice within so long that their origin refuses writes.
+// The time within which nodes notice that their origin refuses writes.
 inline constexpr Moment kNoticesRefusal = std::chrono::seconds{3};
 
-// A node that starts is connected to an origin that works after so long.
+// The time within which a started node is connected to a working origin.
 inline constexpr Duration kConnects{1'000};
 
-// What nodes admit beyond a limit while their origin answers, all of a region together.
+// The excess over a limit that all nodes of a region together admit while their origin answers.
 constexpr Count most_excess(Count limit, std::uint64_t share_parts) {
     return limit / share_parts;
 }
 
-// How long a pass may be missing at the origin while that works: an eighth of the window or a
-// second, until the flush before it has ended and its pause of four times as long is over, and the
-// flush itself.
+// The time within which a pass reaches a working origin: the flush delay (an eighth of the window,
+// at most a second), the previous flush with its pause of four call times, and its own flush.
 constexpr Duration longest_unsynced(Duration window, Moment longest_call) {
     constexpr Duration kSteps{100};
     return std::min(Duration{1'000}, window / 8) +
@@ -53,29 +52,46 @@ constexpr Moment longest_between_ticks(Moment interval) {
     return interval + interval / 5;
 }
 
-// After the last fault, all nodes of a region agree within this time: a breaker that is open stays
-// so for 5 s, and what failed is tried again after 2 s at the latest.
+// The time after the last fault within which all nodes of a region agree: an open breaker takes 5
+// s, a retry at most 2 s.
 inline constexpr Moment kTimeToSettle = std::chrono::seconds{12};
 
-// All regions agree within so many intervals of publishers and importers. Publishing, importing,
-// telling those who have just learned that they are not alone, and hearing of that takes four
-// ticks; a breaker that is open costs one or two more.
-//
-// Rows that were deleted while nothing else changed are published again on every twelfth tick.
+// The number of publish intervals within which all regions agree. Publishing, importing, publishing
+// the counts that the import made relevant, and importing those takes four ticks; an open breaker
+// costs one or two more. Deleted rows return on every twelfth tick, which publishes everything.
 constexpr int intervals_to_converge(FaultKind fault) {
     constexpr int kUsual = 6;
     constexpr int kRepublish = 12;
     return fault == FaultKind::kStoreCleanup ? kUsual + kRepublish : kUsual;
 }
 
-// From which share of a limit on a region publishes its count, by the name of the policy.
+// The share of a limit from which a region publishes its count, by policy name.
 constexpr Permille publishes_from(std::string_view policy) {
     return policy == "half" ? 500 : policy == "quarter" ? 250 : 0;
 }
 
-// A longer identifier is stored by its digest, from which nobody can make a key that is not held.
+// Longer identifiers are stored as digests, from which an import cannot restore the key.
 constexpr bool is_stored_by_name(std::string_view identifier) {
     return identifier.size() <= 255;
+}
+
+struct NaiveInput {
+    Count current;
+    Count previous;
+    std::int64_t elapsed_ms;
+    std::int64_t duration_ms;
+    Count cost;
+    Count limit;
+};
+
+// current + previous * (duration - elapsed) / duration + cost <= limit, multiplied by the duration
+// so that nothing is rounded.
+inline bool naive_pass(const NaiveInput& q) {
+    if (q.limit == 0) return false;
+    const Wide duration = static_cast<std::uint64_t>(q.duration_ms);
+    const Wide weight = static_cast<std::uint64_t>(q.duration_ms - q.elapsed_ms);
+    return (Wide{q.current} + q.cost) * duration + Wide{q.previous} * weight <=
+           Wide{q.limit} * duration;
 }
 
 }  // namespace sluice::sim

@@ -1,23 +1,22 @@
-#include "sim/fault.h"
-
 #include <algorithm>
 #include <array>
 #include <charconv>
 #include <cstdint>
 
 #include "config/duration.h"
+#include "sim/options.h"
 
 namespace sluice::sim {
 namespace {
 
-// What stands behind the = of a fault.
+// The kind of value after the = of a fault.
 enum class Amount { kNone, kTime, kSignedTime, kShare, kNumber };
 
 struct Name {
     std::string_view text;
     FaultKind kind;
     Amount amount;
-    std::int64_t usual;  // where no amount is written
+    std::int64_t fallback;  // default amount
 };
 
 constexpr std::int64_t kSecond = 1'000'000'000;
@@ -89,20 +88,20 @@ std::optional<std::int64_t> parse_amount(Amount amount, std::string_view text) {
     return is_negative ? -time->count() : time->count();
 }
 
-// Cuts off what follows the last `mark`, and returns it.
+// Splits `text` at the first `mark` and returns what follows it.
 std::optional<std::string_view> cut(std::string_view& text, char mark) {
     const std::size_t at = text.find(mark);
     if (at == std::string_view::npos) return std::nullopt;
-    const std::string_view rest = text.substr(at + 1);
+    const std::string_view after = text.substr(at + 1);
     text = text.substr(0, at);
-    return rest;
+    return after;
 }
 
 Error wrong(std::string_view spec, const std::string& why) {
     return {kInvalidOption, "--fault is \"" + std::string(spec) + "\": " + why + "\n" + kFaultHelp};
 }
 
-// The settings that hold for the whole run. None if `name` is none of them.
+// Applies a setting of the whole run. None if `name` is not one of them.
 std::optional<bool> set(std::string_view name, std::string_view value, FaultPlan& plan) {
     const auto share = parse_permille(value);
     const auto time = parse_time(value);
@@ -136,7 +135,7 @@ const char* const kFaultHelp =
     "  partition:node-N  partition:region-N  partition:store\n"
     "  crash:node-N  restart:node-N  rolling-restart=5s  pause:node-N\n"
     "  clock-step=-2s:node-N  burst=10\n"
-    "  volley=100 (so many requests for the first key, to each node at once)\n"
+    "  volley=100 (that many requests for the first key, to each node at once)\n"
     "such as origin-empty@30s, store-down@60s+120s, partition:region-2@30s+60s";
 
 std::optional<Permille> parse_permille(std::string_view text) {
@@ -157,36 +156,40 @@ std::optional<Permille> parse_permille(std::string_view text) {
     return is_percent ? value / 100 : value;
 }
 
+bool FaultPlan::has(FaultKind kind) const {
+    return std::ranges::any_of(scheduled, [&](const Fault& fault) { return fault.kind == kind; });
+}
+
 std::optional<Error> add_fault(std::string_view spec, FaultPlan& plan) {
-    std::string_view rest = spec;
-    const auto when = cut(rest, '@');
-    const auto target = cut(rest, ':');
-    const auto amount = cut(rest, '=');
+    std::string_view text = spec;
+    const auto when = cut(text, '@');
+    const auto target = cut(text, ':');
+    const auto amount = cut(text, '=');
     if (amount && !when && !target) {
-        if (const auto is_set = set(rest, *amount, plan)) {
+        if (const auto is_set = set(text, *amount, plan)) {
             if (*is_set) return std::nullopt;
-            return wrong(spec, "that is no amount of " + std::string(rest));
+            return wrong(spec, "invalid amount for " + std::string(text));
         }
     }
-    const auto name = std::ranges::find(kNames, rest, &Name::text);
+    const auto name = std::ranges::find(kNames, text, &Name::text);
     if (name == kNames.end()) return wrong(spec, "there is no such fault");
-    Fault fault{.kind = name->kind, .amount = name->usual, .spec = std::string(spec)};
+    Fault fault{.kind = name->kind, .amount = name->fallback, .spec = std::string(spec)};
     if (amount) {
         const auto parsed = parse_amount(name->amount, *amount);
-        if (!parsed) return wrong(spec, "that is no amount of " + std::string(rest));
+        if (!parsed) return wrong(spec, "invalid amount for " + std::string(text));
         fault.amount = *parsed;
     }
     if (target) {
         const auto parsed = parse_target(*target);
-        if (!parsed) return wrong(spec, "that is no target");
+        if (!parsed) return wrong(spec, "invalid target");
         fault.target = *parsed;
     }
-    if (!when) return wrong(spec, "it needs a time, as in " + std::string(rest) + "@30s");
+    if (!when) return wrong(spec, "it needs a time, as in " + std::string(text) + "@30s");
     std::string_view start = *when;
     const auto length = cut(start, '+');
     const auto at = parse_time(start);
     const auto lasts = length ? parse_time(*length) : Moment{0};
-    if (!at || !lasts) return wrong(spec, "that is no time");
+    if (!at || !lasts) return wrong(spec, "invalid time");
     fault.at = *at;
     fault.lasts = *lasts;
     plan.scheduled.push_back(std::move(fault));

@@ -1,6 +1,6 @@
-#include "sim/fault.h"
-
 #include <gtest/gtest.h>
+
+#include "sim/options.h"
 
 namespace sluice::sim {
 namespace {
@@ -15,7 +15,7 @@ Fault parsed(std::string_view spec) {
     return plan.scheduled.empty() ? Fault{} : plan.scheduled.front();
 }
 
-TEST(Fault, HasANameATargetATimeAndALength) {
+TEST(Fault, ParsesNameTargetTimeAndLength) {
     const Fault fault = parsed("partition:region-2@30s+60s");
     EXPECT_EQ(fault.kind, FaultKind::kPartition);
     EXPECT_EQ(fault.target.kind, Target::Kind::kRegion);
@@ -24,7 +24,7 @@ TEST(Fault, HasANameATargetATimeAndALength) {
     EXPECT_EQ(fault.lasts, seconds{60});
 }
 
-TEST(Fault, MayHaveAnAmount) {
+TEST(Fault, ParsesAmounts) {
     EXPECT_EQ(parsed("origin-slow=20ms@1s+1s").amount, Moment{milliseconds{20}}.count());
     EXPECT_EQ(parsed("clock-step=-2s:node-3@1s").amount, Moment{seconds{-2}}.count());
     EXPECT_EQ(parsed("store-busy=0.25@1s+1s").amount, 250);
@@ -33,7 +33,7 @@ TEST(Fault, MayHaveAnAmount) {
     EXPECT_EQ(parsed("origin-refuses-writes:region-1@1s+1s").kind, FaultKind::kOriginRefusesWrites);
 }
 
-TEST(Fault, OfTheWholeRunHasNoTime) {
+TEST(Fault, WithoutATimeAppliesToTheWholeRun) {
     FaultPlan plan;
     for (const char* spec : {"loss=0.05", "duplicate=2%", "delay=2ms", "jitter=3ms", "skew=2s"})
         EXPECT_FALSE(add_fault(spec, plan)) << spec;
@@ -45,7 +45,7 @@ TEST(Fault, OfTheWholeRunHasNoTime) {
     EXPECT_TRUE(plan.scheduled.empty());
 }
 
-TEST(Fault, ThatIsNotUnderstoodIsToldWhatIsAllowed) {
+TEST(Fault, InvalidSpecIsAnErrorThatListsAllFaults) {
     for (const char* spec : {"",
                              "fire@3s",
                              "crash",
@@ -67,7 +67,7 @@ TEST(Fault, ThatIsNotUnderstoodIsToldWhatIsAllowed) {
     }
 }
 
-TEST(Share, IsReadExactly) {
+TEST(Permille, IsParsedExactly) {
     EXPECT_EQ(parse_permille("0.9"), 900U);
     EXPECT_EQ(parse_permille("30"), 30'000U);
     EXPECT_EQ(parse_permille("5%"), 50U);
@@ -76,7 +76,7 @@ TEST(Share, IsReadExactly) {
         EXPECT_EQ(parse_permille(text), std::nullopt) << text;
 }
 
-TEST(Fault, StoresFailOverLoseTheTimeAndAreCleaned) {
+TEST(Fault, ParsesFaultsOfTheStore) {
     FaultPlan plan;
     ASSERT_FALSE(add_fault("store-failover=30s@40s", plan));
     ASSERT_FALSE(add_fault("store-clock=-40s@1m+20s", plan));

@@ -10,14 +10,14 @@ namespace {
 using std::chrono::milliseconds;
 using std::chrono::seconds;
 
-constexpr Moment kLookAtRecovery = milliseconds{250};
-constexpr Moment kLookAtStaleness = milliseconds{200};
+constexpr Moment kRecoveryPoll = milliseconds{250};
+constexpr Moment kStalenessPoll = milliseconds{200};
 constexpr Moment kWatchRecovery = seconds{150};
 constexpr std::size_t kKeysWatched = 48;
 
 }  // namespace
 
-// What had been granted when a fault ended.
+// Counts at the end of a fault.
 struct Fleet::Snapshot {
     struct Cell {
         KeyIndex key;
@@ -34,11 +34,11 @@ Fleet::Fleet(World& world, std::function<void(Moment)> progress)
       options_(world.options),
       progress_(std::move(progress)),
       arrivals_(world.options, world.truth, world.random.next()),
-      seats_(world.options.nodes),
-      region_seats_(world.options.regions),
+      current_(world.options.nodes),
+      region_nodes_(world.options.regions),
       is_active_(world.options.faults.scheduled.size()) {
     for (std::uint32_t i = 0; i < options_.nodes; ++i) {
-        region_seats_[i % options_.regions].push_back(i);
+        region_nodes_[i % options_.regions].push_back(i);
         start_node(i);
     }
     schedule_faults();
@@ -50,21 +50,21 @@ void Fleet::start_node(std::uint32_t index) {
     const Moment skew{most == 0 ? 0 : world_.random.between(-most, most)};
     nodes_.push_back(std::make_unique<Node>(
         world_, Node::Place{index % options_.regions, index, ++last_serial_}, skew));
-    seats_[index] = nodes_.back().get();
+    current_[index] = nodes_.back().get();
 }
 
 Node* Fleet::choose_node(const Arrivals::Arrival& arrival) {
-    const auto& seats = region_seats_[arrival.region];
-    const std::size_t first = arrival.chance % seats.size();
-    for (std::size_t i = 0; i < seats.size(); ++i) {
-        Node* const node = seats_[seats[i == 0 ? first : (first + i) % seats.size()]];
+    const auto& nodes = region_nodes_[arrival.region];
+    const std::size_t first = arrival.chance % nodes.size();
+    for (std::size_t i = 0; i < nodes.size(); ++i) {
+        Node* const node = current_[nodes[i == 0 ? first : (first + i) % nodes.size()]];
         if (node->takes_requests()) return node;
     }
     return nullptr;
 }
 
 void Fleet::each_alive(const Target& target, const std::function<void(Node&)>& act) {
-    for (Node* const node : seats_) {
+    for (Node* const node : current_) {
         if (!node->is_alive()) continue;
         if (target.kind == Target::Kind::kRegion && node->place().region != target.index) continue;
         if (target.kind == Target::Kind::kNode && node->place().index != target.index) continue;
@@ -77,7 +77,7 @@ void Fleet::each_origin(const Target& target, const std::function<void(std::uint
         if (target.kind != Target::Kind::kRegion || target.index == region) act(region);
 }
 
-// Most of a large run is waiting for memory: what the next request needs is fetched meanwhile.
+// Prefetches what the next request needs: large runs are bound by memory latency.
 void Fleet::prepare_next() {
     const Arrivals::Arrival& next = arrivals_.coming();
     world_.truth.prepare(next.key);
@@ -113,8 +113,7 @@ void Fleet::sample() {
     if (progress_) progress_(world_.scheduler.now());
 }
 
-// Several times a second: what origins must hold by then, and what regions must know of each other,
-// they do.
+// Five times a second: origins hold, and regions know of each other, what the bounds require.
 void Fleet::check_staleness() {
     const std::int64_t now = world_.true_ms();
     const Sequence newest = now / options_.load.duration.count();
@@ -122,28 +121,29 @@ void Fleet::check_staleness() {
         for (const Sequence sequence : {newest - 1, newest}) {
             for (std::uint32_t region = 0; region < options_.regions; ++region)
                 check_flushed(region, key, sequence);
-            for (Node* const node : seats_)
+            for (Node* const node : current_)
                 if (node->is_alive() && options_.regions > 1)
                     node->audit().check_staleness(key, sequence, now);
         }
-    world_.scheduler.after(kLookAtStaleness, [this] { check_staleness(); });
+    world_.scheduler.after(kStalenessPoll, [this] { check_staleness(); });
 }
 
 void Fleet::check_flushed(std::uint32_t region, KeyIndex key, Sequence sequence) {
-    const Count expected = world_.knowledge.of_origin(region, key, sequence, world_.true_ms());
+    const Count expected =
+        world_.expectations.origin_count(region, key, sequence, world_.true_ms());
     if (expected == 0) return;
     const Count held = world_.origins[region].total(key, sequence);
     if (held < expected)
-        world_.verdict.fail("the origin of region-" + std::to_string(region + 1) + " holds " +
-                            std::to_string(held) + " of k" + std::to_string(key) + " in window " +
-                            std::to_string(sequence) + ", of which its nodes had admitted " +
-                            std::to_string(expected) + " long enough ago");
+        world_.failure.report("the origin of region-" + std::to_string(region + 1) + " holds " +
+                              std::to_string(held) + " of k" + std::to_string(key) + " in window " +
+                              std::to_string(sequence) + ", of which its nodes had admitted " +
+                              std::to_string(expected) + " long enough ago");
 }
 
 void Fleet::run() {
     const Moment column = std::max<Moment>(options_.lasts / kColumns, Moment{1});
     Moment next_sample = column;
-    while (arrivals_.next() < options_.lasts && !world_.verdict.failure()) {
+    while (arrivals_.next() < options_.lasts && !world_.failure.message()) {
         if (arrivals_.next() >= next_sample) {
             world_.scheduler.run_until(next_sample);
             sample();
@@ -153,11 +153,11 @@ void Fleet::run() {
         world_.scheduler.run_until(arrivals_.next());
         serve_next();
     }
-    if (world_.verdict.failure()) return;
+    if (world_.failure.message()) return;
     world_.scheduler.run_until(options_.lasts);
     sample();
     world_.truth.finish(world_.true_ms());
-    calm_down();
+    settle_and_check();
 }
 
 void Fleet::watch_recovery(std::size_t fault) {
@@ -174,10 +174,10 @@ void Fleet::watch_recovery(std::size_t fault) {
             snapshot->cells.push_back(std::move(cell));
         }
     }
-    look_at_recovery(snapshot);
+    poll_recovery(snapshot);
 }
 
-void Fleet::look_at_recovery(const std::shared_ptr<Snapshot>& snapshot) {
+void Fleet::poll_recovery(const std::shared_ptr<Snapshot>& snapshot) {
     Recovery& recovery = recoveries_[snapshot->recovery];
     bool is_known = true;
     bool is_known_widely = true;
@@ -193,10 +193,11 @@ void Fleet::look_at_recovery(const std::shared_ptr<Snapshot>& snapshot) {
             is_known &=
                 world_.origins[region].total(cell.key, cell.sequence) >= cell.by_region[region];
         }
-        const bool is_news = std::ranges::any_of(
+        const bool is_publishable = std::ranges::any_of(
             cell.by_region, [&](Count spent) { return 2 * spent >= options_.load.limit; });
-        if (total == 0 || (!is_news && !world_.store.holds(cell.key, cell.sequence))) continue;
-        for (Node* const node : seats_) {
+        if (total == 0 || (!is_publishable && !world_.store.holds(cell.key, cell.sequence)))
+            continue;
+        for (Node* const node : current_) {
             if (!node->is_alive()) continue;
             const Count foreign = total - cell.by_region[node->place().region];
             is_known_widely &= node->global(cell.key, cell.sequence).value_or(0) >= foreign;
@@ -206,7 +207,7 @@ void Fleet::look_at_recovery(const std::shared_ptr<Snapshot>& snapshot) {
     if (is_known && !recovery.region) recovery.region = took;
     if (is_known_widely && !recovery.world) recovery.world = took;
     if ((recovery.region && recovery.world) || took > kWatchRecovery) return;
-    world_.scheduler.after(kLookAtRecovery, [this, snapshot] { look_at_recovery(snapshot); });
+    world_.scheduler.after(kRecoveryPoll, [this, snapshot] { poll_recovery(snapshot); });
 }
 
 Node::Totals Fleet::totals_of(std::uint32_t region) const {

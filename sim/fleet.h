@@ -1,5 +1,4 @@
-// The fleet: nodes in their places, the faults that strike them, and the end at which all is
-// checked.
+// The simulated fleet: its nodes, the faults of the run, and the checks of its final state.
 #ifndef SLUICE_SIM_FLEET_H_
 #define SLUICE_SIM_FLEET_H_
 
@@ -15,17 +14,17 @@
 
 #include "sim/arrivals.h"
 #include "sim/bounds.h"
+#include "sim/expectations.h"
 #include "sim/node.h"
-#include "sim/quiet.h"
 #include "sim/world.h"
 
 namespace sluice::sim {
 
-// How long it took after a fault, none if it did not within the time that was watched.
+// Time to recover after a fault. None if it took longer than the run observed.
 struct Recovery {
     std::size_t fault;
-    std::optional<Moment> region;  // until all origins held what had been granted by its end
-    std::optional<Moment> world;   // until all other regions' nodes knew of it
+    std::optional<Moment> region;  // until all origins held what had been admitted
+    std::optional<Moment> world;   // until all nodes of other regions held it
 };
 
 // Thread-compatible.
@@ -33,7 +32,7 @@ class Fleet {
   public:
     Fleet(World& world, std::function<void(Moment)> progress);
 
-    // To the end, or until something is wrong.
+    // Runs to the end, or until a check fails.
     void run();
 
     const std::vector<Recovery>& recoveries() const { return recoveries_; }
@@ -49,7 +48,7 @@ class Fleet {
     struct Snapshot;
 
     void start_node(std::uint32_t index);
-    Node* node_at(std::uint32_t index) { return seats_[index]; }
+    Node* node_at(std::uint32_t index) { return current_[index]; }
     Node* choose_node(const Arrivals::Arrival& arrival);
     void each_alive(const Target& target, const std::function<void(Node&)>& act);
     void each_origin(const Target& target, const std::function<void(std::uint32_t)>& act);
@@ -73,17 +72,17 @@ class Fleet {
     void check_staleness();
     void check_flushed(std::uint32_t region, KeyIndex key, Sequence sequence);
     void watch_recovery(std::size_t fault);
-    void look_at_recovery(const std::shared_ptr<Snapshot>& snapshot);
+    void poll_recovery(const std::shared_ptr<Snapshot>& snapshot);
 
-    void calm_down();
+    void settle_and_check();
     std::vector<KeyIndex> keys_to_check() const;
     void wait_until(Moment when);
-    // Of the views that nodes have of their regions, or of the other regions as well.
+    // Checks the nodes' views of their own region, or of other regions as well.
     enum class Scope { kRegion, kWorld };
     void check_convergence(Scope scope);
     void check_short_windows();
-    // Which cells of a key are alive, and stay so for a while, by any clock.
-    std::vector<Sequence> living() const;
+    // Sequences of cells that are alive, and stay so for a while, by every clock.
+    std::vector<Sequence> live_sequences() const;
     void check_origin(std::uint32_t region, const std::vector<KeyIndex>& keys);
     void check_view(Node& node, KeyIndex key, Scope scope);
     bool is_displaced(KeyIndex key, Sequence sequence, std::uint32_t region) const;
@@ -92,9 +91,9 @@ class Fleet {
     const Options& options_;
     const std::function<void(Moment)> progress_;
     Arrivals arrivals_;
-    std::vector<std::unique_ptr<Node>> nodes_;  // all lives
-    std::vector<Node*> seats_;                  // those of today, by index
-    std::vector<std::vector<std::uint32_t>> region_seats_;
+    std::vector<std::unique_ptr<Node>> nodes_;  // all, including dead ones
+    std::vector<Node*> current_;                // the current node at each index
+    std::vector<std::vector<std::uint32_t>> region_nodes_;
     std::map<std::size_t, std::vector<OriginServer::Contents>> earlier_;  // by fault, by region
     std::map<std::size_t, StoreServer::Contents> earlier_stores_;         // by fault
     std::vector<bool> is_active_;                                         // by fault
@@ -104,9 +103,9 @@ class Fleet {
     std::uint64_t unserved_ = 0;
     std::uint64_t checked_views_ = 0;
     bool is_over_ = false;
-    Moment answers_ = std::chrono::seconds{3};  // how long a last round of questions takes
-    // Before the last questions: cells of which something was published, and those whose count in
-    // a region no node of that region holds any more.
+    Moment sync_time_ = std::chrono::seconds{3};  // allowed for the final reads
+    // Taken before the final reads: cells that were published, and cells whose count in a region is
+    // no longer held by any of its nodes.
     std::set<std::pair<KeyIndex, Sequence>> published_;
     std::set<std::tuple<KeyIndex, Sequence, std::uint32_t>> displaced_;
 };

@@ -1,4 +1,4 @@
-// The end of a run: all faults are over, and everybody must come to know the same.
+// The end of a run: all faults have ended, and all counts must converge.
 #include <algorithm>
 
 #include "sim/fleet.h"
@@ -10,16 +10,16 @@ using std::chrono::duration_cast;
 using std::chrono::milliseconds;
 using std::chrono::seconds;
 
-// Time for a last round of questions, where windows are short.
-constexpr Moment kQuickAnswers = milliseconds{200};
+// Time for the final reads where windows are short.
+constexpr Moment kShortSyncTime = milliseconds{200};
 // Shorter windows are over before there was time to recover from a fault.
 constexpr Duration kShortWindow = seconds{60};
 constexpr std::size_t kMostKeysChecked = 1'500;
 
 }  // namespace
 
-// All faults end, nobody asks any more, and there is time to hear of everything.
-void Fleet::calm_down() {
+// Ends all faults, waits until all counts must have converged, and checks them.
+void Fleet::settle_and_check() {
     is_over_ = true;
     for (std::size_t i = 0; i < is_active_.size(); ++i)
         end(i);
@@ -29,8 +29,8 @@ void Fleet::calm_down() {
         if (fault.kind == FaultKind::kPause)
             last_pause = std::max(last_pause, fault.at + fault.lasts);
     wait_until(last_pause);
-    for (std::uint32_t i = 0; i < seats_.size(); ++i)
-        if (!seats_[i]->is_alive()) start_node(i);
+    for (std::uint32_t i = 0; i < current_.size(); ++i)
+        if (!current_[i]->is_alive()) start_node(i);
     const Moment calm = world_.scheduler.now();
     wait_until(calm + kTimeToSettle);
     check_convergence(Scope::kRegion);
@@ -42,27 +42,27 @@ void Fleet::calm_down() {
     check_convergence(Scope::kWorld);
 }
 
-// Short windows in which a fault struck are over by now. In new ones, all nodes of a region agree
-// as soon as the last pass must have been flushed.
+// Short windows with faults have ended by now. In new windows, all nodes of a region agree as soon
+// as the last pass must have been flushed.
 void Fleet::check_short_windows() {
     constexpr int kRequests = 240;
     const Duration window = options_.load.duration;
     const Instant now = instant_at(world_.wall(), window);
     // Until a quarter of the window after the next one.
     const Moment lasts = 2 * window - now.elapsed + window / 4;
-    for (int i = 0; i < kRequests && !world_.verdict.failure(); ++i) {
+    for (int i = 0; i < kRequests && !world_.failure.message(); ++i) {
         world_.scheduler.run_until(world_.scheduler.now() + lasts / kRequests);
         const auto key = static_cast<KeyIndex>(world_.random.below(world_.truth.keys()));
-        seats_[world_.random.below(seats_.size())]->serve(key, 1);
+        current_[world_.random.below(current_.size())]->serve(key, 1);
     }
     wait_until(world_.scheduler.now() + longest_unsynced(window, FaultPlan{}.longest_call()));
-    const Moment usual = std::exchange(answers_, kQuickAnswers);
+    const Moment usual = std::exchange(sync_time_, kShortSyncTime);
     check_convergence(Scope::kRegion);
-    answers_ = usual;
+    sync_time_ = usual;
 }
 
 void Fleet::wait_until(Moment when) {
-    while (world_.scheduler.now() < when && !world_.verdict.failure())
+    while (world_.scheduler.now() < when && !world_.failure.message())
         world_.scheduler.run_until(std::min(when, world_.scheduler.now() + seconds{1}));
 }
 
@@ -75,38 +75,38 @@ std::vector<KeyIndex> Fleet::keys_to_check() const {
 }
 
 void Fleet::check_convergence(Scope scope) {
-    if (world_.verdict.failure()) return;
+    if (world_.failure.message()) return;
     const std::vector<KeyIndex> keys = keys_to_check();
-    // What the last reads bring to light may be published, too late to be imported.
+    // Counts that the final reads discover may be published too late to be imported.
     published_.clear();
     displaced_.clear();
     for (const KeyIndex key : keys) {
-        for (const Sequence sequence : living()) {
+        for (const Sequence sequence : live_sequences()) {
             if (world_.store.holds(key, sequence)) published_.emplace(key, sequence);
             for (std::uint32_t region = 0; region < options_.regions; ++region)
                 if (is_displaced(key, sequence, region)) displaced_.emplace(key, sequence, region);
         }
     }
-    std::vector<std::vector<KeyIndex>> held(seats_.size());
-    for (std::size_t i = 0; i < seats_.size(); ++i) {
+    std::vector<std::vector<KeyIndex>> held(current_.size());
+    for (std::size_t i = 0; i < current_.size(); ++i) {
         for (const KeyIndex key : keys)
-            if (seats_[i]->audit().holds(key)) held[i].push_back(key);
-        seats_[i]->sync(held[i]);
+            if (current_[i]->audit().holds(key)) held[i].push_back(key);
+        current_[i]->sync(held[i]);
     }
-    world_.scheduler.run_until(world_.scheduler.now() + answers_);
-    for (Node* const node : seats_)
-        node->check_calm();
-    // After a clock has stepped, what is read depends on who asks when.
+    world_.scheduler.run_until(world_.scheduler.now() + sync_time_);
+    for (Node* const node : current_)
+        node->check_settled();
+    // After a clock step, what is read depends on which node reads when.
     if (options_.faults.has(FaultKind::kClockStep)) return;
     for (std::uint32_t region = 0; region < options_.regions; ++region)
         check_origin(region, keys);
-    for (std::size_t i = 0; i < seats_.size(); ++i)
+    for (std::size_t i = 0; i < current_.size(); ++i)
         for (const KeyIndex key : held[i])
-            check_view(*seats_[i], key, scope);
+            check_view(*current_[i], key, scope);
 }
 
-std::vector<Sequence> Fleet::living() const {
-    const auto wrong = duration_cast<Duration>(options_.faults.skew + 2 * answers_);
+std::vector<Sequence> Fleet::live_sequences() const {
+    const auto wrong = duration_cast<Duration>(options_.faults.skew + 2 * sync_time_);
     const UnixTime now = world_.wall() + wrong;
     const Sequence newest = world_.true_ms() / options_.load.duration.count();
     std::vector<Sequence> sequences;
@@ -115,33 +115,33 @@ std::vector<Sequence> Fleet::living() const {
     return sequences;
 }
 
-// The origin holds what was admitted, and at most what it has granted on top of that.
+// The origin holds at least what was admitted, and at most that plus unused grants.
 void Fleet::check_origin(std::uint32_t region, const std::vector<KeyIndex>& keys) {
     for (const auto& node : nodes_)
         if (node->place().region == region && node->audit().has_dropped()) return;
     for (const KeyIndex key : keys) {
-        for (const Sequence sequence : living()) {
+        for (const Sequence sequence : live_sequences()) {
             const Count held = world_.origins[region].total(key, sequence);
             const Count spent = world_.truth.of_region(key, sequence, region);
             const Count reserved = world_.truth.reserved(key, sequence, region);
             const bool is_lossy =
                 world_.truth.lost(key, sequence, region) == Truth::Lost::kToRegion;
             if (held > reserved || (held < spent && !is_lossy))
-                world_.verdict.fail("the origin of region-" + std::to_string(region + 1) +
-                                    " holds " + std::to_string(held) + " of k" +
-                                    std::to_string(key) + " in window " + std::to_string(sequence) +
-                                    ", of which its nodes admitted " + std::to_string(spent) +
-                                    " and were granted " + std::to_string(reserved));
+                world_.failure.report(
+                    "the origin of region-" + std::to_string(region + 1) + " holds " +
+                    std::to_string(held) + " of k" + std::to_string(key) + " in window " +
+                    std::to_string(sequence) + ", of which its nodes admitted " +
+                    std::to_string(spent) + " and were granted " + std::to_string(reserved));
         }
     }
 }
 
-// Whether nodes of the region displaced the cell, and none of the others has read all of it.
+// Whether nodes of the region evicted the cell and none of their peers has read all of it.
 bool Fleet::is_displaced(KeyIndex key, Sequence sequence, std::uint32_t region) const {
     const Count spent = world_.truth.of_region(key, sequence, region);
     bool is_displaced = false;
-    for (const std::uint32_t index : region_seats_[region]) {
-        const Audit& audit = seats_[index]->audit();
+    for (const std::uint32_t index : region_nodes_[region]) {
+        const Audit& audit = current_[index]->audit();
         if (audit.regional(key, sequence) >= spent) return false;
         is_displaced |= audit.has_displaced(key, sequence);
     }
@@ -149,7 +149,7 @@ bool Fleet::is_displaced(KeyIndex key, Sequence sequence, std::uint32_t region) 
 }
 
 void Fleet::check_view(Node& node, KeyIndex key, Scope scope) {
-    for (const Sequence sequence : living()) {
+    for (const Sequence sequence : live_sequences()) {
         bool is_wanted = published_.contains({key, sequence});
         bool is_displaced = false;
         for (std::uint32_t region = 0; region < options_.regions; ++region) {
@@ -159,11 +159,12 @@ void Fleet::check_view(Node& node, KeyIndex key, Scope scope) {
             is_displaced |=
                 region != node.place().region && displaced_.contains({key, sequence, region});
         }
-        node.audit().check_converged(key,
-                                     sequence,
-                                     {.node_time = node.wall() - duration_cast<Duration>(answers_),
-                                      .is_shared_widely = is_wanted && scope == Scope::kWorld,
-                                      .may_be_unpublished = is_displaced});
+        node.audit().check_converged(
+            key,
+            sequence,
+            {.node_time = node.wall() - duration_cast<Duration>(sync_time_),
+             .is_shared_widely = is_wanted && scope == Scope::kWorld,
+             .may_be_unpublished = is_displaced});
         ++checked_views_;
     }
 }

@@ -1,4 +1,4 @@
-// What strikes a fleet, and how it ends.
+// Begins and ends the faults of a run.
 #include <algorithm>
 
 #include "sim/fleet.h"
@@ -9,7 +9,7 @@ namespace {
 using std::chrono::milliseconds;
 using std::chrono::seconds;
 
-constexpr Moment kDownBetweenLives = seconds{2};
+constexpr Moment kRestartPause = seconds{2};
 constexpr Moment kNoticesSilence = seconds{1};
 
 }  // namespace
@@ -33,7 +33,7 @@ void Fleet::schedule_faults() {
 void Fleet::begin(std::size_t index) {
     if (is_over_) return;
     const Fault& fault = options_.faults.scheduled[index];
-    world_.note(Happening::kFaultBegins, static_cast<std::uint32_t>(index));
+    world_.note(TraceKind::kFaultBegins, static_cast<std::uint32_t>(index));
     is_active_[index] = true;
     switch (fault.kind) {
         case FaultKind::kOriginDown:
@@ -88,7 +88,7 @@ void Fleet::begin(std::size_t index) {
             return;
         case FaultKind::kRestart:
             each_alive(fault.target,
-                       [&](Node& node) { restart(node.place().index, kDownBetweenLives); });
+                       [&](Node& node) { restart(node.place().index, kRestartPause); });
             return;
         case FaultKind::kRollingRestart:
             return restart_all(Moment{fault.amount});
@@ -113,7 +113,7 @@ void Fleet::begin(std::size_t index) {
 void Fleet::end(std::size_t index) {
     if (!is_active_[index]) return;
     const Fault& fault = options_.faults.scheduled[index];
-    world_.note(Happening::kFaultEnds, static_cast<std::uint32_t>(index));
+    world_.note(TraceKind::kFaultEnds, static_cast<std::uint32_t>(index));
     is_active_[index] = false;
     switch (fault.kind) {
         case FaultKind::kOriginDown:
@@ -148,8 +148,8 @@ void Fleet::end(std::size_t index) {
             partition(fault.target, false);
             break;
         case FaultKind::kCrash:
-            for (std::uint32_t i = 0; i < seats_.size(); ++i)
-                if (!seats_[i]->is_alive()) start_node(i);
+            for (std::uint32_t i = 0; i < current_.size(); ++i)
+                if (!current_[i]->is_alive()) start_node(i);
             break;
         case FaultKind::kBurst:
             arrivals_.burst = 1'000;
@@ -160,15 +160,15 @@ void Fleet::end(std::size_t index) {
     if (!is_over_) watch_recovery(index);
 }
 
-// Where no other fault hides it.
+// Checks that nodes notice it, unless another fault masks it.
 void Fleet::check_refusal(std::uint32_t region) {
-    const auto hides = [&](const Fault& fault) {
+    const auto masks = [&](const Fault& fault) {
         return fault.kind != FaultKind::kOriginRefusesWrites &&
-               Quiet::strikes(fault, region, options_);
+               FaultCalendar::affects(fault, region, options_);
     };
     const FaultPlan& plan = options_.faults;
     if (!world_.origins[region].refuses_writes || plan.loss != 0 ||
-        plan.longest_call() >= kOriginTimeout || std::ranges::any_of(plan.scheduled, hides))
+        plan.longest_call() >= kOriginTimeout || std::ranges::any_of(plan.scheduled, masks))
         return;
     each_alive({Target::Kind::kRegion, region}, [&](Node& node) { node.check_unavailable(); });
 }
@@ -177,7 +177,7 @@ void Fleet::note_lost_components(std::uint32_t region, const OriginServer::Conte
     OriginServer after(world_.scheduler);
     after.become(kept);
     const auto lives = [&](Serial serial) {
-        return std::ranges::any_of(seats_, [&](const Node* node) {
+        return std::ranges::any_of(current_, [&](const Node* node) {
             return node->place().serial == serial && node->is_alive();
         });
     };
@@ -217,8 +217,8 @@ void Fleet::fail_over_store(const StoreServer::Contents& earlier) {
     note_lost_rows(before);
 }
 
-// A row that the store lost comes back from a node that has published it and lives. Where there is
-// none, other regions hear of it when its cell next grows.
+// A lost row is published again by a live node that has published it before. Without one, other
+// regions learn of it when the cell next grows.
 void Fleet::note_lost_rows(const StoreServer::Contents& before) {
     for (const auto& [name, cell] : before.cells) {
         const KeyIndex key = name.first;
@@ -226,11 +226,11 @@ void Fleet::note_lost_rows(const StoreServer::Contents& before) {
         for (std::uint32_t region = 0; region < options_.regions; ++region) {
             const Count count = cell.components[region].count;
             if (world_.store.component(key, sequence, region) >= count) continue;
-            const bool is_known = std::ranges::any_of(seats_, [&](const Node* node) {
+            const bool is_known = std::ranges::any_of(current_, [&](const Node* node) {
                 return node->is_alive() && node->place().region == region &&
                        node->audit().has_published(key, sequence, count);
             });
-            if (!is_known) world_.truth.lose(key, sequence, region, Truth::Lost::kToOthers);
+            if (!is_known) world_.truth.lose(key, sequence, region, Truth::Lost::kToOtherRegions);
         }
     }
 }
@@ -248,17 +248,17 @@ void Fleet::partition(const Target& target, bool is_cut) {
 }
 
 void Fleet::restart(std::uint32_t index, Moment down) {
-    seats_[index]->close([this, index, down] {
+    current_[index]->close([this, index, down] {
         world_.scheduler.after(down, [this, index] {
-            if (!seats_[index]->is_alive()) start_node(index);
+            if (!current_[index]->is_alive()) start_node(index);
         });
     });
 }
 
 void Fleet::restart_all(Moment apart) {
-    for (std::uint32_t i = 0; i < seats_.size(); ++i) {
+    for (std::uint32_t i = 0; i < current_.size(); ++i) {
         world_.scheduler.after(static_cast<std::int64_t>(i) * apart, [this, i] {
-            if (!is_over_ && seats_[i]->is_alive()) restart(i, kDownBetweenLives);
+            if (!is_over_ && current_[i]->is_alive()) restart(i, kRestartPause);
         });
     }
 }

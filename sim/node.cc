@@ -5,7 +5,7 @@
 
 #include "base/check.h"
 #include "counter/epoch.h"
-#include "service/questions.h"
+#include "service/pending_decision.h"
 
 namespace sluice::sim {
 namespace {
@@ -14,12 +14,12 @@ using std::chrono::microseconds;
 using std::chrono::milliseconds;
 using std::chrono::seconds;
 
-// What another thread takes to begin with something.
-constexpr Moment kHandOver = microseconds{20};
+// The delay until another thread starts a task.
+constexpr Moment kThreadHandover = microseconds{20};
 
-// How long an end waits until all is flushed and published, and how often it looks.
-constexpr Moment kPatience = seconds{1};
-constexpr Moment kLook = milliseconds{20};
+// How long close() waits until everything is flushed and published, and how often it checks.
+constexpr Moment kCloseTimeout = seconds{1};
+constexpr Moment kClosePoll = milliseconds{20};
 
 PublishPolicy policy_named(const std::string& name) {
     for (const NamedPolicy& policy : publish_policies())
@@ -30,48 +30,49 @@ PublishPolicy policy_named(const std::string& name) {
 
 }  // namespace
 
-// A question that tells the audit how it was decided at the moment when it was, which may be before
-// its caller hears of it.
-class Node::Watched final : public Question {
+// Reports each decision to the audit when it is made, which may be before the caller receives it.
+class Node::AuditedDecision final : public PendingDecision {
   public:
-    Watched(Node& node, std::shared_ptr<Question> inner, std::vector<Audit::Decided> made)
+    AuditedDecision(Node& node,
+                    std::shared_ptr<PendingDecision> inner,
+                    std::vector<Audit::DecisionRecord> records)
         : node_(node),
           inner_(std::move(inner)),
-          made_(std::move(made)),
+          records_(std::move(records)),
           asked_(node.world_.scheduler.now()) {}
 
     Kind kind() const override { return inner_->kind(); }
     std::span<const Request> stale() const override { return inner_->stale(); }
     UnixTime now() const override { return inner_->now(); }
     std::size_t size() const override { return inner_->size(); }
-    bool decide_as_held() override {
+    bool decide_by_rule() override {
         const bool is_unavailable = node_.region_->is_unavailable();
-        if (!inner_->decide_as_held()) {
+        if (!inner_->try_decide()) {
             has_waited_ = true;
             return false;
         }
-        note(is_unavailable ? By::kAlone : By::kHeld);
+        note(is_unavailable ? DecidedBy::kLocalUnavailable : DecidedBy::kLocal);
         return true;
     }
-    bool decide() override {
-        const bool needs_sync = inner_->decide();
-        note(By::kWaited);
+    bool decide_from_counts() override {
+        const bool needs_sync = *inner_->decide_now();
+        note(DecidedBy::kLocalAfterWait);
         return needs_sync;
     }
-    void accept_grant(const Grant& grant) override {
+    void decide_by_grant(const Grant& grant) override {
         inner_->accept_grant(grant);
-        note(By::kGranted);
+        note(DecidedBy::kOrigin);
     }
-    void finish() override {
+    void deliver() override {
         --node_.waiting_;
         const Moment waited = node_.world_.scheduler.now() - asked_;
         node_.longest_wait_ = std::max(node_.longest_wait_, waited);
-        if (waited > kOriginTimeout + kHandOver && asked_ > node_.pulse_.paused_until)
-            node_.world_.verdict.fail("node-" + std::to_string(node_.place_.serial) +
-                                      ": a caller waited for " + seconds_text(waited));
+        if (waited > kOriginTimeout + kThreadHandover && asked_ > node_.process_.paused_until)
+            node_.world_.failure.report("node-" + std::to_string(node_.place_.serial) +
+                                        ": a caller waited for " + seconds_text(waited));
     }
 
-    // Where the real question leaves its decision.
+    // Receives the decision of the wrapped one.
     struct Answer {
         std::optional<Result<Decision>> single;
         std::optional<Result<BatchDecision>> batch;
@@ -79,30 +80,30 @@ class Node::Watched final : public Question {
     std::shared_ptr<Answer> answer;
 
   private:
-    void note(By by) {
+    void note(DecidedBy by) {
         inner_->finish();
-        for (Audit::Decided& each : made_) {
+        for (Audit::DecisionRecord& each : records_) {
             each.by = by;
             each.true_ms = node_.world_.true_ms();
             each.has_waited = has_waited_;
         }
         const bool passed = answer->single ? (**answer->single).passed : (**answer->batch).passed;
-        node_.world_.note(by == By::kGranted ? Happening::kGranted
-                          : passed           ? Happening::kPassed
-                                             : Happening::kDenied,
+        node_.world_.note(by == DecidedBy::kOrigin ? TraceKind::kGranted
+                          : passed                 ? TraceKind::kPassed
+                                                   : TraceKind::kDenied,
                           node_.place_.serial,
-                          made_.front().key,
-                          made_.front().cost);
+                          records_.front().key,
+                          records_.front().cost);
         if (answer->single) {
-            node_.audit_->decided(made_.front(), **answer->single);
+            node_.audit_->decided(records_.front(), **answer->single);
         } else {
-            node_.audit_->decided(made_, **answer->batch);
+            node_.audit_->decided(records_, **answer->batch);
         }
     }
 
     Node& node_;
-    const std::shared_ptr<Question> inner_;
-    std::vector<Audit::Decided> made_;
+    const std::shared_ptr<PendingDecision> inner_;
+    std::vector<Audit::DecisionRecord> records_;
     const Moment asked_;
     bool has_waited_ = false;
 };
@@ -121,13 +122,13 @@ Node::Node(World& world, Place place, Moment skew) : world_(world), place_(place
                       .share_parts = options.share_parts.value_or(kAuditedShareParts),
                       .started_ms = world.true_ms()},
         world.truth,
-        world.knowledge,
+        world.expectations,
         world.members[place.region],
-        world.verdict,
+        world.failure,
         *table_,
         options.load);
-    origin_ = std::make_unique<FarOrigin>(
-        world, FarOrigin::Place{place.region, place.serial}, pulse_, *audit_);
+    origin_ = std::make_unique<OriginConnection>(
+        world, OriginConnection::Place{place.region, place.serial}, process_, *audit_);
     global_sync_.emplace(
         *table_,
         GlobalSync::Config{.policy = policy_named(options.policy),
@@ -141,11 +142,11 @@ Node::Node(World& world, Place place, Moment skew) : world_(world), place_(place
                                    .again = [this] { again(); },
                                    .counted = [this](Entry& entry) { global_sync_->offer(entry); },
                                    .changed = [](bool, const std::string&) {}});
-    asking_.emplace(*region_, waits_);
+    origin_decider_.emplace(*region_, waits_);
     decider_.emplace(*table_);
     decider_->join(link_);
     failovers_seen_ = world.store.failovers;
-    world_.note(Happening::kNodeStarted, place.serial, place.region);
+    world_.note(TraceKind::kNodeStarted, place.serial, place.region);
     region_->start();
     publish_when_due();
     import_when_due();
@@ -153,9 +154,9 @@ Node::Node(World& world, Place place, Moment skew) : world_(world), place_(place
 
 Node::~Node() = default;
 
-By Node::by_at_once(std::uint64_t fallbacks_before) const {
-    if (asking_->fallbacks() != fallbacks_before) return By::kFallback;
-    return region_->is_unavailable() ? By::kAlone : By::kHeld;
+DecidedBy Node::decided_at_once(std::uint64_t fallbacks_before) const {
+    if (origin_decider_->fallbacks() != fallbacks_before) return DecidedBy::kFallback;
+    return region_->is_unavailable() ? DecidedBy::kLocalUnavailable : DecidedBy::kLocal;
 }
 
 void Node::prepare(KeyIndex key) const {
@@ -163,78 +164,77 @@ void Node::prepare(KeyIndex key) const {
 }
 
 void Node::serve(KeyIndex key, Count cost) {
-    if (world_.scheduler.now() < pulse_.paused_until)
-        return pulse_.run(world_.scheduler, [this, key, cost] { serve(key, cost); });
+    if (world_.scheduler.now() < process_.paused_until)
+        return process_.run(world_.scheduler, [this, key, cost] { serve(key, cost); });
     const Request request = world_.truth.request(key, cost);
     const UnixTime now = wall();
-    const std::uint64_t fallbacks = asking_->fallbacks();
-    Audit::Decided made{.key = key,
-                        .cost = cost,
-                        .now = now,
-                        .asked_ms = world_.true_ms(),
-                        .true_ms = world_.true_ms(),
-                        .by = By::kHeld};
+    const std::uint64_t fallbacks = origin_decider_->fallbacks();
+    Audit::DecisionRecord record{.key = key,
+                                 .cost = cost,
+                                 .now = now,
+                                 .arrived_ms = world_.true_ms(),
+                                 .true_ms = world_.true_ms(),
+                                 .by = DecidedBy::kLocal};
     Result<Decision> result = Decision{};
-    if (decider_->decide_at<true>(CallersTime{now}, request, result)) {
-        made.by = by_at_once(fallbacks);
+    if (decider_->decide_or_defer<true>(CallersTime{now}, request, result)) {
+        record.by = decided_at_once(fallbacks);
         world_.note(
-            result->passed ? Happening::kPassed : Happening::kDenied, place_.serial, key, cost);
-        return audit_->decided(made, *result);
+            result->passed ? TraceKind::kPassed : TraceKind::kDenied, place_.serial, key, cost);
+        return audit_->decided(record, *result);
     }
-    const auto answer = std::make_shared<Watched::Answer>();
-    auto inner = make_question(*table_, request, now, [answer](Result<Decision> decision) {
+    const auto answer = std::make_shared<AuditedDecision::Answer>();
+    auto inner = make_pending_decision(*table_, request, now, [answer](Result<Decision> decision) {
         answer->single = std::move(decision);
     });
-    auto watched = std::make_shared<Watched>(*this, std::move(inner), std::vector{made});
-    watched->answer = answer;
-    ask(std::move(watched), {made});
+    auto audited = std::make_shared<AuditedDecision>(*this, std::move(inner), std::vector{record});
+    audited->answer = answer;
+    wait_for_origin(std::move(audited), key);
 }
 
 void Node::serve(std::span<const std::pair<KeyIndex, Count>> batch) {
-    if (world_.scheduler.now() < pulse_.paused_until) return;
+    if (world_.scheduler.now() < process_.paused_until) return;
     const UnixTime now = wall();
-    const std::uint64_t fallbacks = asking_->fallbacks();
+    const std::uint64_t fallbacks = origin_decider_->fallbacks();
     std::vector<Request> requests;
-    std::vector<Audit::Decided> made;
+    std::vector<Audit::DecisionRecord> records;
     for (const auto& [key, cost] : batch) {
         requests.push_back(world_.truth.request(key, cost));
-        made.push_back({.key = key,
-                        .cost = cost,
-                        .now = now,
-                        .asked_ms = world_.true_ms(),
-                        .true_ms = world_.true_ms(),
-                        .by = By::kHeld});
+        records.push_back({.key = key,
+                           .cost = cost,
+                           .now = now,
+                           .arrived_ms = world_.true_ms(),
+                           .true_ms = world_.true_ms(),
+                           .by = DecidedBy::kLocal});
     }
     Result<BatchDecision> result = BatchDecision{};
     std::vector<std::size_t> stale;
-    if (decider_->decide_at(now, requests, stale, result)) {
-        const By by = by_at_once(fallbacks);
-        for (Audit::Decided& each : made)
+    if (decider_->decide_batch_or_defer(now, requests, stale, result)) {
+        const DecidedBy by = decided_at_once(fallbacks);
+        for (Audit::DecisionRecord& each : records)
             each.by = by;
-        world_.note(result->passed ? Happening::kPassed : Happening::kDenied,
+        world_.note(result->passed ? TraceKind::kPassed : TraceKind::kDenied,
                     place_.serial,
-                    made.front().key,
-                    made.front().cost);
-        return audit_->decided(made, *result);
+                    records.front().key,
+                    records.front().cost);
+        return audit_->decided(records, *result);
     }
-    const auto answer = std::make_shared<Watched::Answer>();
+    const auto answer = std::make_shared<AuditedDecision::Answer>();
     auto inner =
-        make_question(*table_, requests, stale, now, [answer](Result<BatchDecision> decision) {
+        make_pending_batch(*table_, requests, stale, now, [answer](Result<BatchDecision> decision) {
             answer->batch = std::move(decision);
         });
-    auto watched = std::make_shared<Watched>(*this, std::move(inner), made);
-    watched->answer = answer;
-    ask(std::move(watched), made);
+    auto audited = std::make_shared<AuditedDecision>(*this, std::move(inner), records);
+    audited->answer = answer;
+    wait_for_origin(std::move(audited), records.front().key);
 }
 
-void Node::ask(std::shared_ptr<Question> question, std::vector<Audit::Decided> made) {
+void Node::wait_for_origin(std::shared_ptr<PendingDecision> pending, KeyIndex key) {
     ++waiting_;
-    world_.note(Happening::kAsked, place_.serial, made.front().key);
-    const auto pending =
-        std::make_shared<PendingQuestion>(std::move(question), world_.steady() + kOriginTimeout);
-    world_.scheduler.after(kHandOver, [this, pending] {
-        pulse_.run(world_.scheduler, [this, pending] {
-            asking_->begin(pending);
+    world_.note(TraceKind::kSentToOrigin, place_.serial, key);
+    pending->begin(world_.steady() + kOriginTimeout);
+    world_.scheduler.after(kThreadHandover, [this, pending] {
+        process_.run(world_.scheduler, [this, pending] {
+            origin_decider_->begin(pending);
             set_alarm();
         });
     });
@@ -242,8 +242,8 @@ void Node::ask(std::shared_ptr<Question> question, std::vector<Audit::Decided> m
 
 void Node::again() {
     if (std::exchange(is_turn_waiting_, true)) return;
-    world_.scheduler.after(kHandOver, [this] {
-        pulse_.run(world_.scheduler, [this] {
+    world_.scheduler.after(kThreadHandover, [this] {
+        process_.run(world_.scheduler, [this] {
             is_turn_waiting_ = false;
             turn();
         });
@@ -265,7 +265,7 @@ void Node::set_alarm() {
     if (at >= alarm_) return;
     alarm_ = std::max(at, world_.scheduler.now());
     world_.scheduler.at(alarm_, [this] {
-        pulse_.run(world_.scheduler, [this] {
+        process_.run(world_.scheduler, [this] {
             if (world_.scheduler.now() < alarm_) return;
             alarm_ = Moment::max();
             turn();
@@ -287,28 +287,28 @@ std::optional<Count> Node::global(KeyIndex key, Sequence sequence) {
     return entry->global(sequence);
 }
 
-void Node::check_calm() {
+void Node::check_settled() {
     const std::string name = "node-" + std::to_string(place_.serial);
     if (region_->is_unavailable())
-        world_.verdict.fail(name + ": its origin works, and it takes it to be unavailable");
+        world_.failure.report(name + ": treats its working origin as unavailable");
     if (waiting_ != 0)
-        world_.verdict.fail(name + ": " + std::to_string(waiting_) + " callers wait forever");
+        world_.failure.report(name + ": " + std::to_string(waiting_) + " requests wait forever");
     if (!region_->is_settled())
-        world_.verdict.fail(name + ": never has flushed all that it admitted");
-    // Twice the cap where nothing could be flushed, and a few that are on their way out.
+        world_.failure.report(name + ": has not flushed everything that it admitted");
+    // Twice the cap where nothing could be flushed, and a few that are being evicted.
     constexpr std::size_t kLeaving = 64;
     if (table_->tally().held() > 2 * world_.options.max_keys + kLeaving)
-        world_.verdict.fail(name + ": holds more than twice the keys that it may");
+        world_.failure.report(name + ": holds more than twice its maximum of keys");
 }
 
 void Node::check_unavailable() {
     if (!region_->is_unavailable())
-        world_.verdict.fail("node-" + std::to_string(place_.serial) +
-                            ": its origin refuses writes, and it takes it to be available");
+        world_.failure.report("node-" + std::to_string(place_.serial) +
+                              ": treats an origin that refuses writes as available");
 }
 
 Node::Totals Node::totals() const {
-    if (!pulse_.is_alive) return last_totals_;
+    if (!process_.is_alive) return last_totals_;
     const Region::Stats region = region_->stats();
     return {.audit = audit_->totals(),
             .calls = origin_->calls(),
@@ -321,24 +321,25 @@ Node::Totals Node::totals() const {
 
 void Node::end() {
     last_totals_ = totals();
-    pulse_.is_alive = false;
+    process_.is_alive = false;
     world_.members[place_.region].left(place_.serial);
     origin_->sever();
     decider_.reset();
-    asking_.reset();
+    origin_decider_.reset();
     region_.reset();
     global_sync_.reset();
     waits_ = {};
 }
 
 void Node::crash() {
-    if (!pulse_.is_alive) return;
-    world_.note(Happening::kNodeEnded, place_.serial, 1);
+    if (!process_.is_alive) return;
+    world_.note(TraceKind::kNodeEnded, place_.serial, 1);
     note_lost();
     end();
 }
 
-// Other regions may never import what only this node would have published.
+// Marks counts as lost: to the region if the origin lacks them, else to other regions, which may
+// never import what only this node would have published.
 void Node::note_lost() {
     OriginServer& origin = world_.origins[place_.region];
     audit_->each_admitted([&](const Audit::Admitted& cell) {
@@ -348,56 +349,55 @@ void Node::note_lost() {
         world_.truth.lose(cell.key,
                           cell.sequence,
                           place_.region,
-                          is_known ? Truth::Lost::kToOthers : Truth::Lost::kToRegion);
+                          is_known ? Truth::Lost::kToOtherRegions : Truth::Lost::kToRegion);
     });
 }
 
-// A region that has settled has left nothing unsynced, unless its origin has lost it.
+// A settled region has nothing unsynced, unless its origin has lost data.
 void Node::check_flushed() {
     OriginServer& origin = world_.origins[place_.region];
     if (origin.losses != 0 || region_->is_unavailable()) return;
     audit_->each_admitted([&](const Audit::Admitted& cell) {
         const bool is_dead = wall() >= start_of(cell.sequence + 2, world_.options.load.duration);
-        if (is_dead || world_.knowledge.is_forgotten(cell.sequence, world_.true_ms())) return;
+        if (is_dead || world_.expectations.is_forgotten(cell.sequence, world_.true_ms())) return;
         const Count held =
             origin.component(place_.serial, cell.key, cell.sequence, cell.incarnation);
         if (held + cell.retired < cell.count)
-            world_.verdict.fail("node-" + std::to_string(place_.serial) + ": has settled with " +
-                                std::to_string(held + cell.retired) + " of k" +
-                                std::to_string(cell.key) + " in window " +
-                                std::to_string(cell.sequence) + " at its origin, of " +
-                                std::to_string(cell.count));
+            world_.failure.report("node-" + std::to_string(place_.serial) + ": has settled with " +
+                                  std::to_string(held + cell.retired) + " of k" +
+                                  std::to_string(cell.key) + " in window " +
+                                  std::to_string(cell.sequence) + " at its origin, of " +
+                                  std::to_string(cell.count));
     });
 }
 
 void Node::pause_until(Moment when) {
-    pulse_.paused_until = std::max(pulse_.paused_until, when);
+    process_.paused_until = std::max(process_.paused_until, when);
     world_.scheduler.at(when, [this] { audit_->resumed(world_.true_ms()); });
 }
 
 void Node::close(std::function<void()> ended) {
-    if (!pulse_.is_alive || is_closing_) return;
+    if (!process_.is_alive || is_closing_) return;
     is_closing_ = true;
     begin_close(ended);
 }
 
-// A process that is paused acts on its signal when it is resumed, after the requests that came
-// before.
+// A paused process handles the signal after it is resumed, and after earlier requests.
 void Node::begin_close(std::function<void()> ended) {
-    if (!pulse_.is_alive) return ended();
-    if (world_.scheduler.now() <= pulse_.paused_until)
-        return world_.scheduler.at(pulse_.paused_until + kLook,
+    if (!process_.is_alive) return ended();
+    if (world_.scheduler.now() <= process_.paused_until)
+        return world_.scheduler.at(process_.paused_until + kClosePoll,
                                    [this, ended] { begin_close(ended); });
     region_->begin_stop();
     global_sync_->publisher().tick_now(world_.steady());
     publish_alarm_ = Moment::max();
     publish_when_due();
     again();
-    const Moment deadline = world_.scheduler.now() + kPatience;
+    const Moment deadline = world_.scheduler.now() + kCloseTimeout;
     const auto look = std::make_shared<std::function<void()>>();
     *look = [this, deadline, ended = std::move(ended), weak = std::weak_ptr(look)] {
         const auto self = weak.lock();
-        if (!pulse_.is_alive) return ended();
+        if (!process_.is_alive) return ended();
         const bool is_done =
             region_->is_settled() && waiting_ == 0 && global_sync_->publisher().is_idle();
         if (is_done) check_flushed();
@@ -405,9 +405,9 @@ void Node::begin_close(std::function<void()> ended) {
             crash();
             return ended();
         }
-        world_.scheduler.after(kLook, [self] { (*self)(); });
+        world_.scheduler.after(kClosePoll, [self] { (*self)(); });
     };
-    world_.scheduler.after(kLook, [look] { (*look)(); });
+    world_.scheduler.after(kClosePoll, [look] { (*look)(); });
 }
 
 }  // namespace sluice::sim

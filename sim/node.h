@@ -1,4 +1,4 @@
-// A node of the simulated fleet: all that ships, over what is simulated.
+// A simulated node: the production objects of a process, driven by the scheduler.
 #ifndef SLUICE_SIM_NODE_H_
 #define SLUICE_SIM_NODE_H_
 
@@ -15,17 +15,17 @@
 #include "counter/table.h"
 #include "global/global_sync.h"
 #include "regional/region.h"
-#include "service/asking.h"
 #include "service/deadline_queue.h"
 #include "service/local_decider.h"
+#include "service/origin_decider.h"
 #include "sim/audit.h"
-#include "sim/far_origin.h"
+#include "sim/origin_connection.h"
 #include "sim/world.h"
 
 namespace sluice::sim {
 
-// Node is one life of a process. When it ends, its objects are destroyed as a process's memory is;
-// the shell stays, since messages of the dead may be underway.
+// One life of a process. When it ends, its production objects are destroyed; the Node itself stays,
+// since its messages may still be in flight.
 //
 // Thread-compatible.
 class Node {
@@ -40,29 +40,29 @@ class Node {
     Node(const Node&) = delete;
     Node& operator=(const Node&) = delete;
 
-    // A request for the key will come soon.
+    // Prefetches the records of a key.
     void prepare(KeyIndex key) const;
     void serve(KeyIndex key, Count cost);
     void serve(std::span<const std::pair<KeyIndex, Count>> batch);
 
-    // As a process that is killed; what it did not flush is lost.
+    // Ends like a killed process: unflushed counts are lost.
     void crash();
-    // As one that is asked to end: it flushes first what it can within a second.
+    // Ends like a terminated process: flushes for up to a second first.
     void close(std::function<void()> ended);
     void pause_until(Moment when);
     void step_clock(Moment by) { skew_ += by; }
 
-    bool is_alive() const { return pulse_.is_alive; }
-    bool takes_requests() const { return pulse_.is_alive && !is_closing_; }
+    bool is_alive() const { return process_.is_alive; }
+    bool takes_requests() const { return process_.is_alive && !is_closing_; }
     const Place& place() const { return place_; }
-    FarOrigin& origin() { return *origin_; }
+    OriginConnection& origin() { return *origin_; }
     Audit& audit() { return *audit_; }
     const Audit& audit() const { return *audit_; }
     bool is_cut_from_store = false;
 
-    // Has the counts of these keys written and read, whatever they are.
+    // Writes and reads the counts of these keys.
     void sync(std::span<const KeyIndex> keys);
-    // What is held of other regions' spending.
+    // The spend of other regions that it holds for a cell.
     std::optional<Count> global(KeyIndex key, Sequence sequence);
 
     // By its own clock.
@@ -70,14 +70,14 @@ class Node {
         return world_.wall() + std::chrono::duration_cast<std::chrono::milliseconds>(skew_);
     }
 
-    // Of a life that lasts, when all should be calm.
-    void check_calm();
-    // Of an origin that refuses writes.
+    // Checks a live node after all faults: nothing waits, everything is flushed.
+    void check_settled();
+    // Checks that a node treats an origin that refuses writes as unavailable.
     void check_unavailable();
 
     struct Totals {
         Audit::Totals audit;
-        std::uint64_t calls = 0;    // to the origin, but for heartbeats
+        std::uint64_t calls = 0;    // to the origin, without heartbeats
         std::uint64_t flushed = 0;  // keys
         std::uint64_t rows = 0;
         std::uint64_t imported = 0;
@@ -90,12 +90,12 @@ class Node {
     struct Link {
         Node* node;
         bool is_unavailable() const { return node->region_->is_unavailable(); }
-        void count_fallback() const { node->asking_->count_fallback(); }
+        void count_fallback() const { node->origin_decider_->count_fallback(); }
     };
-    class Watched;
+    class AuditedDecision;
 
-    By by_at_once(std::uint64_t fallbacks_before) const;
-    void ask(std::shared_ptr<Question> question, std::vector<Audit::Decided> made);
+    DecidedBy decided_at_once(std::uint64_t fallbacks_before) const;
+    void wait_for_origin(std::shared_ptr<PendingDecision> pending, KeyIndex key);
     void again();
     void turn();
     void set_alarm();
@@ -115,28 +115,28 @@ class Node {
     World& world_;
     const Place place_;
     Moment skew_;
-    Pulse pulse_;
+    ProcessState process_;
     std::unique_ptr<Table> table_;
     std::unique_ptr<Audit> audit_;
-    std::unique_ptr<FarOrigin> origin_;
+    std::unique_ptr<OriginConnection> origin_;
     DeadlineQueue waits_;
     std::optional<Region> region_;
-    std::optional<Asking> asking_;
+    std::optional<OriginDecider> origin_decider_;
     std::optional<GlobalSync> global_sync_;
     Link link_{this};
     std::optional<LocalDecider<Link>> decider_;
     bool is_turn_waiting_ = false;
-    Moment alarm_ = Moment::max();  // the earliest that is set
-    std::uint64_t waiting_ = 0;     // questions
+    Moment alarm_ = Moment::max();  // the earliest one set
+    std::uint64_t waiting_ = 0;     // requests that wait for the origin
     bool is_publishing_ = false;
     std::uint64_t store_connection_ = 1;
     std::uint64_t failovers_seen_ = 0;
     Moment publish_alarm_ = Moment::max();
     Moment import_alarm_ = Moment::max();
     bool is_closing_ = false;
-    std::vector<Moment> imports_;  // when the last ones began
+    std::vector<Moment> imports_;  // start times of the latest ones
     bool had_import_trouble_ = false;
-    Totals last_totals_;  // of a life that has ended
+    Totals last_totals_;  // kept when the node ends
     Moment longest_wait_{0};
 };
 

@@ -1,4 +1,4 @@
-// A node's calls to the store: publishing and importing, when they are due.
+// A node's publish and import calls to the store.
 #include <algorithm>
 #include <utility>
 
@@ -10,13 +10,13 @@ namespace {
 using std::chrono::milliseconds;
 using std::chrono::seconds;
 
-// How long a call to the store waits before it is given up.
+// The timeout of a call to the store.
 constexpr Moment kStoreTimeout = seconds{3};
 
 }  // namespace
 
 Moment Node::store_delay() {
-    // Other continents, and a little for the statement.
+    // The distance between continents, and the execution of the statement.
     return milliseconds{15 + 12 * place_.region} + 10 * world_.message_delay() +
            world_.store.slowness;
 }
@@ -27,7 +27,7 @@ void Node::publish_when_due() {
     if (is_publishing_ || at >= publish_alarm_) return;
     publish_alarm_ = at;
     world_.scheduler.at(at, [this, at] {
-        pulse_.run(world_.scheduler, [this, at] {
+        process_.run(world_.scheduler, [this, at] {
             if (publish_alarm_ != at) return;
             publish_alarm_ = Moment::max();
             publish();
@@ -45,9 +45,9 @@ void Node::publish() {
         audit_->publishing(row.cell, row.count, world_.true_ms());
     const auto sent = std::make_shared<std::vector<RegionCount>>(rows->begin(), rows->end());
     const auto answered = [this, sent](std::optional<StoreFailure> failure) {
-        pulse_.run(world_.scheduler, [this, sent, failure] {
+        process_.run(world_.scheduler, [this, sent, failure] {
             is_publishing_ = false;
-            world_.note(failure ? Happening::kPublishFailed : Happening::kPublished,
+            world_.note(failure ? TraceKind::kPublishFailed : TraceKind::kPublished,
                         place_.serial,
                         sent->size());
             if (!failure)
@@ -74,7 +74,7 @@ void Node::publish() {
         const bool is_busy = world_.random.permille(world_.store.busy);
         if (!is_busy) world_.store.publish(place_.region, *sent);
         world_.scheduler.after(there, [this, answered, lost, is_busy] {
-            // It was done, but that is not known here.
+            // Executed, but the answer is lost.
             if (is_cut_from_store || world_.store.is_down) return answered(lost);
             if (!is_busy) return answered(std::nullopt);
             answered(StoreFailure{StoreFailure::Kind::kBusy, "deadlock"});
@@ -82,7 +82,7 @@ void Node::publish() {
     });
 }
 
-// A call that finds its connection broken makes a new one.
+// A call that finds its connection broken opens a new one.
 void Node::notice_failover() {
     if (std::exchange(failovers_seen_, world_.store.failovers) == world_.store.failovers) return;
     ++store_connection_;
@@ -95,7 +95,7 @@ void Node::import_when_due() {
     if (at >= import_alarm_) return;
     import_alarm_ = at;
     world_.scheduler.at(at, [this, at] {
-        pulse_.run(world_.scheduler, [this, at] {
+        process_.run(world_.scheduler, [this, at] {
             if (import_alarm_ != at) return;
             import_alarm_ = Moment::max();
             import();
@@ -111,9 +111,9 @@ void Node::import() {
     }
     imports_.push_back(world_.scheduler.now());
     const auto failed = [this] {
-        pulse_.run(world_.scheduler, [this] {
+        process_.run(world_.scheduler, [this] {
             had_import_trouble_ = true;
-            world_.note(Happening::kImportFailed, place_.serial);
+            world_.note(TraceKind::kImportFailed, place_.serial);
             global_sync_->importer().answered(
                 StoreFailure{StoreFailure::Kind::kLost, "the store does not answer"},
                 world_.steady());
@@ -130,14 +130,14 @@ void Node::import() {
         const auto import =
             std::make_shared<StoreServer::Import>(world_.store.import(place_.region, *query));
         world_.scheduler.after(there, [this, import, failed] {
-            pulse_.run(world_.scheduler, [this, import, failed] {
+            process_.run(world_.scheduler, [this, import, failed] {
                 const bool breaks = is_cut_from_store || world_.store.is_down;
-                // A connection that breaks may have brought a part.
+                // A broken connection may have delivered a part.
                 const std::size_t cells = import->cells.size() / (breaks ? 2 : 1);
                 for (std::size_t i = 0; i < cells; ++i)
                     merge(import->cells[i]);
                 if (breaks) return failed();
-                world_.note(Happening::kImported, place_.serial, cells);
+                world_.note(TraceKind::kImported, place_.serial, cells);
                 global_sync_->importer().answered(import->end, world_.steady());
                 import_when_due();
                 check_ticks();
@@ -151,16 +151,14 @@ void Node::merge(const ImportedCell& cell) {
     audit_->imported(cell, wall());
 }
 
-// Jitter is drawn anew each time: intervals that are all the same have lost it, and nodes march in
-// step.
+// Fails if all intervals are equal: without jitter, nodes call the store at the same time.
 void Node::check_ticks() {
     constexpr std::size_t kEnough = 5;
     if (imports_.size() < kEnough || had_import_trouble_) return;
     const Moment first = imports_[1] - imports_[0];
     for (std::size_t i = 2; i < imports_.size(); ++i)
         if (imports_[i] - imports_[i - 1] != first) return imports_.clear();
-    world_.verdict.fail("node-" + std::to_string(place_.serial) +
-                        ": its imports are all the same time apart");
+    world_.failure.report("node-" + std::to_string(place_.serial) + ": its imports have no jitter");
 }
 
 }  // namespace sluice::sim

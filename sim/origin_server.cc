@@ -3,17 +3,17 @@
 #include <algorithm>
 
 #include "regional/grant.h"
-#include "window/count.h"
+#include "window/cell.h"
 
 namespace sluice::sim {
 namespace {
 
-// What a key takes on the wire, about: its name, four numbers there and four back.
+// Approximate size of a call per key: its name, four numbers each way.
 std::uint64_t bytes_of(const CellName& cell) {
     return cell.workspace.size() + cell.name_space.size() + cell.identifier.size() + 96;
 }
 
-// What a waiting request adds to that.
+// Added by each request to decide.
 constexpr std::uint64_t kRequestBytes = 24;
 
 template <class Components, class Own>

@@ -1,4 +1,4 @@
-// The origin of a region, as it stands in the simulation.
+// The simulated origin of a region.
 #ifndef SLUICE_SIM_ORIGIN_SERVER_H_
 #define SLUICE_SIM_ORIGIN_SERVER_H_
 
@@ -14,12 +14,12 @@
 
 namespace sluice::sim {
 
-// Which life of which node: never used twice. 0 owns what stopped nodes left.
+// Identifies one life of a node; never reused. 0 owns the components of stopped nodes.
 using Serial = std::uint32_t;
 inline constexpr Serial kStoppedNodes = 0;
 
-// Holds the components of its nodes, merged by max, decides spends, counts heartbeats, and expires
-// cells when their lifetimes end. Faults are set from outside.
+// Holds the components of its nodes, merged by max; decides spends, counts heartbeats, and expires
+// cells at the end of their lifetimes. The fleet sets its faults.
 //
 // Thread-compatible.
 class OriginServer {
@@ -31,12 +31,12 @@ class OriginServer {
     KeyTotals retire(Serial node, const KeyComponents& key);
     Heartbeat beat(Serial node);
 
-    // What it holds, without any change.
+    // Reads without a change.
     KeyTotals read(Serial node, const KeyComponents& key);
     Count component(Serial node, KeyIndex key, Sequence sequence, Incarnation incarnation);
     Count total(KeyIndex key, Sequence sequence);
 
-    // Everything, for a server that fails over to what another one held earlier.
+    // All data, for a failover to an earlier state.
     struct Component {
         Serial node;
         Incarnation incarnation;
@@ -63,8 +63,8 @@ class OriginServer {
     bool is_down = false;
     bool refuses_writes = false;
     Moment slowness{0};        // of each call
-    std::uint64_t bytes = 0;   // that went to and fro
-    std::uint64_t losses = 0;  // how often it lost what it held
+    std::uint64_t bytes = 0;   // sent and received
+    std::uint64_t losses = 0;  // number of data losses
 
   private:
     // One of the two cells of a key, and this node's component of it.
@@ -77,7 +77,7 @@ class OriginServer {
     static OwnCell own_cell(Serial node, const KeyComponents& key, std::size_t index);
 
     Cell* find(KeyIndex key, Sequence sequence);
-    // Empty. None if its place is taken by a cell that is four windows later: it matters no more.
+    // Opens an empty cell. Null if a cell four windows later has taken its place.
     Cell* open(KeyIndex key, Sequence sequence);
     CellTotals read(const OwnCell& own);
     CellTotals lift(const OwnCell& own, Count to, Duration lifetime);

@@ -1,5 +1,3 @@
-#include "sim/report.h"
-
 #include <algorithm>
 #include <array>
 #include <ostream>
@@ -7,6 +5,7 @@
 #include <vector>
 
 #include "config/duration.h"
+#include "sim/run.h"
 
 namespace sluice::sim {
 namespace {
@@ -40,15 +39,15 @@ void write_plot(const std::vector<Permille>& values, Permille most, std::ostream
         out << kHeights[std::min<Permille>(value * 8 / std::max<Permille>(most, 1), 8)];
 }
 
-void write_plot_of(const Options& options, const Outcome& outcome, std::ostream& out) {
+void write_plot_of(const Options& options, const RunResult& result, std::ostream& out) {
     Permille most = 1'000;
-    for (const Permille value : outcome.over_time)
+    for (const Permille value : result.over_time)
         most = std::max(most, value);
     out << "Admitted within the last " << config::to_string(options.load.duration)
         << ", of the fullest key; full height is " << times_text(most) << " times the limit\n  |";
-    write_plot(outcome.over_time, most, out);
+    write_plot(result.over_time, most, out);
     out << "|\n  |";
-    const auto columns = static_cast<std::int64_t>(outcome.over_time.size());
+    const auto columns = static_cast<std::int64_t>(result.over_time.size());
     for (std::int64_t i = 0; i < columns; ++i) {
         const Moment from = options.lasts * i / Fleet::kColumns;
         const Moment to = options.lasts * (i + 1) / Fleet::kColumns;
@@ -64,25 +63,25 @@ void write_plot_of(const Options& options, const Outcome& outcome, std::ostream&
         << pad(time_text(options.lasts), Fleet::kColumns - 2) << "\n";
 }
 
-void write_closeness(const Outcome& outcome, std::ostream& out) {
-    const bool is_contended = outcome.contended.windows != 0;
-    const Closeness& measured = is_contended ? outcome.contended : outcome.fixed;
+void write_utilization(const RunResult& result, std::ostream& out) {
+    const bool is_contended = result.contended.windows != 0;
+    const Utilization& measured = is_contended ? result.contended : result.fixed;
     const auto multiple = [&](Permille part) {
         return pad(measured.windows == 0 ? "-" : times_text(part), 8);
     };
     out << "\nAdmitted, as a multiple of the limit\n  on average, in windows that wanted "
-        << (is_contended ? "all of it  " : "less of it ") << multiple(outcome.steady()) << "   of "
+        << (is_contended ? "all of it  " : "less of it ") << multiple(result.steady()) << "   of "
         << grouped(measured.windows) << " windows that ended"
-        << "\n  in the worst fixed window                    " << multiple(outcome.fixed.worst)
+        << "\n  in the worst fixed window                    " << multiple(result.fixed.worst)
         << "\n  in the worst trailing window, of true time   "
-        << pad(times_text(outcome.worst_trailing), 8)
+        << pad(times_text(result.worst_trailing), 8)
         << "\n  counted after any pass, by all that was admitted"
-        << pad(times_text(outcome.worst_effective), 5)
+        << pad(times_text(result.worst_effective), 5)
         << "\nDenied, though all that was admitted left room "
-        << pad(grouped(outcome.false_denials), 8) << "\n";
+        << pad(grouped(result.false_denials), 8) << "\n";
 }
 
-void write_faults(const Options& options, const Outcome& outcome, std::ostream& out) {
+void write_faults(const Options& options, const RunResult& result, std::ostream& out) {
     if (options.faults.scheduled.empty()) return;
     out << "\nFaults                                  all of the region knew   all regions knew\n";
     const auto after = [](const std::optional<Moment>& took) {
@@ -92,8 +91,8 @@ void write_faults(const Options& options, const Outcome& outcome, std::ostream& 
         std::string name = std::to_string(i + 1) + "  " + options.faults.scheduled[i].spec;
         name.resize(std::max<std::size_t>(name.size(), 40), ' ');
         out << "  " << name;
-        const auto found = std::ranges::find(outcome.recoveries, i, &Recovery::fault);
-        if (found == outcome.recoveries.end()) {
+        const auto found = std::ranges::find(result.recoveries, i, &Recovery::fault);
+        if (found == result.recoveries.end()) {
             out << "it did not end before the run\n";
         } else {
             out << pad(after(found->region), 20) << pad(after(found->world), 19) << "\n";
@@ -101,12 +100,12 @@ void write_faults(const Options& options, const Outcome& outcome, std::ostream& 
     }
 }
 
-void write_regions(const Outcome& outcome, std::ostream& out) {
+void write_regions(const RunResult& result, std::ostream& out) {
     out << "\nBy region     decisions    admitted      denied   waits/dec  calls/dec  flushed/dec  "
            "rows/1000  "
            "bytes/dec   alone\n";
-    for (std::size_t i = 0; i < outcome.regions.size(); ++i) {
-        const auto& [totals, bytes] = outcome.regions[i];
+    for (std::size_t i = 0; i < result.regions.size(); ++i) {
+        const auto& [totals, bytes] = result.regions[i];
         const std::uint64_t decisions = totals.audit.decisions;
         std::string name = "region-" + std::to_string(i + 1);
         name.resize(10, ' ');
@@ -135,7 +134,7 @@ std::string json_time(const std::optional<Moment>& moment) {
     return moment ? std::to_string(*moment / std::chrono::milliseconds{1}) : "null";
 }
 
-void write_json_region(const Outcome::Region& region, std::ostream& out) {
+void write_json_region(const RunResult::Region& region, std::ostream& out) {
     const Node::Totals& totals = region.totals;
     out << "{\"decisions\":" << totals.audit.decisions << ",\"admitted\":" << totals.audit.passed
         << ",\"false_denials\":" << totals.audit.false_denials
@@ -154,61 +153,61 @@ std::string times_text(Permille part) {
 }
 
 void write_report(const Options& options,
-                  const Outcome& outcome,
+                  const RunResult& result,
                   const std::string& command,
                   std::ostream& out) {
     const Load& load = options.load;
     out << options.name << "\n"
         << options.nodes << " nodes in " << options.regions << " regions, " << load.keys
         << " keys with a limit of " << load.limit << " per " << config::to_string(load.duration)
-        << ", asked for " << times_text(load.times) << " times that, for "
-        << time_text(options.lasts) << "; seed " << options.seed << "\n\n";
-    write_plot_of(options, outcome, out);
-    write_closeness(outcome, out);
-    if (outcome.unserved != 0)
-        out << "Found no node to ask                           "
-            << pad(grouped(outcome.unserved), 8) << "\n";
-    write_faults(options, outcome, out);
-    write_regions(outcome, out);
-    if (outcome.failure) {
-        out << "\nFAILED at " << seconds_text(outcome.failed_at) << ": " << *outcome.failure
+        << ", load " << times_text(load.times) << " times that, for " << time_text(options.lasts)
+        << "; seed " << options.seed << "\n\n";
+    write_plot_of(options, result, out);
+    write_utilization(result, out);
+    if (result.unserved != 0)
+        out << "Requests that found no node                    " << pad(grouped(result.unserved), 8)
+            << "\n";
+    write_faults(options, result, out);
+    write_regions(result, out);
+    if (result.failure) {
+        out << "\nFAILED at " << seconds_text(result.failed_at) << ": " << *result.failure
             << "\nReplay it: " << command << "\n";
         return;
     }
-    out << "\nAll checks passed on " << grouped(outcome.decisions) << " decisions; in the end "
-        << grouped(outcome.checked_views)
+    out << "\nAll checks passed on " << grouped(result.decisions) << " decisions; in the end "
+        << grouped(result.checked_views)
         << " views of cells were the exact truth.\nSee it again: " << command << "\n";
 }
 
 void write_json(const Options& options,
-                const Outcome& outcome,
+                const RunResult& result,
                 const std::string& command,
                 std::ostream& out) {
     out << "{\"name\":" << json_text(options.name) << ",\"seed\":" << options.seed
         << ",\"command\":" << json_text(command) << ",\"policy\":" << json_text(options.policy)
-        << ",\"failure\":" << (outcome.failure ? json_text(*outcome.failure) : "null")
-        << ",\"decisions\":" << outcome.decisions << ",\"admitted\":" << outcome.passed
-        << ",\"false_denials\":" << outcome.false_denials << ",\"unserved\":" << outcome.unserved
-        << ",\"steady_permille\":" << outcome.steady()
-        << ",\"worst_window_permille\":" << outcome.fixed.worst
-        << ",\"worst_trailing_permille\":" << outcome.worst_trailing
-        << ",\"worst_effective_permille\":" << outcome.worst_effective
-        << ",\"checked_views\":" << outcome.checked_views
-        << ",\"store_bytes\":" << outcome.store_bytes << ",\"over_time_permille\":[";
-    for (std::size_t i = 0; i < outcome.over_time.size(); ++i)
-        out << (i == 0 ? "" : ",") << outcome.over_time[i];
+        << ",\"failure\":" << (result.failure ? json_text(*result.failure) : "null")
+        << ",\"decisions\":" << result.decisions << ",\"admitted\":" << result.passed
+        << ",\"false_denials\":" << result.false_denials << ",\"unserved\":" << result.unserved
+        << ",\"steady_permille\":" << result.steady()
+        << ",\"worst_window_permille\":" << result.fixed.worst
+        << ",\"worst_trailing_permille\":" << result.worst_trailing
+        << ",\"worst_effective_permille\":" << result.worst_effective
+        << ",\"checked_views\":" << result.checked_views
+        << ",\"store_bytes\":" << result.store_bytes << ",\"over_time_permille\":[";
+    for (std::size_t i = 0; i < result.over_time.size(); ++i)
+        out << (i == 0 ? "" : ",") << result.over_time[i];
     out << "],\"faults\":[";
-    for (std::size_t i = 0; i < outcome.recoveries.size(); ++i) {
-        const Recovery& recovery = outcome.recoveries[i];
+    for (std::size_t i = 0; i < result.recoveries.size(); ++i) {
+        const Recovery& recovery = result.recoveries[i];
         out << (i == 0 ? "" : ",")
             << "{\"fault\":" << json_text(options.faults.scheduled[recovery.fault].spec)
             << ",\"region_converged_ms\":" << json_time(recovery.region)
             << ",\"world_converged_ms\":" << json_time(recovery.world) << "}";
     }
     out << "],\"regions\":[";
-    for (std::size_t i = 0; i < outcome.regions.size(); ++i) {
+    for (std::size_t i = 0; i < result.regions.size(); ++i) {
         if (i != 0) out << ",";
-        write_json_region(outcome.regions[i], out);
+        write_json_region(result.regions[i], out);
     }
     out << "]}\n";
 }

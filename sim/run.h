@@ -1,4 +1,4 @@
-// One run of the simulator, from its options to what came of it.
+// One run of the simulator, its result, and reports of it.
 #ifndef SLUICE_SIM_RUN_H_
 #define SLUICE_SIM_RUN_H_
 
@@ -14,9 +14,9 @@
 
 namespace sluice::sim {
 
-// What came of a run. All numbers are whole, so that they are the same everywhere.
-struct Outcome {
-    std::optional<std::string> failure;  // what was wrong, if anything was
+// The result of a run. All numbers are integers, and the same on every machine.
+struct RunResult {
+    std::optional<std::string> failure;  // the first check that failed
     Moment failed_at{0};
 
     struct Region {
@@ -24,10 +24,10 @@ struct Outcome {
         std::uint64_t origin_bytes = 0;
     };
     std::vector<Region> regions;
-    Closeness contended;  // windows in which more was wanted than the limit
-    Closeness fixed;      // all windows
+    Utilization contended;  // windows with a demand of at least the limit
+    Utilization fixed;      // all windows
     Permille worst_trailing = 0;
-    Permille worst_effective = 0;  // what counted after a pass, by all that was admitted
+    Permille worst_effective = 0;  // sliding sum after a pass, of everything admitted
     std::vector<Permille> over_time;
     std::vector<Recovery> recoveries;
     std::uint64_t decisions = 0;
@@ -38,15 +38,28 @@ struct Outcome {
     std::uint64_t store_bytes = 0;
     std::uint64_t events = 0;
 
-    // Of the limit, in windows that want all of it; in all, if there are none.
+    // Mean of the contended windows; of all windows if there are none.
     Permille steady() const { return contended.windows != 0 ? contended.mean() : fixed.mean(); }
 };
 
-// `progress` is told the time now and then; `trace` is where to write what happened last. Either
-// may be empty.
-Outcome run(const Options& options,
-            const std::function<void(Moment)>& progress = {},
-            std::ostream* trace = nullptr);
+// Calls `progress` with the virtual time at intervals, and writes the last events to `trace`. Both
+// are optional.
+RunResult run(const Options& options,
+              const std::function<void(Moment)>& progress = {},
+              std::ostream* trace = nullptr);
+
+// Reports as text and as JSON. `command` replays the run.
+void write_report(const Options& options,
+                  const RunResult& result,
+                  const std::string& command,
+                  std::ostream& out);
+void write_json(const Options& options,
+                const RunResult& result,
+                const std::string& command,
+                std::ostream& out);
+
+// Formats 1530 as 1.53.
+std::string times_text(Permille part);
 
 }  // namespace sluice::sim
 

@@ -9,7 +9,7 @@
 #include <iostream>
 #include <string>
 
-#include "sim/fault.h"
+#include "sim/options.h"
 #include "sim/run.h"
 
 namespace sluice::sim {
@@ -29,13 +29,13 @@ std::string thousandths(std::uint64_t part, std::uint64_t whole) {
     return std::to_string(value / 1'000) + "." + std::string(3 - rest.size(), '0') + rest;
 }
 
-Outcome measure(const Options& options) {
-    Outcome outcome = run(options);
-    if (outcome.failure) {
-        std::cerr << "sharing: " << *outcome.failure << "\n";
+RunResult measure(const Options& options) {
+    RunResult result = run(options);
+    if (result.failure) {
+        std::cerr << "sharing: " << *result.failure << "\n";
         std::exit(1);
     }
-    return outcome;
+    return result;
 }
 
 Options region_of(std::uint32_t nodes, Count limit, std::uint64_t parts) {
@@ -49,8 +49,8 @@ Options region_of(std::uint32_t nodes, Count limit, std::uint64_t parts) {
     return options;
 }
 
-// Independent requests at random nodes, in windows of 10 seconds: few windows of many requests,
-// many of few.
+// Independent requests at random nodes, in windows of 10 seconds: 4 to 100 windows, fewer for large
+// limits.
 void measure_load(std::uint32_t nodes, Count limit, Permille load, std::uint64_t parts) {
     Options options = region_of(nodes, limit, parts);
     options.load.duration = Duration{10'000};
@@ -59,23 +59,23 @@ void measure_load(std::uint32_t nodes, Count limit, Permille load, std::uint64_t
     const Count per_window = limit * load / 1'000;
     const auto windows = static_cast<std::int64_t>(std::clamp<Count>(10'000 / per_window, 4, 100));
     options.lasts = kStarts + windows * Moment{options.load.duration};
-    const Outcome outcome = measure(options);
-    const Node::Totals& totals = outcome.regions[0].totals;
+    const RunResult result = measure(options);
+    const Node::Totals& totals = result.regions[0].totals;
     const std::uint64_t decisions = totals.audit.decisions;
     std::cout << "| " << nodes << " | " << limit << " | " << thousandths(load, 1'000) << "\t"
-              << thousandths(outcome.worst_effective, 1'000) << " "
+              << thousandths(result.worst_effective, 1'000) << " "
               << thousandths(totals.audit.waits, decisions) << " "
               << thousandths(totals.calls, decisions) << "\n";
 }
 
-// What nodes know of a key when requests come to all of them at once.
+// The state of a key when a burst reaches all nodes at once.
 struct Burst {
     const char* name;
-    Permille before;  // of the limit, what they have spent together
+    Permille before;  // spend of all nodes, as a share of the limit
     Moment at;
 };
-// Each node spends its part of that, and one more request a second later, whose flush tells it what
-// the others have spent.
+// Each node spends its part of that, with one more request a second later, whose flush reads the
+// counts of its peers.
 constexpr Moment kFirst = seconds{6};
 constexpr Moment kSecond = seconds{7};
 constexpr std::array kBursts = {

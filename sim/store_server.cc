@@ -20,9 +20,9 @@ void StoreServer::merge(Cells& cells, std::uint32_t region, const RegionCount& r
 }
 
 void StoreServer::forget_dead(UnixTime now) {
-    if (scheduler_.now() < tidied_ + std::chrono::seconds{10}) return;
-    tidied_ = scheduler_.now();
-    // A while later: clocks that are behind still ask for them.
+    if (scheduler_.now() < purged_ + std::chrono::seconds{10}) return;
+    purged_ = scheduler_.now();
+    // Two windows late: nodes with slow clocks still read them.
     const auto is_past = [&](const auto& held) {
         return is_dead(held.second.name.sequence,
                        held.second.name.duration,

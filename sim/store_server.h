@@ -1,4 +1,4 @@
-// The store that the regions share, as it stands in the simulation.
+// The simulated global store.
 #ifndef SLUICE_SIM_STORE_SERVER_H_
 #define SLUICE_SIM_STORE_SERVER_H_
 
@@ -16,8 +16,8 @@
 
 namespace sluice::sim {
 
-// It holds one component per cell and region, merged by max. Imports read a replica, which hears of
-// a publish `lag` later. What goes wrong with it is decided by others.
+// Holds one component per cell and region, merged by max. Imports read a replica, which receives a
+// publish `lag` later. The fleet sets its faults.
 //
 // Thread-compatible.
 class StoreServer {
@@ -31,7 +31,7 @@ class StoreServer {
         std::vector<ImportedCell> cells;
         ImportEnd end;
     };
-    // Full imports come in pages; what changed comes all at once.
+    // Full imports are paged; changes are returned at once.
     Import import(std::uint32_t region, const ImportQuery& query);
 
     // Whether any region has published anything of a cell.
@@ -47,22 +47,22 @@ class StoreServer {
         std::vector<Component> components;  // by region
     };
 
-    // Deletes what a clock that is `ahead` takes to be expired.
+    // Deletes cells that have expired by a clock that is `ahead`.
     void clean_up(Moment ahead);
 
-    // Everything, for a server that fails over to what another one held earlier.
+    // All data, for a failover to an earlier state.
     struct Contents {
         std::map<std::pair<KeyIndex, Sequence>, Cell> cells;
     };
     Contents contents() const { return {cells_}; }
-    // All connections break.
+    // Breaks all connections.
     void fail_over(const Contents& earlier);
     std::uint64_t failovers = 0;
 
     bool is_down = false;
     Moment clock_error{0};
     Moment slowness{0};
-    Permille busy = 0;  // of the calls end in a deadlock
+    Permille busy = 0;  // share of calls that fail with a deadlock
     Moment lag{0};
     std::uint64_t rows = 0;
     std::uint64_t bytes = 0;
@@ -85,7 +85,7 @@ class StoreServer {
     const std::uint32_t regions_;
     Cells cells_;
     Cells replica_;
-    Moment tidied_{0};
+    Moment purged_{0};
 };
 
 }  // namespace sluice::sim

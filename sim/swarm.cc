@@ -1,12 +1,10 @@
-#include "sim/swarm.h"
-
 #include <algorithm>
 #include <array>
 #include <string>
 
 #include "base/check.h"
-#include "sim/fault.h"
-#include "sim/random.h"
+#include "sim/options.h"
+#include "sim/scheduler.h"
 
 namespace sluice::sim {
 namespace {
@@ -23,7 +21,7 @@ std::string ms_text(std::int64_t count) {
     return std::to_string(count) + "ms";
 }
 
-// A fault that may strike any of the fleet.
+// A random fault of any part of the fleet.
 std::string random_fault(Random& random, const Options& options, bool can_forget) {
     const std::string region = ":region-" + std::to_string(1 + random.below(options.regions));
     const std::string node = ":node-" + std::to_string(1 + random.below(options.nodes));
@@ -94,7 +92,7 @@ Options swarm_options(std::uint64_t seed) {
     options.policy = one_of(random, std::array{"half", "half", "quarter", "always"});
     options.begins = milliseconds{random.between(0, load.duration.count() - 1)};
     options.lasts = seconds{random.between(10, 120)};
-    // So that a run takes a fraction of a second.
+    // Keeps a run below a second.
     constexpr std::int64_t kMostRequests = 12'000;
     const std::int64_t per_second =
         static_cast<std::int64_t>(load.keys * load.limit * load.times / 1'000) * 1'000 /
@@ -102,8 +100,8 @@ Options swarm_options(std::uint64_t seed) {
         1;
     options.lasts =
         std::clamp<Moment>(seconds{kMostRequests / per_second}, seconds{2}, options.lasts);
-    // In a small table keys displace each other: what they had spent is then held by the origin
-    // alone, which must not forget it.
+    // In a small table, keys evict each other, and only the origin holds their counts: it must not
+    // lose data then.
     const bool can_forget = random.below(4) != 0;
     if (!can_forget) {
         options.max_keys = 40;
@@ -122,7 +120,7 @@ Options swarm_options(std::uint64_t seed) {
             !add_fault("clock-step=" + ms_text(random.between(1, load.duration.count() / 4)) +
                            ":node-1@" + ms_text(options.lasts / milliseconds{2}),
                        plan));
-    // Drawn last, so that what was drawn before is the same as ever for a seed.
+    // Newer options are drawn last, so that older ones stay the same for a seed.
     if (random.below(4) == 0)
         options.nodes = options.regions * static_cast<std::uint32_t>(random.between(4, 9));
     load.is_poisson = random.below(3) == 0;

@@ -6,56 +6,56 @@
 namespace sluice::sim {
 namespace {
 
-std::string words_for(const Trace::Event& event) {
+std::string text_of(const Trace::Event& event) {
     const auto key = [&] { return "k" + std::to_string(event.a); };
     const auto cells = [&] { return std::to_string(event.a) + " cells"; };
     const auto keys = [&] { return std::to_string(event.a) + " keys"; };
-    switch (event.what) {
-        case Happening::kPassed:
+    switch (event.kind) {
+        case TraceKind::kPassed:
             return "passed " + key() + " cost " + std::to_string(event.b);
-        case Happening::kDenied:
+        case TraceKind::kDenied:
             return "denied " + key() + " cost " + std::to_string(event.b);
-        case Happening::kAsked:
+        case TraceKind::kSentToOrigin:
             return "has the origin decide " + key();
-        case Happening::kGranted:
+        case TraceKind::kGranted:
             return "was granted " + key() + " cost " + std::to_string(event.b);
-        case Happening::kSynced:
+        case TraceKind::kSynced:
             return "sends a sync of " + keys();
-        case Happening::kSpent:
+        case TraceKind::kSpent:
             return "sends a spend of " + keys();
-        case Happening::kRetired:
+        case TraceKind::kRetired:
             return "retires " + keys();
-        case Happening::kCounted:
+        case TraceKind::kCounted:
             return "counts " + std::to_string(event.a) + " nodes" +
                    (event.b != 0 ? ", and has joined" : "");
-        case Happening::kAnswered:
+        case TraceKind::kAnswered:
             return "gets an answer for " + keys();
-        case Happening::kUnanswered:
+        case TraceKind::kUnanswered:
             return "gets no answer for " + keys();
-        case Happening::kRefused:
+        case TraceKind::kRefused:
             return "had a write refused";
-        case Happening::kPublished:
+        case TraceKind::kPublished:
             return "published " + cells();
-        case Happening::kPublishFailed:
+        case TraceKind::kPublishFailed:
             return "failed to publish " + cells();
-        case Happening::kImported:
+        case TraceKind::kImported:
             return "imported " + cells();
-        case Happening::kImportFailed:
+        case TraceKind::kImportFailed:
             return "failed to import";
-        case Happening::kDisconnected:
+        case TraceKind::kDisconnected:
             return "is disconnected from its origin";
-        case Happening::kConnected:
+        case TraceKind::kConnected:
             return event.a != 0 ? "is connected to its origin"
                                 : "is connected to its origin, which may have lost data";
-        case Happening::kDataLost:
+        case TraceKind::kDataLost:
             return "notices that its origin has lost data";
-        case Happening::kFaultBegins:
+        case TraceKind::kFaultBegins:
             return "fault " + std::to_string(event.node + 1) + " begins";
-        case Happening::kFaultEnds:
+        case TraceKind::kFaultEnds:
             return "fault " + std::to_string(event.node + 1) + " ends";
-        case Happening::kNodeStarted:
+        case TraceKind::kNodeStarted:
             return "starts in region-" + std::to_string(event.a + 1);
-        case Happening::kNodeEnded:
+        case TraceKind::kNodeEnded:
             return event.a != 0 ? "crashes" : "ends";
     }
     return {};
@@ -77,12 +77,12 @@ void Trace::write(std::ostream& out) const {
     for (std::size_t i = 0; i < held; ++i) {
         const Event& event = events_[(first + i) % events_.size()];
         const bool is_fault =
-            event.what == Happening::kFaultBegins || event.what == Happening::kFaultEnds;
+            event.kind == TraceKind::kFaultBegins || event.kind == TraceKind::kFaultEnds;
         std::string at = seconds_text(event.at);
         at.insert(0, at.size() < 10 ? 10 - at.size() : 0, ' ');
-        std::string who = is_fault ? "" : "node " + std::to_string(event.node);
-        who.resize(std::max<std::size_t>(who.size(), 9), ' ');
-        out << at << "  " << who << words_for(event) << "\n";
+        std::string node = is_fault ? "" : "node " + std::to_string(event.node);
+        node.resize(std::max<std::size_t>(node.size(), 9), ' ');
+        out << at << "  " << node << text_of(event) << "\n";
     }
 }
 

@@ -1,4 +1,4 @@
-// The last events of a run, for people.
+// A readable trace of the last events of a run.
 #ifndef SLUICE_SIM_TRACE_H_
 #define SLUICE_SIM_TRACE_H_
 
@@ -12,10 +12,10 @@
 
 namespace sluice::sim {
 
-enum class Happening : std::uint8_t {
+enum class TraceKind : std::uint8_t {
     kPassed,
     kDenied,
-    kAsked,
+    kSentToOrigin,
     kGranted,
     kSynced,
     kSpent,
@@ -37,7 +37,7 @@ enum class Happening : std::uint8_t {
     kNodeEnded,
 };
 
-// A ring of the newest. Recording costs a few nanoseconds; words are made when somebody reads.
+// A ring buffer of the newest events. Recording takes nanoseconds; text is made by write().
 //
 // Thread-compatible.
 class Trace {
@@ -46,7 +46,7 @@ class Trace {
 
     struct Event {
         Moment at{0};
-        Happening what{};
+        TraceKind kind{};
         std::uint32_t node = 0;  // its serial number; of a fault, its index
         std::uint64_t a = 0;
         std::uint64_t b = 0;
@@ -64,7 +64,7 @@ class Trace {
     std::uint64_t count_ = 0;
 };
 
-// As in 12.345s.
+// Formats as 12.345s.
 std::string seconds_text(Moment moment);
 
 }  // namespace sluice::sim

@@ -1,4 +1,4 @@
-// What callers were told, to the last request: the measure of all that nodes believe.
+// The ground truth of a run: every admission as reported to callers, by cell, region and time.
 #ifndef SLUICE_SIM_TRUTH_H_
 #define SLUICE_SIM_TRUTH_H_
 
@@ -16,18 +16,57 @@
 #include <utility>
 #include <vector>
 
-#include "sim/grant_log.h"
 #include "sim/options.h"
 #include "window/sliding.h"
 
 namespace sluice::sim {
 
+// The history of admissions by node: how much of a cell was granted by which time.
+//
+// Thread-compatible.
+class GrantLog {
+  public:
+    struct Grant {
+        std::uint32_t key;
+        Sequence sequence;
+        std::uint32_t region;
+        std::uint32_t node;  // its serial
+        Count cost;
+        std::int64_t at_ms;  // true time; never decreases
+    };
+    void add(const Grant& grant);
+
+    // The sum of a region's grants in a cell by a time, without one node. May omit the grants of
+    // the last 64 ms.
+    struct Query {
+        std::uint32_t key;
+        Sequence sequence;
+        std::uint32_t region;
+        std::int64_t by_ms;
+        std::uint32_t except_node = 0;  // 0: no node
+    };
+    Count sum(const Query& query) const;
+
+  private:
+    // A cumulative sum.
+    struct Step {
+        std::int64_t at_ms;
+        Count sum;
+    };
+    struct NodeSteps {
+        std::uint32_t region;
+        std::uint32_t node;
+        std::vector<Step> steps;
+    };
+    std::map<std::pair<std::uint32_t, Sequence>, std::vector<NodeSteps>> cells_;
+};
+
 using KeyIndex = std::uint32_t;
 
-// The key that a name stands for, which begins with its number: k17, or k17-and-so-on.
+// The key with this name, which begins with its number: k17, or k17-and-so-on.
 KeyIndex key_of(std::string_view identifier);
 
-// What was admitted within a duration that ends now, exactly.
+// The exact sum of admissions in the duration that ends now.
 class TrailingWindow {
   public:
     void add(std::int64_t at_ms, Count cost, std::int64_t duration_ms);
@@ -42,18 +81,18 @@ class TrailingWindow {
 
     std::vector<Spending> spendings_;
     std::size_t first_ = 0;
-    // When the first one was: nearly always late enough that its memory need not be looked at.
+    // Time of the first one; saves a memory access in most calls.
     std::int64_t first_ms_ = std::numeric_limits<std::int64_t>::max();
     std::int64_t last_ms_ = std::numeric_limits<std::int64_t>::min();
     Count sum_ = 0;
 };
 
-// What all callers of one cell were told.
+// The admissions of one cell.
 struct TrueCell {
     Sequence sequence = -1;
     Count total = 0;
-    Count wanted = 0;   // what was asked for
-    Count at_home = 0;  // of the total, in the region that the key is at home in
+    Count demanded = 0;  // sum of all requested costs
+    Count at_home = 0;   // part of the total in the home region of the key
 };
 
 // Cells of four sequences at a time, as entries hold them.
@@ -66,8 +105,8 @@ struct TrueKey {
     std::uint32_t home = 0;
 };
 
-// How close to the limit the admitted counts came, as parts of a thousand of it.
-struct Closeness {
+// Admitted counts of windows, in permille of the limit.
+struct Utilization {
     std::uint64_t sum = 0;
     std::uint64_t windows = 0;
     Permille worst = 0;
@@ -100,62 +139,60 @@ class Truth {
                 .cost = static_cast<std::int64_t>(cost)};
     }
 
-    // Has the memory of a key that is about to be used come nearer.
+    // Prefetches the record of a key.
     void prepare(KeyIndex key) const {
         const char* const start = reinterpret_cast<const char*>(&keys_[key]);
         for (std::size_t line = 0; line < sizeof(TrueKey); line += 64)
             __builtin_prefetch(start + line);
     }
 
-    // A caller asked for, and then perhaps was granted, `cost` in a cell. `now_ms` is the true
-    // time.
-    void want(KeyIndex key, Sequence sequence, Count cost);
+    // A request for `cost` in a cell, and its admission. `now_ms` is true time.
+    void demand(KeyIndex key, Sequence sequence, Count cost);
     void admit(
         KeyIndex key, Sequence sequence, std::uint32_t region, Count cost, std::int64_t now_ms);
 
-    // What was granted in a cell, however old it is: a request that a pause held up is decided in
-    // the window in which it was made, which the other nodes may have left long ago.
+    // Admissions of a cell of any age: a request that was delayed by a pause is decided in the
+    // window in which it arrived.
     Count total(KeyIndex key, Sequence sequence) const;
     Count of_region(KeyIndex key, Sequence sequence, std::uint32_t region) const;
 
-    // What the origin of a region has granted to nodes beyond what they have admitted: the answer
-    // is underway or was lost. It counts in the region, and the node may still use it.
+    // Grants of an origin that the node has not admitted yet: the answer is in flight or was lost.
+    // They count in the region, and the node may still use them.
     void change_credit(
         KeyIndex key, Sequence sequence, std::uint32_t region, Count before, Count after);
-    // What may count in a region: what was admitted, and credit.
+    // Admissions plus unused grants: the most that may count.
     Count reserved(KeyIndex key, Sequence sequence, std::uint32_t region) const;
     Count reserved(KeyIndex key, Sequence sequence) const;
 
-    // What was admitted in a region beyond the limit, for a reason that the rule does not cover.
+    // Excess over the limit that a fault or a batch excuses.
     void excuse(KeyIndex key, Sequence sequence, std::uint32_t region, Count cost);
     Count excused(KeyIndex key, Sequence sequence, std::uint32_t region) const;
 
-    // How much counts after a pass, by all that was admitted, as parts of a thousand of the limit.
+    // The sliding sum after a pass, of everything admitted, in permille of the limit.
     void note_effective(Permille part) { worst_effective_ = std::max(worst_effective_, part); }
     Permille worst_effective() const { return worst_effective_; }
 
-    // Some of what was granted in a cell may be unknown to a region, or to the others, for good:
-    // the node that granted it is gone.
-    enum class Lost : std::uint8_t { kNothing = 0, kToOthers = 1, kToRegion = 2 };
+    // Admissions of a cell that may never reach the region, or other regions, because their node is
+    // gone.
+    enum class Lost : std::uint8_t { kNothing = 0, kToOtherRegions = 1, kToRegion = 2 };
     void lose(KeyIndex key, Sequence sequence, std::uint32_t region, Lost lost);
     Lost lost(KeyIndex key, Sequence sequence, std::uint32_t region) const;
 
-    // Counts the cells that are held at the end, if they ended before.
-    // Later ones are not counted.
+    // Counts the remaining cells whose windows have ended by then.
     void finish(std::int64_t end_ms);
 
-    // Windows in which more was wanted than the limit, all windows, and trailing windows.
-    const Closeness& contended() const { return contended_; }
-    const Closeness& fixed() const { return fixed_; }
+    // Windows with a demand of at least the limit, all windows, and trailing windows.
+    const Utilization& contended() const { return contended_; }
+    const Utilization& fixed() const { return fixed_; }
     Permille worst_trailing() const { return worst_trailing_; }
-    // When what was granted, of runs with few enough keys.
+    // The history of admissions, in runs with few enough keys.
     GrantLog grants;
     static constexpr std::uint32_t kMostKeysLogged = 10'000;
 
-    Sequence first_sequence = 0;  // which may have begun before the run, and is not counted
+    Sequence first_sequence = 0;  // may have begun before the run, and is not counted
 
   private:
-    // What was granted in a cell whose place a later one took.
+    // A cell whose place was taken by a later one.
     struct PastCell {
         Count total = 0;
         std::vector<Count> by_region;
@@ -174,14 +211,14 @@ class Truth {
     const Load& load_;
     const std::uint32_t regions_;
     std::vector<TrueKey> keys_;
-    std::vector<Count> by_region_;  // but for those at home
+    std::vector<Count> by_region_;  // without the home region
     std::vector<Lost> lost_;
     std::map<std::pair<KeyIndex, Sequence>, PastCell> past_;
     using PerRegion = std::map<std::tuple<KeyIndex, Sequence, std::uint32_t>, Count>;
-    PerRegion credits_;  // those that are not 0
+    PerRegion credits_;  // only those that are not 0
     PerRegion excused_;
-    Closeness contended_;
-    Closeness fixed_;
+    Utilization contended_;
+    Utilization fixed_;
     Permille worst_trailing_ = 0;
     Permille worst_effective_ = 0;
     bool is_finished_ = false;

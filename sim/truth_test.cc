@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "sim/naive.h"
+#include "sim/bounds.h"
 
 namespace sluice::sim {
 namespace {
@@ -52,24 +52,24 @@ TEST(Truth, CountsWhatAnOriginGrantedAsReserved) {
     EXPECT_EQ(truth.total(key, 10), 4U);
 }
 
-TEST(Truth, KnowsAKeyByItsName) {
+TEST(Truth, ParsesTheKeyFromItsName) {
     EXPECT_EQ(key_of("k17"), 17U);
     EXPECT_EQ(key_of("k17-xxx"), 17U);
 }
 
 TEST(Naive, ComparesTheUnroundedSum) {
-    NaiveQuestion question{.current = 0,
-                           .previous = 1,
-                           .elapsed_ms = 999,
-                           .duration_ms = 1'000,
-                           .cost = 1,
-                           .limit = 1};
-    EXPECT_FALSE(naive_pass(question));
-    question.previous = 0;
-    EXPECT_TRUE(naive_pass(question));
-    question.limit = 0;
-    question.cost = 0;
-    EXPECT_FALSE(naive_pass(question));
+    NaiveInput input{.current = 0,
+                     .previous = 1,
+                     .elapsed_ms = 999,
+                     .duration_ms = 1'000,
+                     .cost = 1,
+                     .limit = 1};
+    EXPECT_FALSE(naive_pass(input));
+    input.previous = 0;
+    EXPECT_TRUE(naive_pass(input));
+    input.limit = 0;
+    input.cost = 0;
+    EXPECT_FALSE(naive_pass(input));
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-// What all parts of a run share.
+// The state that all parts of a run share.
 #ifndef SLUICE_SIM_WORLD_H_
 #define SLUICE_SIM_WORLD_H_
 
@@ -11,11 +11,9 @@
 #include "base/clock.h"
 #include "regional/region.h"
 #include "sim/audit.h"
-#include "sim/knowledge.h"
-#include "sim/membership.h"
+#include "sim/expectations.h"
 #include "sim/options.h"
 #include "sim/origin_server.h"
-#include "sim/random.h"
 #include "sim/scheduler.h"
 #include "sim/store_server.h"
 #include "sim/trace.h"
@@ -23,7 +21,7 @@
 
 namespace sluice::sim {
 
-// How messages fare at the moment.
+// The current state of the network.
 struct Network {
     Permille loss = 0;
     Permille duplicate = 0;
@@ -39,9 +37,9 @@ struct World {
         return began + std::chrono::duration_cast<std::chrono::milliseconds>(scheduler.now());
     }
     std::int64_t true_ms() const { return wall().time_since_epoch().count(); }
-    // Since the epoch.
+    // True time since the epoch.
     Moment true_time() const { return began.time_since_epoch() + scheduler.now(); }
-    // Some time after the machine started.
+    // The monotonic clock of all nodes.
     Region::Time steady() const {
         return Region::Time{std::chrono::hours{1}} +
                std::chrono::duration_cast<Region::Time::duration>(scheduler.now());
@@ -53,8 +51,8 @@ struct World {
         return network.delay +
                Moment{random.below(static_cast<std::uint64_t>(network.jitter.count()) + 1)};
     }
-    void note(Happening what, std::uint32_t node, std::uint64_t a = 0, std::uint64_t b = 0) {
-        trace.note({.at = scheduler.now(), .what = what, .node = node, .a = a, .b = b});
+    void note(TraceKind kind, std::uint32_t node, std::uint64_t a = 0, std::uint64_t b = 0) {
+        trace.note({.at = scheduler.now(), .kind = kind, .node = node, .a = a, .b = b});
     }
 
     const Options& options;
@@ -62,21 +60,21 @@ struct World {
     Scheduler scheduler;
     Random random;
     Truth truth;
-    Verdict verdict;
+    FirstFailure failure;
     Trace trace;
     Network network;
-    const Knowledge knowledge;
+    const Expectations expectations;
     std::deque<OriginServer> origins;  // by region
     std::deque<Membership> members;    // by region
     StoreServer store;
 };
 
-// Whether a node lives, and whether its process is stopped.
-struct Pulse {
+// Whether a process is alive, and until when it is paused.
+struct ProcessState {
     bool is_alive = true;
     Moment paused_until{0};
 
-    // Has `act` done by a running node: now, when its pause ends, or never.
+    // Runs `act` in the process: now, when its pause ends, or never.
     template <class Act>
     void run(Scheduler& scheduler, Act act) {
         if (!is_alive) return;

@@ -27,7 +27,7 @@
 #include "global/mysql/mysql_global_store.h"
 #include "measure/process.h"
 #include "measure/stalls.h"
-#include "mysql/mysql_url.h"
+#include "url/mysql_url.h"
 
 namespace sluice::bench {
 namespace {

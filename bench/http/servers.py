@@ -1,4 +1,4 @@
-"""The contestants: Sluice, and nginx with one worker and a constant answer."""
+"""The contestants: Sluice, nginx with one worker and a constant answer, and servers on Boost.Asio."""
 
 import os
 import socket
@@ -112,6 +112,12 @@ def start_sluice(program, folder, flags=(), cores=SERVER_CORE):
     server = Server("sluice", command, port, os.path.join(folder, "sluice.log"), cores)
     server.admin_port = admin_port
     return server
+
+
+def start_beast(program, folder, kind):
+    """beast_server.cc; `kind` is one of the servers that it describes."""
+    port = free_port()
+    return Server(kind, [program, str(port), kind], port, os.path.join(folder, f"{kind}.log"))
 
 
 def start_nginx(folder, cert, key):

@@ -1,4 +1,4 @@
-// What the shared library exports. Everything else in it is hidden.
+// Marks what the shared library exports; all other symbols are hidden.
 #ifndef SLUICE_EXPORT_H_
 #define SLUICE_EXPORT_H_
 

@@ -1,4 +1,4 @@
-// A value or the reason why there is none.
+// Result: a value, or an error.
 #ifndef SLUICE_RESULT_H_
 #define SLUICE_RESULT_H_
 
@@ -12,13 +12,13 @@
 namespace sluice {
 
 enum class ErrorCode {
-    kRegionRequired,    // Options::region is empty
+    kRegionRequired,    // Options::region is empty, and Options::global is not
     kInvalidOption,     // another option is out of range
     kInvalidRequest,    // a field of a request, the batch's size or the time is out of range
     kOutOfMemory,       // the system refused the memory that the options ask for
     kOutOfThreads,      // the system refused a thread
     kStoreFailed,       // a file or a database could not be read or written
-    kStoreUnavailable,  // a database does not answer, or is busy; the same may work later
+    kStoreUnavailable,  // a database does not answer, or is busy; a retry may succeed
 };
 using enum ErrorCode;
 

@@ -1,14 +1,13 @@
-// The parts of the client commands that need no server.
+// Tests of the client commands that need no server.
 #include <chrono>
 #include <sstream>
 #include <string>
 
 #include <gtest/gtest.h>
 
-#include "cli/answer_reader.h"
-#include "cli/bench.h"
-#include "cli/latency.h"
-#include "cli/limit.h"
+#include "cli/bench_command.h"
+#include "cli/limit_command.h"
+#include "cli/load_generator.h"
 #include "cli/url.h"
 
 namespace sluice::cli {
@@ -16,13 +15,13 @@ namespace {
 
 using namespace std::chrono_literals;
 
-TEST(Url, IsSchemeHostPortAndPrefix) {
+TEST(Url, HasSchemeHostPortAndPrefix) {
     EXPECT_EQ(*parse_url("http://127.0.0.1:8080"), (Url{false, "127.0.0.1", "8080", ""}));
     EXPECT_EQ(*parse_url("https://example.org/"), (Url{true, "example.org", "443", ""}));
     EXPECT_EQ(*parse_url("http://[::1]:81/a/b/"), (Url{false, "::1", "81", "/a/b"}));
 }
 
-TEST(Url, OfAnotherShapeIsRefused) {
+TEST(Url, RefusesOtherForms) {
     for (const char* text : {"",
                              "127.0.0.1:8080",
                              "ftp://a",
@@ -45,14 +44,14 @@ TEST(Url, OfAnotherShapeIsRefused) {
         "--url is \"ftp://a\"; allowed is http://HOST[:PORT][/PREFIX], or the same with https");
 }
 
-TEST(Url, NamesItsAuthorityAsTheHostHeaderWantsIt) {
+TEST(Url, FormatsTheHostHeader) {
     EXPECT_EQ(parse_url("http://a:80")->authority(), "a");
     EXPECT_EQ(parse_url("https://a:80")->authority(), "a:80");
     EXPECT_EQ(parse_url("http://[::1]:8080")->authority(), "[::1]:8080");
 }
 
-TEST(Latency, PercentilesAreCloseToTheTruth) {
-    Latency latency;
+TEST(LatencyHistogram, PercentilesAreAccurate) {
+    LatencyHistogram latency;
     for (int i = 1; i <= 1000; ++i)
         latency.add(std::chrono::microseconds(i));
     EXPECT_EQ(latency.count(), 1000U);
@@ -61,106 +60,108 @@ TEST(Latency, PercentilesAreCloseToTheTruth) {
     EXPECT_GE(latency.percentile(1.0), 1ms);
 }
 
-TEST(Latency, HoldsTheShortestTheLongestAndNothing) {
-    EXPECT_EQ(Latency{}.percentile(0.99), 0ns);
-    Latency latency;
+TEST(LatencyHistogram, AcceptsExtremesAndMayBeEmpty) {
+    EXPECT_EQ(LatencyHistogram{}.percentile(0.99), 0ns);
+    LatencyHistogram latency;
     latency.add(-1ns);
     latency.add(std::chrono::nanoseconds::max());
     EXPECT_EQ(latency.percentile(0.0), 0ns);
     EXPECT_GT(latency.percentile(1.0), 1h);
 }
 
-TEST(Answer, EndsWhereItsLengthSays) {
-    const std::string answer = "HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\n{}";
-    for (std::size_t size = 0; size < answer.size(); ++size) {
-        EXPECT_EQ(find_answer(answer.substr(0, size)).fault, AnswerFault::kMore) << size;
+TEST(ResponseExtent, EndsAfterItsContentLength) {
+    const std::string response = "HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\n{}";
+    for (std::size_t size = 0; size < response.size(); ++size) {
+        EXPECT_EQ(find_response(response.substr(0, size)).state, ResponseState::kIncomplete)
+            << size;
     }
-    const AnswerFound found = find_answer(answer + "HTTP/1.1");
-    EXPECT_EQ(found.fault, AnswerFault::kNone);
-    EXPECT_EQ(found.extent.status, 200);
-    EXPECT_EQ(found.extent.size, answer.size());
-    EXPECT_FALSE(found.extent.closes);
+    const ResponseExtent found = find_response(response + "HTTP/1.1");
+    EXPECT_EQ(found.state, ResponseState::kComplete);
+    EXPECT_EQ(found.status, 200);
+    EXPECT_EQ(found.size, response.size());
+    EXPECT_FALSE(found.closes);
 }
 
-TEST(Answer, TellsThatTheServerCloses) {
-    EXPECT_TRUE(find_answer("HTTP/1.1 503 X\r\nConnection: Close\r\nContent-Length: 0\r\n\r\n")
-                    .extent.closes);
+TEST(ResponseExtent, ReportsThatTheServerCloses) {
+    EXPECT_TRUE(
+        find_response("HTTP/1.1 503 X\r\nConnection: Close\r\nContent-Length: 0\r\n\r\n").closes);
 }
 
-TEST(Answer, WithoutALengthOrHttpIsMalformed) {
-    for (const char* answer : {"SSH-2.0",
-                               "HTTP/1.1 200 OK\r\n\r\n",
-                               "HTTP/1.1 abc\r\nContent-Length: 0\r\n\r\n",
-                               "HTTP/1.1\r\n\r\n",
-                               "HTTP/1.1 200 OK\r\nContent-Length: -1\r\n\r\n",
-                               "HTTP/1.1 200 OK\r\nContent-Length: 99999999999\r\n\r\n"}) {
-        EXPECT_EQ(find_answer(answer).fault, AnswerFault::kMalformed) << answer;
+TEST(ResponseExtent, IsMalformedWithoutALengthOrHttp) {
+    for (const char* response : {"SSH-2.0",
+                                 "HTTP/1.1 200 OK\r\n\r\n",
+                                 "HTTP/1.1 abc\r\nContent-Length: 0\r\n\r\n",
+                                 "HTTP/1.1\r\n\r\n",
+                                 "HTTP/1.1 200 OK\r\nContent-Length: -1\r\n\r\n",
+                                 "HTTP/1.1 200 OK\r\nContent-Length: 99999999999\r\n\r\n"}) {
+        EXPECT_EQ(find_response(response).state, ResponseState::kMalformed) << response;
     }
-    EXPECT_EQ(find_answer("HTTP/1.1 200 OK\r\n" + std::string(20000, 'x')).fault,
-              AnswerFault::kMalformed);
+    EXPECT_EQ(find_response("HTTP/1.1 200 OK\r\n" + std::string(20000, 'x')).state,
+              ResponseState::kMalformed);
 }
 
-TEST(LimitQuestion, IsJsonWhateverItsText) {
-    const LimitQuestion question{
+TEST(LimitParameters, AreValidJsonWithAnyText) {
+    const LimitParameters parameters{
         .name_space = "a\"b", .identifier = "c\\\n", .limit = 10, .duration = 60s, .cost = 2};
     EXPECT_EQ(
-        to_json(question),
+        to_json(parameters),
         R"({"namespace":"a\"b","identifier":"c\\\u000a","limit":10,"duration":60000,"cost":2})");
 }
 
-struct Told {
+struct Report {
     ExitCode code;
     std::string out, err;
 };
-Told told(int status, const std::string& body, Output output = Output::kText) {
+Report report(int status, const std::string& body, Output output = Output::kText) {
     std::ostringstream out;
     std::ostringstream err;
-    const ExitCode code = report_decision({status, body}, output, UnixTime{10s}, out, err);
+    const ExitCode code = report_decision({status, body}, output, UnixTime{10s}, {{}, out, err});
     return {code, out.str(), err.str()};
 }
 
-TEST(LimitAnswer, PassExitsWith0) {
-    const Told pass =
-        told(200, R"({"data":{"success":true,"limit":10,"remaining":9,"reset":12340}})");
+TEST(LimitReport, PassExitsWith0) {
+    const Report pass =
+        report(200, R"({"data":{"success":true,"limit":10,"remaining":9,"reset":12340}})");
     EXPECT_EQ(pass.code, ExitCode::kOk);
     EXPECT_EQ(pass.out, "passed: 9 of 10 remain, the window ends in 2.4 s\n");
     EXPECT_EQ(pass.err, "");
 }
 
-TEST(LimitAnswer, DenialExitsWith1) {
-    const Told later = told(
+TEST(LimitReport, DenialExitsWith1) {
+    const Report later = report(
         200, R"({"data":{"success":false,"limit":1,"remaining":0,"reset":9,"retryAt":11000}})");
     EXPECT_EQ(later.code, ExitCode::kDenied);
     EXPECT_EQ(later.out, "denied: the limit is 1; try again in 1.0 s\n");
-    const Told never = told(200, R"({"data":{"success":false,"limit":1,"remaining":0,"reset":9}})");
+    const Report never =
+        report(200, R"({"data":{"success":false,"limit":1,"remaining":0,"reset":9}})");
     EXPECT_EQ(never.code, ExitCode::kDenied);
     EXPECT_EQ(never.out, "denied: the limit is 1; this cost never passes\n");
 }
 
-TEST(LimitAnswer, JsonIsTheServersOwn) {
+TEST(LimitReport, JsonIsTheBodyOfTheResponse) {
     const std::string body = R"({"data":{"success":true,"limit":10,"remaining":9,"reset":12340}})";
-    EXPECT_EQ(told(200, body, Output::kJson).out, body + "\n");
+    EXPECT_EQ(report(200, body, Output::kJson).out, body + "\n");
 }
 
-TEST(LimitAnswer, AnythingElseExitsWith2AndSaysWhy) {
-    const Told refused = told(
+TEST(LimitReport, AnyOtherResponseExitsWith2AndTheReason) {
+    const Report refused = report(
         400, R"({"error":{"detail":"no","errors":[{"location":"body.limit","message":"is -1"}]}})");
     EXPECT_EQ(refused.code, ExitCode::kError);
     EXPECT_EQ(refused.err, "sluice limit: the server answered 400: no\n  body.limit: is -1\n");
     for (const char* body :
          {"", "<html>", "[]", "{}", R"({"data":{"success":true}})", R"({"data":null})"}) {
-        EXPECT_EQ(told(200, body).code, ExitCode::kError) << body;
-        EXPECT_EQ(told(200, body).out, "");
+        EXPECT_EQ(report(200, body).code, ExitCode::kError) << body;
+        EXPECT_EQ(report(200, body).out, "");
     }
 }
 
-TEST(BenchRequest, SaysItsOwnLength) {
-    BenchCommand command;
-    command.target.url = *parse_url("http://a:1/p");
-    command.target.token = "t";
-    command.keys = 1;
+TEST(BenchRequest, HasAContentLength) {
+    BenchOptions options;
+    options.target.url = *parse_url("http://a:1/p");
+    options.target.token = "t";
+    options.keys = 1;
     std::string request;
-    write_request(command, 7, request);
+    write_request(options, 7, request);
     EXPECT_EQ(request,
               "POST /p/v2/ratelimit.limit HTTP/1.1\r\nHost: a:1\r\nContent-Type: "
               "application/json\r\nAuthorization: Bearer t\r\nContent-Length: "
@@ -169,20 +170,20 @@ TEST(BenchRequest, SaysItsOwnLength) {
     EXPECT_EQ(request.size() - request.find("\r\n\r\n") - 4, 75U);
 }
 
-TEST(BenchRequest, OfABatchIsAnArray) {
-    BenchCommand command;
-    command.target.url = *parse_url("http://a");
-    command.batch = 2;
-    command.keys = 1;
+TEST(BenchRequest, IsAnArrayForABatch) {
+    BenchOptions options;
+    options.target.url = *parse_url("http://a");
+    options.batch = 2;
+    options.keys = 1;
     std::string request;
-    write_request(command, 0, request);
+    write_request(options, 0, request);
     const std::string item =
         R"({"namespace":"bench","identifier":"key-0","limit":1000000,"duration":60000})";
     EXPECT_TRUE(request.starts_with("POST /v2/ratelimit.multiLimit "));
     EXPECT_TRUE(request.ends_with("\r\n\r\n[" + item + "," + item + "]"));
 }
 
-TEST(BenchReport, TellsThroughputPercentilesAndErrors) {
+TEST(BenchResult, ShowsThroughputPercentilesAndErrors) {
     BenchResult result;
     result.took = 2s;
     result.requests = 2000;
@@ -190,7 +191,7 @@ TEST(BenchReport, TellsThroughputPercentilesAndErrors) {
     result.latency.add(63us);
     result.errors["status 503"] = 3;
     std::ostringstream out;
-    report({}, result, out);
+    print_result({}, result, out);
     EXPECT_NE(out.str().find("decisions  2,000,000, 1,000,000 per second\n"), std::string::npos)
         << out.str();
     EXPECT_NE(out.str().find("latency    p50 63 us, p99 63 us, p99.9 63 us\n"), std::string::npos)

@@ -1,6 +1,7 @@
 #include "cli/commands.h"
 
 #include <ostream>
+#include <sstream>
 
 #include <CLI/App.hpp>
 #include <CLI/Config.hpp>
@@ -61,7 +62,9 @@ void warn_of_variables(const CLI::App& command, const Environment& environment) 
 }
 
 ExitCode fail(const CLI::App& command, const Error& error, const Environment& environment) {
-    environment.err << "sluice " << full_name(command) << ": " << error.message << "\n";
+    std::istringstream lines(error.message);
+    for (std::string line; std::getline(lines, line);)
+        environment.err << "sluice " << full_name(command) << ": " << line << "\n";
     return ExitCode::kError;
 }
 

@@ -1,4 +1,4 @@
-// The commands of `sluice`, their options and the help on them.
+// The registry of commands, and what their options share.
 #ifndef SLUICE_CLI_COMMANDS_H_
 #define SLUICE_CLI_COMMANDS_H_
 
@@ -9,7 +9,6 @@
 #include <map>
 #include <string>
 
-#include "cli/exit_code.h"
 #include "cli/program.h"
 
 namespace CLI {
@@ -18,7 +17,7 @@ class App;
 
 namespace sluice::cli {
 
-// The commands that a parser knows, each with the function that runs it. Owned by one thread; must
+// The commands that a parser knows, each with the function that runs it. Thread-compatible; must
 // not outlive the parser.
 class Commands {
   public:
@@ -40,28 +39,30 @@ class Commands {
 
 void add_server_commands(Commands& commands);    // serve, check-config, token
 void add_database_commands(Commands& commands);  // migrate, cleanup
-void add_client_commands(Commands& commands);    // limit, inspect, override, bench
-void add_simulate_command(Commands& commands);
+void add_limit_command(Commands& commands);
+void add_inspect_command(Commands& commands);
+void add_override_command(Commands& commands);
+void add_bench_command(Commands& commands);
 
-// The command that the parsed arguments name: the innermost one.
+// The innermost command that the parsed arguments name.
 const CLI::App& parsed_command(const CLI::App& app);
 
-// Its name as a person types it after `sluice`: "override set".
+// Its name as it is typed after `sluice`: "override set".
 std::string full_name(const CLI::App& command);
 
 // An environment variable; empty if it is not set.
 std::string variable(const Environment& environment, const char* name);
 
-// A time of at least `least`, given by the option `flag`.
+// Parses the value of the option `flag`: a time of at least `least`.
 Result<std::chrono::milliseconds> duration_of(
     const char* flag,
     const std::string& text,
     std::chrono::milliseconds least = std::chrono::milliseconds::zero());
 
-// Reports variables that begin with SLUICE_ and mean nothing.
+// Warns of variables that begin with SLUICE_ and have no meaning.
 void warn_of_variables(const CLI::App& command, const Environment& environment);
 
-// Reports why a command can't run.
+// Prints each line of the error's message behind the command's name. Returns kError.
 ExitCode fail(const CLI::App& command, const Error& error, const Environment& environment);
 
 }  // namespace sluice::cli

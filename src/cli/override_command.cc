@@ -1,16 +1,22 @@
-#include "cli/override_command.h"
-
+// `sluice override`: sets, shows, lists and deletes the overrides of a running server.
 #include <algorithm>
+#include <chrono>
+#include <cstdint>
+#include <memory>
 #include <optional>
 #include <ostream>
+#include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
+#include <CLI/App.hpp>
+#include <CLI/Config.hpp>
+#include <CLI/Formatter.hpp>
 #include <simdjson.h>
 
-#include "cli/http_client.h"
-#include "cli/json_text.h"
-#include "cli/server_error.h"
+#include "cli/client.h"
+#include "cli/commands.h"
 #include "config/duration.h"
 #include "config/value.h"
 
@@ -19,8 +25,33 @@ namespace {
 
 using Json = simdjson::dom::element;
 
-// The most that one page may hold.
+// The largest page that the server allows.
 constexpr int kPageSize = 100;
+
+constexpr const char* kFooter =
+    "An override replaces the limit and the duration of requests. IDENTIFIER is one identifier, or "
+    "a "
+    "pattern in\n"
+    "which * stands for any characters; quote it. Exits with 0 on success, 1 if there is no such "
+    "override and 2 on\n"
+    "an error.\n"
+    "\nExamples:\n"
+    "  sluice override set login alice --limit 100 --duration 60s\n"
+    "  sluice override set login 'bot_*' --limit 0 --duration 1h     a ban\n"
+    "  sluice override get login alice\n"
+    "  sluice override list login --json\n"
+    "  sluice override delete login 'bot_*'";
+
+enum class OverrideAction { kSet, kGet, kList, kDelete };
+
+struct OverrideCommand {
+    OverrideAction action = OverrideAction::kList;
+    ClientCall call = {};
+    std::string name_space = {};
+    std::string identifier = {};  // of all but kList; a pattern may hold *
+    std::int64_t limit = 0;       // of kSet, like `duration`
+    std::chrono::milliseconds duration{};
+};
 
 const char* path_of(OverrideAction action) {
     switch (action) {
@@ -36,27 +67,13 @@ const char* path_of(OverrideAction action) {
     return "";
 }
 
-const char* name_of(OverrideAction action) {
-    switch (action) {
-        case OverrideAction::kSet:
-            return "set";
-        case OverrideAction::kGet:
-            return "get";
-        case OverrideAction::kList:
-            return "list";
-        case OverrideAction::kDelete:
-            return "delete";
-    }
-    return "";
-}
-
 std::string body_of(const OverrideCommand& command, const std::string& cursor) {
-    std::string body = "{\"namespace\":" + json_text(command.name_space);
+    std::string body = "{\"namespace\":" + json_string(command.name_space);
     if (command.action == OverrideAction::kList) {
         body += ",\"limit\":" + std::to_string(kPageSize);
-        if (!cursor.empty()) body += ",\"cursor\":" + json_text(cursor);
+        if (!cursor.empty()) body += ",\"cursor\":" + json_string(cursor);
     } else {
-        body += ",\"identifier\":" + json_text(command.identifier);
+        body += ",\"identifier\":" + json_string(command.identifier);
     }
     if (command.action == OverrideAction::kSet) {
         body += ",\"limit\":" + std::to_string(command.limit) +
@@ -65,7 +82,7 @@ std::string body_of(const OverrideCommand& command, const std::string& cursor) {
     return body + "}";
 }
 
-// Where the first of the control characters U+0080 to U+009F stands, in UTF-8.
+// The position of the first control character from U+0080 to U+009F, in UTF-8.
 std::size_t find_c1(std::string_view text) {
     for (std::size_t at = 0; at + 1 < text.size(); ++at) {
         const auto next = static_cast<unsigned char>(text[at + 1]);
@@ -83,7 +100,7 @@ std::string with_c1_escaped(std::string text) {
     return text;
 }
 
-// An identifier as a terminal may show it: control characters could do anything there.
+// Text without control characters, which could change the state of a terminal.
 std::string shown(std::string_view text) {
     const bool is_plain = !text.empty() && find_c1(text) == std::string_view::npos &&
                           std::none_of(text.begin(), text.end(), [](char c) {
@@ -92,15 +109,15 @@ std::string shown(std::string_view text) {
     return is_plain ? std::string(text) : with_c1_escaped(config::quoted(text));
 }
 
-struct Entry {
+struct ListedOverride {
     std::string id;
     std::string identifier;
     std::int64_t limit = 0;
     std::int64_t duration = 0;
 };
 
-std::optional<Entry> entry_in(const Json& json) {
-    Entry entry;
+std::optional<ListedOverride> override_in(const Json& json) {
+    ListedOverride entry;
     std::string_view id;
     std::string_view identifier;
     const bool is_complete = json["overrideId"].get(id) == simdjson::SUCCESS &&
@@ -114,50 +131,46 @@ std::optional<Entry> entry_in(const Json& json) {
 }
 
 // "alice: 10 per 60s (ovr_...)"
-void print(const Entry& entry, std::ostream& out) {
+void print(const ListedOverride& entry, std::ostream& out) {
     out << shown(entry.identifier) << ": " << entry.limit << " per "
         << config::to_string(std::chrono::milliseconds(entry.duration)) << " (" << shown(entry.id)
         << ")\n";
 }
 
-// One run of the command: its requests, and what is printed of their answers.
-class Run {
+// One run of a command: sends its requests and prints the responses.
+class OverrideRun {
   public:
-    Run(const OverrideCommand& command, std::ostream& out, std::ostream& err)
-        : command_(command), out_(out), err_(err) {}
+    OverrideRun(const OverrideCommand& command, const CLI::App& app, const Environment& environment)
+        : command_(command), app_(app), environment_(environment) {}
 
     ExitCode run() { return command_.action == OverrideAction::kList ? list() : single(); }
 
   private:
-    // Sends one request. Returns none, with `code_` set and the reason reported, unless it
-    // succeeds.
-    std::optional<Json> ask(const std::string& cursor = {}) {
-        auto answer = post_json(
-            command_.target, path_of(command_.action), body_of(command_, cursor), command_.timeout);
-        if (!answer) return fail(answer.error().message);
-        body_ = std::move(answer->body);
+    // Sends one request. On failure prints the reason, sets `code_` and returns none.
+    std::optional<Json> request(const std::string& cursor = {}) {
+        auto response =
+            post_json(command_.call, path_of(command_.action), body_of(command_, cursor));
+        if (!response) return print_error(response.error().message);
         Json document;
-        if (parser_.parse(body_).get(document) != simdjson::SUCCESS)
-            return fail(answered(answer->status, "not JSON; is it Sluice?"));
-        if (answer->status == 404) code_ = ExitCode::kDenied;
-        if (answer->status == 200 && document["data"].error() == simdjson::SUCCESS) return document;
-        return fail(answered(answer->status, detail_in(document)));
+        const bool is_json = parser_.parse(response->body).get(document) == simdjson::SUCCESS;
+        if (is_json && response->status == 404) code_ = ExitCode::kDenied;
+        const bool is_expected =
+            is_json && response->status == 200 && document["data"].error() == simdjson::SUCCESS;
+        if (!is_expected) return print_error(unexpected_response(*response));
+        body_ = std::move(response->body);
+        return document;
     }
 
-    static std::string answered(int status, const std::string& what) {
-        return "the server answered " + std::to_string(status) + ": " + what;
-    }
-
-    std::nullopt_t fail(const std::string& why) {
-        err_ << "sluice override " << name_of(command_.action) << ": " << why << "\n";
+    std::nullopt_t print_error(const std::string& why) {
+        fail(app_, {kInvalidOption, why}, environment_);
         return std::nullopt;
     }
 
     ExitCode single() {
-        const auto document = ask();
+        const auto document = request();
         if (!document) return code_;
-        if (command_.output == Output::kJson) {
-            out_ << body_ << (body_.ends_with('\n') ? "" : "\n");
+        if (command_.call.output == Output::kJson) {
+            environment_.out << body_ << (body_.ends_with('\n') ? "" : "\n");
             return ExitCode::kOk;
         }
         const Json data = (*document)["data"].value();
@@ -165,7 +178,7 @@ class Run {
             case OverrideAction::kGet:
                 return print_entry(data);
             case OverrideAction::kDelete:
-                out_ << "deleted: " << shown(command_.identifier) << "\n";
+                environment_.out << "deleted: " << shown(command_.identifier) << "\n";
                 return ExitCode::kOk;
             default:
                 return print_set(data);
@@ -173,29 +186,29 @@ class Run {
     }
 
     ExitCode print_entry(const Json& data) {
-        const auto entry = entry_in(data);
+        const auto entry = override_in(data);
         if (!entry) return unexpected();
-        print(*entry, out_);
+        print(*entry, environment_.out);
         return ExitCode::kOk;
     }
 
     ExitCode print_set(const Json& data) {
         std::string_view id;
         if (data["overrideId"].get(id) != simdjson::SUCCESS) return unexpected();
-        out_ << "set: ";
+        environment_.out << "set: ";
         print({.id = std::string(id),
                .identifier = command_.identifier,
                .limit = command_.limit,
                .duration = command_.duration.count()},
-              out_);
+              environment_.out);
         return ExitCode::kOk;
     }
 
-    // Prints nothing before all pages are read: half a list looks like a whole one.
+    // Reads all pages before it prints: half a list would look like a whole one.
     ExitCode list() {
         std::string cursor;
         do {
-            const auto document = ask(cursor);
+            const auto document = request(cursor);
             if (!document) return code_;
             simdjson::dom::array entries;
             if ((*document)["data"].get(entries) != simdjson::SUCCESS) return unexpected();
@@ -207,19 +220,19 @@ class Run {
             if (!next || is_stuck) return unexpected();
             cursor = *next;
         } while (!cursor.empty());
-        if (command_.output == Output::kJson) {
-            out_ << "{\"data\":[" << json_ << "]}\n";
+        if (command_.call.output == Output::kJson) {
+            environment_.out << "{\"data\":[" << json_ << "]}\n";
         } else {
-            for (const Entry& entry : entries_)
-                print(entry, out_);
+            for (const ListedOverride& entry : entries_)
+                print(entry, environment_.out);
         }
         return ExitCode::kOk;
     }
 
     bool take(const Json& json) {
-        auto entry = entry_in(json);
+        auto entry = override_in(json);
         if (!entry) return false;
-        if (command_.output == Output::kJson) {
+        if (command_.call.output == Output::kJson) {
             json_ += (json_.empty() ? "" : ",") + std::string(simdjson::minify(json));
         } else {
             entries_.push_back(*std::move(entry));
@@ -227,7 +240,7 @@ class Run {
         return true;
     }
 
-    // Where the next page begins: empty after the last one, none if the server does not say.
+    // The cursor of the next page: empty after the last one, none if the response has no cursor.
     static std::optional<std::string> cursor_in(const Json& document) {
         bool has_more = false;
         std::string_view cursor;
@@ -239,24 +252,79 @@ class Run {
     }
 
     ExitCode unexpected() {
-        fail("the server answered something else than overrides; is it Sluice?");
+        print_error("the response holds no overrides; is it Sluice?");
         return ExitCode::kError;
     }
 
     const OverrideCommand& command_;
-    std::ostream& out_;
-    std::ostream& err_;
+    const CLI::App& app_;
+    const Environment& environment_;
     simdjson::dom::parser parser_;
-    std::string body_;  // of the last answer
+    std::string body_;  // of the last response
     ExitCode code_ = ExitCode::kError;
-    std::vector<Entry> entries_;  // of a list, as text
-    std::string json_;            // of a list, as JSON
+    std::vector<ListedOverride> entries_;  // of a list, as text
+    std::string json_;                     // of a list, as JSON
 };
+
+struct OverrideArguments {
+    ClientOptions options;
+    OverrideCommand command;
+};
+
+// Adds `override NAME`. `add_more` adds the options that only this action has.
+template <class AddMore>
+void add_action(Commands& commands,
+                CLI::App& parent,
+                OverrideAction action,
+                const char* name,
+                const char* about,
+                AddMore add_more) {
+    CLI::App& app = *parent.add_subcommand(name, about);
+    app.footer(kFooter);
+    const auto arguments = std::make_shared<OverrideArguments>();
+    arguments->command.action = action;
+    app.add_option("NAMESPACE", arguments->command.name_space, kNamespaceHelp)->required();
+    add_more(app, *arguments);
+    add_timeout_option(app, arguments->options);
+    add_target_options(app, arguments->options);
+    commands.set_run(app, [arguments, &app](const Environment& environment) {
+        OverrideCommand& command = arguments->command;
+        auto call = resolve_call(app, arguments->options, environment);
+        if (!call) return fail(app, call.error(), environment);
+        command.call = *std::move(call);
+        if (command.action == OverrideAction::kSet) {
+            const auto duration = window_duration(arguments->options);
+            if (!duration) return fail(app, duration.error(), environment);
+            command.duration = *duration;
+        }
+        return OverrideRun(command, app, environment).run();
+    });
+}
 
 }  // namespace
 
-ExitCode run_override(const OverrideCommand& command, std::ostream& out, std::ostream& err) {
-    return Run(command, out, err).run();
+void add_override_command(Commands& commands) {
+    CLI::App& parent =
+        commands.add("override", "Set, show, list and delete overrides of limits", kFooter);
+    parent.require_subcommand(1);
+    const auto add_identifier = [](CLI::App& app, OverrideArguments& arguments) {
+        app.add_option("IDENTIFIER",
+                       arguments.command.identifier,
+                       "An identifier, or a pattern with * such as 'bot_*'")
+            ->required();
+    };
+    const auto add_limit = [&](CLI::App& app, OverrideArguments& arguments) {
+        add_identifier(app, arguments);
+        app.add_option("--limit", arguments.command.limit, "The limit to apply instead; 0 bans")
+            ->required();
+        add_duration_option(app, arguments.options);
+    };
+    const auto add_nothing = [](CLI::App&, OverrideArguments&) {};
+    using enum OverrideAction;
+    add_action(commands, parent, kSet, "set", "Set or change an override", add_limit);
+    add_action(commands, parent, kGet, "get", "Show one override", add_identifier);
+    add_action(commands, parent, kList, "list", "List the overrides of a namespace", add_nothing);
+    add_action(commands, parent, kDelete, "delete", "Delete an override", add_identifier);
 }
 
 }  // namespace sluice::cli

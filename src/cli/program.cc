@@ -8,17 +8,27 @@
 #include <CLI/App.hpp>
 #include <CLI/Config.hpp>
 #include <CLI/Formatter.hpp>
+#include <CLI/Version.hpp>
+#include <boost/version.hpp>
+#include <hiredis/hiredis.h>
+#include <mariadb/mysql.h>
+#include <openssl/crypto.h>
+#include <simdjson.h>
+#include <sqlite3.h>
+#include <toml++/impl/version.h>
+#include <xxhash.h>
 
 #include "cli/commands.h"
-#include "cli/version_text.h"
+#include "cli/commit.h"
 #include "config/problem.h"
 #include "config/value.h"
+#include "server/version.h"
 
 namespace sluice::cli {
 namespace {
 
 constexpr const char* kAbout =
-    "Sluice limits how often something may happen, in sliding windows, from local memory.";
+    "Sluice is a rate limiter with sliding windows that decides from local memory.";
 constexpr const char* kFooter =
     "Examples:\n"
     "  sluice serve                                  a server on http://127.0.0.1:8080\n"
@@ -27,8 +37,41 @@ constexpr const char* kFooter =
     "  sluice override set login alice --limit 100 --duration 60s\n"
     "  sluice bench --seconds 5\n"
     "  sluice simulate                               what would a failure do?\n"
-    "\n`sluice COMMAND --help` tells more about each.";
+    "\n`sluice COMMAND --help` describes each command.";
 
+#if defined(__clang__)
+constexpr const char* kCompiler = "clang " __clang_version__;
+#else
+constexpr const char* kCompiler = "gcc " __VERSION__;
+#endif
+
+std::string dotted(long major, long minor, long patch) {
+    return std::to_string(major) + "." + std::to_string(minor) + "." + std::to_string(patch);
+}
+
+std::string libraries() {
+    // The version at run time where the library offers it, else that of its headers.
+    return "Boost " +
+           dotted(BOOST_VERSION / 100'000, BOOST_VERSION / 100 % 1000, BOOST_VERSION % 100) +
+           "\nCLI11 " + CLI11_VERSION + "\nhiredis " +
+           dotted(HIREDIS_MAJOR, HIREDIS_MINOR, HIREDIS_PATCH) + "\nMariaDB Connector/C " +
+           mysql_get_client_info() + "\nOpenSSL " + OpenSSL_version(OPENSSL_VERSION_STRING) +
+           "\nsimdjson " +
+           dotted(simdjson::SIMDJSON_VERSION_MAJOR,
+                  simdjson::SIMDJSON_VERSION_MINOR,
+                  simdjson::SIMDJSON_VERSION_REVISION) +
+           "\nSQLite " + sqlite3_libversion() + "\ntoml++ " +
+           dotted(TOML_LIB_MAJOR, TOML_LIB_MINOR, TOML_LIB_PATCH) + "\nxxHash " +
+           dotted(XXH_VERSION_MAJOR, XXH_VERSION_MINOR, XXH_VERSION_RELEASE);
+}
+
+// The version, the commit, the compiler and the libraries.
+std::string version_text() {
+    return std::string("sluice ") + server::kVersion + "\ncommit " + kCommit + "\ncompiler " +
+           kCompiler + "\n" + libraries();
+}
+
+// The command as it is typed: "sluice override set".
 std::string with_prefix(const CLI::App& command) {
     return command.get_parent() == nullptr ? "sluice" : "sluice " + full_name(command);
 }
@@ -49,16 +92,17 @@ std::vector<std::string> names_of_options(const CLI::App& command) {
     return names;
 }
 
+// The name that was probably meant, as an addition to a message; may be empty.
 std::string hint(std::string_view word, const std::vector<std::string>& known) {
     std::string meant = config::nearest(word, known);
-    // The beginning of one name only.
+    // Else a name that begins with the word, if there is exactly one.
     const auto begins = [&](const std::string& name) { return name.starts_with(word); };
     if (meant.empty() && std::count_if(known.begin(), known.end(), begins) == 1)
         meant = *std::find_if(known.begin(), known.end(), begins);
     return meant.empty() ? "" : "; did you mean " + meant + "?";
 }
 
-// Explains a word that stands where a command should, and is none.
+// The message about a word in the place of a command that is not one.
 std::optional<std::string> unknown_command(const CLI::App& app,
                                            const std::vector<std::string>& arguments) {
     const CLI::App* level = &app;
@@ -74,7 +118,7 @@ std::optional<std::string> unknown_command(const CLI::App& app,
     return std::nullopt;
 }
 
-// Explains the options that the parser left over because it doesn't know them.
+// The message about options that the parser doesn't know.
 std::optional<std::string> unknown_options(const CLI::App& app) {
     const CLI::App& command = parsed_command(app);
     std::string text;
@@ -95,7 +139,9 @@ ExitCode refuse(const std::string& why, const Environment& environment) {
 
 }  // namespace
 
-ExitCode run_program(std::vector<std::string> arguments, const Environment& environment) {
+ExitCode run_program(std::vector<std::string> arguments,
+                     const Environment& environment,
+                     const std::vector<AddCommands>& more) {
     CLI::App app(kAbout, "sluice");
     app.set_version_flag("--version", version_text());
     app.require_subcommand(1);
@@ -104,12 +150,16 @@ ExitCode run_program(std::vector<std::string> arguments, const Environment& envi
     Commands commands(app);
     add_server_commands(commands);
     add_database_commands(commands);
-    add_client_commands(commands);
-    add_simulate_command(commands);
+    add_limit_command(commands);
+    add_inspect_command(commands);
+    add_override_command(commands);
+    add_bench_command(commands);
+    for (const AddCommands add : more)
+        add(commands);
     if (arguments.empty()) return refuse(app.help(), environment);
     if (const auto unknown = unknown_command(app, arguments)) return refuse(*unknown, environment);
     try {
-        // The parser takes them from the back.
+        // CLI11 takes arguments from the back.
         std::reverse(arguments.begin(), arguments.end());
         app.parse(std::move(arguments));
     } catch (const CLI::ParseError& stop) {

@@ -9,8 +9,6 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
-#include "cli/greeting.h"
-#include "cli/token_command.h"
 #include "config/catalog.h"
 #include "config/file.h"
 
@@ -28,7 +26,7 @@ Ran run(std::vector<std::string> arguments, std::map<std::string, std::string> e
     return {code, out.str(), err.str()};
 }
 
-TEST(Program, WithoutACommandSaysWhatThereIs) {
+TEST(Program, ListsTheCommandsIfNoneIsGiven) {
     const Ran ran = run({});
     EXPECT_EQ(ran.code, ExitCode::kError);
     for (const char* command :
@@ -37,7 +35,7 @@ TEST(Program, WithoutACommandSaysWhatThereIs) {
     }
 }
 
-TEST(Program, TellsItsVersionCommitAndLibraries) {
+TEST(Program, PrintsVersionCommitAndLibraries) {
     const Ran ran = run({"--version"});
     EXPECT_EQ(ran.code, ExitCode::kOk);
     const std::regex expected(
@@ -49,7 +47,7 @@ TEST(Program, TellsItsVersionCommitAndLibraries) {
         EXPECT_NE(ran.out.find(std::string("\n") + library + " "), std::string::npos) << library;
 }
 
-TEST(Program, SuggestsTheCommandThatWasMeant) {
+TEST(Program, SuggestsASimilarCommand) {
     EXPECT_EQ(
         run({"serv"}).err,
         "sluice: there is no command \"serv\"; did you mean serve?\n`sluice --help` lists the "
@@ -65,7 +63,7 @@ TEST(Program, SuggestsTheCommandThatWasMeant) {
     EXPECT_EQ(run({"serv"}).code, ExitCode::kError);
 }
 
-TEST(Program, SuggestsTheOptionThatWasMeant) {
+TEST(Program, SuggestsASimilarOption) {
     EXPECT_EQ(run({"serve", "--lisen=127.0.0.1:0"}).err,
               "sluice serve: there is no option --lisen; did you mean --listen?\n`sluice serve "
               "--help` lists the options.\n");
@@ -84,7 +82,7 @@ TEST(Program, WarnsClientsOfUnknownVariables) {
         << ran.err;
 }
 
-TEST(Program, HelpsEverywhereWithAnExample) {
+TEST(Program, HelpOfEachCommandHasAnExample) {
     EXPECT_NE(run({"--help"}).out.find("Examples:"), std::string::npos);
     for (const char* command :
          {"serve", "check-config", "token", "migrate", "cleanup", "limit", "override", "bench"}) {
@@ -95,7 +93,7 @@ TEST(Program, HelpsEverywhereWithAnExample) {
     }
 }
 
-TEST(Program, WrongUseExitsWith2) {
+TEST(Program, WrongUsageExitsWith2) {
     EXPECT_EQ(run({"fly"}).code, ExitCode::kError);
     EXPECT_EQ(run({"serve", "--fly"}).code, ExitCode::kError);
     EXPECT_EQ(run({"limit", "a"}).code, ExitCode::kError);
@@ -119,13 +117,13 @@ TEST(Serve, HelpShowsDefaultsAndAllowedValuesAndNoTestFlags) {
                                 "default: none\n",
                                 "default: false\n"})
         EXPECT_NE(help.find(initial), std::string::npos) << initial;
-    // They are hidden, not gone.
+    // Test flags work although the help omits them.
     EXPECT_TRUE(
         run({"serve", "--listen", "0.0.0.0:0", "--insecure-http", "--token", "t", "--test-clock"})
             .err.starts_with("sluice serve: --test-clock: "));
 }
 
-TEST(Serve, RefusesABadSettingBeforeItListens) {
+TEST(Serve, RefusesAnInvalidSettingBeforeItListens) {
     const Ran flag = run({"serve", "--threads", "many"});
     EXPECT_EQ(flag.code, ExitCode::kError);
     EXPECT_EQ(
@@ -142,7 +140,7 @@ TEST(Serve, RefusesABadSettingBeforeItListens) {
                     .err.starts_with("sluice serve: SLUICE_REGION: region is \"\"; "));
 }
 
-TEST(Serve, RefusesWhatASettingNamesInVain) {
+TEST(Serve, RefusesASettingThatNamesSomethingUnusable) {
     EXPECT_TRUE(run({"serve", "--listen", "127.0.0.1:0", "--data-dir", "/dev/null/x"})
                     .err.starts_with("sluice serve: data_dir is \"/dev/null/x\": "));
     EXPECT_TRUE(
@@ -150,7 +148,7 @@ TEST(Serve, RefusesWhatASettingNamesInVain) {
             .err.starts_with("sluice serve: tls.cert is \"/nowhere\": "));
 }
 
-TEST(CheckConfig, PrintsWhatHoldsOrWhatIsWrong) {
+TEST(CheckConfig, PrintsTheSettingsOrTheProblems) {
     const std::string path =
         testing::TempDir() + "sluice_check_" + std::to_string(getpid()) + ".toml";
     std::ofstream(path) << "region = \"eu\"\n";
@@ -168,7 +166,7 @@ TEST(CheckConfig, PrintsWhatHoldsOrWhatIsWrong) {
     std::remove(path.c_str());
 }
 
-TEST(TokenCommand, PrintsLinesThatTheServerReads) {
+TEST(TokenCommand, PrintsLinesThatTheServerAccepts) {
     const Ran ran = run({"token",
                          "--name",
                          "web \"1\"",
@@ -197,20 +195,20 @@ TEST(TokenCommand, PrintsLinesThatTheServerReads) {
     EXPECT_EQ(contents.tokens[0], expected);
 }
 
-TEST(TokenCommand, RefusesWhatTheServerWouldRefuse) {
+TEST(TokenCommand, RefusesArgumentsThatTheServerWouldRefuse) {
     EXPECT_EQ(run({"token", "--permission", "fly"}).code, ExitCode::kError);
     EXPECT_EQ(run({"token", "--name", ""}).code, ExitCode::kError);
     EXPECT_EQ(run({"token", "--permission", "fly"}).out, "");
 }
 
-TEST(TokenCommand, SaysWhereItsLinesCouldNotBeWritten) {
+TEST(TokenCommand, ReportsThatItsLinesCouldNotBeWritten) {
     std::ofstream full("/dev/full");
     std::ostringstream err;
     EXPECT_EQ(run_program({"token"}, {{}, full, err}), ExitCode::kError);
     EXPECT_NE(err.str().find("could not be written"), std::string::npos) << err.str();
 }
 
-// A database file of its own.
+// Has a database file of its own.
 class GlobalCommands : public testing::Test {
   protected:
     ~GlobalCommands() override {
@@ -223,7 +221,7 @@ class GlobalCommands : public testing::Test {
     const std::string url_ = "sqlite:" + path_;
 };
 
-TEST_F(GlobalCommands, MigrateMakesTheTablesOnce) {
+TEST_F(GlobalCommands, MigrateCreatesTheTablesOnce) {
     const Ran dry = run({"migrate", "--global", url_, "--dry-run"});
     EXPECT_EQ(dry.code, ExitCode::kOk) << dry.err;
     EXPECT_TRUE(dry.out.starts_with("-- " + url_ + ": would go from no tables to version "))
@@ -243,13 +241,13 @@ TEST_F(GlobalCommands, MigrateMakesTheTablesOnce) {
     }
 }
 
-TEST_F(GlobalCommands, CleanupOfAnEmptyDatabaseFindsNothing) {
+TEST_F(GlobalCommands, CleanupOfAnEmptyDatabaseDeletesNothing) {
     const Ran ran = run({"cleanup", "--global", url_});
     EXPECT_EQ(ran.code, ExitCode::kOk) << ran.err;
     EXPECT_EQ(ran.out, url_ + ": deleted 0 expired rows\n");
 }
 
-TEST_F(GlobalCommands, ExitWith2WhereTheyCanNotWorkAndTellNoSecret) {
+TEST_F(GlobalCommands, ExitWith2OnErrorsAndShowNoSecret) {
     for (const std::string command : {"migrate", "cleanup"}) {
         const Ran without = run({command});
         EXPECT_EQ(without.code, ExitCode::kError);
@@ -271,16 +269,16 @@ TEST_F(GlobalCommands, ExitWith2WhereTheyCanNotWorkAndTellNoSecret) {
     EXPECT_EQ(run({"cleanup", "--global", url_, "--pause", "soon"}).code, ExitCode::kError);
 }
 
-TEST(LimitCommand, ExitsWith2WhereNobodyAnswers) {
-    const std::vector<std::string> question{
+TEST(LimitCommand, ExitsWith2IfThereIsNoResponse) {
+    const std::vector<std::string> request{
         "limit", "a", "b", "--limit", "1", "--duration", "1s", "--url"};
-    const auto asking = [&](const char* url) {
-        std::vector<std::string> arguments = question;
+    const auto run_with_url = [&](const char* url) {
+        std::vector<std::string> arguments = request;
         arguments.emplace_back(url);
         return run(std::move(arguments));
     };
-    EXPECT_EQ(asking("http://127.0.0.1:1").code, ExitCode::kError);
-    EXPECT_EQ(asking("nonsense").code, ExitCode::kError);
+    EXPECT_EQ(run_with_url("http://127.0.0.1:1").code, ExitCode::kError);
+    EXPECT_EQ(run_with_url("nonsense").code, ExitCode::kError);
     for (const std::string duration : {"60", "500ms"}) {
         EXPECT_EQ(run({"limit", "a", "b", "--limit", "1", "--duration", duration}).err,
                   "sluice limit: --duration is \"" + duration +
@@ -294,40 +292,6 @@ TEST(LimitCommand, ExitsWith2WhereNobodyAnswers) {
     EXPECT_TRUE(run({"limit", "a", "b", "--limit", "1", "--duration", "1s"},
                     {{"SLUICE_URL", "http://127.0.0.1:1"}})
                     .err.starts_with("sluice limit: 127.0.0.1:1: can't connect: "));
-}
-
-TEST(Greeting, NamesTheAddressAndALineToTry) {
-    config::Settings settings;
-    const std::string text = greeting(settings);
-    EXPECT_NE(text.find("listens on http://127.0.0.1:8080 (region local)"), std::string::npos);
-    EXPECT_NE(
-        text.find("    curl -H 'Content-Type: application/json' -d '{\"namespace\":\"login\""),
-        std::string::npos)
-        << text;
-    EXPECT_EQ(text.find("Bearer"), std::string::npos);
-}
-
-TEST(Greeting, KnowsTokensTlsAndAddressesOfTheWholeMachine) {
-    config::Settings settings;
-    settings.listen = {"0.0.0.0", 8443};
-    settings.tls = {"c", "k"};
-    settings.tokens = {config::all_powerful_token("a", "hush")};
-    const std::string text = greeting(settings);
-    EXPECT_NE(text.find("curl --insecure -H \"Authorization: Bearer $SLUICE_TOKEN\" "),
-              std::string::npos)
-        << text;
-    EXPECT_NE(text.find("'https://127.0.0.1:8443/v2/ratelimit.limit'"), std::string::npos);
-    EXPECT_EQ(text.find("hush"), std::string::npos);
-    EXPECT_EQ(text.find("Metrics"), std::string::npos);
-    settings.admin_listen = config::Address{"127.0.0.1", 9090};
-    EXPECT_NE(greeting(settings).find("Metrics are at https://127.0.0.1:9090/metrics.\n"),
-              std::string::npos);
-    settings.listen = {"::", 1};
-    EXPECT_EQ(url_of(settings), "https://[::1]:1");
-    EXPECT_NE(greeting(settings).find("curl --globoff "), std::string::npos);
-    EXPECT_EQ(greeting(settings).find("--cert"), std::string::npos);
-    settings.tls.client_ca = "ca.pem";
-    EXPECT_NE(greeting(settings).find("--cert CLIENT.crt --key CLIENT.key "), std::string::npos);
 }
 
 }  // namespace

@@ -10,8 +10,7 @@
 #include <sstream>
 
 #include "config/duration.h"
-#include "service/open_global.h"
-#include "service/open_origin.h"
+#include "url/store_url.h"
 
 namespace sluice::config {
 namespace {

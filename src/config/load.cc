@@ -11,8 +11,7 @@
 #include "config/file.h"
 #include "config/problem.h"
 #include "config/value.h"
-#include "service/open_global.h"
-#include "service/open_origin.h"
+#include "url/store_url.h"
 
 namespace sluice::config {
 namespace {

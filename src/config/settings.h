@@ -11,11 +11,9 @@
 
 #include "config/address.h"
 #include "config/token.h"
+#include "log/log.h"
 
 namespace sluice::config {
-
-enum class LogLevel { kTrace, kDebug, kInfo, kWarn, kError, kOff };
-enum class LogFormat { kText, kJson };
 
 struct LogSettings {
     LogLevel level = LogLevel::kInfo;

@@ -1,4 +1,4 @@
-// One line of the cache that leads to the entries of nearby hashes.
+// A hash bucket: one cache line of tagged pointers to entries.
 #ifndef SLUICE_COUNTER_BUCKET_H_
 #define SLUICE_COUNTER_BUCKET_H_
 
@@ -27,8 +27,8 @@ namespace sluice {
 // lock before it believes a miss.
 //
 // Memory order: slots publish the content of their entries, and lookups must be ordered after the
-// reader's epoch announcement. Sequential consistency gives both; see counter/epoch.h. Whoever
-// looks up is pinned; each address is confirmed before it is followed.
+// reader's epoch announcement. Sequential consistency gives both; see counter/epoch.h. A
+// thread that looks up is pinned; each address is confirmed before it is followed.
 class alignas(64) Bucket {
   public:
     [[gnu::always_inline]] Entry* find(const LimitKey& key) const {
@@ -105,7 +105,8 @@ class alignas(64) Bucket {
     // The same of all slots, or of the last one.
     std::uint64_t find_slot(std::uint64_t hash) const;
 
-    // The rest of a lookup. The second is false if the epoch has moved on, and it begins anew.
+    // The slow path of a lookup. The second is false if the epoch has moved on; it is then
+    // repeated.
     Entry* find_elsewhere(HashedRequest request) const;
     bool try_find_elsewhere(const LimitKey& key, Entry*& found) const;
 

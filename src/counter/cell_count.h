@@ -1,11 +1,11 @@
-// One count of one cell, together with the sequence that it belongs to.
+// The count of one cell in one atomic word, together with the sequence that it belongs to.
 //
 // An entry keeps its cells in a ring of four places; sequence s lives in place s mod 4. A place is
 // used again for the sequence four later, while slow threads may still work in the old one. So each
 // count carries the lap of its ring in the same 64-bit word: a thread that still means the old
 // sequence fails its compare-and-swap instead of spending in a cell that it never looked at.
 //
-// The lap has 11 bits. A thread would be deceived only if it slept between two neighbouring
+// The lap has 11 bits. A thread would be wrong only if it slept between two neighbouring
 // instructions until its place came round to the same lap again, that is for an exact multiple of
 // 8,192 windows (2.3 hours at the least), and found the very same count there.
 #ifndef SLUICE_COUNTER_CELL_COUNT_H_
@@ -15,7 +15,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "window/count.h"
+#include "window/cell.h"
 #include "window/sliding.h"
 
 namespace sluice {

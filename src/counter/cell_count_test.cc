@@ -13,7 +13,7 @@ TEST(LapCount, KnowsItsSequenceAndItsCount) {
     EXPECT_FALSE(count.belongs_to(1'234'567 - kRingSize));
 }
 
-TEST(LapCount, TellsOlderFromNewerAcrossTheWrapOfItsLap) {
+TEST(LapCount, OrdersSequencesAcrossTheWrapOfItsLap) {
     for (const Sequence sequence :
          {Sequence{0}, Sequence{8'188}, Sequence{8'192}, Sequence{28'401'234'567}}) {
         for (const Count count : {Count{0}, Count{1}, kMaxCount}) {
@@ -27,7 +27,7 @@ TEST(LapCount, TellsOlderFromNewerAcrossTheWrapOfItsLap) {
     }
 }
 
-TEST(CellCount, RefusesEveryChangeMeantForAnotherLap) {
+TEST(CellCount, RefusesEveryChangeForAnotherLap) {
     CellCount count;
     count.reset(40);
     EXPECT_TRUE(count.add(40, 5));

@@ -22,7 +22,7 @@ Count Components::of(Sequence sequence) const {
     return found == all_.end() ? 0 : found->count;
 }
 
-bool Components::are_anything() const {
+bool Components::are_any() const {
     return std::ranges::any_of(all_, [](const Component& one) { return one.count != 0; });
 }
 
@@ -31,8 +31,8 @@ bool Components::are_all_of(const Entry& entry) const {
     if (oldest != all_.front().sequence) return false;
     const std::uint64_t let_go = entry.let_go();
     if (entry.held() != let_go) return false;
-    return std::ranges::all_of(all_, [&](const Component& told) {
-        return entry.admitted(told.sequence).of(told.sequence) == told.count;
+    return std::ranges::all_of(all_, [&](const Component& written) {
+        return entry.admitted(written.sequence).of(written.sequence) == written.count;
     });
 }
 
@@ -106,8 +106,8 @@ std::vector<std::uint64_t> ChangedList::take_urgent() {
     return hashes;
 }
 
-void ChangedList::hurry() {
-    if (is_hurried_.exchange(true, std::memory_order_relaxed)) return;
+void ChangedList::request_flush() {
+    if (is_flush_requested_.exchange(true, std::memory_order_relaxed)) return;
     if (wake_) wake_();
 }
 
@@ -125,10 +125,10 @@ ChangedList::Taken ChangedList::take() {
     return taken;
 }
 
-bool ChangedList::release(Entry& entry, const Components& told) {
+bool ChangedList::release(Entry& entry, const Components& written) {
     ChangeState state = ChangeState::kTaken;
-    if (told.are_all_of(entry) && entry.change_state_.compare_exchange_strong(
-                                      state, ChangeState::kIdle, std::memory_order_seq_cst)) {
+    if (written.are_all_of(entry) && entry.change_state_.compare_exchange_strong(
+                                         state, ChangeState::kIdle, std::memory_order_seq_cst)) {
         return true;
     }
     return give_back(entry);

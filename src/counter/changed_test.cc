@@ -83,10 +83,10 @@ TEST_F(ChangedTest, KeepsTheLatestOfManyUrgentEntries) {
 TEST_F(ChangedTest, KeepsAnEntryListedThatChangedWhileItWasTaken) {
     spend("a", 1);
     Entry& a = *changed_.take().changed.at(0);
-    const Components told(a);
+    const Components written(a);
     spend("a", 1);
     EXPECT_TRUE(changed_.take().changed.empty()) << "handed out twice at a time";
-    EXPECT_TRUE(changed_.release(a, told));
+    EXPECT_TRUE(changed_.release(a, written));
     EXPECT_EQ(changed_.take().changed, std::vector{&a});
     EXPECT_TRUE(changed_.release(a, Components(a)));
     EXPECT_TRUE(changed_.take().changed.empty());
@@ -100,7 +100,7 @@ TEST_F(ChangedTest, KeepsAnEntryListedUntilWhatIsAdmittedIsSettled) {
     a.admitted(kSequence).add(kSequence, 5);
     ASSERT_TRUE(changed_.mark(a));
     ASSERT_EQ(changed_.take().changed.size(), 1U);
-    EXPECT_EQ(Components(a).of(kSequence), 1U) << "what a batch holds was told";
+    EXPECT_EQ(Components(a).of(kSequence), 1U) << "what a batch holds was counted";
     EXPECT_TRUE(changed_.release(a, Components(a)));
     ASSERT_EQ(changed_.take().changed.size(), 1U) << "an unfinished batch was forgotten";
     a.admitted(kSequence).subtract(kSequence, 5);
@@ -109,7 +109,7 @@ TEST_F(ChangedTest, KeepsAnEntryListedUntilWhatIsAdmittedIsSettled) {
     EXPECT_TRUE(changed_.take().changed.empty());
 }
 
-TEST_F(ChangedTest, WhatABatchIsAboutToHoldIsNeverTold) {
+TEST_F(ChangedTest, ComponentsExcludeWhatABatchIsAboutToHold) {
     spend("a", 3);
     Entry& a = entry("a");
     a.begin_holding(kMaxCount);
@@ -120,7 +120,7 @@ TEST_F(ChangedTest, WhatABatchIsAboutToHoldIsNeverTold) {
     EXPECT_EQ(Components(a).of(kSequence), 3U);
 }
 
-TEST_F(ChangedTest, AnEntryThatChangesOnItsWayOutStays) {
+TEST_F(ChangedTest, AnEntryThatChangesWhileLeavingStays) {
     Entry& a = entry("a");
     ASSERT_TRUE(ChangedList::leave(a));
     EXPECT_TRUE(a.is_leaving());
@@ -135,7 +135,7 @@ TEST_F(ChangedTest, AnEntryThatChangesOnItsWayOutStays) {
     EXPECT_FALSE(changed_.mark(a));
 }
 
-TEST_F(ChangedTest, IsNotRetiredBeforeItWasTold) {
+TEST_F(ChangedTest, IsNotRetiredBeforeItIsSynced) {
     spend("a", 1);
     Entry& a = entry("a");
     EXPECT_FALSE(ChangedList::leave(a));
@@ -147,7 +147,7 @@ TEST_F(ChangedTest, IsNotRetiredBeforeItWasTold) {
     EXPECT_FALSE(changed_.mark(a)) << "a retired entry must send its spender elsewhere";
 }
 
-TEST_F(ChangedTest, HandsARetiredEntryToWhoeverHeldItLast) {
+TEST_F(ChangedTest, HandsARetiredEntryToItsLastHolder) {
     spend("listed", 1);
     EXPECT_FALSE(ChangedList::retire(entry("listed")));
     auto taken = changed_.take();
@@ -160,8 +160,8 @@ TEST_F(ChangedTest, HandsARetiredEntryToWhoeverHeldItLast) {
     EXPECT_TRUE(ChangedList::retire(entry("idle")));
 }
 
-// Threads spend, one consumer takes and releases: in the end it has been told every cost, exactly.
-TEST_F(ChangedTest, TellsEverythingUnderRealThreads) {
+// Threads spend, one consumer takes and releases: in the end it has written every cost, exactly.
+TEST_F(ChangedTest, WritesEverythingUnderRealThreads) {
     constexpr int kThreads = 3;
     constexpr int kRounds = 20'000;
     const std::vector<std::string> names{"a", "b", "c", "d"};
@@ -174,13 +174,13 @@ TEST_F(ChangedTest, TellsEverythingUnderRealThreads) {
             running.fetch_sub(1);
         });
     }
-    std::vector<std::pair<const Entry*, Count>> told(names.size());
+    std::vector<std::pair<const Entry*, Count>> written(names.size());
     bool last = false;
     for (;;) {
         const auto taken = changed_.take();
         for (Entry* entry : taken.changed) {
             const Components components(*entry);
-            auto slot = std::ranges::find_if(told, [&](const auto& pair) {
+            auto slot = std::ranges::find_if(written, [&](const auto& pair) {
                 return pair.first == entry || pair.first == nullptr;
             });
             *slot = {entry, components.all()[2].count};
@@ -193,7 +193,7 @@ TEST_F(ChangedTest, TellsEverythingUnderRealThreads) {
     for (std::thread& thread : threads)
         thread.join();
     Count sum = 0;
-    for (const auto& [entry, count] : told)
+    for (const auto& [entry, count] : written)
         sum += count;
     EXPECT_EQ(sum, static_cast<Count>(kThreads) * kRounds);
 }

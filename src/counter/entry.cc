@@ -82,8 +82,7 @@ Instant Entry::locate(UnixTime now) {
 
 Instant Entry::relocate(Instant at, UnixTime now) {
     // A place that has moved on to sequence n was opened by an advance to n - 1 or further, which
-    // may not have stored `high` yet. Finishing it here means that nobody has to wait for that
-    // thread.
+    // may not have stored `high` yet. Finishing it here means that no thread waits for that one.
     Sequence reached = at.sequence;
     for (const Sequence needed : {at.sequence, at.sequence - 1}) {
         for (const Ring* ring : {&admitted_, &peers_, &global_}) {
@@ -148,11 +147,21 @@ bool Entry::open(Sequence sequence, Sequence high) {
 bool Entry::raise(Ring& ring, Sequence sequence, Count to) {
     if (to == 0) return ring[place_of(sequence)].load().belongs_to(sequence);
     // Release is not needed: the counts are atomic themselves, and a decision that misses the flag
-    // decides as if the report had arrived a moment later.
+    // decides as if the merge had come a moment later.
     if (!has_foreign_.load(std::memory_order_relaxed)) {
         has_foreign_.store(true, std::memory_order_relaxed);
     }
     return ring[place_of(sequence)].raise(sequence, std::min(to, kMaxCount));
+}
+
+bool Entry::merge_imported(Sequence sequence, ImportedCounts imported) {
+    // A cell further away may look like one that is held: the ring counts its laps modulo.
+    const Sequence high = this->high();
+    if (sequence < high - 2 || sequence > high + 1) return false;
+    // The row may hold what the origin has granted to this node, which does not know of it yet.
+    const Count own = most_at_origin(sequence);
+    if (imported.own > own) raise_peers(sequence, imported.own - own);
+    return raise_global(sequence, imported.foreign);
 }
 
 // Each of these two writes one word and then looks at the other's, sequentially consistent: if they

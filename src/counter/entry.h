@@ -1,5 +1,4 @@
-// All that one node holds for one LimitKey: a ring of cells, and what the key needs beside its
-// counts.
+// An entry: the counts and the state of one LimitKey on one node.
 #ifndef SLUICE_COUNTER_ENTRY_H_
 #define SLUICE_COUNTER_ENTRY_H_
 
@@ -17,34 +16,34 @@
 
 #include "counter/cell_count.h"
 #include "counter/limit_key.h"
-#include "window/cell_name.h"
+#include "window/cell.h"
 #include "window/sliding.h"
 
 namespace sluice {
 
-// Whose counts a node's are a part of.
+// With which nodes a table's counts are shared.
 enum class Sharing {
-    kAlone,   // nobody's: they are all there is
-    kSole,    // those of other regions; it is the only node of its own, and has nobody to ask
-    kShared,  // its region's
+    kAlone,   // none: local counts are complete
+    kSole,    // with other regions; this is the only node of its own, and has no origin
+    kShared,  // with the other nodes of the region, through an origin
 };
 
-// Where an entry stands with the list of changed entries; the transitions are in counter/changed.h.
+// The state of an entry in the list of changed entries; counter/changed.h has the transitions.
 enum class ChangeState : std::uint8_t {
-    kUntracked,   // nobody asks for changes
+    kUntracked,   // changes are not listed
     kListed,      // in the list
-    kTakenAgain,  // with the consumer, and changed since it was taken
-    kTaken,       // with the consumer
-    kIdle,        // nothing to tell
-    kLeaving,     // nothing to tell, and about to be removed from the table
+    kTakenAgain,  // taken by the consumer, and changed since
+    kTaken,       // by the consumer
+    kIdle,        // all changes are synced
+    kLeaving,     // synced, and about to be removed from the table
     kRetired,     // removed from the table
 };
 
 // An entry holds the cells high-2 to high+1, where `high` is the newest sequence that a request was
 // decided at. Of these, high-1 and high can be current, each with its predecessor; high+1 takes the
-// counts of a neighbour whose clock is ahead. Counts of a sequence that is no longer held are gone
-// for good: a request from so far back is decided at the oldest instant that is held, never on an
-// empty cell that once held counts.
+// counts of a peer whose clock is ahead. Counts of older sequences are gone for good: a request
+// from so far back is decided at the oldest instant that is held, never on an empty cell that once
+// held counts.
 //
 // Thread-safe: every method may race with every other, except the constructor and the destructor.
 //
@@ -80,19 +79,19 @@ class alignas(64) Entry {
     std::uint64_t hash() const { return hash_; }
     Duration duration() const { return shape_.duration(); }
 
-    // Tells the components of this entry from those of earlier entries of the same key, which this
-    // node evicted although their counts mattered: what those told stays told. Modulo 2^24.
+    // Distinguishes the components of this entry from those of earlier entries of the same key,
+    // which were evicted while their counts were in use and stay at the origin. Modulo 2^24.
     std::uint32_t incarnation() const {
         std::uint32_t number = incarnation_[2];
         number = number << 8U | incarnation_[1];
         return number << 8U | incarnation_[0];
     }
 
-    // The instant at which a request at `now` is decided. Moves the ring on where `now` is newer
-    // than all before. Not for a `now` that has outgrown the entry. The sequence is kClosed if the
-    // entry was closed.
+    // The instant at which a request at `now` is decided. Advances the ring if `now` is newer than
+    // `high`. Requires that `now` has not outgrown the entry. The sequence is kClosed if the entry
+    // was closed.
     Instant locate(UnixTime now);
-    // The common case of it: false if `now` is not within the newest window.
+    // The common case of locate(); false if `now` is not within the newest window.
     bool locate_in_newest(UnixTime now, Instant& at) const {
         // Acquire: pairs with the release in advance(), after which the cells of `high` are open.
         at.sequence = high_.load(std::memory_order_acquire);
@@ -105,8 +104,8 @@ class alignas(64) Entry {
     // is kClosed as above; a closed ring may lack any cell.
     Instant relocate(Instant at, UnixTime now);
 
-    // Whether `now` lies so far ahead that the laps of the ring can't be told apart any more. All
-    // counts held are dead by then; the table replaces the entry. True if the entry is closed.
+    // Whether `now` lies so far ahead that laps of the ring are ambiguous. All counts held are dead
+    // by then; the table replaces the entry. True if the entry is closed.
     bool outgrown(UnixTime now) const {
         const Sequence newest = high();
         return newest == kClosed || now >= start_of(newest + kMaxLeap, duration());
@@ -119,20 +118,19 @@ class alignas(64) Entry {
     std::optional<UnixTime> close_if_dead(UnixTime now);
     Sequence high() const { return high_.load(std::memory_order_acquire); }
 
-    // Whether there are changes that the consumer of the changed list has not been told, or is
-    // being told.
+    // Whether it has changes that the consumer of the changed list has not finished writing.
     bool is_unsynced() const {
         const ChangeState state = change_state_.load(std::memory_order_seq_cst);
         return ChangeState::kUntracked < state && state < ChangeState::kIdle;
     }
-    // Whether anybody asks for its changes at all; constant.
+    // Whether its changes are listed at all; constant.
     bool is_tracked() const {
         return change_state_.load(std::memory_order_relaxed) != ChangeState::kUntracked;
     }
     bool is_retired() const {
         return change_state_.load(std::memory_order_seq_cst) == ChangeState::kRetired;
     }
-    // Whether the consumer of the changed list has it.
+    // Whether the consumer of the changed list holds it.
     bool is_taken() const {
         const ChangeState state = change_state_.load(std::memory_order_seq_cst);
         return state == ChangeState::kTaken || state == ChangeState::kTakenAgain;
@@ -141,57 +139,66 @@ class alignas(64) Entry {
         return change_state_.load(std::memory_order_seq_cst) == ChangeState::kLeaving;
     }
 
-    // Whether what was read of it before may be told to others: what is spent in an entry that is
-    // on its way out may be entered in its successor, and told by that one.
+    // Whether counts that were read from it before may be written to a store. A cost spent in an
+    // entry that is being removed may be entered in its successor, and written by that one.
     bool stays() const { return !is_leaving() && !is_retired(); }
 
-    // Whether a spending has to be announced; see counter/changed.h.
+    // Whether a spent cost has to be marked; see counter/changed.h.
     bool needs_mark() const {
         return change_state_.load(std::memory_order_seq_cst) > ChangeState::kTakenAgain;
     }
 
-    // This node's component of a cell as decisions see it. As the world may see it, it is less by
-    // what unfinished batches hold: Components (counter/changed.h) tells.
+    // This node's component of a cell as decisions see it. Stores get less: Components
+    // (counter/changed.h) subtracts what unfinished batches hold.
     CellCount& admitted(Sequence sequence) { return admitted_[place_of(sequence)]; }
     const CellCount& admitted(Sequence sequence) const { return admitted_[place_of(sequence)]; }
 
-    // A batch announces its cost here before it admits it, and when it has settled or undone it.
-    // Both sums only grow, modulo 2^64; their difference is what unfinished batches hold, or are
-    // about to. Sequentially consistent: see Components.
+    // A batch adds its cost to `held` before it admits it, and to `let_go` when it has settled or
+    // undone it. Both sums only grow, modulo 2^64; their difference is what unfinished batches
+    // hold, or are about to. Sequentially consistent: see Components.
     void begin_holding(Count cost) { held_.fetch_add(cost, std::memory_order_seq_cst); }
     void end_holding(Count cost) { let_go_.fetch_add(cost, std::memory_order_seq_cst); }
     std::uint64_t held() const { return held_.load(std::memory_order_seq_cst); }
     std::uint64_t let_go() const { return let_go_.load(std::memory_order_seq_cst); }
 
-    // Merge what others spent in a cell: the other nodes of this region, the other regions. By max,
-    // so repeated and reordered reports are harmless. False if the cell is not held.
+    // Merge the counts of a cell by the peers and by other regions. By max, so repeated and
+    // reordered merges are harmless. False if the cell is not held.
     bool raise_peers(Sequence sequence, Count to) { return raise(peers_, sequence, to); }
     bool raise_global(Sequence sequence, Count to) { return raise(global_, sequence, to); }
 
-    // Whether others ever reported anything. Relaxed: a report that is not seen yet has not arrived
-    // yet.
+    // Merges an imported cell: `foreign` was spent by other regions, `own` is at least what this
+    // region has spent. This node's part of `own` is known; if the remainder is more than the peers
+    // are known to have spent, it raises their count. It never enters the global count. False if
+    // the cell is not held.
+    struct ImportedCounts {
+        Count own;
+        Count foreign;
+    };
+    bool merge_imported(Sequence sequence, ImportedCounts imported);
+
+    // Whether a count of peers or other regions was ever merged. Relaxed: a merge that is not seen
+    // yet counts as not made yet.
     bool has_foreign() const { return has_foreign_.load(std::memory_order_relaxed); }
 
-    // Whether it waits to be looked at by whoever tells other regions (global/publish_queue.h).
-    // Sequentially consistent: who offers has changed the counts before, who looks reads them
-    // after.
+    // Whether it is queued for publishing (global/publish_queue.h). Sequentially consistent: counts
+    // change before begin_offer(), and are read after end_offer().
     bool begin_offer() {
         return !is_offered_.load(std::memory_order_seq_cst) &&
                !is_offered_.exchange(true, std::memory_order_seq_cst);
     }
     void end_offer() { is_offered_.store(false, std::memory_order_seq_cst); }
 
-    // What others spent in a cell; 0 if it is not held.
+    // The counts of a cell by the peers, by other regions, and by both; 0 if it is not held.
     Count peers(Sequence sequence) const { return peers_[place_of(sequence)].of(sequence); }
     Count global(Sequence sequence) const { return global_[place_of(sequence)].of(sequence); }
     Count foreign(Sequence sequence) const { return peers(sequence) + global(sequence); }
 
-    // All that is known to be spent in a cell; 0 if it is not held.
+    // The whole known count of a cell; 0 if it is not held.
     Count spent(Sequence sequence) const {
         return admitted_[place_of(sequence)].of(sequence) + foreign(sequence);
     }
 
-    // As of when the peers' counts are known, by the time of the requests. kNever: they were never
+    // When the peers' counts were last read, by the clock of the requests. kNever: they were never
     // read, or the origin is deciding requests for the key. kNotYoung: they were read, but don't
     // count as young, since a denial lies less than a duration back.
     static constexpr UnixTime kNever = UnixTime::min();
@@ -201,9 +208,9 @@ class alignas(64) Entry {
         return UnixTime{Duration{refreshed_at_ms_.load(std::memory_order_relaxed)}};
     }
     void set_refreshed(UnixTime at);
-    // While the origin decides requests for the key, what it grants is missing here, and further
-    // ones wait for it: from each suspend_view() to its resume_view(), the counts are as if never
-    // read, and set_refreshed() does nothing. Both are called by the region's thread alone.
+    // While the origin decides requests for the key, costs it grants are missing here, and further
+    // requests wait for it: from each suspend_view() to its resume_view(), the counts are as if
+    // never read, and set_refreshed() does nothing. Both are called by the region's thread alone.
     void suspend_view();
     // An entry that took the place of one that has expired meanwhile was never suspended.
     void resume_view() {
@@ -242,14 +249,14 @@ class alignas(64) Entry {
         return is_word_of(synced_.load(std::memory_order_relaxed), sequence);
     }
 
-    // How much more than what was admitted the origin may hold, or have lost, of this entry's
-    // component of a cell: what it decides at the moment, and what it has granted in a call whose
-    // answer was lost. Known of the newest cell in which it was asked; of those before, it may be
-    // anything. Written by the region's thread alone.
+    // How much more than `admitted` the origin may hold of this entry's component of a cell: costs
+    // it is deciding, and costs it granted in a call whose answer was lost. Known for the newest
+    // cell in which it decided; for earlier ones it may be any number. Written by the region's
+    // thread alone.
     void set_credit(Sequence sequence, Count most);
     Count credit(Sequence sequence) const;
-    // All that the origin may hold of it. Loads the credit first, sequentially consistent: it is
-    // lowered after `admitted` was raised.
+    // The most that the origin may hold of it. Loads the credit first, sequentially consistent: it
+    // is lowered after `admitted` was raised.
     Count most_at_origin(Sequence sequence) const {
         const Count more = credit(sequence);
         return saturating_add(admitted(sequence).of(sequence), more);
@@ -263,9 +270,8 @@ class alignas(64) Entry {
     }
     void end_urgent() { flags_.fetch_and(kLate, std::memory_order_relaxed); }
 
-    // Whether something was spent in the cell before the newest one, which whoever writes this
-    // entry may leave out otherwise. Sequentially consistent: set after the count has grown,
-    // cleared before it is read.
+    // Whether a cost was spent in the cell before the newest one, which a flush may leave out
+    // otherwise. Sequentially consistent: set after the count has grown, cleared before it is read.
     void note_late() {
         if ((flags_.load(std::memory_order_seq_cst) & kLate) == 0)
             flags_.fetch_or(kLate, std::memory_order_seq_cst);
@@ -283,8 +289,8 @@ class alignas(64) Entry {
     // From `now` until `until`; never shortens a deadline. Whether it was not strict before.
     bool make_strict(UnixTime now, UnixTime until);
 
-    // What the last request asked for, and when, to within kUseLag: for telling how old a count is,
-    // for publishing and for choosing what to evict.
+    // The limit and the time (to within kUseLag) of the last request: for inspection, publishing
+    // and eviction.
     static constexpr Duration kUseLag{16};
     [[gnu::always_inline]] void note_use(Count limit, UnixTime now) {
         // Relaxed: hints. Written only on change, so that a line that is only read stays shared.
@@ -307,7 +313,7 @@ class alignas(64) Entry {
     friend class Bucket;
     friend class Shard;
 
-    // How far the ring may move at once: LapCount tells older from newer within 4,096 sequences,
+    // How far the ring may move at once: LapCount orders sequences that are within 4,096,
     // and up to kRingSize of these are taken by the cells themselves.
     static constexpr Sequence kMaxLeap = 4'000;
     using Ring = CellCount[kRingSize];
@@ -331,8 +337,8 @@ class alignas(64) Entry {
         return has_long_texts_here() ? reinterpret_cast<const char*>(&texts_) : texts_elsewhere();
     }
 
-    // First line: who it is. The states lie in the tail of the shape. Texts that are not short lie
-    // in the memory of the short ones if they fit, else it holds a pointer to them, which is owned.
+    // First cache line: the key. The states lie in the tail of the shape. Texts that are not short
+    // lie in the memory of the short ones if they fit, else that holds an owned pointer to them.
     ShortTexts texts_{};
     [[no_unique_address]] const KeyShape shape_;
     // Written by ChangedList and by the removal of the entry; see counter/changed.h for the orders.
@@ -343,8 +349,9 @@ class alignas(64) Entry {
     std::atomic<bool> past_forgotten_;
     const std::uint8_t incarnation_[3];
 
-    // Second line: the counts that a decision alone needs. `high` is written by the thread that
-    // moves the ring (release, after opening the cells) and read by every decision (acquire).
+    // Second cache line: the counts that a decision without sharing needs. `high` is written by the
+    // thread that moves the ring (release, after opening the cells) and read by every decision
+    // (acquire).
     alignas(64) Ring admitted_;
     std::atomic<Sequence> high_;
     // Hints, relaxed throughout: written by refreshes and decisions.
@@ -352,27 +359,26 @@ class alignas(64) Entry {
     std::atomic<Count> last_limit_{0};
     std::atomic<std::int64_t> last_used_ms_;
 
-    // Third line: what a pass needs beside these where counts are shared with others.
+    // Third cache line: the counts of peers and other regions.
     alignas(64) Ring peers_;
     Ring global_;
 
-    // Fourth line: the rest.
+    // Fourth cache line: everything else.
     std::atomic<std::uint64_t> held_{0};    // written by batches, as the next one
-    std::atomic<std::uint64_t> let_go_{0};  // read by whoever tells others
+    std::atomic<std::uint64_t> let_go_{0};  // read by Components
     // Written by denials, and by refreshes; see set_refreshed().
     std::atomic<std::int64_t> strict_until_ms_{std::numeric_limits<std::int64_t>::min()};
     // See set_synced(): the sequence modulo 2^11, and the count. Starts with nothing of cell 0.
     std::atomic<std::uint64_t> synced_{0};
-    // Guarded by change_state_: whoever makes an entry listed writes it.
+    // Guarded by change_state_: written by the thread that lists the entry.
     Entry* next_changed_ = nullptr;
     const std::uint64_t hash_;
     std::atomic<bool> is_offered_{false};  // see begin_offer()
-    // Where it stands with the shard's queue of entries on their way out. Guarded by the shard's
-    // lock.
+    // Its state in the shard's queue of leaving entries. Guarded by the shard's lock.
     struct Leaving {
         bool is_queued : 1;      // it is in the queue
-        bool is_unlinked : 1;    // meanwhile, it has been removed from the table
-        bool is_given_back : 1;  // and whoever had it to tell of it has done with it
+        bool is_unlinked : 1;    // meanwhile, it was removed from the table
+        bool is_given_back : 1;  // and the consumer of the changed list has released it
     } leaving_{};
     static constexpr std::uint8_t kUrgent = 1;  // see begin_urgent()
     static constexpr std::uint8_t kLate = 2;    // see note_late()

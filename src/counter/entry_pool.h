@@ -1,4 +1,4 @@
-// Memory for entries, in chunks.
+// An allocator of entries, in chunks.
 #ifndef SLUICE_COUNTER_ENTRY_POOL_H_
 #define SLUICE_COUNTER_ENTRY_POOL_H_
 
@@ -10,7 +10,6 @@
 
 #include "counter/entry.h"
 #include "counter/epoch.h"
-#include "counter/grace_queue.h"
 #include "counter/page_provisioner.h"
 
 namespace sluice {
@@ -41,7 +40,7 @@ class EntryPool {
     // `entry` was made and no reader has seen it.
     void unmake(Entry& entry) { reclaim(entry); }
 
-    // From when `entry` was made to now: to be called when nobody can find it any more.
+    // From when `entry` was made to now: to be called when no lookup can find it any more.
     static Epoch::Lifetime lifetime(Entry& entry) {
         return {.born = born(entry), .unlinked = Epoch::now()};
     }

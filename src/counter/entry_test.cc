@@ -31,7 +31,7 @@ class EntryTest : public testing::Test {
     Entry entry_{key_for("id"), at(100'500), at(0), Sharing::kAlone};
 };
 
-TEST_F(EntryTest, BeginsWhereItWasAskedFor) {
+TEST_F(EntryTest, BeginsAtTheTimeOfItsFirstRequest) {
     EXPECT_EQ(entry_.high(), 100);
     EXPECT_EQ(entry_.locate(at(100'250)).elapsed, Duration{250});
 }
@@ -45,7 +45,7 @@ TEST_F(EntryTest, MovesOnAndKeepsTheCellsThatStillMatter) {
     EXPECT_EQ(entry_.spent(100), 0U);
 }
 
-TEST_F(EntryTest, DecidesAStepBackOfOneWindowWhereItAsksFor) {
+TEST_F(EntryTest, DecidesAStepBackOfOneWindowAtItsOwnTime) {
     entry_.locate(at(102'000));
     const Instant back = entry_.locate(at(101'900));
     EXPECT_EQ(back.sequence, 101);
@@ -102,13 +102,13 @@ TEST_F(EntryTest, IsOutgrownOnlyWhenLapsCouldBeMistaken) {
     EXPECT_TRUE(entry_.outgrown(at(4'100'000)));
 }
 
-// Whatever its windows are, so that whoever finds it takes another one.
+// Whatever its windows are, so that a thread that finds it takes another one.
 TEST_F(EntryTest, IsOutgrownOnceItIsClosed) {
     ASSERT_TRUE(entry_.close_if_dead(at(103'000)).has_value());
     EXPECT_TRUE(entry_.outgrown(at(103'000)));
 }
 
-TEST_F(EntryTest, MergesWhatOthersSpentByMaximum) {
+TEST_F(EntryTest, MergesCountsOfPeersAndRegionsByMaximum) {
     EXPECT_TRUE(entry_.raise_peers(100, 4));
     EXPECT_TRUE(entry_.raise_peers(100, 2));
     EXPECT_TRUE(entry_.raise_global(100, 5));
@@ -194,7 +194,7 @@ TEST(LimitKey, KeepsPartsApartWhereverTheSeparatorFalls) {
     EXPECT_NE(key("ab", "c", kSecond).hash(), key("ab", "c", Duration{1'001}).hash());
 }
 
-// Whoever chooses both must not be able to aim at one bucket.
+// A client that chooses both must not be able to fill one bucket.
 TEST(LimitKey, DoesNotLetTheIdentifierCancelTheDuration) {
     std::set<std::uint64_t> hashes;
     for (std::uint32_t ms = 0x2020'2020; ms < 0x2020'2020 + 1'000; ++ms) {
@@ -228,7 +228,7 @@ TEST(LimitKey, DoesNotLetTheDurationCancelTheSizeOfATextInTheHash) {
     EXPECT_EQ(hashes.size(), 9U * 21U);
 }
 
-TEST(SharedEntry, KnowsNothingOfOthersUntilItWasRefreshed) {
+TEST(SharedEntry, KnowsNoPeerCountsUntilItWasRefreshed) {
     Entry entry{key_for("id"), at(100'000), at(0), Sharing::kShared};
     EXPECT_EQ(entry.refreshed_at(), Entry::kNever);
     entry.set_refreshed(at(105'000));

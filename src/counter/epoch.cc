@@ -1,5 +1,7 @@
 #include "counter/epoch.h"
 
+#include <algorithm>
+
 #include <pthread.h>
 
 namespace sluice {
@@ -72,6 +74,28 @@ std::optional<Epoch::Pin> Epoch::Pins::blocking(const Lifetime& lifetime) const 
         if (pin.may_see(lifetime)) return pin;
     }
     return std::nullopt;
+}
+
+void GraceQueue::set_aside(const Waiting& waiting, const Epoch::Pin& pin) {
+    const auto is_same = [&](const Aside& aside) {
+        return aside.pin.reader == pin.reader && aside.pin.since == pin.since;
+    };
+    auto aside = std::ranges::find_if(aside_, is_same);
+    if (aside == aside_.end())
+        aside = aside_.insert(aside_.end(), Aside{.pin = pin, .entries = {}});
+    aside->entries.push_back(waiting);
+}
+
+// Returns up to `most` entries of pins that have ended to the queue.
+void GraceQueue::release_aside(std::size_t most) {
+    for (Aside& aside : aside_) {
+        if (!aside.pin.is_over()) continue;
+        for (; most > 0 && !aside.entries.empty(); --most) {
+            fresh_.push_front(aside.entries.front());
+            aside.entries.pop_front();
+        }
+    }
+    std::erase_if(aside_, [](const Aside& aside) { return aside.entries.empty(); });
 }
 
 }  // namespace sluice

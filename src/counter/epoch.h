@@ -1,4 +1,4 @@
-// Epochs: when is a removed entry out of every reader's sight?
+// Epoch-based reclamation: defers the reuse of removed entries until no reader can see them.
 #ifndef SLUICE_COUNTER_EPOCH_H_
 #define SLUICE_COUNTER_EPOCH_H_
 
@@ -6,15 +6,19 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <deque>
+#include <list>
 #include <optional>
 
 namespace sluice {
 
-// A process-wide clock of epochs, and who may see what (interval-based reclamation). An entry lives
-// from the epoch in which it is made to the one in which it is unlinked. A thread that reads a
-// table holds an EpochPin meanwhile, which announces an interval: from the epoch in which the pin
-// began to the newest one that the thread has seen. It may see an entry only if the two intervals
-// meet.
+class Entry;
+
+// A process-wide clock of epochs, and the readers' announcements (interval-based reclamation). An
+// entry lives from the epoch in which it is made to the one in which it is unlinked. A thread that
+// reads a table holds an EpochPin meanwhile, which announces an interval: from the epoch in which
+// the pin began to the newest one that the thread has seen. It may see an entry only if the two
+// intervals meet.
 //
 //     const EpochPin pin;                     // reader
 //     do entry = load(); while (!Epoch::confirm());   // valid until `pin` ends
@@ -26,8 +30,8 @@ namespace sluice {
 //     Epoch::advance();
 //     if (!Epoch::Pins().blocking(lifetime).has_value()) reuse(entry);
 //
-// Nothing here waits, and the epoch moves on whoever is pinned. A thread that sleeps while pinned
-// keeps the memory of the entries that existed when it fell asleep, and of no others. In a child
+// Nothing here waits, and pins don't stop the epoch. A thread that sleeps while pinned keeps the
+// memory of the entries that existed when it fell asleep, and of no later ones. In a child
 // process, only the thread that forked is left.
 //
 // Memory order. The announcement, the lookups and confirmations that follow it, the unlinking and
@@ -95,7 +99,7 @@ class Epoch {
         std::optional<Pin> blocking(const Lifetime& lifetime) const;
 
       private:
-        // If more threads are pinned at once, the others are read whenever they are asked for.
+        // If more threads are pinned at once, the remaining ones are read on each call.
         static constexpr std::size_t kMost = 64;
 
         std::array<Pin, kMost> pins_;
@@ -119,7 +123,7 @@ class Epoch {
     struct Enrolment;
 
     static Reader* enrol();
-    // In a new child: the other threads don't exist there, and hold no place.
+    // Called in a new child process: the other threads don't exist there.
     static void forget_other_threads();
     static const int kAtFork;
 
@@ -129,7 +133,7 @@ class Epoch {
     static thread_local constinit Reader* self_ __attribute__((tls_model("initial-exec")));
 };
 
-// Holds this thread's place in the epochs. Pins of one thread don't nest.
+// Announces this thread as a reader. Pins of one thread don't nest.
 class EpochPin {
   public:
     EpochPin() : reader_(Epoch::self_) {
@@ -145,6 +149,75 @@ class EpochPin {
 
   private:
     Epoch::Reader* reader_;
+};
+
+// A queue of unlinked entries, each with its lifetime, until no reader can be using them. An entry
+// that a pinned thread may see is set aside until that pin has ended, together with all other
+// entries that this pin keeps. So an entry is examined once when it comes, and once for each pin
+// that kept it.
+//
+// Thread-compatible: guarded by its shard's lock.
+class GraceQueue {
+  public:
+    void add(Entry& entry, const Epoch::Lifetime& lifetime) {
+        fresh_.push_back({.entry = &entry, .lifetime = lifetime});
+    }
+
+    // Entries that were added and not examined yet.
+    std::size_t fresh() const { return fresh_.size(); }
+
+    // Examines up to `most` entries, and calls done(entry) for each that no reader can be using.
+    // Those of the present epoch are left for later: current readers, the caller among them, may
+    // well see them. If there are no earlier ones, the next epoch begins.
+    template <class Done>
+    void poll(std::size_t most, Done done) {
+        release_aside(most / 2);
+        if (fresh_.empty()) return;
+        const std::uint64_t epoch = Epoch::now();
+        if (fresh_.front().lifetime.unlinked == epoch) return Epoch::advance();
+        const Epoch::Pins pins;
+        for (std::size_t i = 0; i < most && !fresh_.empty(); ++i) {
+            const Waiting first = fresh_.front();
+            if (first.lifetime.unlinked == epoch) return;
+            ++examined_;
+            const std::optional<Epoch::Pin> pin = pins.blocking(first.lifetime);
+            if (pin) set_aside(first, *pin);
+            fresh_.pop_front();
+            if (!pin) done(*first.entry);
+        }
+    }
+
+    // How many entries have been examined, ever.
+    std::uint64_t examined() const { return examined_; }
+
+    // Calls visit(entry) for each entry in the queue.
+    template <class Visit>
+    void for_each(Visit visit) const {
+        for (const Waiting& waiting : fresh_)
+            visit(*waiting.entry);
+        for (const Aside& aside : aside_) {
+            for (const Waiting& waiting : aside.entries)
+                visit(*waiting.entry);
+        }
+    }
+
+  private:
+    struct Waiting {
+        Entry* entry;
+        Epoch::Lifetime lifetime;
+    };
+    // The entries that one pin keeps.
+    struct Aside {
+        Epoch::Pin pin;
+        std::deque<Waiting> entries;
+    };
+
+    void set_aside(const Waiting& waiting, const Epoch::Pin& pin);
+    void release_aside(std::size_t most);
+
+    std::deque<Waiting> fresh_;
+    std::list<Aside> aside_;  // one for each pin that keeps any
+    std::uint64_t examined_ = 0;
 };
 
 }  // namespace sluice

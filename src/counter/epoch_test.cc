@@ -16,7 +16,7 @@ bool is_unseen(std::uint64_t born, std::uint64_t unlinked) {
     return !Epoch::Pins().blocking({.born = born, .unlinked = unlinked}).has_value();
 }
 
-TEST(Epoch, NothingIsSeenWhereNobodyIsPinned) {
+TEST(Epoch, NothingIsVisibleWithoutAPin) {
     EXPECT_TRUE(is_unseen(Epoch::now(), Epoch::now()));
 }
 

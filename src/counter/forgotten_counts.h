@@ -1,4 +1,4 @@
-// Until when the counts that a shard has dropped would have mattered.
+// Remembers until when the counts that a shard has dropped were in use.
 #ifndef SLUICE_COUNTER_FORGOTTEN_COUNTS_H_
 #define SLUICE_COUNTER_FORGOTTEN_COUNTS_H_
 

@@ -2,24 +2,121 @@
 #ifndef SLUICE_COUNTER_LIMIT_KEY_H_
 #define SLUICE_COUNTER_LIMIT_KEY_H_
 
-#include <sluice/limiter.h>
+#include <sluice/types.h>
 
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <string>
 #include <string_view>
 
-#include "counter/key_hash.h"
-#include "counter/short_text.h"
-#include "window/sliding.h"
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
+#include "window/cell.h"
 
 namespace sluice {
 
+inline constexpr std::size_t kShortBytes = 16;
+
+// A text of 1 to 16 bytes in two words: its first and its last bytes, eight of each or as many as
+// there are for half of it; they may overlap. Together with its size they are the whole text: two
+// texts of the same size are equal if their words are.
+struct ShortText {
+    // Two words that are compared as one.
+    using Words [[gnu::vector_size(2 * sizeof(std::uint64_t))]] = std::uint64_t;
+    Words words;
+
+    std::uint64_t first() const { return words[0]; }
+    std::uint64_t last() const { return words[1]; }
+
+    // `text` is 1 to 16 bytes long.
+    [[gnu::always_inline]] static ShortText of(std::string_view text) {
+        if (text.size() >= 8) return words_of<std::uint64_t>(text);
+        if (text.size() >= 4) return words_of<std::uint32_t>(text);
+        if (text.size() >= 2) return words_of<std::uint16_t>(text);
+        return words_of<std::uint8_t>(text);
+    }
+
+    // The text again, which was `size` bytes long.
+    std::string restore(std::size_t size) const {
+        const std::size_t word = size >= 8 ? 8 : size >= 4 ? 4 : size >= 2 ? 2 : 1;
+        std::string text(size, '\0');
+        const std::uint64_t head = first();
+        const std::uint64_t tail = last();
+        std::memcpy(text.data(), &head, word);
+        std::memcpy(text.data() + size - word, &tail, word);
+        return text;
+    }
+
+    // All bits that differ, for comparing several texts in one go.
+    Words differing(const ShortText& other) const { return words ^ other.words; }
+
+  private:
+    template <class Word>
+    static ShortText words_of(std::string_view text) {
+        Word first;
+        Word last;
+        std::memcpy(&first, text.data(), sizeof first);
+        std::memcpy(&last, text.data() + text.size() - sizeof last, sizeof last);
+        return {Words{first, last}};
+    }
+};
+
+// The hash of a key's texts, seeded per process so that clients can't choose keys of one bucket. It
+// hashes one part of a key at a time, in place, and the caller joins the hashes by exclusive or:
+// copying the parts together first would make the hash wait for the copy. A short
+// text costs one multiplication of its two words, each hidden by a secret; XXH3 hashes the longer
+// ones. What a key holds beside its texts, its shape, is multiplied by a secret before it is mixed
+// into a text: otherwise a client that chooses both could cancel it. The number of bytes of the
+// identifier salts the identifier, everything else in the shape the workspace.
+//
+// Thread-compatible, and constant after construction.
+class KeyHash {
+  public:
+    explicit KeyHash(std::uint64_t seed) {
+        for (ShortText& secret : secrets_)
+            secret = ShortText{ShortText::Words{next(seed), next(seed)}};
+        multiplier_ = next(seed) | 1U;
+    }
+
+    // A different function for each `part` from 0 to 2. The words of a short text don't hold its
+    // size, which therefore is part of a salt; XXH3 hashes the size itself.
+    std::uint64_t operator()(std::size_t part,
+                             const ShortText& text,
+                             std::uint64_t salt = 0) const {
+        const ShortText& secret = secrets_[part];
+        const Wide product =
+            Wide{text.first() ^ secret.first()} * (text.last() ^ secret.last() ^ salt);
+        return static_cast<std::uint64_t>(product) ^ static_cast<std::uint64_t>(product >> 64U);
+    }
+    std::uint64_t operator()(std::size_t part,
+                             std::string_view text,
+                             std::uint64_t salt = 0) const {
+        return XXH3_64bits_withSeed(text.data(), text.size(), secrets_[part].first() ^ salt);
+    }
+
+    // What a shape, or a part of it, adds to the hash of a text.
+    std::uint64_t salt_of(std::uint64_t shape) const { return shape * multiplier_; }
+
+  private:
+    // SplitMix64: spreads one seed over several words.
+    static std::uint64_t next(std::uint64_t& state) {
+        state += 0x9E37'79B9'7F4A'7C15U;
+        std::uint64_t z = state;
+        z = (z ^ (z >> 30U)) * 0xBF58'476D'1CE4'E5B9U;
+        z = (z ^ (z >> 27U)) * 0x94D0'49BB'1331'11EBU;
+        return z ^ (z >> 31U);
+    }
+
+    ShortText secrets_[3];
+    std::uint64_t multiplier_;  // odd: different shapes have different salts
+};
+
 inline constexpr std::size_t kMaxPartBytes = 2048;
 
-// What is left of a key when its texts are taken away: the duration, and where one text ends and
-// the next begins. With it, ("a-b", "c") and ("a", "b-c") are two keys although their texts,
-// joined, are the same.
+// A key without its texts: the duration, and the sizes of the texts. With it, ("a-b", "c") and
+// ("a", "b-c") are two keys although their texts, joined, are the same.
 class KeyShape {
   public:
     explicit KeyShape(const Request& request)
@@ -57,7 +154,7 @@ class KeyShape {
 
   private:
     static bool are_short(std::size_t a, std::size_t b, std::size_t c) {
-        // Joining the bits tells whether all numbers are below a power of two.
+        // The joined bits are below a power of two if all numbers are.
         return ((a - 1) | (b - 1) | (c - 1)) < kShortBytes;
     }
 
@@ -87,8 +184,8 @@ struct ShortTexts {
     }
 };
 
-// What it takes to make a key again. Functions beside the hot path are given this: a LimitKey that
-// was handed to them, even by reference, could not live in registers on it.
+// Enough to make a LimitKey again. Functions beside the hot path take this: a LimitKey passed to
+// them, even by reference, could not live in registers on it.
 struct HashedRequest {
     const Request& request;
     std::uint64_t hash;
@@ -116,7 +213,7 @@ class LimitKey {
     const KeyShape& shape() const { return shape_; }
     std::uint64_t hash() const { return hash_; }
 
-    // The texts are in one of two forms; which one, the shape tells.
+    // The texts are in one of two forms, by the shape.
     bool is_short() const { return is_short_; }
     const ShortTexts& short_texts() const { return short_; }
     // Whether this short key is the one of `shape` and `texts`: one comparison of everything, since

@@ -1,4 +1,4 @@
-// Memory that a growing table will need soon, made ready before it does.
+// A thread that prepares large pages before a growing table needs them.
 #ifndef SLUICE_COUNTER_PAGE_PROVISIONER_H_
 #define SLUICE_COUNTER_PAGE_PROVISIONER_H_
 

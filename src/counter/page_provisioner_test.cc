@@ -118,7 +118,7 @@ TEST(PageProvisioner, ChunksAreZerosAndEachIsGivenOnce) {
     }
 }
 
-// What was used before stays as it is; what comes next is filled before anyone asks for it.
+// Used memory stays as it is; the next pages are filled before they are needed.
 TEST(PageProvisioner, TheStretchIsFilledAheadOfItsUse) {
     const Stretch stretch(16 * kBlock);
     PageProvisioner memory(stretch.all());
@@ -149,7 +149,7 @@ TEST(PageProvisioner, FillsWholeLargePagesOfTheStretchOnly) {
     EXPECT_FALSE(stretch.is_filled(2 * kBlock, stretch.all().size()));
 }
 
-TEST(PageProvisioner, ManyThreadsTakeWhatIsTheirs) {
+TEST(PageProvisioner, ThreadsNeverShareAChunk) {
     const Stretch stretch(4 * kBlock);
     PageProvisioner memory(stretch.all());
     memory.start();
@@ -211,7 +211,7 @@ TEST(PageProvisioner, ItsThreadKeepsOffTheProcessorThatTakesChunks) {
         ASSERT_EQ(sched_setaffinity(0, sizeof all, &all), 0);
         ASSERT_TRUE(used.has_value());
         EXPECT_FALSE(CPU_ISSET(processor, &*used)) << processor;
-        EXPECT_EQ(CPU_COUNT(&*used), CPU_COUNT(&all) - 1) << "it may use all others";
+        EXPECT_EQ(CPU_COUNT(&*used), CPU_COUNT(&all) - 1) << "it may use all other processors";
     }
 }
 

@@ -14,7 +14,7 @@ namespace {
 // Below this many keys, memory is not worth forgetting anything for.
 constexpr std::size_t kSweepFrom = 1'024;
 
-// How many entries an eviction looks at: at least the first number, and up to the second (or that
+// How many entries an eviction examines: at least the first number, and up to the second (or that
 // many buckets) as long as all that it has seen are close to their limits.
 constexpr std::size_t kSample = 8;
 constexpr std::size_t kLargeSample = 128;
@@ -24,17 +24,16 @@ constexpr std::size_t kSampleForImported = 32;
 
 constexpr int kEvictionsPerInsertion = 8;
 
-// Whether a request asked for it here. What only other regions have spent in may go at any time:
-// the next import brings it back.
+// Whether a request used it here. An entry that only imports use may be removed at any time: the
+// next import brings it back.
 bool was_requested(const Entry& entry) {
     return entry.last_limit() != 0;
 }
 
-// What forgetting an entry would cost its limit. Entries that have used less than half of it are
+// The cost of evicting an entry, for comparison. Entries that have used less than half of it are
 // compared by the part that they have used; the others by what they have spent, so that many small
 // limits, each used up by one request, don't displace a large one. Between equals, the one that was
-// used last stays. Those that no request asked for go first, those with counts that others were not
-// told of last.
+// used last stays. Those that no request used go first, those with unsynced counts last.
 struct Usefulness {
     bool needed;
     bool unsynced;
@@ -80,7 +79,7 @@ void Shard::attach(const Buckets& buckets, Tally& tally, PageProvisioner& memory
 }
 
 Shard::~Shard() {
-    // What is in the queue may still be in a bucket: it goes with the others there.
+    // An entry in the queue may still be in a bucket, and is destroyed with that.
     leaving_.for_each([](Entry& entry) {
         if (entry.leaving_.is_given_back) entry.~Entry();
     });
@@ -187,8 +186,8 @@ std::size_t Shard::list_again(std::size_t from,
             if (is_dead(entry.high(), entry.duration(), now)) return;
             entry.set_synced(0, 0);  // until the answer to an earlier call comes
             entry.note_late();
-            // One that was removed a moment ago is nobody's concern.
-            if (Components(entry).are_anything()) static_cast<void>(changed.mark(entry));
+            // False for one that was removed a moment ago, which needs no listing.
+            if (Components(entry).are_any()) static_cast<void>(changed.mark(entry));
         });
     }
     return end - from;
@@ -201,15 +200,15 @@ void Shard::make_room(UnixTime now, Needed needed) {
     for (int evictions = 0; !tally_->try_hold_key(); ++evictions) {
         const bool may_evict = evictions < kEvictionsPerInsertion && !tally_->has_room_to_come();
         if (may_evict && evict(now, needed, Evicts::kAny)) continue;
-        // The key takes the place of one that is leaving. Or all that was looked at is waiting to
-        // be replayed, and is not dropped unheard.
+        // The key takes the place of one that is leaving. Or all that was examined is unsynced, and
+        // is not evicted before it is flushed.
         tally_->hold_key_beyond_cap();
         return;
     }
 }
 
-// Takes a free place, or that of an entry that no request asked for. False if there is neither:
-// what requests rely on here does not go for what others spend elsewhere.
+// Takes a free place, or that of an entry that no request used. False if there is neither: imports
+// don't displace keys that requests use.
 bool Shard::make_room_for_import(UnixTime now) {
     clean(now);
     if (tally_->try_hold_key()) return true;
@@ -270,7 +269,7 @@ bool Shard::evict(UnixTime now, Needed needed, Evicts evicts) {
     std::size_t seen = 0;
     const bool takes_any = evicts == Evicts::kAny;
     // An origin that is unavailable for long must not cost all memory there is.
-    const bool takes_untold = takes_any && tally_->is_far_beyond_cap();
+    const bool takes_unsynced = takes_any && tally_->is_far_beyond_cap();
     const std::size_t enough = tally_->has_imported() ? kSampleForImported : kSample;
     const std::size_t most = takes_any ? kLargeSample : kSample;
     for (std::size_t buckets = 0; buckets < most && seen < most; ++buckets) {
@@ -278,7 +277,7 @@ bool Shard::evict(UnixTime now, Needed needed, Evicts evicts) {
         if (seen >= enough && victim != nullptr && least.is_little()) break;
         next_bucket().for_each([&](Entry& entry) {
             ++seen;
-            if ((entry.is_unsynced() && !takes_untold) || entry.leaving_.is_queued) return;
+            if ((entry.is_unsynced() && !takes_unsynced) || entry.leaving_.is_queued) return;
             if (!takes_any && was_requested(entry) &&
                 !is_dead(entry.high() + 1, entry.duration(), now))
                 return;
@@ -290,15 +289,15 @@ bool Shard::evict(UnixTime now, Needed needed, Evicts evicts) {
     }
     if (victim == nullptr) return false;
     if (drop_if_dead(*victim, now) || drop(*victim)) return true;
-    if (!takes_untold) return false;
+    if (!takes_unsynced) return false;
     Tally::add(tally_->evicted);
     Tally::add(tally_->evicted_unsynced);
     remove(*victim);
     return true;
 }
 
-// Removes an entry whose counts have ceased to matter, whether they were told or not. They stay
-// forgotten for a clock that steps back. False if they do matter.
+// Removes an entry whose counts have expired, synced or not. They stay forgotten for a clock that
+// steps back. False if they have not.
 bool Shard::drop_if_dead(Entry& entry, UnixTime now) {
     const auto dead_from = entry.close_if_dead(now);
     if (!dead_from) return false;
@@ -308,7 +307,7 @@ bool Shard::drop_if_dead(Entry& entry, UnixTime now) {
     return true;
 }
 
-// Whoever has it to tell of it disposes of it; else it goes at once.
+// The consumer of the changed list disposes of it if it holds it; else it is freed here.
 void Shard::remove(Entry& entry) {
     unlink(entry);
     if (entry.leaving_.is_queued) {
@@ -318,12 +317,12 @@ void Shard::remove(Entry& entry) {
     if (ChangedList::retire(entry)) give_back(entry);
 }
 
-// Removes an entry whose counts may matter; its key starts anew. If others are told of them, that
-// takes a grace period. Whether there is a place, or will be one.
+// Removes an entry whose counts may be in use; its key starts anew. If they are shared, that takes
+// a grace period. Returns whether there is a place, or will be one.
 bool Shard::drop(Entry& entry) {
     if (!ChangedList::leave(entry)) return false;
     if (entry.is_tracked()) {
-        // The epoch is read after the state was set: whoever has found the entry before is pinned
+        // The epoch is read after the state was set: a thread that found the entry before is pinned
         // in this epoch or an earlier one.
         try {
             leaving_.add(entry, EntryPool::lifetime(entry));

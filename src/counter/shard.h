@@ -15,8 +15,8 @@
 #include "base/mutex.h"
 #include "counter/bucket.h"
 #include "counter/entry_pool.h"
+#include "counter/epoch.h"
 #include "counter/forgotten_counts.h"
-#include "counter/grace_queue.h"
 #include "counter/tally.h"
 
 namespace sluice {
@@ -32,7 +32,7 @@ using Needed = std::span<Entry* const>;
 // reserved addresses, of which the system fills only what was touched: apart, the shards' first
 // buckets would compete for the same places in the processor's caches.
 //
-// Thread-safe. find() takes no lock and needs an EpochPin; the rest locks.
+// Thread-safe. find() takes no lock and needs an EpochPin; all other methods lock.
 class alignas(64) Shard {
   public:
     // Every (1 << stride_bits)th bucket from `first` on is the shard's, `count` of them: empty
@@ -81,8 +81,7 @@ class alignas(64) Shard {
                            UnixTime now,
                            ChangedList& changed);
 
-    // Of the memory for entries. `examined` tells as well how often it was checked whether an entry
-    // may leave.
+    // Of the memory for entries. `examined` includes the checks whether an entry may leave.
     EntryPool::Stats memory() const;
 
     static constexpr std::size_t kAverage = 2;
@@ -136,7 +135,7 @@ class alignas(64) Shard {
     std::size_t size_ SLUICE_GUARDED_BY(mutex_) = 0;
     std::size_t hand_ SLUICE_GUARDED_BY(mutex_) =
         0;  // the bucket that was looked at last for removals
-    // Entries on their way out. Some may have been used again since, and stay; some may have died.
+    // Entries being removed. Some may have been used again since, and stay; some may have expired.
     GraceQueue leaving_ SLUICE_GUARDED_BY(mutex_);
     ForgottenCounts forgotten_ SLUICE_GUARDED_BY(mutex_);
     EntryPool pool_ SLUICE_GUARDED_BY(mutex_);

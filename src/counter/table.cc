@@ -83,14 +83,14 @@ Entry& Table::ready_entry(HashedRequest request, UnixTime now, Needed needed) {
     const bool is_in_child = made_.is_in_child();
     if (is_in_child && sharing_ != Sharing::kAlone) discard_changes();
     Entry& made = shard_of(key).find_or_make(key, now, sharing_, needed);
-    // What waits to be told is not evicted: it is told soon.
-    if (tally_.is_beyond_cap()) changed_.hurry();
+    // Unsynced entries can't be evicted: have them flushed soon.
+    if (tally_.is_beyond_cap()) changed_.request_flush();
     const KeyShape shape = key.shape();
     if (shape.text_bytes() > watched_bytes_ && !is_in_child) on_long_key_(made);
     return made;
 }
 
-// Else what was spent here would count as unsynced for ever, and could not be evicted.
+// Else entries would stay unsynced for ever, and could not be evicted.
 void Table::discard_changes() {
     const MutexLock lock(discarding_);
     const ChangedList::Taken taken = changed_.take();

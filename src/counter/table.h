@@ -1,4 +1,4 @@
-// The table: from a LimitKey to its entry, in one lookup.
+// The table of all entries: finds the entry of a LimitKey in one lookup.
 #ifndef SLUICE_COUNTER_TABLE_H_
 #define SLUICE_COUNTER_TABLE_H_
 
@@ -47,7 +47,7 @@ class Table {
     [[gnu::always_inline]] LimitKey key(const Request& request) const { return {request, hash_}; }
 
     // The entry for `key`, made if need be, in which a request at `now` can be located. The entries
-    // in `needed` make room for it last of all. `at` tells where it is located.
+    // in `needed` are evicted last of all. `at` gets the instant at which the request is located.
     [[gnu::always_inline]] Entry& entry_for(const LimitKey& key,
                                             UnixTime now,
                                             Instant& at,
@@ -63,10 +63,10 @@ class Table {
         }
     }
 
-    // The entry for the key of `request`, made if need be, to take what other regions have spent at
-    // about `now`. nullptr if the table is at its cap, and all that it looked at was asked for by
-    // requests here: those entries don't make room for what nobody has asked for. If a request does
-    // later, the next full import brings the counts.
+    // The entry for the key of `request`, made if need be, for counts of other regions at about
+    // `now`. nullptr if the table is at its cap, and all entries it examined are used by requests
+    // here: those are not evicted for keys that no request uses. If one does later, the next full
+    // import brings the counts.
     Entry* entry_for_import(const Request& request, UnixTime now);
 
     // Calls `made` with each entry that a request made whose texts have more bytes than this,
@@ -89,17 +89,17 @@ class Table {
         return shard_at(hash).bucket_of(hash).guess(hash);
     }
 
-    // The first step of a lookup, for whoever has several to do: it doesn't wait for the memory
-    // that Bucket::guess(), the next one, needs.
+    // The first step of a lookup, for callers with several lookups: it doesn't wait for the memory
+    // that Bucket::guess(), the next step, needs.
     [[gnu::always_inline]] const Bucket& fetch_bucket(std::uint64_t hash) {
         const Bucket& bucket = shard_at(hash).bucket_of(hash);
         __builtin_prefetch(&bucket);
         return bucket;
     }
 
-    // Announces `cost`, which was admitted in `entry` and is held by no batch any more. If the
-    // table removed the entry meanwhile, the cost is entered in its successor, for which the
-    // request is needed once more. Not alone, where there is nobody to tell.
+    // Marks `entry` as changed by `cost`, which was admitted and is held by no batch any more. If
+    // the table removed the entry meanwhile, the cost is entered in its successor, for which the
+    // request is needed. Not for Sharing::kAlone.
     [[gnu::always_inline]] void settle(Entry& entry,
                                        Sequence sequence,
                                        Count cost,
@@ -116,24 +116,23 @@ class Table {
     Sharing sharing() const { return sharing_; }
 
     // How many nodes share the limits. Written by the region's thread, read by decisions; relaxed:
-    // it stands for itself.
+    // nothing is published through it.
     NodeCount nodes() const { return nodes_.load(std::memory_order_relaxed); }
     void set_nodes(NodeCount nodes) {
         if (nodes != this->nodes()) nodes_.store(nodes, std::memory_order_relaxed);
     }
     ChangedList& changed() { return changed_; }
 
-    // Lists every entry that holds anything of its own, for an origin that has forgotten, unless it
-    // can't matter at `now` any more. Goes
-    // through up to `buckets` buckets at a time, and returns whether that was the rest. Entries
-    // that are made meanwhile list themselves.
+    // Lists every entry with local counts that have not expired at `now`, for an origin that has
+    // lost its data. Goes through up to `buckets` buckets at a time, and returns whether it is at
+    // the end. Entries that are made meanwhile are listed by their first cost.
     struct Walk {
         std::size_t shard = 0;
         std::size_t bucket = 0;
     };
     bool list_again(Walk& walk, std::size_t buckets, UnixTime now);
 
-    // Of an entry that the changed list returned as retired.
+    // Frees an entry that the changed list returned as retired.
     void dispose(Entry& entry) { shard_at(entry.hash()).dispose(entry); }
 
     // Of all shards.
@@ -149,7 +148,7 @@ class Table {
 
     // The entry for `key`, made or replaced if need be.
     Entry& ready_entry(HashedRequest request, UnixTime now, Needed needed);
-    // In a child process nobody else consumes the changed list, and there is nobody to tell.
+    // Empties the changed list in a child process, which has no consumer.
     void discard_changes();
     void settle_in_successor(HashedRequest request, Sequence sequence, Count cost) noexcept;
 

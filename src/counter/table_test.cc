@@ -115,7 +115,7 @@ TEST_F(TableTest, ReplacesAnEntryThatWasOutgrown) {
 }
 
 // A thread that found the entry before it was replaced, and whose own time has not outgrown it,
-// must not spend where nobody looks any more.
+// must not spend in an entry that is out of the table.
 TEST_F(TableTest, ClosesAnEntryThatWasOutgrownBeforeItIsReplaced) {
     for (const Sharing sharing : {Sharing::kAlone, Sharing::kShared}) {
         open(100, sharing);
@@ -133,25 +133,25 @@ TEST_F(TableTest, ClosesAnEntryThatWasOutgrownBeforeItIsReplaced) {
     }
 }
 
-TEST_F(TableTest, KeepsWhatWasNotToldEvenAtTheCap) {
+TEST_F(TableTest, KeepsUnsyncedEntriesEvenAtTheCap) {
     open(8, Sharing::kShared);
     for (int i = 0; i < 8; ++i) {
-        Entry& entry = use("told " + std::to_string(i), 1, 10);
+        Entry& entry = use("synced " + std::to_string(i), 1, 10);
         if (i < 4) {
             ASSERT_TRUE(table_->changed().mark(entry));
         }
     }
     for (int i = 0; i < 100; ++i) {
         use("flood " + std::to_string(i), 1, 10);
-        pin_.emplace();  // those on their way out go when nobody can be using them any more
+        pin_.emplace();  // leaving entries are removed when no reader can see them
     }
     for (int i = 0; i < 4; ++i)
-        EXPECT_NE(table_->find(key("told " + std::to_string(i))), nullptr);
+        EXPECT_NE(table_->find(key("synced " + std::to_string(i))), nullptr);
     EXPECT_LE(table_->tally().held(), 8U + 4U) << "those on their way out aside";
     EXPECT_GT(table_->tally().evicted.load(), 90U);
 }
 
-TEST_F(TableTest, KeepsAnEntryThatIsUsedOnItsWayOut) {
+TEST_F(TableTest, KeepsAnEntryThatIsUsedWhileLeaving) {
     open(4, Sharing::kShared);
     const Entry& used = use("used", 1, 10);
     for (int i = 0; i < 100; ++i) {
@@ -219,7 +219,7 @@ class ImportTest : public TableTest, public testing::WithParamInterface<Sharing>
     }
 };
 
-TEST_P(ImportTest, KeysThatWereUsedHereStayWhateverIsImported) {
+TEST_P(ImportTest, ImportsDoNotDisplaceKeysThatRequestsUse) {
     open(1'000, GetParam());
     fill_with_working_keys();
     import_flood(20'000);
@@ -362,7 +362,7 @@ TEST_F(JumpingClockTest, AStepBackOfLessThanTwoWindowsOpensNoBudgetAgain) {
     }
 }
 
-TEST(Table, SaysHowMuchMemoryWasRefused) {
+TEST(Table, ReportsHowMuchMemoryWasRefused) {
     const auto table =
         Table::create({.max_keys = std::size_t{1} << 52U, .sharing = Sharing::kAlone, .seed = 1});
     ASSERT_FALSE(table.has_value());

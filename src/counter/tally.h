@@ -1,4 +1,4 @@
-// What the shards of one table count together.
+// Counters that the shards of one table share: keys held, and statistics.
 #ifndef SLUICE_COUNTER_TALLY_H_
 #define SLUICE_COUNTER_TALLY_H_
 
@@ -8,9 +8,8 @@
 
 namespace sluice {
 
-// Thread-safe. Relaxed throughout: each number stands for itself, and none publishes other memory.
-// Apart from what lies beside it: threads that count here would take that from the caches of those
-// that only read.
+// Thread-safe. Relaxed throughout: no number publishes other memory. On cache lines of its own, so
+// that threads that count don't invalidate what other threads only read.
 class alignas(64) Tally {
   public:
     explicit Tally(std::size_t max_keys) : max_keys_(max_keys) {}
@@ -27,10 +26,10 @@ class alignas(64) Tally {
     void hold_key_beyond_cap() { held_.fetch_add(1, std::memory_order_relaxed); }
     void drop_key() { held_.fetch_sub(1, std::memory_order_relaxed); }
 
-    // Twice the cap: from here on, counts go that others were not told of.
+    // Twice the cap: from here on, entries with unsynced counts are evicted.
     bool is_far_beyond_cap() const { return held() >= 2 * max_keys_; }
 
-    // Keys on their way out, which are still held.
+    // Keys that are being removed, and are still held.
     void begin_leaving() { leaving_.fetch_add(1, std::memory_order_relaxed); }
     void end_leaving() { leaving_.fetch_sub(1, std::memory_order_relaxed); }
     // Whether the cap has room for one more when those have gone.
@@ -38,7 +37,7 @@ class alignas(64) Tally {
         const std::size_t leaving = leaving_.load(std::memory_order_relaxed);
         return leaving > 0 && held() < max_keys_ + leaving;
     }
-    // More than the cap are held, even when those have gone: nothing could be evicted.
+    // Whether more than the cap are held, without those: nothing could be evicted.
     bool is_beyond_cap() const {
         return held() > max_keys_ + leaving_.load(std::memory_order_relaxed);
     }
@@ -48,11 +47,11 @@ class alignas(64) Tally {
 
     using Counter = std::atomic<std::uint64_t>;
     Counter created{0};          // by requests
-    Counter imported{0};         // made for what other regions have spent
+    Counter imported{0};         // by imports
     Counter imports_skipped{0};  // not made, at the cap
     Counter expired{0};
     Counter evicted{0};
-    Counter evicted_unsynced{0};  // of these, those with counts that others were not told of
+    Counter evicted_unsynced{0};  // of these, with unsynced counts
     Counter cas_retries{0};
     Counter strict_activations{0};
 

@@ -21,15 +21,15 @@ namespace {
 struct Item {
     Instant at;
     Count ahead;  // what earlier requests of the batch ask for at the same entry
-    // How it fared when it was admitted or weighed.
+    // The result of admitting or checking it.
     bool passed;
     bool needs_flush;
     Count remaining;
 };
 
-// When an item has its turn. The order is that of the keys' hashes: two batches that want the same
-// keys take them in the same order, and can't each hold what the other lacks. Requests for one key
-// keep the order of the batch.
+// The position of an item in the order of admission, which is that of the keys' hashes: two batches
+// with the same keys take them in the same order, and can't each hold what the other lacks.
+// Requests for one key keep the order of the batch.
 struct Turn {
     std::uint64_t hash;
     std::size_t index;
@@ -42,24 +42,23 @@ bool have_same_key(const Request& a, const Request& b) {
            std::tie(b.workspace, b.name_space, b.identifier, b.duration);
 }
 
-// How far a batch got.
-enum class Progress {
+enum class BatchOutcome {
     kDecided,
     kAskOrigin,    // the sharing rule leaves some of it to the origin
-    kEntryClosed,  // nothing is held any more; a new batch looks all keys up again
+    kEntryClosed,  // nothing is held; a new batch looks all keys up again
 };
 
 class Batch {
   public:
-    Batch(Table& table, std::span<const Request> requests, UnixTime now, Freshness freshness);
+    Batch(Table& table, std::span<const Request> requests, UnixTime now, SharingRule rule);
 
-    // Whether a window that it is about ends within `time`.
+    // Whether one of its windows ends within `time`.
     bool ends_within(Duration time) const { return time_left_ <= time; }
 
-    // Either, once; `batch` is a new one, with as many decisions as there are requests. The first
-    // passes all, or does nothing and returns false.
+    // One of these is called, once; `batch` has as many decisions as there are requests. pass()
+    // passes all requests, or does nothing and returns false.
     bool pass(BatchDecision& batch);
-    Progress decide(BatchDecision& batch, std::vector<std::size_t>& stale);
+    BatchOutcome decide(BatchDecision& batch, std::vector<std::size_t>& stale);
 
   private:
     // Admits one request after the other until one does not pass. True if all did.
@@ -68,28 +67,27 @@ class Batch {
 
     // After admit_all() was false.
     void undo_all();
-    // Weighs the rest as if the earlier costs of the batch had been spent. If nothing was denied,
-    // `stale` tells which requests the sharing rule leaves to the origin.
-    Progress weigh_rest(std::vector<std::size_t>& stale);
+    // Checks the remaining requests as if the earlier costs of the batch had been spent. If nothing
+    // was denied, `stale` gets the requests that the sharing rule leaves to the origin.
+    BatchOutcome check_remaining(std::vector<std::size_t>& stale);
 
-    // Whether the sharing rule lets a request that was weighed pass, together with the earlier
-    // ones.
+    // Whether the sharing rule lets a checked request pass, together with the earlier ones.
     bool may_pass(std::size_t index, const Ask& together) const;
 
     void report(BatchDecision& batch) const;
-    void report_denial(BatchDecision& batch) const;
+    void report_denied(BatchDecision& batch) const;
 
     std::span<const Turn> order() const { return {order_.data(), requests_.size()}; }
-    bool is_told() const { return table_.sharing() != Sharing::kAlone; }
+    bool is_shared() const { return table_.sharing() != Sharing::kAlone; }
     void find_entry(std::size_t index);
     void put_in_order();
     void join_duplicates();
-    Outcome admit_one(std::size_t index, const Ask& ask, Freshness freshness, Purpose purpose);
+    AdmitOutcome admit_one(std::size_t index, const Ask& ask, SharingRule rule, Purpose purpose);
 
     Table& table_;
     const std::span<const Request> requests_;
     const UnixTime now_;
-    const Freshness freshness_;
+    const SharingRule rule_;
     const NodeCount nodes_;
     Duration time_left_ = kMaxDuration;  // of the window that ends first
     // Until a request makes an entry, which may take the place of one that was guessed.
@@ -104,11 +102,11 @@ class Batch {
     std::array<Item, kMaxBatch> items_;
     std::array<Turn, kMaxBatch> order_;  // in the order in which entries are taken
     std::size_t admitted_ = 0;           // so many of order_ passed, and hold their cost
-    Outcome stopped_by_ = Outcome::kPassed;
+    AdmitOutcome stopped_by_ = AdmitOutcome::kPassed;
 };
 
-Batch::Batch(Table& table, std::span<const Request> requests, UnixTime now, Freshness freshness)
-    : table_(table), requests_(requests), now_(now), freshness_(freshness), nodes_(table.nodes()) {
+Batch::Batch(Table& table, std::span<const Request> requests, UnixTime now, SharingRule rule)
+    : table_(table), requests_(requests), now_(now), rule_(rule), nodes_(table.nodes()) {
     SLUICE_CHECK(requests.size() <= kMaxBatch);
     // Step by step for all requests, so that they wait for memory together.
     std::array<const Bucket*, kMaxBatch> buckets;
@@ -182,23 +180,23 @@ void Batch::join_duplicates() {
 
 // Writes as little as it can: the next compare-and-swap waits until all that was written before it
 // has reached the cache.
-[[gnu::always_inline]] inline Outcome Batch::admit_one(std::size_t index,
-                                                       const Ask& ask,
-                                                       Freshness freshness,
-                                                       Purpose purpose) {
+[[gnu::always_inline]] inline AdmitOutcome Batch::admit_one(std::size_t index,
+                                                            const Ask& ask,
+                                                            SharingRule rule,
+                                                            Purpose purpose) {
     Item& item = items_[index];
     const Admission admission = admit(*entries_[index],
                                       {.at = item.at,
                                        .now = now_,
                                        .ask = ask,
                                        .nodes = nodes_,
-                                       .freshness = freshness,
+                                       .rule = rule,
                                        .purpose = purpose});
     if (admission.retries != 0) [[unlikely]] {
         note_retries(table_, admission);
         item.at = admission.at;
     }
-    item.passed = admission.outcome == Outcome::kPassed;
+    item.passed = admission.outcome == AdmitOutcome::kPassed;
     item.needs_flush = admission.needs_flush;
     item.remaining = admission.remaining;
     return admission.outcome;
@@ -207,10 +205,10 @@ void Batch::join_duplicates() {
 bool Batch::admit_all() {
     for (const Turn& turn : order()) {
         const Ask ask = ask_of(requests_[turn.index]);
-        if (is_told()) entries_[turn.index]->begin_holding(ask.cost);
-        stopped_by_ = admit_one(turn.index, ask, freshness_, Purpose::kSpend);
-        if (stopped_by_ != Outcome::kPassed) {
-            if (is_told()) entries_[turn.index]->end_holding(ask.cost);
+        if (is_shared()) entries_[turn.index]->begin_holding(ask.cost);
+        stopped_by_ = admit_one(turn.index, ask, rule_, Purpose::kSpend);
+        if (stopped_by_ != AdmitOutcome::kPassed) {
+            if (is_shared()) entries_[turn.index]->end_holding(ask.cost);
             return false;
         }
         ++admitted_;
@@ -219,7 +217,7 @@ bool Batch::admit_all() {
 }
 
 void Batch::settle_all() {
-    if (!is_told()) return;
+    if (!is_shared()) return;
     for (std::size_t i = 0; i < requests_.size(); ++i) {
         const Count cost = ask_of(requests_[i]).cost;
         if (cost == 0) continue;
@@ -235,27 +233,27 @@ void Batch::undo_all() {
         const Count cost = ask_of(requests_[turn.index]).cost;
         if (cost == 0) continue;
         undo(*entries_[turn.index], items_[turn.index].at.sequence, cost);
-        if (is_told()) entries_[turn.index]->end_holding(cost);
+        if (is_shared()) entries_[turn.index]->end_holding(cost);
     }
 }
 
-Progress Batch::weigh_rest(std::vector<std::size_t>& stale) {
-    if (stopped_by_ == Outcome::kEntryClosed) return Progress::kEntryClosed;
-    bool denied = stopped_by_ == Outcome::kDenied;
+BatchOutcome Batch::check_remaining(std::vector<std::size_t>& stale) {
+    if (stopped_by_ == AdmitOutcome::kEntryClosed) return BatchOutcome::kEntryClosed;
+    bool denied = stopped_by_ == AdmitOutcome::kDenied;
     for (const Turn& turn : order().subspan(admitted_ + (denied ? 1 : 0))) {
         Ask together = ask_of(requests_[turn.index]);
         together.cost += items_[turn.index].ahead;
-        // A count that is too old to admit on is good enough to tell how this request fared.
-        const Outcome outcome =
-            admit_one(turn.index, together, Freshness::kJustRefreshed, Purpose::kAsk);
-        if (outcome == Outcome::kEntryClosed) return Progress::kEntryClosed;
-        if (outcome != Outcome::kPassed) {
+        // A count that is too old to admit on is good enough for the report.
+        const AdmitOutcome outcome =
+            admit_one(turn.index, together, SharingRule::kSkip, Purpose::kCheck);
+        if (outcome == AdmitOutcome::kEntryClosed) return BatchOutcome::kEntryClosed;
+        if (outcome != AdmitOutcome::kPassed) {
             denied = true;
         } else if (!may_pass(turn.index, together)) {
             stale.push_back(turn.index);
         }
     }
-    return denied ? Progress::kDecided : Progress::kAskOrigin;
+    return denied ? BatchOutcome::kDecided : BatchOutcome::kAskOrigin;
 }
 
 bool Batch::may_pass(std::size_t index, const Ask& together) const {
@@ -272,8 +270,7 @@ bool Batch::may_pass(std::size_t index, const Ask& together) const {
                              .nodes = nodes_}) != LocalVerdict::kAskOrigin;
 }
 
-// Field by field, where it stays: a decision that is made elsewhere and copied costs more than the
-// rest of it.
+// Field by field, in place: copying whole decisions would cost more than the rest.
 void Batch::report(BatchDecision& batch) const {
     for (std::size_t i = 0; i < requests_.size(); ++i) {
         Decision& decision = batch.decisions[i];
@@ -284,9 +281,9 @@ void Batch::report(BatchDecision& batch) const {
     }
 }
 
-// Nothing was spent, so what remains of a limit is what remained before the batch, and a denied
-// request has to wait until it fits together with the earlier ones of the batch.
-void Batch::report_denial(BatchDecision& batch) const {
+// Nothing was spent: the remainder of a limit is the one before the batch, and a denied request may
+// be retried when it fits together with the earlier ones of the batch.
+void Batch::report_denied(BatchDecision& batch) const {
     report(batch);
     for (std::size_t i = 0; i < requests_.size(); ++i) {
         Decision& decision = batch.decisions[i];
@@ -312,11 +309,11 @@ bool Batch::pass(BatchDecision& batch) {
     return true;
 }
 
-Progress Batch::decide(BatchDecision& batch, std::vector<std::size_t>& stale) {
-    if (pass(batch)) return Progress::kDecided;
-    const Progress progress = weigh_rest(stale);
-    if (progress == Progress::kDecided) report_denial(batch);
-    return progress;
+BatchOutcome Batch::decide(BatchDecision& batch, std::vector<std::size_t>& stale) {
+    if (pass(batch)) return BatchOutcome::kDecided;
+    const BatchOutcome outcome = check_remaining(stale);
+    if (outcome == BatchOutcome::kDecided) report_denied(batch);
+    return outcome;
 }
 
 }  // namespace
@@ -324,24 +321,24 @@ Progress Batch::decide(BatchDecision& batch, std::vector<std::size_t>& stale) {
 std::optional<BatchDecision> decide_batch(Table& table,
                                           std::span<const Request> requests,
                                           std::optional<UnixTime> callers_time,
-                                          Freshness freshness,
+                                          SharingRule rule,
                                           std::vector<std::size_t>* stale) {
     // Allocated before anything is spent.
     BatchDecision decision{.passed = false, .decisions = std::vector<Decision>(requests.size())};
     const EpochPin pin;
     if (!callers_time) {
         const UnixTime now = coarse_wall_time();
-        Batch batch(table, requests, now, freshness);
+        Batch batch(table, requests, now, rule);
         if (!batch.ends_within(kCoarseClockLag) && batch.pass(decision)) return decision;
         callers_time = exact_wall_time();
     }
     std::vector<std::size_t> found;
-    Progress progress;
+    BatchOutcome outcome;
     do {  // ends: each repetition follows the removal of one of its entries by another thread
         found.clear();
-        progress = Batch(table, requests, *callers_time, freshness).decide(decision, found);
-    } while (progress == Progress::kEntryClosed);
-    if (progress == Progress::kDecided) return decision;
+        outcome = Batch(table, requests, *callers_time, rule).decide(decision, found);
+    } while (outcome == BatchOutcome::kEntryClosed);
+    if (outcome == BatchOutcome::kDecided) return decision;
     if (stale != nullptr) *stale = std::move(found);
     return std::nullopt;
 }

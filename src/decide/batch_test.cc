@@ -45,7 +45,7 @@ class CollidingBatchTest : public testing::Test {
                 .cost = cost};
     }
     BatchDecision decide(const std::vector<Request>& requests) {
-        return *decide_batch(*table_, requests, kNow, Freshness::kJustRefreshed);
+        return *decide_batch(*table_, requests, kNow, SharingRule::kSkip);
     }
 
     const std::string a_ = colliding_identifier('a');

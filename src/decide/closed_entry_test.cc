@@ -99,7 +99,7 @@ class ClosedEntryTest : public testing::TestWithParam<Sharing> {
         table_->watch_long_keys(50, [&](Entry&) {
             if (!std::exchange(is_replayed, true)) move_and_close(requests_[0]);
         });
-        auto batch = decide_batch(*table_, requests_, kNow, Freshness::kJustRefreshed);
+        auto batch = decide_batch(*table_, requests_, kNow, SharingRule::kSkip);
         EXPECT_TRUE(is_replayed);
         return batch;
     }
@@ -125,12 +125,12 @@ TEST_P(ClosedEntryTest, ASingleDecisionLooksItsKeyUpAgain) {
     Entry& entry = table_->entry_for(table_->key(a), kNow, at);
     ASSERT_NO_FATAL_FAILURE(move_and_close(a));
     Decision decision{};
-    const Outcome outcome = decide_located(*table_,
-                                           table_->key(a).hashed_request(),
-                                           {.entry = &entry, .at = at, .now = kNow},
-                                           Freshness::kJustRefreshed,
-                                           decision);
-    EXPECT_EQ(outcome, Outcome::kPassed);
+    const AdmitOutcome outcome = decide_located(*table_,
+                                                table_->key(a).hashed_request(),
+                                                {.entry = &entry, .at = at, .now = kNow},
+                                                SharingRule::kSkip,
+                                                decision);
+    EXPECT_EQ(outcome, AdmitOutcome::kPassed);
     EXPECT_EQ(decision.remaining, 7);
     EXPECT_NE(find(a), &entry);
     EXPECT_EQ(spent(a), 3U);
@@ -143,12 +143,12 @@ TEST_P(ClosedEntryTest, ADenialIsDecidedInTheNewEntryToo) {
     Entry& entry = table_->entry_for(table_->key(a), kNow, at);
     ASSERT_NO_FATAL_FAILURE(move_and_close(a));
     Decision decision{};
-    const Outcome outcome = decide_located(*table_,
-                                           table_->key(a).hashed_request(),
-                                           {.entry = &entry, .at = at, .now = kNow},
-                                           Freshness::kJustRefreshed,
-                                           decision);
-    EXPECT_EQ(outcome, Outcome::kDenied);
+    const AdmitOutcome outcome = decide_located(*table_,
+                                                table_->key(a).hashed_request(),
+                                                {.entry = &entry, .at = at, .now = kNow},
+                                                SharingRule::kSkip,
+                                                decision);
+    EXPECT_EQ(outcome, AdmitOutcome::kDenied);
     EXPECT_EQ(spent(a), 0U);
 }
 

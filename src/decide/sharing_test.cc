@@ -1,5 +1,4 @@
-// What a decision does where its counts are one part of a region's: the seam that the regional
-// layer plugs into.
+// Decisions of a node that shares its limits with peers, without a regional layer.
 #include <algorithm>
 #include <array>
 #include <memory>
@@ -30,8 +29,8 @@ class SharingTest : public testing::Test {
                 .duration = kMinute,
                 .cost = cost};
     }
-    Outcome decide_one(const Request& request, Freshness freshness = Freshness::kAsHeld) {
-        if (freshness == Freshness::kAsHeld)
+    AdmitOutcome decide_one(const Request& request, SharingRule rule = SharingRule::kApply) {
+        if (rule == SharingRule::kApply)
             return decide<true>(*table_, request, CallersTime{kNow}, decision_);
         return decide_from_local(*table_, request, kNow, decision_);
     }
@@ -48,24 +47,24 @@ class SharingTest : public testing::Test {
 };
 
 TEST_F(SharingTest, LeavesAColdKeyToTheOriginAndSpendsNothing) {
-    EXPECT_EQ(decide_one(request("a", 3, 100)), Outcome::kAskOrigin);
+    EXPECT_EQ(decide_one(request("a", 3, 100)), AdmitOutcome::kAskOrigin);
     EXPECT_EQ(entry("a").spent(kSequence), 0U);
     EXPECT_TRUE(table_->changed().take().changed.empty());
-    EXPECT_EQ(decide_one(request("a", 3, 100), Freshness::kJustRefreshed), Outcome::kPassed);
+    EXPECT_EQ(decide_one(request("a", 3, 100), SharingRule::kSkip), AdmitOutcome::kPassed);
     EXPECT_EQ(Components(entry("a")).of(kSequence), 3U);
     EXPECT_EQ(table_->changed().take().changed.size(), 1U);
 }
 
 // With 5 nodes, a node's share of 120 is 3.
-TEST_F(SharingTest, PassesWithinItsShareAndAsksBeyondIt) {
+TEST_F(SharingTest, PassesWithinItsShareAndDefersBeyondIt) {
     entry("a").set_refreshed(kNow);
-    EXPECT_EQ(decide_one(request("a", 1, 122)), Outcome::kPassed);
+    EXPECT_EQ(decide_one(request("a", 1, 122)), AdmitOutcome::kPassed);
     EXPECT_TRUE(table_->changed().take_urgent().empty()) << "less than half of its share";
-    EXPECT_EQ(decide_one(request("a", 1, 122)), Outcome::kPassed);
+    EXPECT_EQ(decide_one(request("a", 1, 122)), AdmitOutcome::kPassed);
     EXPECT_EQ(table_->changed().take_urgent().size(), 1U) << "more than half of it";
-    EXPECT_EQ(decide_one(request("a", 1, 122)), Outcome::kAskOrigin);
+    EXPECT_EQ(decide_one(request("a", 1, 122)), AdmitOutcome::kAskOrigin);
     entry("a").set_synced(kSequence, 2);
-    EXPECT_EQ(decide_one(request("a", 1, 122)), Outcome::kPassed) << "it was flushed";
+    EXPECT_EQ(decide_one(request("a", 1, 122)), AdmitOutcome::kPassed) << "it was flushed";
 }
 
 TEST_F(SharingTest, HasOnlyTheFloorWithAnOldViewOrAfterADenial) {
@@ -74,25 +73,25 @@ TEST_F(SharingTest, HasOnlyTheFloorWithAnOldViewOrAfterADenial) {
         one.set_refreshed(kNow - Duration{is_old ? 5'001 : 0});
         if (!is_old) one.make_strict(kNow, kNow + kMinute);
         const Request ask = request(is_old ? "old" : "denied", 1, 1'000);  // the floor is 2
-        EXPECT_EQ(decide_one(ask), Outcome::kPassed);
-        EXPECT_EQ(decide_one(ask), Outcome::kPassed);
-        EXPECT_EQ(decide_one(ask), Outcome::kAskOrigin);
+        EXPECT_EQ(decide_one(ask), AdmitOutcome::kPassed);
+        EXPECT_EQ(decide_one(ask), AdmitOutcome::kPassed);
+        EXPECT_EQ(decide_one(ask), AdmitOutcome::kAskOrigin);
     }
 }
 
-TEST_F(SharingTest, LeavesEverythingToTheOriginWhileTheNodesAreNotKnown) {
+TEST_F(SharingTest, LeavesEverythingToTheOriginWhileTheNodeCountIsUnknown) {
     table_->set_nodes(kUnknownNodes);
     entry("a").set_refreshed(kNow);
-    EXPECT_EQ(decide_one(request("a", 1, 1'000'000)), Outcome::kAskOrigin);
+    EXPECT_EQ(decide_one(request("a", 1, 1'000'000)), AdmitOutcome::kAskOrigin);
 }
 
-TEST_F(SharingTest, ANodeAloneAsksOnlyForWhatItNeverRead) {
+TEST_F(SharingTest, TheOnlyNodeDefersOnlyKeysThatItNeverRead) {
     table_->set_nodes(1);
-    EXPECT_EQ(decide_one(request("a", 1, 10)), Outcome::kAskOrigin);
+    EXPECT_EQ(decide_one(request("a", 1, 10)), AdmitOutcome::kAskOrigin);
     entry("a").set_refreshed(kNow - kMinute);
     for (int i = 0; i < 10; ++i)
-        EXPECT_EQ(decide_one(request("a", 1, 10)), Outcome::kPassed);
-    EXPECT_EQ(decide_one(request("a", 1, 10)), Outcome::kDenied);
+        EXPECT_EQ(decide_one(request("a", 1, 10)), AdmitOutcome::kPassed);
+    EXPECT_EQ(decide_one(request("a", 1, 10)), AdmitOutcome::kDenied);
     EXPECT_TRUE(table_->changed().take_urgent().empty());
 }
 
@@ -110,7 +109,7 @@ TEST_F(SharingTest, EntersAGrantWithoutAFlush) {
 }
 
 // The comparisons that most requests end with say the same as the rule.
-TEST_F(SharingTest, TheShortWayAgreesWithTheRule) {
+TEST_F(SharingTest, TheFastPathAgreesWithTheRule) {
     std::uint64_t state = 1;
     const auto below = [&state](std::uint64_t bound) {
         state = state * 6'364'136'223'846'793'005U + 1'442'695'040'888'963'407U;
@@ -136,27 +135,27 @@ TEST_F(SharingTest, ADenialThatHeldCountsProveNeedsNoRefreshAndMakesTheKeyStrict
     entry("a").set_refreshed(kNow);
     entry("a").raise_peers(kSequence, 70);
     entry("a").raise_global(kSequence, 10);
-    EXPECT_EQ(decide_one(request("a", 21, 100)), Outcome::kDenied);
+    EXPECT_EQ(decide_one(request("a", 21, 100)), AdmitOutcome::kDenied);
     ASSERT_TRUE(decision_.retry_at.has_value());
     EXPECT_EQ(table_->tally().strict_activations.load(), 1U);
-    EXPECT_EQ(decide_one(request("a", 1, 100)), Outcome::kAskOrigin)
+    EXPECT_EQ(decide_one(request("a", 1, 100)), AdmitOutcome::kAskOrigin)
         << "in strict mode, a pass beyond the floor is the origin's";
-    EXPECT_EQ(decide_one(request("a", 21, 100)), Outcome::kDenied) << "a denial need not";
-    EXPECT_EQ(decide_one(request("a", 1, 100), Freshness::kJustRefreshed), Outcome::kPassed);
+    EXPECT_EQ(decide_one(request("a", 21, 100)), AdmitOutcome::kDenied) << "a denial need not";
+    EXPECT_EQ(decide_one(request("a", 1, 100), SharingRule::kSkip), AdmitOutcome::kPassed);
     EXPECT_TRUE(entry("a").is_strict(kNow + kMinute - Duration{1}))
         << "strict mode outlives the rollover";
     EXPECT_EQ(Components(entry("a")).of(kSequence), 1U)
-        << "what others spent is never settled as our own";
+        << "counts of peers are never settled as our own";
 }
 
 TEST_F(SharingTest, ADenialThatNoCountCouldAvoidLeavesTheKeyAsItWas) {
     entry("a").set_refreshed(kNow);
-    EXPECT_EQ(decide_one(request("a", 101, 100)), Outcome::kDenied) << "cost above limit";
-    EXPECT_EQ(decide_one(request("a", 1, 0)), Outcome::kDenied) << "limit 0";
-    EXPECT_EQ(decide_one(request("a", 0, 0)), Outcome::kDenied) << "limit 0, no cost";
+    EXPECT_EQ(decide_one(request("a", 101, 100)), AdmitOutcome::kDenied) << "cost above limit";
+    EXPECT_EQ(decide_one(request("a", 1, 0)), AdmitOutcome::kDenied) << "limit 0";
+    EXPECT_EQ(decide_one(request("a", 0, 0)), AdmitOutcome::kDenied) << "limit 0, no cost";
     EXPECT_FALSE(entry("a").is_strict(kNow));
     EXPECT_EQ(table_->tally().strict_activations.load(), 0U);
-    EXPECT_EQ(decide_one(request("a", 1, 100)), Outcome::kPassed) << "it is not strict";
+    EXPECT_EQ(decide_one(request("a", 1, 100)), AdmitOutcome::kPassed) << "it is not strict";
 }
 
 TEST_F(SharingTest, ABatchThatNoCountCouldPassLeavesItsKeysAsTheyWere) {
@@ -165,7 +164,7 @@ TEST_F(SharingTest, ABatchThatNoCountCouldPassLeavesItsKeysAsTheyWere) {
     // Together, the two requests for "b" ask for more than its limit.
     const std::array batch{
         request("a", 101, 100), request("b", 60, 100), request("b", 60, 100), request("c", 1, 0)};
-    const auto decided = decide_batch(*table_, batch, kNow, Freshness::kAsHeld);
+    const auto decided = decide_batch(*table_, batch, kNow, SharingRule::kApply);
     ASSERT_TRUE(decided.has_value());
     EXPECT_FALSE(decided->decisions[0].passed);
     EXPECT_TRUE(decided->decisions[1].passed);
@@ -179,7 +178,7 @@ TEST_F(SharingTest, ABatchThatNoCountCouldPassLeavesItsKeysAsTheyWere) {
 TEST_F(SharingTest, ABatchThatCountsDenyMakesTheKeysThatDeniedItStrict) {
     entry("a").raise_peers(kSequence, 50);
     const std::array batch{request("a", 50, 100), request("a", 50, 100), request("b", 1, 100)};
-    const auto decided = decide_batch(*table_, batch, kNow, Freshness::kAsHeld);
+    const auto decided = decide_batch(*table_, batch, kNow, SharingRule::kApply);
     ASSERT_TRUE(decided.has_value());
     EXPECT_TRUE(decided->decisions[0].passed);
     EXPECT_FALSE(decided->decisions[1].passed);
@@ -188,23 +187,23 @@ TEST_F(SharingTest, ABatchThatCountsDenyMakesTheKeysThatDeniedItStrict) {
     EXPECT_EQ(table_->tally().strict_activations.load(), 1U);
 }
 
-TEST_F(SharingTest, ThePreviousCellOfOthersWeighsIn) {
+TEST_F(SharingTest, ThePreviousCellOfPeersCounts) {
     entry("a").set_refreshed(kNow);
     entry("a").raise_peers(kSequence - 1, 6);
     entry("a").raise_global(kSequence - 1, 4);
-    EXPECT_EQ(decide_one(request("a", 1, 10)), Outcome::kDenied);
-    EXPECT_EQ(decide_one(request("a", 1, 11)), Outcome::kAskOrigin);
+    EXPECT_EQ(decide_one(request("a", 1, 10)), AdmitOutcome::kDenied);
+    EXPECT_EQ(decide_one(request("a", 1, 11)), AdmitOutcome::kAskOrigin);
 }
 
-TEST_F(SharingTest, ABatchAsksForAllOrDecidesAll) {
+TEST_F(SharingTest, ABatchDefersAllOrDecidesAll) {
     const std::array batch{request("a", 1, 100), request("b", 1, 100), request("c", 1, 100)};
     entry("a").set_refreshed(kNow);
     std::vector<std::size_t> stale;
-    EXPECT_FALSE(decide_batch(*table_, batch, kNow, Freshness::kAsHeld, &stale).has_value());
+    EXPECT_FALSE(decide_batch(*table_, batch, kNow, SharingRule::kApply, &stale).has_value());
     std::ranges::sort(stale);
     EXPECT_EQ(stale, (std::vector<std::size_t>{1, 2}));
     EXPECT_EQ(entry("a").spent(kSequence), 0U) << "the fresh half of the batch leaked";
-    const auto decided = decide_batch(*table_, batch, kNow, Freshness::kJustRefreshed);
+    const auto decided = decide_batch(*table_, batch, kNow, SharingRule::kSkip);
     ASSERT_TRUE(decided.has_value());
     EXPECT_TRUE(decided->passed);
     EXPECT_EQ(Components(entry("b")).of(kSequence), 1U);
@@ -213,7 +212,7 @@ TEST_F(SharingTest, ABatchAsksForAllOrDecidesAll) {
 TEST_F(SharingTest, ABatchThatHeldCountsDenyNeedsNoRefresh) {
     entry("full").raise_peers(kSequence, 10);
     const std::array batch{request("cold", 1, 10), request("full", 1, 10), request("cold", 1, 10)};
-    const auto decided = decide_batch(*table_, batch, kNow, Freshness::kAsHeld);
+    const auto decided = decide_batch(*table_, batch, kNow, SharingRule::kApply);
     ASSERT_TRUE(decided.has_value());
     EXPECT_FALSE(decided->passed);
     EXPECT_TRUE(decided->decisions[0].passed);

@@ -14,42 +14,39 @@ Located locate(Table& table, HashedRequest request, UnixTime now) {
 
 }  // namespace
 
-Outcome decide_at(Table& table,
-                  HashedRequest hashed_request,
-                  UnixTime now,
-                  Freshness freshness,
-                  Decision& decision) {
+AdmitOutcome decide_at(Table& table,
+                       HashedRequest hashed_request,
+                       UnixTime now,
+                       SharingRule rule,
+                       Decision& decision) {
     const Located located = locate(table, hashed_request, now);
-    return decide_located(table, hashed_request, located, freshness, decision);
+    return decide_located(table, hashed_request, located, rule, decision);
 }
 
-Outcome decide_located(Table& table,
-                       HashedRequest hashed_request,
-                       Located located,
-                       Freshness freshness,
-                       Decision& decision) {
+AdmitOutcome decide_located(Table& table,
+                            HashedRequest hashed_request,
+                            Located located,
+                            SharingRule rule,
+                            Decision& decision) {
     const Request& request = hashed_request.request;
     const Ask ask = ask_of(request);
     const UnixTime now = located.now;
     Admission admission;
     for (;;) {  // ends: each repetition follows the removal of the key's entry by another thread
         located.entry->note_use(ask.limit, now);
-        admission = admit(*located.entry,
-                          {.at = located.at,
-                           .now = now,
-                           .ask = ask,
-                           .nodes = table.nodes(),
-                           .freshness = freshness});
+        admission =
+            admit(*located.entry,
+                  {.at = located.at, .now = now, .ask = ask, .nodes = table.nodes(), .rule = rule});
         note_retries(table, admission);
-        if (admission.outcome != Outcome::kEntryClosed) break;
+        if (admission.outcome != AdmitOutcome::kEntryClosed) break;
         located = locate(table, hashed_request, now);
     }
     Entry& entry = *located.entry;
-    if (admission.outcome == Outcome::kDenied) {
+    if (admission.outcome == AdmitOutcome::kDenied) {
         report_denial(table, request, {entry, admission.at, now, Duration::zero()}, decision);
-        return Outcome::kDenied;
+        return AdmitOutcome::kDenied;
     }
-    decision = {.passed = admission.outcome == Outcome::kPassed,
+    decision = {.passed = admission.outcome == AdmitOutcome::kPassed,
                 .limit = request.limit,
                 .remaining = static_cast<std::int64_t>(admission.remaining),
                 .reset_at = start_of(admission.at.sequence + 1, request.duration),

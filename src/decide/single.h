@@ -2,7 +2,7 @@
 #ifndef SLUICE_DECIDE_SINGLE_H_
 #define SLUICE_DECIDE_SINGLE_H_
 
-#include <sluice/limiter.h>
+#include <sluice/types.h>
 
 #include <optional>
 
@@ -36,7 +36,7 @@ inline void note_retries(Table& table, const Admission& admission) {
     Tally::add(table.tally().cas_retries, admission.retries);
 }
 
-// Announces a cost that was admitted in `entry`, and has the key flushed next if it needs that.
+// Marks `entry` as changed by an admitted cost, and has it flushed next if needed.
 [[gnu::always_inline]] inline void settle_pass(Table& table,
                                                Entry& entry,
                                                const Admission& admission,
@@ -48,11 +48,11 @@ inline void note_retries(Table& table, const Admission& admission) {
         table.changed().urge(entry);
 }
 
-// Where a request's time comes from: its caller, or the system's clock. The coarse clock costs a
+// The source of a request's time: its caller, or the system's clock. The coarse clock costs a
 // quarter of the exact one, and may lag by a tick. Within a window that does not matter: the weight
 // of the past lags by the same tick. It would matter to a caller that slept until `retry_at` and is
-// told to wait again; and near the end of a window, where some threads would still spend in a
-// window that others have left. Both are decided by the exact clock.
+// denied again; and near the end of a window, where some threads would still spend in a window that
+// other threads have left. Both are decided by the exact clock.
 struct CallersTime {
     static constexpr Duration kLag{0};
     UnixTime now;
@@ -65,37 +65,37 @@ struct SystemTime {
     static UnixTime exact() { return exact_wall_time(); }
 };
 
-// Decides a valid request at `now` and writes `decision`, which is a new one. It means nothing if
-// the origin has to decide; nothing was spent then. The caller holds an EpochPin.
-Outcome decide_at(
-    Table& table, HashedRequest request, UnixTime now, Freshness freshness, Decision& decision);
+// Decides a valid request at `now` and fills in `decision`, a default one. If the origin has to
+// decide, nothing was spent and `decision` is meaningless. The caller holds an EpochPin.
+AdmitOutcome decide_at(
+    Table& table, HashedRequest request, UnixTime now, SharingRule rule, Decision& decision);
 
-// Where a request at `now` was located.
+// The entry and the instant at which a request at `now` is decided.
 struct Located {
     Entry* entry;
     Instant at;
     UnixTime now;
 };
 
-// The rest of decide_at(), from there on. If the entry was closed meanwhile, the key is looked up
-// again.
-Outcome decide_located(
-    Table& table, HashedRequest request, Located located, Freshness freshness, Decision& decision);
+// decide_at() for a request that is already located. If the entry was closed meanwhile, the key is
+// looked up again.
+AdmitOutcome decide_located(
+    Table& table, HashedRequest request, Located located, SharingRule rule, Decision& decision);
 
 // Enters the cost of a request at `now` that the origin has granted, and writes `decision`. The
-// origin holds the cost already, so nothing has to be flushed. To a later entry of the key, what an
-// earlier one was granted is spent by others. The caller holds an EpochPin.
+// origin holds the cost already, so nothing has to be flushed. A grant of an earlier entry of the
+// key is not entered: it is among the peers' counts. The caller holds an EpochPin.
 void enter_grant(
     Table& table, HashedRequest request, UnixTime now, const Grant& grant, Decision& decision);
 
-// The same as decide_at() by what is held, however old that is. Pins by itself.
-inline Outcome decide_from_local(Table& table,
-                                 const Request& request,
-                                 UnixTime now,
-                                 Decision& decision) {
+// Decides from local counts, whatever their age. Takes an EpochPin itself.
+inline AdmitOutcome decide_from_local(Table& table,
+                                      const Request& request,
+                                      UnixTime now,
+                                      Decision& decision) {
     const EpochPin pin;
     const HashedRequest hashed = table.key(request).hashed_request();
-    return decide_at(table, hashed, now, Freshness::kJustRefreshed, decision);
+    return decide_at(table, hashed, now, SharingRule::kSkip, decision);
 }
 
 // A denial of a request at `now`, which was decided at `at`.
@@ -106,22 +106,22 @@ struct Denial {
     Duration lag;  // the request's own time may be ahead of `now` by so much
 };
 
-// Writes `decision`, a new one. False if it could be a pass by a clock that is ahead by `lag`;
-// nothing was noted then.
+// Fills in `decision`, a default one, and records the denial. False, and nothing was recorded, if
+// the request could pass by a clock that is ahead by `lag`.
 bool report_denial(Table& table, const Request& request, const Denial& denial, Decision& decision);
 
-// The same as decide_at() by the time that it reads. A request that passes at a key which is held,
-// as nearly all do, takes one straight path here; what is neither that nor a plain denial begins
-// anew in decide_at(). The clock is read before anything of the entry is: the less there is between
-// a read of the entry that has to wait for memory and the next decision, the more of that one the
-// processor does meanwhile.
+// The hot path of decide_at(), with a time that it reads itself. A request that passes at a key
+// which is held, as nearly all do, takes one straight path here; anything but that and a plain
+// denial starts over in decide_at(). The clock is read before anything of the entry is: the fewer
+// instructions lie between a read of the entry that misses the cache and the next decision, the
+// more of that one the processor executes meanwhile.
 template <bool has_region, class Time>
-[[gnu::always_inline]] inline Outcome decide(Table& table,
-                                             const Request& request,
-                                             Time time,
-                                             Decision& decision) {
-    // Without others in the region, the counts held are all there are.
-    constexpr auto freshness = has_region ? Freshness::kAsHeld : Freshness::kJustRefreshed;
+[[gnu::always_inline]] inline AdmitOutcome decide(Table& table,
+                                                  const Request& request,
+                                                  Time time,
+                                                  Decision& decision) {
+    // Without an origin, the local counts are complete.
+    constexpr auto rule = has_region ? SharingRule::kApply : SharingRule::kSkip;
     const LimitKey key = table.key(request);
     const Ask ask = ask_of(request);
     const EpochPin pin;
@@ -136,23 +136,23 @@ template <bool has_region, class Time>
                               .now = now,
                               .ask = ask,
                               .nodes = has_region ? table.nodes() : kUnknownNodes,
-                              .freshness = freshness};
+                              .rule = rule};
         if (!try_admit(*entry, attempt, admission)) [[unlikely]] {
             Tally::add(table.tally().cas_retries, 1);
-        } else if (admission.outcome == Outcome::kPassed) [[likely]] {
+        } else if (admission.outcome == AdmitOutcome::kPassed) [[likely]] {
             decision.passed = true;
             decision.limit = request.limit;
             decision.remaining = static_cast<std::int64_t>(admission.remaining);
             decision.reset_at = start_of(at.sequence + 1, request.duration);
             if (has_region || table.sharing() != Sharing::kAlone)
                 settle_pass(table, *entry, admission, request);
-            return Outcome::kPassed;
-        } else if (admission.outcome == Outcome::kDenied &&
+            return AdmitOutcome::kPassed;
+        } else if (admission.outcome == AdmitOutcome::kDenied &&
                    report_denial(table, request, {*entry, at, now, Time::kLag}, decision)) {
-            return Outcome::kDenied;
+            return AdmitOutcome::kDenied;
         }
     }
-    return decide_at(table, key.hashed_request(), time.exact(), freshness, decision);
+    return decide_at(table, key.hashed_request(), time.exact(), rule, decision);
 }
 
 }  // namespace sluice

@@ -1,10 +1,9 @@
-// Which requests can be decided at all.
+// Validation of requests, batches and times.
 #ifndef SLUICE_DECIDE_VALID_H_
 #define SLUICE_DECIDE_VALID_H_
 
-#include <sluice/limiter.h>
 #include <sluice/result.h>
-#include <sluice/time.h>
+#include <sluice/types.h>
 
 #include <algorithm>
 #include <bit>
@@ -13,8 +12,7 @@
 #include <span>
 #include <string_view>
 
-#include "window/count.h"
-#include "window/sliding.h"
+#include "window/cell.h"
 
 namespace sluice {
 
@@ -22,8 +20,8 @@ inline constexpr std::size_t kMaxPartCharacters = 512;
 static_assert(std::has_single_bit(kMaxPartCharacters));
 inline constexpr std::size_t kMaxBatch = 100;
 
-// 1 to 512 characters. Text is UTF-8 where it means to be: each byte that doesn't continue a
-// character begins one.
+// 1 to 512 characters. Any bytes are allowed: each byte that doesn't continue a character of UTF-8
+// begins one.
 bool is_valid_part(std::string_view part);
 inline bool is_valid_count(std::int64_t count) {
     return static_cast<std::uint64_t>(count) <= kMaxCount;
@@ -49,7 +47,7 @@ inline bool has_valid_parts(const Request& request) {
 inline bool has_valid_numbers(const Request& request) {
     return is_valid_count(request.limit | request.cost) && is_valid_duration(request.duration);
 }
-static_assert(std::has_single_bit(kMaxCount + 1), "joined bits tell whether both are counts");
+static_assert(std::has_single_bit(kMaxCount + 1), "joined bits are a count if both are");
 
 inline bool is_valid(const Request& request) {
     return has_valid_parts(request) && has_valid_numbers(request);
@@ -60,11 +58,15 @@ inline bool is_valid_batch(std::span<const Request> requests) {
            std::ranges::all_of(requests, is_valid);
 }
 
-// What is wrong with a request, a batch or a time that is not valid: the field, its value, what is
-// allowed.
+// Errors for a request, a batch or a time that is not valid. They name the field, its value, and
+// what is allowed.
 Error invalid_request(const Request& request);
 Error invalid_batch(std::span<const Request> requests);
 Error invalid_time(UnixTime now);
+
+inline Error out_of_memory() {
+    return {kOutOfMemory, "out of memory"};  // short enough not to allocate
+}
 
 }  // namespace sluice
 

@@ -55,17 +55,6 @@ StoredKeyId stored_key_id(const CellName& stored) {
     return sha256_of(text);
 }
 
-bool merge_imported(const ImportedCell& cell, Entry& entry) {
-    const Sequence sequence = cell.cell.sequence;
-    // One that is further away may look like one that is held: the ring counts its laps modulo.
-    const Sequence high = entry.high();
-    if (sequence < high - 2 || sequence > high + 1) return false;
-    // The row may hold what the origin has granted to this node, which does not know of it yet.
-    const Count own = entry.most_at_origin(sequence);
-    if (cell.own > own) entry.raise_peers(sequence, cell.own - own);
-    return entry.raise_global(sequence, cell.foreign);
-}
-
 bool HashedNameCells::add(Entry& entry) {
     const Entry::Key key = entry.key();
     if (!has_long_part(key)) return false;
@@ -81,10 +70,9 @@ bool HashedNameCells::add(Entry& entry) {
         const bool is_closed = is_outgrown ? entry.high() == Entry::kClosed
                                            : entry.locate(waiting.now).sequence == Entry::kClosed;
         if (is_closed) return false;
-        const ImportedCell imported{.cell = name_of(key, cell->first.second),
-                                    .foreign = waiting.foreign,
-                                    .own = waiting.own};
-        if (!is_outgrown && merge_imported(imported, entry)) has_foreign |= waiting.foreign != 0;
+        if (!is_outgrown &&
+            entry.merge_imported(cell->first.second, {waiting.own, waiting.foreign}))
+            has_foreign |= waiting.foreign != 0;
         cell = erase(cell);
     }
     return has_foreign;

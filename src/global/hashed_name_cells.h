@@ -16,7 +16,7 @@
 #include "counter/entry.h"
 #include "counter/table.h"
 #include "global/store.h"
-#include "window/cell_name.h"
+#include "window/cell.h"
 
 namespace sluice {
 
@@ -35,14 +35,6 @@ bool is_hashed(const CellName& stored);
 // Identifies the key of a cell by its stored name: a SHA-256 of all parts but the sequence.
 using StoredKeyId = Sha256;
 StoredKeyId stored_key_id(const CellName& stored);
-
-// Merges what was imported of a cell into the entry of its key. False if the cell is not held
-// there.
-//
-// The region's own component never enters the global count. It is a lower bound of what the region
-// has spent, of which this node's part is known: the remainder is a lower bound of what its peers
-// have spent.
-bool merge_imported(const ImportedCell& cell, Entry& entry);
 
 // A hashed name contains a digest, so the key can't be derived from it. HashedNameCells therefore
 // keeps an index from stored names to the long keys in the table, by which the importer

@@ -61,12 +61,9 @@ TEST_F(HashedNameCellsTest, TheRegionsOwnRowMayHoldWhatThisNodeWasGranted) {
     Entry& entry = make(1);
     entry.admitted(sequence()).add(sequence(), 4);
     entry.set_credit(sequence(), 5);
-    ImportedCell row = cell(1);
-    row.own = 9;
-    EXPECT_TRUE(merge_imported(row, entry));
+    EXPECT_TRUE(entry.merge_imported(sequence(), {.own = 9, .foreign = 0}));
     EXPECT_EQ(entry.peers(sequence()), 0U);
-    row.own = 11;
-    EXPECT_TRUE(merge_imported(row, entry));
+    EXPECT_TRUE(entry.merge_imported(sequence(), {.own = 11, .foreign = 0}));
     EXPECT_EQ(entry.peers(sequence()), 2U) << "the rest was spent by peers";
 }
 

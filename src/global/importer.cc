@@ -99,7 +99,7 @@ void Importer::merge(const ImportedCell& cell) {
 
 void Importer::merge_into(Entry& entry, const ImportedCell& cell) {
     // A cell that is not held is one of a region whose clock is wrong.
-    if (!merge_imported(cell, entry)) return;
+    if (!entry.merge_imported(cell.cell.sequence, {cell.own, cell.foreign})) return;
     // Other regions spend in this cell, so the policy now selects even a small count of ours.
     if (cell.foreign != 0) publish_queue_.offer(entry);
 }

@@ -7,7 +7,7 @@
 #include <span>
 #include <string_view>
 
-#include "window/count.h"
+#include "window/cell.h"
 
 namespace sluice {
 

@@ -14,8 +14,7 @@
 #include <variant>
 #include <vector>
 
-#include "window/cell_name.h"
-#include "window/count.h"
+#include "window/cell.h"
 
 namespace sluice {
 

@@ -1,4 +1,4 @@
-// A log that a test can read.
+// A log for tests, which can read its lines.
 #ifndef SLUICE_LOG_CAPTURED_LOG_H_
 #define SLUICE_LOG_CAPTURED_LOG_H_
 
@@ -17,8 +17,11 @@ namespace sluice {
 // Thread-safe like the log itself.
 class CapturedLog {
   public:
-    explicit CapturedLog(const config::LogSettings& settings = {})
-        : log(settings, ::fileno(file_.get())) {}
+    // The descriptor of `options` is ignored.
+    explicit CapturedLog(const LogOptions& options = {})
+        : log({.level = options.level,
+               .format = options.format,
+               .descriptor = ::fileno(file_.get())}) {}
 
     // All lines logged so far.
     std::string text() {

@@ -1,4 +1,4 @@
-// Lines for a file descriptor, written by a thread of their own.
+// Writes lines to a file descriptor on a thread of its own.
 #ifndef SLUICE_LOG_LINE_WRITER_H_
 #define SLUICE_LOG_LINE_WRITER_H_
 
@@ -14,16 +14,15 @@
 namespace sluice {
 
 // A bounded queue of lines and the thread that writes them. append() never waits for the
-// descriptor: a pipe that nobody reads costs lines, not time. Thread-safe.
+// descriptor: with a pipe that is not read, lines are lost, but no time. Thread-safe.
 //
 // Lines are written in order. A line that finds the queue full is dropped and counted; once the
-// lines before it are written, one line made by `describe_dropped` stands for all that were
-// dropped.
+// lines before it are written, one line from `describe_dropped` stands in place of those dropped.
 class LineWriter {
   public:
     struct Options {
         int descriptor;                    // duplicated; the caller keeps its own
-        std::size_t capacity = 1U << 20U;  // bytes that may wait; twice that while a write hangs
+        std::size_t capacity = 1U << 20U;  // bytes in the queue; twice that while a write hangs
         std::chrono::milliseconds close_timeout{500};
         // Returns a line, newline included. Called by the writing thread.
         std::function<std::string(std::uint64_t lines)> describe_dropped = {};
@@ -31,8 +30,8 @@ class LineWriter {
 
     explicit LineWriter(Options options);
 
-    // Writes what is queued, for up to `close_timeout`, and drops the rest. A thread that hangs in
-    // write(2) beyond that is left behind: it owns all that it uses.
+    // Writes the queued lines, for up to `close_timeout`, and drops those that are left. A thread
+    // that hangs in write(2) beyond that is detached: it owns all that it uses.
     ~LineWriter();
     LineWriter(const LineWriter&) = delete;
     LineWriter& operator=(const LineWriter&) = delete;

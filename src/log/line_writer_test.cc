@@ -88,7 +88,7 @@ TEST(LineWriter, WritesLinesInOrder) {
     EXPECT_EQ(writer.dropped(), 0U);
 }
 
-TEST(LineWriter, DropsAndCountsWhatABlockedPipeDoesNotTake) {
+TEST(LineWriter, DropsAndCountsLinesWhileThePipeIsBlocked) {
     const Pipe pipe;
     pipe.fill();
     const std::string line(99, 'x');
@@ -153,7 +153,7 @@ TEST(LineWriter, EndsInTimeWhileThePipeIsBlocked) {
     EXPECT_LT(std::chrono::steady_clock::now() - began, kPatience);
 }
 
-TEST(LineWriter, WritesWhatIsQueuedBeforeItEnds) {
+TEST(LineWriter, WritesQueuedLinesBeforeItEnds) {
     const Pipe pipe;
     pipe.fill();
     auto reader = std::async(std::launch::async, [&] {
@@ -167,7 +167,7 @@ TEST(LineWriter, WritesWhatIsQueuedBeforeItEnds) {
     EXPECT_TRUE(reader.get().ends_with("last\n"));
 }
 
-TEST(LineWriter, CountsWhatTheDescriptorRefuses) {
+TEST(LineWriter, CountsLinesThatTheDescriptorRefuses) {
     Pipe pipe;
     pipe.close_reader();
     LineWriter writer({.descriptor = pipe.writer(), .describe_dropped = notice});

@@ -4,12 +4,10 @@
 #include <cstdint>
 
 #include "base/clock.h"
+#include "base/json_text.h"
 
 namespace sluice {
 namespace {
-
-using config::LogFormat;
-using config::LogLevel;
 
 std::string_view name_of(LogLevel level) {
     switch (level) {
@@ -52,26 +50,6 @@ void append_time(std::string& out, UnixTime now) {
     out += 'Z';
 }
 
-// In quotes, with everything escaped that JSON wants escaped; UTF-8 stays as it is.
-void append_quoted(std::string& out, std::string_view text) {
-    constexpr std::string_view kDigits = "0123456789abcdef";
-    out += '"';
-    for (const char c : text) {
-        const auto byte = static_cast<unsigned char>(c);
-        if (c == '"' || c == '\\') {
-            out += '\\';
-            out += c;
-        } else if (byte < 0x20 || byte == 0x7f) {
-            out += "\\u00";
-            out += kDigits[byte >> 4U];
-            out += kDigits[byte & 15U];
-        } else {
-            out += c;
-        }
-    }
-    out += '"';
-}
-
 // Whether a value can stand in a line of text without quotes.
 bool is_plain(std::string_view text) {
     const auto needs_quotes = [](char c) {
@@ -94,7 +72,7 @@ std::string text_line(LogLevel level, std::string_view event, LogFields fields) 
         if (!field.is_text() || is_plain(field.value())) {
             line += field.value();
         } else {
-            append_quoted(line, field.value());
+            append_json_string(line, field.value());
         }
     }
     line += '\n';
@@ -105,15 +83,15 @@ std::string json_line(LogLevel level, std::string_view event, LogFields fields) 
     std::string line = "{\"time\":\"";
     append_time(line, exact_wall_time());
     line += "\",\"level\":";
-    append_quoted(line, name_of(level));
+    append_json_string(line, name_of(level));
     line += ",\"event\":";
-    append_quoted(line, event);
+    append_json_string(line, event);
     for (const LogField& field : fields) {
         line += ',';
-        append_quoted(line, field.name());
+        append_json_string(line, field.name());
         line += ':';
         if (field.is_text()) {
-            append_quoted(line, field.value());
+            append_json_string(line, field.value());
         } else {
             line += field.value();
         }
@@ -134,12 +112,12 @@ LogField::LogField(std::string_view name, std::string_view text)
 LogField::LogField(std::string_view name, bool value)
     : name_(name), value_(value ? "true" : "false"), is_text_(false) {}
 
-Log::Log(const config::LogSettings& settings, int descriptor)
-    : format_(settings.format),
-      level_(settings.level),
-      writer_({.descriptor = descriptor,
+Log::Log(const LogOptions& options)
+    : format_(options.format),
+      level_(options.level),
+      writer_({.descriptor = options.descriptor,
                // The thread that calls it may outlive the log.
-               .describe_dropped = [format = settings.format](std::uint64_t lines) {
+               .describe_dropped = [format = options.format](std::uint64_t lines) {
                    return line_of(format, LogLevel::kWarn, "log_lines_dropped", {{"lines", lines}});
                }}) {}
 

@@ -12,12 +12,20 @@
 
 #include <unistd.h>
 
-#include "config/settings.h"
 #include "log/line_writer.h"
 
 namespace sluice {
 
-// What an event says beside its name: a text, a number, or yes and no.
+enum class LogLevel { kTrace, kDebug, kInfo, kWarn, kError, kOff };
+enum class LogFormat { kText, kJson };
+
+struct LogOptions {
+    LogLevel level = LogLevel::kInfo;
+    LogFormat format = LogFormat::kText;
+    int descriptor = STDERR_FILENO;
+};
+
+// A named value of an event: text, a number or a boolean.
 class LogField {
   public:
     LogField(std::string_view name, std::string_view text);
@@ -40,9 +48,10 @@ class LogField {
 };
 using LogFields = std::initializer_list<LogField>;
 
-// Log writes whole lines; two threads never mix theirs. A value can't break out of its line or its
-// quotes, whatever bytes it holds. No caller waits for the descriptor: lines that it does not take
-// in time are dropped and counted, and one `log_lines_dropped` line tells how many. Thread-safe.
+// Writes whole lines; those of different threads never mix. A value can't break out of its line or
+// its quotes, whatever bytes it holds. Callers never wait for the descriptor: lines that it does
+// not accept in time are dropped and counted, and a `log_lines_dropped` line has their number.
+// Thread-safe.
 //
 //     log.info("started", {{"address", "127.0.0.1:8080"}, {"threads", 4}});
 //
@@ -50,17 +59,17 @@ using LogFields = std::initializer_list<LogField>;
 //     {"time":"2026-01-31T12:00:00.000Z","level":"info","event":"started","address":"127.0.0.1:8080","threads":4}
 class Log {
   public:
-    explicit Log(const config::LogSettings& settings, int descriptor = STDERR_FILENO);
+    explicit Log(const LogOptions& options);
 
     void debug(std::string_view event, LogFields fields = {});
     void info(std::string_view event, LogFields fields = {});
     void warn(std::string_view event, LogFields fields = {});
     void error(std::string_view event, LogFields fields = {});
 
-    void set_level(config::LogLevel level) { level_.store(level, std::memory_order_relaxed); }
+    void set_level(LogLevel level) { level_.store(level, std::memory_order_relaxed); }
 
-    // Waits for the lines logged so far to be written, for a process that is about to end
-    // without destructors. Returns false after `timeout`.
+    // Waits until the lines logged so far are written, for a process that is about to end without
+    // running destructors. Returns false after `timeout`.
     bool flush(std::chrono::milliseconds timeout = std::chrono::milliseconds{500}) {
         return writer_.flush(timeout);
     }
@@ -69,11 +78,11 @@ class Log {
     std::uint64_t dropped() const { return writer_.dropped(); }
 
   private:
-    void write(config::LogLevel level, std::string_view event, LogFields fields);
+    void write(LogLevel level, std::string_view event, LogFields fields);
 
-    const config::LogFormat format_;
-    // Set by a reload, read by every thread that logs. Relaxed: a line more or less is no matter.
-    std::atomic<config::LogLevel> level_;
+    const LogFormat format_;
+    // Set by a reload, read by every thread that logs. Relaxed: nothing is published through it.
+    std::atomic<LogLevel> level_;
     LineWriter writer_;
 };
 

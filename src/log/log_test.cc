@@ -9,15 +9,12 @@
 namespace sluice {
 namespace {
 
-using config::LogFormat;
-using config::LogLevel;
-
-// Without the time, which stands first.
+// The line without the time at its start.
 std::string after_time(const std::string& line) {
     return line.substr(line.find(' ') + 1);
 }
 
-TEST(Log, TextLineIsTheEventAndItsFields) {
+TEST(Log, TextLineHasTheEventAndItsFields) {
     CapturedLog out;
     out.log.info("started", {{"address", "127.0.0.1:1"}, {"threads", 4}, {"tls", false}});
     EXPECT_EQ(after_time(out.text()), "info started address=127.0.0.1:1 threads=4 tls=false\n");
@@ -25,7 +22,7 @@ TEST(Log, TextLineIsTheEventAndItsFields) {
     EXPECT_EQ(out.text().find('Z'), 23U);
 }
 
-TEST(Log, TextValueThatIsMoreThanOneWordIsQuoted) {
+TEST(Log, TextValueOfSeveralWordsIsQuoted) {
     CapturedLog out;
     out.log.warn("refused", {{"why", "a \"b\""}, {"empty", ""}});
     EXPECT_EQ(after_time(out.text()), "warn refused why=\"a \\\"b\\\"\" empty=\"\"\n");
@@ -51,7 +48,7 @@ TEST(Log, ValueCannotForgeALine) {
     }
 }
 
-TEST(Log, LevelDecidesWhatIsWritten) {
+TEST(Log, LinesBelowTheLevelAreNotWritten) {
     CapturedLog out({.level = LogLevel::kWarn});
     out.log.info("quiet");
     EXPECT_EQ(out.text(), "");

@@ -13,7 +13,7 @@
 
 #include "base/mutex.h"
 #include "mysql/mysql_failure.h"
-#include "mysql/mysql_url.h"
+#include "url/mysql_url.h"
 
 struct st_mysql;
 

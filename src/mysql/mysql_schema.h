@@ -12,7 +12,7 @@
 
 #include "base/migration.h"
 #include "mysql/mysql_connection.h"
-#include "mysql/mysql_url.h"
+#include "url/mysql_url.h"
 
 namespace sluice {
 

@@ -8,7 +8,7 @@
 
 #include "base/random.h"
 #include "overrides/snapshot.h"
-#include "window/count.h"
+#include "window/cell.h"
 #include "window/sliding.h"
 
 namespace sluice::overrides {

@@ -2,7 +2,7 @@
 
 #include <string_view>
 
-#include "mysql/mysql_url.h"
+#include "url/mysql_url.h"
 #include "overrides/mysql_store.h"
 
 namespace sluice::overrides {

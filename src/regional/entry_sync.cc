@@ -7,17 +7,15 @@
 namespace sluice {
 namespace {
 
-// When the entry was last used, by the time of its requests. A request from further back is decided
-// at the oldest instant that is held.
+// The time of the entry's last request. An older request is decided at the oldest instant that the
+// entry holds.
 UnixTime last_use(const Entry& entry, Sequence high) {
     return std::max(entry.last_used(), start_of(high - 1, entry.duration()));
 }
 
 }  // namespace
 
-EntrySync::EntrySync(const Entry& entry) : EntrySync(entry, std::nullopt) {}
-
-// The window may have turned since `settled` was looked at.
+// The window may have turned since `settled` was determined.
 EntrySync::EntrySync(const Entry& entry, std::optional<Sequence> settled)
     : settled_(entry),
       current_(entry.high()),
@@ -49,7 +47,7 @@ std::optional<Sequence> EntrySync::settled_previous(Entry& entry) {
     const Duration elapsed = last_use(entry, current) - start;
     const Duration step = std::min(entry.duration() / kViewParts, 2 * kMaxViewAge);
     const UnixTime since = start + std::max(kMaxViewAge, elapsed / step * step);
-    // In this order: whoever spends late has raised the count before.
+    // In this order: a late pass raises the count before it sets the flag.
     if (entry.take_late() || !entry.is_synced_in(current)) return std::nullopt;
     if (elapsed < kMaxViewAge || entry.refreshed_at() < since) return std::nullopt;
     return current - 1;
@@ -58,14 +56,14 @@ std::optional<Sequence> EntrySync::settled_previous(Entry& entry) {
 void EntrySync::merge_peers(const KeyTotals& totals, Entry& entry) const {
     for (std::size_t i = 0; i < totals.size(); ++i) {
         const Sequence sequence = current_ - static_cast<Sequence>(i);
-        // To a later entry of the key, what this one wrote belongs to the peers. How much of the
+        // For a later entry of the key, components of this one count as peers'. How much of the
         // total the later one wrote itself is not known.
         const Count own = is_of(entry) ? totals[i].own : entry.most_at_origin(sequence);
         if (totals[i].total > own) entry.raise_peers(sequence, totals[i].total - own);
     }
 }
 
-// What the origin holds beyond that is credit, for spends to use.
+// The origin's component beyond that is credit for spends.
 void EntrySync::note_synced(Count granted, Entry& entry) const {
     if (is_of(entry)) entry.set_synced(current_, saturating_add(own_[0], granted));
 }

@@ -16,12 +16,12 @@ FlushQueue::~FlushQueue() {
         if (!table_.changed().give_back(entry)) table_.dispose(entry);
     };
     for (const Underway& one : underway_)
-        if (!one.is_in_lane) give_back(*one.waiting.entry);
+        if (!one.is_in_lane) give_back(*one.queued.entry);
     for (const Lane& lane : lanes_)
-        for (const Waiting& waiting : lane)
-            give_back(*waiting.entry);
-    for (const Waiting& waiting : aside_)
-        give_back(*waiting.entry);
+        for (const Queued& queued : lane)
+            give_back(*queued.entry);
+    for (const Queued& queued : aside_)
+        give_back(*queued.entry);
 }
 
 FlushQueue::Time::duration FlushQueue::lag_of(std::size_t lane) {
@@ -36,7 +36,7 @@ std::size_t FlushQueue::lane_of(Duration window) {
     return lane;
 }
 
-// What was urged was listed before: the urgent ones are asked for first.
+// An entry is listed before it becomes urgent, so the urgent ones are taken first.
 void FlushQueue::collect(Time now) {
     const std::vector<std::uint64_t> urgent = table_.changed().take_urgent();
     ChangedList::Taken taken = table_.changed().take();
@@ -50,7 +50,7 @@ void FlushQueue::collect(Time now) {
     collect_urgent(urgent);
 }
 
-// Each is in a lane, underway, or synced by now.
+// Each is in a lane, underway, or already synced.
 void FlushQueue::collect_urgent(std::span<const std::uint64_t> hashes) {
     if (hashes.empty()) return;
     const EpochPin pin;
@@ -90,23 +90,23 @@ std::vector<KeyComponents> FlushQueue::next(Time now, Scope scope) {
     for (; urgent < urgent_.size() && batch.size() < most; ++urgent)
         add({.entry = urgent_[urgent], .since = now}, true, batch);
     urgent_.erase(urgent_.begin(), urgent_.begin() + static_cast<std::ptrdiff_t>(urgent));
-    // A call that is made anyway takes along what is due.
+    // A call for urgent keys includes due ones.
     if (!batch.empty() && scope == Scope::kUrgent) scope = Scope::kDue;
     while (batch.size() < most) {
         Lane* const lane = first_lane(now, scope);
         if (lane == nullptr) break;
-        const Waiting waiting = lane->front();
+        const Queued queued = lane->front();
         lane->pop_front();
-        add(waiting, false, batch);
+        add(queued, false, batch);
     }
     return batch;
 }
 
-void FlushQueue::add(const Waiting& waiting, bool is_in_lane, std::vector<KeyComponents>& batch) {
-    Entry& entry = *waiting.entry;
+void FlushQueue::add(const Queued& queued, bool is_in_lane, std::vector<KeyComponents>& batch) {
+    Entry& entry = *queued.entry;
     if (is_in_lane) entry.end_urgent();
     ChangedList::begin_read(entry);
-    const Underway one{.waiting = waiting,
+    const Underway one{.queued = queued,
                        .sync = EntrySync(entry, EntrySync::settled_previous(entry)),
                        .is_in_lane = is_in_lane};
     if (entry.is_retired() || one.sync.is_empty()) return release(one);
@@ -118,7 +118,7 @@ void FlushQueue::answered(std::span<const KeyAnswer> answers) {
     SLUICE_CHECK(answers.size() == underway_.size());
     const std::vector<Underway> done = std::exchange(underway_, {});
     for (std::size_t i = 0; i < done.size(); ++i) {
-        Entry& entry = *done[i].waiting.entry;
+        Entry& entry = *done[i].queued.entry;
         if (answers[i]) {
             done[i].sync.merge(*answers[i], entry);
             if (!done[i].sync.has_all_previous(entry)) entry.note_late();
@@ -127,16 +127,16 @@ void FlushQueue::answered(std::span<const KeyAnswer> answers) {
             continue;
         }
         if (done[i].sync.has_previous()) entry.note_late();
-        if (!done[i].is_in_lane) aside_.push_back(done[i].waiting);
+        if (!done[i].is_in_lane) aside_.push_back(done[i].queued);
     }
 }
 
-// An entry with its urgent flag set may be in urgent_, and must stay.
+// An entry in urgent_ must stay queued.
 void FlushQueue::release(const Underway& done) {
     if (done.is_in_lane) return;
-    Entry& entry = *done.waiting.entry;
+    Entry& entry = *done.queued.entry;
     if (std::ranges::find(urgent_, &entry) != urgent_.end()) {
-        lanes_[lane_of(entry.duration())].push_back(done.waiting);
+        lanes_[lane_of(entry.duration())].push_back(done.queued);
     } else if (!table_.changed().release(entry, done.sync.settled())) {
         table_.dispose(entry);
     }
@@ -158,9 +158,9 @@ void FlushQueue::tidy() {
         entry->end_urgent();
     urgent_.clear();
     for (Lane& lane : lanes_) {
-        std::erase_if(lane, [this](const Waiting& waiting) {
-            if (!waiting.entry->is_retired()) return false;
-            table_.dispose(*waiting.entry);
+        std::erase_if(lane, [this](const Queued& queued) {
+            if (!queued.entry->is_retired()) return false;
+            table_.dispose(*queued.entry);
             return true;
         });
     }
@@ -186,9 +186,9 @@ FlushQueue::Time::duration FlushQueue::lag(Time now) const {
     for (const Lane& lane : lanes_)
         if (!lane.empty()) oldest = std::min(oldest, lane.front().since);
     for (const Underway& one : underway_)
-        oldest = std::min(oldest, one.waiting.since);
-    for (const Waiting& waiting : aside_)
-        oldest = std::min(oldest, waiting.since);
+        oldest = std::min(oldest, one.queued.since);
+    for (const Queued& queued : aside_)
+        oldest = std::min(oldest, queued.since);
     return now - oldest;
 }
 

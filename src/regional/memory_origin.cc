@@ -3,13 +3,13 @@
 #include <algorithm>
 
 #include "regional/grant.h"
-#include "window/count.h"
+#include "window/cell.h"
 
 namespace sluice {
 namespace {
 
-// How many cells are checked for expiry with each new one: more than one, so that expired cells
-// can't outnumber the others for long.
+// Cells that are checked for expiry with each new one: more than one, so that expired cells can't
+// outnumber live ones for long.
 constexpr int kChecksPerCell = 4;
 
 // Nodes that join count from 1.
@@ -19,7 +19,7 @@ std::string name_of_node(std::uint64_t node) {
     return node == kStopped ? kStoppedNodes : "node-" + std::to_string(node);
 }
 
-// `answer` of each key.
+// Collects `answer(key)` of each key.
 template <class Answer, class Keys, class AnswerKey>
 std::vector<std::optional<Answer>> for_each_key(const Keys& keys, AnswerKey answer) {
     std::vector<std::optional<Answer>> answers;
@@ -31,7 +31,7 @@ std::vector<std::optional<Answer>> for_each_key(const Keys& keys, AnswerKey answ
 
 }  // namespace
 
-// Owned by one thread, as its port says.
+// Owned by one thread.
 class MemoryRegion::Node : public Origin {
   public:
     Node(std::shared_ptr<MemoryRegion> region, NodeId id) : region_(std::move(region)), id_(id) {}

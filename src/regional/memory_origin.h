@@ -1,4 +1,4 @@
-// An origin in this process: several limiters act as one region.
+// An origin in the memory of this process, for several limiters that act as one region.
 #ifndef SLUICE_REGIONAL_MEMORY_ORIGIN_H_
 #define SLUICE_REGIONAL_MEMORY_ORIGIN_H_
 
@@ -29,13 +29,12 @@ class MemoryRegion : public std::enable_shared_from_this<MemoryRegion> {
     // `clock` decides when the lifetimes of cells and nodes end.
     static std::shared_ptr<MemoryRegion> create(Clock clock = std::chrono::steady_clock::now);
 
-    // The region that all callers of this process share by that name, for as long as one of them
-    // holds it.
+    // The region of that name, shared by all callers in this process while one of them holds it.
     static std::shared_ptr<MemoryRegion> named(const std::string& name);
 
     std::unique_ptr<Origin> join();
 
-    // Drops all cells and heartbeats, as a restart of an origin without persistence does.
+    // Drops all cells and heartbeats, like the restart of an origin without persistence.
     void forget();
 
     std::size_t cells() const;

@@ -221,7 +221,7 @@ TEST_F(MemoryOriginTest, ANodeJoinsWithItsFirstHeartbeatAndAfterALongPause) {
     now_ += kNodeLifetime;
     EXPECT_TRUE(heartbeat(*a_).has_joined);
     region_->forget();
-    EXPECT_TRUE(heartbeat(*a_).has_joined) << "the others have to count it again";
+    EXPECT_TRUE(heartbeat(*a_).has_joined) << "its peers have to count it again";
 }
 
 TEST_F(MemoryOriginTest, ADestroyedNodeLeavesAtOnce) {

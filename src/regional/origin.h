@@ -12,7 +12,7 @@
 #include <utility>
 #include <vector>
 
-#include "window/cell_name.h"
+#include "window/cell.h"
 #include "window/sliding.h"
 
 namespace sluice {

@@ -1,11 +1,12 @@
-// A node's part in its region: writes its spend to the origin, lets the origin decide what the
-// sharing rule leaves to it, and notices when the origin does not work.
+// The connection of a node to its region: flushes the node's counts to the origin, has the origin
+// decide the requests that the node may not, and detects when the origin is unavailable.
 #ifndef SLUICE_REGIONAL_REGION_H_
 #define SLUICE_REGIONAL_REGION_H_
 
 #include <sluice/limiter.h>
 #include <sluice/time.h>
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <cstdint>
@@ -27,16 +28,16 @@ namespace sluice {
 
 // How the origin decided a request.
 struct OriginVerdict {
-    bool granted;  // its cost is in the origin's counts, and has to be entered here
+    bool granted;  // its cost is in the origin's counts, and has to be entered in the entry
     Grant grant;   // where it was decided
-    // It was not asked, or denied the request by counts that are not all known here: the sharing
-    // rule may let the node decide. If not, ask again.
+    // The origin did not decide it, or denied it by counts that the entry does not have: the
+    // sharing rule may let the node decide. If not, call spend() again.
     bool try_locally = false;
 };
 
 // The origin is available while it is connected, the breaker over its calls is closed, and it
-// accepts writes. While it is not, nobody waits for it: callers decide from local memory. It is
-// probed by heartbeats, never by somebody's request.
+// accepts writes. While it is not, calls are answered at once without a value, and callers decide
+// from local counts. It is probed by heartbeats, never by requests.
 //
 // A stepped object: no thread and no socket; its clock is given. Owned by one thread, except for
 // is_unavailable() and stats(), which any thread may call. Its driver steps it after `again` was
@@ -50,11 +51,11 @@ class Region {
     struct Config {
         std::function<Time()> clock = std::chrono::steady_clock::now;
         std::uint64_t seed = 0;  // of the jitter
-        // Asks for a step soon, but not from within the call. May be called by any thread.
+        // Schedules a step; must not step from within the call. May be called by any thread.
         std::function<void()> again;
         // The regional count of an entry may have grown. May be empty.
         std::function<void(Entry&)> counted = {};
-        // The origin has become unavailable or available. `why` is for people.
+        // The origin has become unavailable or available. `why` is a message for the log.
         std::function<void(bool unavailable, const std::string& why)> changed;
         // The origin's clock has come to differ from this node's by more than a second. May be
         // empty.
@@ -66,30 +67,30 @@ class Region {
     Region(const Region&) = delete;
     Region& operator=(const Region&) = delete;
 
-    // Connects. Once.
+    // Connects. Must be called once.
     void start();
 
-    // Does what can be done now.
+    // Does all work that is due.
     void step();
-    // When to step next though nothing has happened; none if that is not needed.
+    // When to step next if `again` is not called before; none if that is not needed.
     std::optional<Time> wake_at() const { return wake_at_; }
 
     bool is_unavailable() const { return is_unavailable_.load(std::memory_order_relaxed); }
 
-    // Has the origin decide `request`, which is valid, at `now`, together with all others that wait
-    // for its key. While a call for the key is underway, it waits for the next. `decided` is called
-    // once, with no value if the origin does not answer, and at once while it is unavailable.
+    // Has the origin decide `request` at `now`, in one call with all requests that are queued for
+    // its key. There is one call per key at a time. `decided` is called once, with no value if the
+    // origin does not answer, and at once while it is unavailable. Requires a valid request.
     void spend(const Request& request, UnixTime now, Decided decided);
 
     // Writes and reads the counts of the keys of `requests` at `now`, in one round trip.
     void sync(std::span<const Request> requests, UnixTime now, Synced synced);
 
-    // From now on everything is flushed as soon as it can be. When all is, the components of this
-    // node are merged into those of stopped nodes, and is_settled() becomes true.
+    // Flushes everything without delay, then merges the components of this node into those of
+    // stopped nodes. is_settled() becomes true after that.
     void begin_stop();
     bool is_settled() const { return is_settled_; }
 
-    // Answers all that wait, now or later, with no value.
+    // Answers all queued and later requests with no value.
     void give_up();
 
     struct Stats {
@@ -99,7 +100,7 @@ class Region {
         std::uint64_t unanswered;     // keys for which no answer came
         std::uint64_t outages;        // how often the origin became unavailable
         std::uint64_t resubmissions;  // how often everything was written again
-        NodeCount nodes;              // that share the limits; 0 while that is not known
+        NodeCount nodes;              // that share the limits; 0 while the number is unknown
         std::chrono::milliseconds oldest_unsynced;
         std::chrono::milliseconds clock_offset;  // of the origin's clock, against this node's
     };
@@ -107,103 +108,111 @@ class Region {
 
   private:
     using Counter = std::atomic<std::uint64_t>;
+    // A call that fails within this time was not sent.
+    static constexpr std::chrono::milliseconds kNotSent{5};
+    enum class Stage { kRunning, kFlushing, kRetiring };
 
-    // A request that waits for the origin.
-    struct Waiter {
+    bool accepts_calls() const {
+        return !has_given_up_ && !is_unavailable() && stage_ != Stage::kRetiring;
+    }
+    // The entry of the cell's key. Requires an EpochPin.
+    Entry& entry_for(const CellName& cell, UnixTime now);
+
+    // Availability and heartbeats: region.cc.
+    void update_availability();
+    void resubmit_everything();
+    void send_heartbeat();
+    void on_heartbeat(Time began, const Heartbeat& answer);
+    void update_nodes(Time now);
+    void set_wake(Time now);
+    bool advance_stop();
+    void record(Time began, std::size_t keys, std::size_t missing);
+    // Records a call for the breaker. Returns how many of its keys were not answered.
+    template <class Answer>
+    std::size_t record(Time began, std::span<const Answer> answers) {
+        const auto missing = static_cast<std::size_t>(
+            std::ranges::count_if(answers, [](const Answer& answer) { return !answer; }));
+        record(began, answers.size(), missing);
+        return missing;
+    }
+
+    // Flushes: region_flush.cc.
+    void flush(Time now);
+    FlushQueue::Scope scope(Time now);
+    void on_flushed(Time began, std::span<const KeyAnswer> answers);
+    void note_flush_time(Time::duration took, std::size_t keys);
+    Time::duration pause_after(Time::duration took, std::size_t keys, std::size_t missing) const;
+
+    // Requests that the origin decides: region_spend.cc.
+    struct PendingSpend {
         SpendRequest request;
         UnixTime now;
         Decided decided;
     };
-    // The requests that wait for a key, in one window.
-    struct Waiters {
-        std::vector<Waiter> waiting;
-        bool is_underway = false;
+    // The requests for a key in one window.
+    struct KeySpends {
+        std::vector<PendingSpend> queued;
+        bool is_underway = false;  // a call with earlier ones
     };
-    using WaitingKeys = std::map<CellName, Waiters>;
-    // A call for one of them.
+    using SpendsByKey = std::map<CellName, KeySpends>;
+    // A key in a call that is underway.
     struct SpendCall {
-        WaitingKeys::iterator key;
-        std::vector<Waiter> waiters;
+        SpendsByKey::iterator key;
+        std::vector<PendingSpend> spends;
         EntrySync sync;
         Count most_at_origin;         // of the component, before the call
-        std::uint64_t resubmissions;  // so many there were when it was sent
+        std::uint64_t resubmissions;  // their number when the call was sent
     };
-    // The view that an answer brought. It counts as young from the next step on, unless requests
-    // wait for the key again by then.
+    // The view that an answer brought; see use_view().
     struct NewView {
         CellName cell;
         EntrySync sync;
     };
-    // How a flush is paced.
-    enum class Stage { kRunning, kFlushing, kRetiring };
-
-    OriginEvents events();
-    void judge();
-    void write_everything_again();
-
-    void beat();
-    void on_beat(Time began, const HeartbeatAnswer& answer);
-    void update_nodes(Time now);
-    void note_clock_offset(std::chrono::milliseconds offset);
-
-    void flush(Time now);
-    FlushQueue::Scope scope(Time now);
-    void send_flush(std::vector<KeyComponents> batch, Time began);
-    void on_flushed(Time began, std::span<const KeyAnswer> answers);
-    void note_flush(Time::duration took, std::size_t keys);
-    Time::duration pause_after(Time::duration took, std::size_t keys, std::size_t missing) const;
-    void set_wake(Time now);
-    bool advance_stop();
-
     void send_spends();
-    void send_spends(std::span<const WaitingKeys::iterator> ready);
-    std::optional<SpendCall> begin_spend(WaitingKeys::iterator key, KeySpend& spend);
-    void on_spent(std::vector<SpendCall>& calls, std::vector<SpendAnswer> answers);
-    void end_spend(SpendCall& call, const SpendAnswer& answer);
-    bool has_ample_share(Entry& entry, const Waiter& last, Sequence sequence) const;
-    void note_view(Entry& entry, const SpendCall& call, const CellName& cell);
-    void note_views();
-
-    void record(Time began, std::size_t keys, std::size_t missing);
-    Time retry_time();
+    void send_spends(std::span<const SpendsByKey::iterator> ready);
+    std::optional<SpendCall> begin_call(SpendsByKey::iterator key, KeySpend& spend);
+    void end_call(SpendCall& call, const SpendAnswer& answer);
+    bool has_ample_share(Entry& entry, const PendingSpend& last, Sequence sequence) const;
+    void use_view(Entry& entry, const SpendCall& call, const CellName& cell);
+    void apply_new_views();
 
     Table& table_;
     Origin& origin_;
     const Config config_;
-    Breaker breaker_;
-    FlushQueue queue_;
-    Jitter jitter_;
-
-    bool is_connected_ = false;
-    std::string why_;      // it is not connected
-    std::string refused_;  // why it refuses writes; empty: it does not
-    std::string told_;     // what was reported last, while it is unavailable
-    bool has_given_up_ = false;
     Stage stage_ = Stage::kRunning;
     bool is_settled_ = false;
-
-    std::optional<Table::Walk> walk_;  // through what is written again
-    bool is_catching_up_ = false;      // after an outage or a loss: flush without pauses
-    std::optional<Time> answered_at_;  // when a call was last answered, at least in part
-    int failures_ = 0;                 // flushes that were not answered in full, in a row
-    Time not_before_ = Time::min();    // the next flush that is not urgent
-    Time retry_at_ = Time::min();      // what was not answered
-    Time::duration quickest_flush_{};  // per key, of late
-    std::size_t retries_ = 1;          // keys of these in one flush
-    Time tidy_at_ = Time::min();
+    bool has_given_up_ = false;
     std::optional<Time> wake_at_;
 
-    bool is_beating_ = false;
-    Time beat_at_ = Time::min();
-    std::optional<Time> counted_at_;  // when the count of nodes was asked for
+    Breaker breaker_;
+    bool is_connected_ = false;
+    std::string disconnected_;         // why it is not connected
+    std::string refused_;              // why it refuses writes; empty: it does not
+    std::string reported_;             // the last reported reason; empty while it is available
+    std::optional<Time> answered_at_;  // when a call was last answered, at least in part
+
+    bool is_heartbeat_underway_ = false;
+    Time heartbeat_at_ = Time::min();
+    std::optional<Time> counted_at_;  // when the heartbeat with the count of nodes was sent
     std::optional<Time> joined_at_;
     NodeCount nodes_ = kUnknownNodes;
-    std::optional<Time> fewer_since_;  // when the first lower count came, which is not believed yet
+    std::optional<Time> fewer_since_;  // when the first lower count came, which is not used yet
     bool is_clock_off_ = false;
 
+    FlushQueue queue_;
+    Jitter jitter_;
+    std::optional<Table::Walk> walk_;  // through what is written again
+    bool is_catching_up_ = false;      // after an outage or a loss: flush without pauses
+    int failures_ = 0;                 // flushes that were not answered in full, in a row
+    Time not_before_ = Time::min();    // the next flush that is not urgent
+    Time retry_at_ = Time::min();      // the next flush with unanswered keys
+    std::size_t retries_ = 1;          // their number in it
+    Time::duration quickest_flush_{};  // per key, recently
+    Time tidy_at_ = Time::min();
     std::size_t syncs_underway_ = 0;  // of sync()
-    WaitingKeys waiting_;
-    std::vector<WaitingKeys::iterator> ready_;  // have waiters and no call underway
+
+    SpendsByKey spends_by_key_;
+    std::vector<SpendsByKey::iterator> ready_;  // have queued requests and no call underway
     std::vector<NewView> new_views_;
 
     // Written by the owner, read by any thread. Relaxed: each stands for itself.

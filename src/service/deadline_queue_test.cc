@@ -11,7 +11,7 @@ using std::chrono::milliseconds;
 
 constexpr DeadlineQueue::Time kNow{milliseconds{1'000}};
 
-TEST(DeadlineQueue, EachEndsOnceHoweverOftenItIsEnded) {
+TEST(DeadlineQueue, EachOperationEndsOnce) {
     DeadlineQueue waits;
     int ends = 0;
     const DeadlineQueue::Name wait = waits.add(kNow, [&] { ++ends; });
@@ -23,7 +23,7 @@ TEST(DeadlineQueue, EachEndsOnceHoweverOftenItIsEnded) {
     EXPECT_EQ(waits.wake_at(), std::nullopt);
 }
 
-TEST(DeadlineQueue, ThoseThatAreDueEndInTheOrderOfTheirDeadlines) {
+TEST(DeadlineQueue, OperationsEndInTheOrderOfTheirDeadlines) {
     DeadlineQueue waits;
     std::string ended;
     waits.add(kNow + milliseconds{2}, [&] { ended += "b"; });
@@ -35,7 +35,7 @@ TEST(DeadlineQueue, ThoseThatAreDueEndInTheOrderOfTheirDeadlines) {
     EXPECT_EQ(waits.wake_at(), kNow + milliseconds{3});
 }
 
-TEST(DeadlineQueue, OneThatEndsMayBeginAnother) {
+TEST(DeadlineQueue, ACallbackMayAddAnotherOperation) {
     DeadlineQueue waits;
     int ends = 0;
     waits.add(kNow, [&] { waits.add(kNow, [&] { ++ends; }); });

@@ -15,6 +15,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "service/test_options.h"
+
 namespace sluice {
 namespace {
 
@@ -64,7 +66,7 @@ std::int64_t resident_bytes() {
     return resident * sysconf(_SC_PAGESIZE);
 }
 
-// What a child may do. Returns the line that failed.
+// The operations of a child process. Returns the line that failed.
 #define SLUICE_REQUIRE(condition) \
     if (!(condition)) return __LINE__ % 250 + 1
 
@@ -131,16 +133,16 @@ INSTANTIATE_TEST_SUITE_P(All,
                          [](const auto& test) { return test.param.name; });
 
 TEST_P(ForkTest, TheChildWorksAloneAndTheParentGoesOn) {
-    Limiter limiter = *Limiter::create({.region = "eu",
-                                        .max_keys = kMaxKeys,
-                                        .origin = in_folder(GetParam().origin),
-                                        .origin_timeout = 2s,
-                                        .global = GetParam().global,
-                                        .test_global_interval = 10ms});
+    Limiter limiter = *create_limiter({.region = "eu",
+                                       .max_keys = kMaxKeys,
+                                       .origin = in_folder(GetParam().origin),
+                                       .origin_timeout = 2s,
+                                       .global = GetParam().global},
+                                      {.global_interval = 10ms});
     ASSERT_TRUE(limiter.limit(request("before"), kNow)->passed);
     std::atomic<bool> is_over{false};
     std::vector<std::thread> threads;
-    // LocalDecider, making and evicting, so that a fork finds them pinned and with locks.
+    // Deciding, making and evicting, so that a fork finds them pinned and with locks.
     for (int t = 0; t < 3; ++t) {
         threads.emplace_back([&, t] {
             for (int i = 0; !is_over; ++i) {

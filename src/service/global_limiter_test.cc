@@ -16,6 +16,7 @@
 
 #include "base/clock.h"
 #include "global/memory_store.h"
+#include "service/test_options.h"
 
 namespace sluice {
 namespace {
@@ -31,8 +32,7 @@ class GlobalLimiterTest : public testing::Test {
         Options options{.region = region};
         options.origin = origin;
         options.global = "memory:" + name();
-        options.test_global_interval = milliseconds{50};
-        return *Limiter::create(std::move(options));
+        return *create_limiter(std::move(options), {.global_interval = milliseconds{50}});
     }
     std::string name() const {
         return testing::UnitTest::GetInstance()->current_test_info()->name();
@@ -65,7 +65,7 @@ class GlobalLimiterTest : public testing::Test {
     }
 };
 
-TEST_F(GlobalLimiterTest, WhatOneRegionSpendsTheOtherCanNotSpendAgain) {
+TEST_F(GlobalLimiterTest, RegionsShareALimit) {
     Limiter a = make("a");
     Limiter b = make("b");
     EXPECT_TRUE(pass(a, 6));
@@ -94,7 +94,7 @@ TEST_F(GlobalLimiterTest, TheNodesOfARegionPublishOneRow) {
     EXPECT_FALSE(pass(b1, 1));
 }
 
-TEST_F(GlobalLimiterTest, WhatAClosingLimiterSpentIsPublishedFirst) {
+TEST_F(GlobalLimiterTest, CloseWaitsForTheLastPublish) {
     Limiter b = make("b");
     {
         Limiter a = make("a", "memory:" + name());
@@ -105,7 +105,7 @@ TEST_F(GlobalLimiterTest, WhatAClosingLimiterSpentIsPublishedFirst) {
     await_global(b, 6);
 }
 
-TEST_F(GlobalLimiterTest, ThePreviousWindowOfOtherRegionsWeighsIn) {
+TEST_F(GlobalLimiterTest, ThePreviousWindowOfOtherRegionsCounts) {
     Limiter a = make("a");
     Limiter b = make("b");
     EXPECT_TRUE(pass(a, 10));
@@ -116,7 +116,7 @@ TEST_F(GlobalLimiterTest, ThePreviousWindowOfOtherRegionsWeighsIn) {
     EXPECT_FALSE(b.limit(request(1), later)->passed);
 }
 
-TEST_F(GlobalLimiterTest, ARegionWithoutMemoryIsRemindedByItsOwnRow) {
+TEST_F(GlobalLimiterTest, ARestartedRegionReadsItsOwnRow) {
     Limiter witness = make("b");
     {
         Limiter a = make("a", "memory:" + name());
@@ -166,7 +166,7 @@ TEST_F(GlobalLimiterTest, ManyThreadsSpendWhileRegionsExchange) {
     }
     for (std::thread& thread : threads)
         thread.join();
-    // Half of the limit is far away: neither tells the other. A smaller limit does.
+    // Far below half of the limit, neither region publishes. With a smaller limit, both do.
     EXPECT_TRUE(pass(a, 1, 15'000));
     EXPECT_TRUE(pass(b, 1, 15'000));
     await_global(b, passed_a + 1);
@@ -176,22 +176,21 @@ TEST_F(GlobalLimiterTest, ManyThreadsSpendWhileRegionsExchange) {
 }
 
 // The only one that still remembers, when this process is gone.
-TEST_F(GlobalLimiterTest, ANodeThatEndsWhileItsOriginIsAwayStillPublishes) {
+TEST_F(GlobalLimiterTest, PublishesOnCloseWhileTheOriginIsUnavailable) {
     Limiter b = make("b");
     {
         Options options{.region = "a"};
         options.origin = "redis://127.0.0.1:1";
         options.global = "memory:" + name();
-        // Longer than the test; shorter than the rest of the window, which is published.
-        options.test_global_interval = seconds{30};
-        Limiter a = *Limiter::create(std::move(options));
+        // Longer than the test, and shorter than the remaining window, so that it is published.
+        Limiter a = *create_limiter(std::move(options), {.global_interval = seconds{30}});
         EXPECT_TRUE(pass(a, 6));
         a.close(seconds{2});
     }
     await_global(b, 6);
 }
 
-TEST_F(GlobalLimiterTest, ExpiredRowsAreDeletedByOneNodeAtATimeAndWhatLivesStays) {
+TEST_F(GlobalLimiterTest, OneNodeAtATimeDeletesExpiredRowsOnly) {
     const auto world = MemoryWorld::named(name());
     const Sequence living = instant_at(exact_wall_time(), Duration{60'000}).sequence + 1;
     std::vector<RegionCount> rows;
@@ -221,8 +220,8 @@ TEST_F(GlobalLimiterTest, ExpiredRowsAreDeletedByOneNodeAtATimeAndWhatLivesStays
     EXPECT_EQ(world->held().size(), 1'500U);
 }
 
-// Where the function that is told of changes never returns, its thread is left behind.
-TEST_F(GlobalLimiterTest, EndsWhileAFunctionThatItCalledIsStuck) {
+// If on_global_change never returns, its thread is left behind.
+TEST_F(GlobalLimiterTest, CloseReturnsWhileACallbackIsStuck) {
     // Shared: the thread outlives the test.
     const auto entered = std::make_shared<std::promise<void>>();
     const auto never = std::make_shared<std::promise<void>>();

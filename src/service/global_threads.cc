@@ -1,20 +1,12 @@
 #include "service/global_threads.h"
 
 #include <algorithm>
-#include <atomic>
-#include <future>
-#include <string>
 #include <utility>
 #include <variant>
 
 #include "base/clock.h"
-#include "base/fork.h"
-#include "base/mutex.h"
 #include "base/random.h"
-#include "base/turn_thread.h"
-#include "global/global_sync.h"
-#include "service/cleanup_global.h"
-#include "service/open_global.h"
+#include "service/global_store_url.h"
 
 namespace sluice {
 namespace {
@@ -24,26 +16,25 @@ using std::chrono::seconds;
 using std::chrono::steady_clock;
 using Time = TurnThread::Time;
 
-// How often the only node of a region looks for what changed: more often than it publishes, and on
-// a thread that never waits for the store, since what nobody has looked at can't be displaced at
-// the cap.
+// How often the only node of a region queues changed entries for publishing: more often than it
+// publishes, and on a thread that never waits for the store, since entries that are not queued yet
+// can't be evicted at the cap.
 constexpr milliseconds kLook{1'000};
 
 // How often refused rows are reported, and how many bytes of a name are shown.
 constexpr seconds kRefusalPause{60};
 constexpr std::size_t kShownBytes = 64;
 
-// How often a node looks for rows to clean up, how many it deletes at a time, and how long it
-// rests in between.
+// How often a node deletes expired rows, how many at a time, and the pause between deletions.
 constexpr seconds kCleanup{60};
 constexpr std::size_t kCleanupRows = 1'000;
-constexpr milliseconds kCleanupRest{200};
+constexpr milliseconds kCleanupPause{200};
 
-// How long an end waits for a thread that may be stuck in a call.
+// How long close() waits for a thread that may be stuck in a call.
 constexpr milliseconds kLastTurn{1'000};
 
-// What a person who inspects waits for, at most this many at a time.
-constexpr std::size_t kMostListings = 64;
+// The most listings that are pending at a time.
+constexpr std::size_t kMaxListings = 64;
 
 std::optional<milliseconds> age(std::optional<Time> then, Time now) {
     if (!then) return std::nullopt;
@@ -61,107 +52,111 @@ std::string cut(const std::string& text) {
 
 }  // namespace
 
-class GlobalThreads::Core {
-  public:
-    Core(Table& table, const Options& options)
-        : table_(table),
-          is_test_(options.test_global_interval != milliseconds{0}),
-          cleans_up_(options.global_cleanup && !is_test_),
-          look_every_(is_test_ ? std::min<milliseconds>(kLook, options.test_global_interval / 4)
-                               : kLook),
-          on_change_(options.on_global_change),
-          on_refusal_(options.on_global_refusal),
-          global_sync_(table,
-                       {.interval = is_test_ ? options.test_global_interval : kGlobalInterval,
-                        .seed = system_random()},
-                       steady_clock::now()) {}
+GlobalThreads::GlobalThreads(Table& table, const Options& options, milliseconds test_interval)
+    : table_(table),
+      is_test_(test_interval != milliseconds{0}),
+      cleans_up_(options.global_cleanup && !is_test_),
+      look_every_(is_test_ ? std::min<milliseconds>(kLook, test_interval / 4) : kLook),
+      on_change_(options.on_global_change),
+      on_refusal_(options.on_global_refusal),
+      global_sync_(
+          table,
+          {.interval = is_test_ ? test_interval : kGlobalInterval, .seed = system_random()},
+          steady_clock::now()) {}
 
-    ~Core() { static_cast<void>(close(milliseconds{0})); }
+GlobalThreads::~GlobalThreads() {
+    static_cast<void>(close(milliseconds{0}));
+}
 
-    std::optional<Error> start(const Options& options) {
-        const std::string& replica =
-            options.global_replica.empty() ? options.global : options.global_replica;
-        auto writing = open_global({.url = options.global, .region = options.region});
-        if (!writing) return std::move(writing).error();
-        auto reading = open_global({.url = replica, .region = options.region});
-        if (!reading) return std::move(reading).error();
-        writing_ = *std::move(writing);
-        reading_ = *std::move(reading);
-        try {
-            if (table_.sharing() == Sharing::kSole) start(looker_, &Core::look_for_changes);
-            start(writer_, &Core::write);
-            start(reader_, &Core::read);
-        } catch (...) {  // none has begun: this does not take long
-            looker_.stop();
-            writer_.stop();
-            throw;
-        }
-        may_begin_.store(true, std::memory_order_release);
-        for (TurnThread* thread : {&looker_, &writer_, &reader_})
-            thread->wake();
-        return std::nullopt;
+Result<std::unique_ptr<GlobalThreads>> GlobalThreads::start(Table& table,
+                                                            const Options& options,
+                                                            milliseconds test_interval) {
+    std::unique_ptr<GlobalThreads> threads(new GlobalThreads(table, options, test_interval));
+    if (auto failed = threads->run(options)) return *std::move(failed);
+    return threads;
+}
+
+std::optional<Error> GlobalThreads::run(const Options& options) {
+    const std::string& replica =
+        options.global_replica.empty() ? options.global : options.global_replica;
+    auto writing = open_global({.url = options.global, .region = options.region});
+    if (!writing) return std::move(writing).error();
+    auto reading = open_global({.url = replica, .region = options.region});
+    if (!reading) return std::move(reading).error();
+    writing_ = *std::move(writing);
+    reading_ = *std::move(reading);
+    try {
+        if (table_.sharing() == Sharing::kSole)
+            start_thread(looker_, &GlobalThreads::look_for_changes);
+        start_thread(writer_, &GlobalThreads::write);
+        start_thread(reader_, &GlobalThreads::read);
+    } catch (...) {  // no turn has begun: this does not take long
+        looker_.stop();
+        writer_.stop();
+        throw;
     }
+    may_begin_.store(true, std::memory_order_release);
+    for (TurnThread* thread : {&looker_, &writer_, &reader_})
+        thread->wake();
+    return std::nullopt;
+}
 
-    void offer(Entry& entry) { global_sync_.offer(entry); }
+void GlobalThreads::list(std::vector<CellName> cells, Listed listed) {
+    if (made_.is_in_child()) return listed(std::nullopt);
+    {
+        const MutexLock lock(mutex_);
+        if (!is_closed_ && listings_.size() < kMaxListings) {
+            listings_.push_back({std::move(cells), std::move(listed)});
+            listed = nullptr;
+        }
+    }
+    if (listed) return listed(std::nullopt);
+    reader_.wake();
+}
 
-    void list(std::vector<CellName> cells, Listed listed) {
-        if (made_.is_in_child()) return listed(std::nullopt);
+bool GlobalThreads::close(milliseconds patience) {
+    if (has_ended_.exchange(true, std::memory_order_relaxed)) return have_threads_ended_;
+    have_threads_ended_ = looker_.stop(steady_clock::now() + kLastTurn);
+    if (table_.sharing() == Sharing::kSole && have_threads_ended_) global_sync_.offer_changes();
+    if (patience > milliseconds{0}) {
+        const auto published = std::make_shared<std::promise<void>>();
+        std::future<void> end = published->get_future();
         {
             const MutexLock lock(mutex_);
-            if (!is_closed_ && listings_.size() < kMostListings) {
-                listings_.push_back({std::move(cells), std::move(listed)});
-                listed = nullptr;
-            }
+            published_ = published;
         }
-        if (listed) return listed(std::nullopt);
-        reader_.wake();
+        writer_.wake();
+        end.wait_for(patience);
     }
-
-    // True if the threads have ended.
-    bool close(milliseconds patience) {
-        if (has_ended_.exchange(true, std::memory_order_relaxed)) return have_threads_ended_;
-        have_threads_ended_ = looker_.stop(steady_clock::now() + kLastTurn);
-        if (table_.sharing() == Sharing::kSole && have_threads_ended_) global_sync_.offer_changes();
-        if (patience > milliseconds{0}) {
-            const auto published = std::make_shared<std::promise<void>>();
-            std::future<void> end = published->get_future();
-            {
-                const MutexLock lock(mutex_);
-                published_ = published;
-            }
-            writer_.wake();
-            end.wait_for(patience);
-        }
-        is_interrupted_.store(true, std::memory_order_release);
-        for (GlobalStore* store : {writing_.get(), reading_.get()})
-            if (store != nullptr) store->interrupt();
-        const Time last = steady_clock::now() + kLastTurn;
-        have_threads_ended_ &= writer_.stop(last);
-        have_threads_ended_ &= reader_.stop(last);
-        {
-            const MutexLock lock(mutex_);
-            is_closed_ = true;
-        }
-        list_all();
-        return have_threads_ended_;
+    is_interrupted_.store(true, std::memory_order_release);
+    for (GlobalStore* store : {writing_.get(), reading_.get()})
+        if (store != nullptr) store->interrupt();
+    const Time last = steady_clock::now() + kLastTurn;
+    have_threads_ended_ &= writer_.stop(last);
+    have_threads_ended_ &= reader_.stop(last);
+    {
+        const MutexLock lock(mutex_);
+        is_closed_ = true;
     }
+    list_all();
+    return have_threads_ended_;
+}
 
-    GlobalStats stats() const {
-        if (made_.is_in_child()) {
-            GlobalStats stats{};
-            stats.attached = stats.unavailable = true;
-            return stats;
-        }
-        const Time now = steady_clock::now();
-        const Publisher::Counts published = global_sync_.publisher().counts();
-        const Importer::Counts imported = global_sync_.importer().counts();
-        const auto is_open = [&](const StoreBreaker& breaker) {
-            return breaker.state(now) != Breaker::State::kClosed;
-        };
-        const bool publish_open = is_open(global_sync_.publish_breaker());
-        const bool import_open = is_open(global_sync_.import_breaker());
-        return {
-            .attached = true,
+GlobalStats GlobalThreads::stats() const {
+    if (made_.is_in_child()) {
+        GlobalStats stats{};
+        stats.attached = stats.unavailable = true;
+        return stats;
+    }
+    const Time now = steady_clock::now();
+    const Publisher::Counts published = global_sync_.publisher().counts();
+    const Importer::Counts imported = global_sync_.importer().counts();
+    const auto is_open = [&](const StoreBreaker& breaker) {
+        return breaker.state(now) != Breaker::State::kClosed;
+    };
+    const bool publish_open = is_open(global_sync_.publish_breaker());
+    const bool import_open = is_open(global_sync_.import_breaker());
+    return {.attached = true,
             .unavailable = is_unavailable_.load(std::memory_order_relaxed),
             .publish_unavailable = global_sync_.publish_breaker().is_failing(StoreUse::kPublish),
             .import_unavailable = global_sync_.import_breaker().is_failing(StoreUse::kImport),
@@ -185,216 +180,141 @@ class GlobalThreads::Core {
             .publish_lag = age(published.waiting_since, now).value_or(milliseconds{0}),
             .since_publish = age(published.last_success, now),
             .since_import = age(imported.last_success, now)};
-    }
+}
 
-  private:
-    struct Listing {
-        std::vector<CellName> cells;
-        Listed listed;
-    };
+// Its turns begin once all threads are there.
+void GlobalThreads::start_thread(TurnThread& thread, Time (GlobalThreads::*turn)()) {
+    thread.start([this, turn] {
+        if (!may_begin_.load(std::memory_order_acquire)) return steady_clock::now() + kLook;
+        return (this->*turn)();
+    });
+}
 
-    // Its turns come once all threads are there.
-    void start(TurnThread& thread, Time (Core::*turn)()) {
-        thread.start([this, turn] {
-            if (!may_begin_.load(std::memory_order_acquire)) return steady_clock::now() + kLook;
-            return (this->*turn)();
-        });
-    }
+// The time by which cells expire; none in tests, where only requests have a time.
+std::optional<UnixTime> GlobalThreads::wall() const {
+    return is_test_ ? std::nullopt : std::optional(exact_wall_time());
+}
 
-    bool is_over() const { return has_ended_.load(std::memory_order_relaxed); }
+// A turn of the looker.
+Time GlobalThreads::look_for_changes() {
+    global_sync_.offer_changes();
+    return steady_clock::now() + look_every_;
+}
 
-    // The time by which cells live and die; none where only requests tell it.
-    std::optional<UnixTime> wall() const {
-        return is_test_ ? std::nullopt : std::optional(exact_wall_time());
-    }
-
-    // A turn of the looker.
-    Time look_for_changes() {
-        global_sync_.offer_changes();
-        return steady_clock::now() + look_every_;
-    }
-
-    // A turn of the writer.
-    Time write() {
-        Publisher& publisher = global_sync_.publisher();
-        const std::shared_ptr<std::promise<void>> published = asked_to_end();
-        for (;;) {  // ends: a tick has an end
-            const auto rows = publisher.next(steady_clock::now(), wall());
-            if (!rows) break;
-            const auto failure = writing_->publish(*rows);
-            publisher.answered(failure, writing_->connections(), steady_clock::now());
-            note_trouble();
-            note_refusal();
-        }
-        if (published != nullptr && publisher.is_idle()) end_published();
-        return std::min(publisher.wake_at(), clean_up());
-    }
-
-    // What is to be told of the last tick, if it is to come; it is begun by the first turn that
-    // knows.
-    std::shared_ptr<std::promise<void>> asked_to_end() {
-        const MutexLock lock(mutex_);
-        if (published_ != nullptr && !std::exchange(is_hurried_, true))
-            global_sync_.publisher().tick_now(steady_clock::now());
-        return published_;
-    }
-
-    void end_published() {
-        const MutexLock lock(mutex_);
-        if (const auto published = std::exchange(published_, nullptr)) published->set_value();
-    }
-
-    // Deletes expired rows, if the node is to. Returns when to call it again. Nodes may do so at
-    // the same time: a row that is gone already is no error.
-    Time clean_up() {
-        if (!cleans_up_) return Time::max();
-        const Time now = steady_clock::now();
-        if (now < clean_at_) return clean_at_;
-        clean_at_ = now + kCleanup;
-        if (!global_sync_.publish_breaker().allow(now)) return clean_at_;
-        const auto deleted = writing_->delete_expired(kCleanupMargin, kCleanupRows);
-        const auto* const failure = std::get_if<StoreFailure>(&deleted);
-        global_sync_.publish_breaker().ended(
-            StoreUse::kCleanup, {.began = now, .ended = steady_clock::now()}, failure);
+// A turn of the writer.
+Time GlobalThreads::write() {
+    Publisher& publisher = global_sync_.publisher();
+    const std::shared_ptr<std::promise<void>> published = begin_last_tick();
+    for (;;) {  // ends: a tick has an end
+        const auto rows = publisher.next(steady_clock::now(), wall());
+        if (!rows) break;
+        const auto failure = writing_->publish(*rows);
+        publisher.answered(failure, writing_->connections(), steady_clock::now());
         note_trouble();
-        if (failure != nullptr) return clean_at_;
-        const std::size_t rows = std::get<std::size_t>(deleted);
-        rows_cleaned_.fetch_add(rows, std::memory_order_relaxed);
-        if (rows == kCleanupRows) clean_at_ = steady_clock::now() + kCleanupRest;
-        return clean_at_;
+        note_refusal();
     }
-
-    // A turn of the reader. The first one finds out whether the store can be used at all.
-    Time read() {
-        if (!std::exchange(has_looked_, true)) look();
-        list_all();
-        Importer& importer = global_sync_.importer();
-        if (const auto query = importer.next(steady_clock::now(), wall())) {
-            const auto end =
-                reading_->import(*query, [&](const ImportedCell& cell) { importer.merge(cell); });
-            importer.answered(end, steady_clock::now());
-            note_trouble();
-        }
-        return importer.wake_at();
-    }
-
-    void look() {
-        const auto nothing = reading_->list({});
-        const auto* const failure = std::get_if<StoreFailure>(&nothing);
-        if (failure != nullptr) note_trouble(failure->why);
-    }
-
-    void list_all() {
-        std::vector<Listing> listings;
-        {
-            const MutexLock lock(mutex_);
-            listings = std::exchange(listings_, {});
-        }
-        // After a failure the others are not asked for: imports must not wait for all of them.
-        bool may_ask = true;
-        for (const auto& [cells, listed] : listings) {
-            auto answer = is_over() || !may_ask ? StoreFailure{} : reading_->list(cells);
-            auto* const listing = std::get_if<std::vector<GlobalListing>>(&answer);
-            may_ask = listing != nullptr;
-            listed(listing == nullptr ? std::nullopt : std::optional(std::move(*listing)));
-        }
-    }
-
-    void note_trouble() {
-        auto trouble = global_sync_.publish_breaker().trouble();
-        if (!trouble) trouble = global_sync_.import_breaker().trouble();
-        note_trouble(trouble);
-    }
-
-    // By the writer. A row that is refused may be refused again and again: one report a minute.
-    void note_refusal() {
-        const std::uint64_t rows = global_sync_.publisher().counts().refused;
-        if (rows == rows_reported_ || steady_clock::now() < report_at_) return;
-        const auto refusal = global_sync_.publisher().take_refusal();
-        if (!refusal) return;
-        report_at_ = steady_clock::now() + kRefusalPause;
-        const std::uint64_t since = rows - std::exchange(rows_reported_, rows);
-        if (on_refusal_ && !is_interrupted_.load(std::memory_order_acquire))
-            on_refusal_({.name_space = cut(refusal->cell.name_space),
-                         .identifier = refusal->cell.identifier,
-                         .why = refusal->why,
-                         .rows = since});
-    }
-
-    // Tells whether the store works, where that is news.
-    void note_trouble(const std::optional<std::string>& trouble) {
-        const MutexLock lock(noting_);
-        // What a call that was interrupted says is no news.
-        if (trouble == trouble_ || is_interrupted_.load(std::memory_order_acquire)) return;
-        trouble_ = trouble;
-        is_unavailable_.store(trouble.has_value(), std::memory_order_relaxed);
-        if (on_change_)
-            on_change_({.unavailable = trouble.has_value(), .why = trouble.value_or("")});
-    }
-
-    const ForkMark made_;
-    Table& table_;
-    const bool is_test_;
-    const bool cleans_up_;
-    const milliseconds look_every_;
-    const std::function<void(const GlobalChange&)> on_change_;
-    const std::function<void(const GlobalRefusal&)> on_refusal_;
-    GlobalSync global_sync_;
-    std::unique_ptr<GlobalStore> writing_;
-    std::unique_ptr<GlobalStore> reading_;
-    std::atomic<bool> may_begin_{false};  // set once, when all threads are there
-    std::atomic<bool> has_ended_{false};  // set once, by close(); relaxed: a hint to others
-    bool have_threads_ended_ = true;      // the closing thread's
-    bool has_looked_ = false;             // the reader's
-    Time clean_at_ = Time::min();         // the writer's, as the next two
-    Time report_at_ = Time::min();
-    std::uint64_t rows_reported_ = 0;
-
-    Mutex mutex_;
-    std::vector<Listing> listings_ SLUICE_GUARDED_BY(mutex_);
-    // While somebody waits for the last tick.
-    std::shared_ptr<std::promise<void>> published_ SLUICE_GUARDED_BY(mutex_);
-    bool is_hurried_ SLUICE_GUARDED_BY(mutex_) = false;
-    bool is_closed_ SLUICE_GUARDED_BY(mutex_) = false;
-
-    Mutex noting_;  // held while a change is told, so that they are told in order
-    std::optional<std::string> trouble_ SLUICE_GUARDED_BY(noting_);
-    // Set by close(), before it interrupts the stores (release), without the lock, which a user's
-    // function may hold for long. Read before the user's functions are called (acquire).
-    std::atomic<bool> is_interrupted_{false};
-
-    // Relaxed: each stands for itself.
-    std::atomic<bool> is_unavailable_{false};
-    std::atomic<std::uint64_t> rows_cleaned_{0};
-
-    TurnThread looker_;  // of the only node of a region
-    TurnThread writer_;
-    TurnThread reader_;
-};
-
-Result<std::unique_ptr<GlobalThreads>> GlobalThreads::start(Table& table, const Options& options) {
-    auto core = std::make_unique<Core>(table, options);
-    if (auto failed = core->start(options)) return *std::move(failed);
-    return std::unique_ptr<GlobalThreads>(new GlobalThreads(std::move(core)));
+    if (published != nullptr && publisher.is_idle()) end_published();
+    return std::min(publisher.wake_at(), clean_up());
 }
 
-GlobalThreads::GlobalThreads(std::unique_ptr<Core> core) : core_(std::move(core)) {}
-GlobalThreads::~GlobalThreads() = default;
-
-void GlobalThreads::offer(Entry& entry) {
-    core_->offer(entry);
+// The promise of close() that waits for the last tick, if any. The first call begins that tick.
+std::shared_ptr<std::promise<void>> GlobalThreads::begin_last_tick() {
+    const MutexLock lock(mutex_);
+    if (published_ != nullptr && !std::exchange(has_begun_last_tick_, true))
+        global_sync_.publisher().tick_now(steady_clock::now());
+    return published_;
 }
 
-void GlobalThreads::list(std::vector<CellName> cells, Listed listed) {
-    core_->list(std::move(cells), std::move(listed));
+void GlobalThreads::end_published() {
+    const MutexLock lock(mutex_);
+    if (const auto published = std::exchange(published_, nullptr)) published->set_value();
 }
 
-bool GlobalThreads::close(milliseconds patience) {
-    return core_->close(patience);
+// Deletes some expired rows, and returns the time of its next turn. Several nodes may do so at the
+// same time: a row that is gone already is no error.
+Time GlobalThreads::clean_up() {
+    if (!cleans_up_) return Time::max();
+    const Time now = steady_clock::now();
+    if (now < clean_at_) return clean_at_;
+    clean_at_ = now + kCleanup;
+    if (!global_sync_.publish_breaker().allow(now)) return clean_at_;
+    const auto deleted = writing_->delete_expired(kCleanupMargin, kCleanupRows);
+    const auto* const failure = std::get_if<StoreFailure>(&deleted);
+    global_sync_.publish_breaker().ended(
+        StoreUse::kCleanup, {.began = now, .ended = steady_clock::now()}, failure);
+    note_trouble();
+    if (failure != nullptr) return clean_at_;
+    const std::size_t rows = std::get<std::size_t>(deleted);
+    rows_cleaned_.fetch_add(rows, std::memory_order_relaxed);
+    if (rows == kCleanupRows) clean_at_ = steady_clock::now() + kCleanupPause;
+    return clean_at_;
 }
 
-GlobalStats GlobalThreads::stats() const {
-    return core_->stats();
+// A turn of the reader. The first one checks whether the store can be used at all.
+Time GlobalThreads::read() {
+    if (!std::exchange(has_probed_, true)) probe();
+    list_all();
+    Importer& importer = global_sync_.importer();
+    if (const auto query = importer.next(steady_clock::now(), wall())) {
+        const auto end =
+            reading_->import(*query, [&](const ImportedCell& cell) { importer.merge(cell); });
+        importer.answered(end, steady_clock::now());
+        note_trouble();
+    }
+    return importer.wake_at();
+}
+
+void GlobalThreads::probe() {
+    const auto nothing = reading_->list({});
+    const auto* const failure = std::get_if<StoreFailure>(&nothing);
+    if (failure != nullptr) note_trouble(failure->why);
+}
+
+void GlobalThreads::list_all() {
+    std::vector<Listing> listings;
+    {
+        const MutexLock lock(mutex_);
+        listings = std::exchange(listings_, {});
+    }
+    // After a failure the other listings fail at once: imports must not wait for all of them.
+    bool may_list = true;
+    for (const auto& [cells, listed] : listings) {
+        auto answer = is_over() || !may_list ? StoreFailure{} : reading_->list(cells);
+        auto* const listing = std::get_if<std::vector<GlobalListing>>(&answer);
+        may_list = listing != nullptr;
+        listed(listing == nullptr ? std::nullopt : std::optional(std::move(*listing)));
+    }
+}
+
+void GlobalThreads::note_trouble() {
+    auto trouble = global_sync_.publish_breaker().trouble();
+    if (!trouble) trouble = global_sync_.import_breaker().trouble();
+    note_trouble(trouble);
+}
+
+// Called by the writer. A row may be refused again and again: one report a minute.
+void GlobalThreads::note_refusal() {
+    const std::uint64_t rows = global_sync_.publisher().counts().refused;
+    if (rows == rows_reported_ || steady_clock::now() < report_at_) return;
+    const auto refusal = global_sync_.publisher().take_refusal();
+    if (!refusal) return;
+    report_at_ = steady_clock::now() + kRefusalPause;
+    const std::uint64_t since = rows - std::exchange(rows_reported_, rows);
+    if (on_refusal_ && !is_interrupted_.load(std::memory_order_acquire))
+        on_refusal_({.name_space = cut(refusal->cell.name_space),
+                     .identifier = refusal->cell.identifier,
+                     .why = refusal->why,
+                     .rows = since});
+}
+
+// Reports that the store became available or unavailable, or why it is, where that changed.
+void GlobalThreads::note_trouble(const std::optional<std::string>& trouble) {
+    const MutexLock lock(noting_);
+    // The error of an interrupted call is none of the store.
+    if (trouble == trouble_ || is_interrupted_.load(std::memory_order_acquire)) return;
+    trouble_ = trouble;
+    is_unavailable_.store(trouble.has_value(), std::memory_order_relaxed);
+    if (on_change_) on_change_({.unavailable = trouble.has_value(), .why = trouble.value_or("")});
 }
 
 }  // namespace sluice

@@ -1,4 +1,4 @@
-// What this node holds of a key, for a person who wants to know.
+// Inspection of a key: the counts of this node, of the origin and of the global store.
 #ifndef SLUICE_SERVICE_INSPECT_H_
 #define SLUICE_SERVICE_INSPECT_H_
 
@@ -13,16 +13,16 @@
 
 namespace sluice {
 
-// The key of `request` at `now`, without what the origin knows.
+// Returns the state of the key of `request` at `now` on this node.
 Inspection inspect_entry(Table& table, const Request& request, UnixTime now);
 
-// The cells that belong to it: the current one, then the previous one.
+// Returns its cells: the current one, then the previous one.
 std::vector<CellName> inspected_cells(const Request& request, UnixTime now);
 
-// Adds what the origin holds of these cells.
+// Adds the counts of these cells at the origin.
 void add_listings(std::span<const std::optional<CellListing>> listings, Inspection& inspection);
 
-// Adds what the global store holds of them.
+// Adds their counts in the global store.
 void add_regions(std::span<const GlobalListing> listings, Inspection& inspection);
 
 }  // namespace sluice

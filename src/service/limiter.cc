@@ -21,8 +21,9 @@
 #include "service/global_threads.h"
 #include "service/inspect.h"
 #include "service/local_decider.h"
-#include "service/questions.h"
+#include "service/pending_decision.h"
 #include "service/region_thread.h"
+#include "service/test_options.h"
 
 namespace sluice {
 namespace {
@@ -33,14 +34,15 @@ constexpr std::chrono::milliseconds kShortestTimeout{10};
 constexpr std::chrono::milliseconds kLongestTimeout{10'000};
 constexpr std::chrono::milliseconds kLongestInterval{3'600'000};
 
-std::optional<Error> invalid_option(const Options& options) {
-    if (options.region.empty()) {
-        return Error{kRegionRequired, "region is empty; allowed: a name of 1 to 48 bytes"};
+std::optional<Error> invalid_option(const Options& options, const TestOptions& test) {
+    if (options.region.empty() && !options.global.empty()) {
+        return Error{kRegionRequired,
+                     "region is empty; allowed with a global store: a name of 1 to 48 bytes"};
     }
     if (options.region.size() > kMaxRegionBytes) {
         return Error{kInvalidOption,
                      "region is " + std::to_string(options.region.size()) +
-                         " bytes long; allowed: 1 to " + std::to_string(kMaxRegionBytes)};
+                         " bytes long; allowed: up to " + std::to_string(kMaxRegionBytes)};
     }
     if (options.max_keys == 0 || options.max_keys > kMaxMaxKeys) {
         return Error{kInvalidOption,
@@ -52,10 +54,10 @@ std::optional<Error> invalid_option(const Options& options) {
                      "origin_timeout is " + std::to_string(options.origin_timeout.count()) +
                          " ms; allowed: 10 to 10000"};
     }
-    const std::chrono::milliseconds interval = options.test_global_interval;
+    const std::chrono::milliseconds interval = test.global_interval;
     if (interval.count() != 0 && (interval < kShortestTimeout || interval > kLongestInterval)) {
         return Error{kInvalidOption,
-                     "test_global_interval is " + std::to_string(interval.count()) +
+                     "global_interval is " + std::to_string(interval.count()) +
                          " ms; allowed: 0, or 10 to 3600000"};
     }
     return std::nullopt;
@@ -68,7 +70,7 @@ std::optional<Error> invalid_option(const Options& options) {
     return out_of_memory();
 }
 
-// How long the end of a limiter waits for its origin to hear the rest.
+// How long the destructor waits for pending counts to be written.
 constexpr std::chrono::milliseconds kLastPatience{1'000};
 
 }  // namespace
@@ -78,14 +80,14 @@ class Limiter::Core {
     Core(Options options, std::unique_ptr<Table> table)
         : options_(std::move(options)), table_(std::move(table)), decider_(*table_) {}
 
-    std::optional<Error> join_world() {
-        auto global = GlobalThreads::start(*table_, options_);
+    std::optional<Error> start_global(std::chrono::milliseconds test_interval) {
+        auto global = GlobalThreads::start(*table_, options_, test_interval);
         if (!global) return std::move(global).error();
         global_ = *std::move(global);
         return std::nullopt;
     }
 
-    std::optional<Error> join_region() {
+    std::optional<Error> start_region() {
         std::function<void(Entry&)> counted;
         if (global_ != nullptr) counted = [this](Entry& entry) { global_->offer(entry); };
         auto region = RegionThread::start(*table_, options_, std::move(counted));
@@ -95,12 +97,12 @@ class Limiter::Core {
         return std::nullopt;
     }
 
-    // The choice between the two instances of each is made before anything else, and costs a jump.
+    // Each of these has two instances; the choice is made before anything else, and costs a jump.
     bool has_region() const { return decider_.has_region(); }
     template <bool has_region>
     [[gnu::noinline, gnu::flatten]] Result<Decision> limit(const Request& request) {
         Result<Decision> decision = Decision{};
-        if (!decider_.decide_at<has_region>(SystemTime{}, request, decision)) [[unlikely]]
+        if (!decider_.decide_or_defer<has_region>(SystemTime{}, request, decision)) [[unlikely]]
             decide_and_wait(request, std::nullopt, decision);
         return decision;
     }
@@ -109,7 +111,7 @@ class Limiter::Core {
         Result<Decision> decision = Decision{};
         if (!is_valid_time(now)) [[unlikely]] {
             decision = refused_time(now);
-        } else if (!decider_.decide_at<has_region>(CallersTime{now}, request, decision))
+        } else if (!decider_.decide_or_defer<has_region>(CallersTime{now}, request, decision))
             [[unlikely]] {
             decide_and_wait(request, now, decision);
         }
@@ -121,30 +123,40 @@ class Limiter::Core {
         std::optional<Result<Decision>> decision = Decision{};
         if (!is_valid_time(now)) [[unlikely]] {
             decision = refused_time(now);
-        } else if (!decider_.decide_at<has_region>(CallersTime{now}, request, *decision))
+        } else if (!decider_.decide_or_defer<has_region>(CallersTime{now}, request, *decision))
             [[unlikely]] {
             decision.reset();
         }
         return decision;
     }
 
-    bool decide_at(CallersClock clock,
-                   std::span<const Request> requests,
-                   std::vector<std::size_t>& stale,
-                   Result<BatchDecision>& result) {
-        return decider_.decide_at(clock, requests, stale, result);
+    template <bool has_region>
+    [[gnu::noinline, gnu::flatten]] std::optional<Result<Decision>> try_limit(
+        const Request& request) {
+        std::optional<Result<Decision>> decision = Decision{};
+        if (!decider_.decide_or_defer<has_region>(SystemTime{}, request, *decision)) [[unlikely]]
+            decision.reset();
+        return decision;
     }
 
-    Result<BatchDecision> decide_batch_and_wait(std::span<const Request> requests,
-                                                CallersClock clock) try {
+    std::optional<Result<BatchDecision>> try_limit_many(std::span<const Request> requests,
+                                                        std::optional<UnixTime> now) {
+        std::optional<Result<BatchDecision>> decision = BatchDecision{};
+        std::vector<std::size_t> stale;
+        if (!decider_.decide_batch_or_defer(now, requests, stale, *decision)) decision.reset();
+        return decision;
+    }
+
+    Result<BatchDecision> limit_many(std::span<const Request> requests,
+                                     std::optional<UnixTime> now) try {
         Result<BatchDecision> decision = BatchDecision{};
         std::vector<std::size_t> stale;
-        if (decide_at(clock, requests, stale, decision)) return decision;
+        if (decider_.decide_batch_or_defer(now, requests, stale, decision)) return decision;
         if (region_->is_own_thread()) {
-            decider_.decide_from_local(requests, clock, decision);
+            decider_.fall_back_batch(requests, now, decision);
         } else {
             wait_for(decision, [&](LaterMany later) {
-                return make_question(*table_, requests, stale, clock, std::move(later));
+                return make_pending_batch(*table_, requests, stale, now, std::move(later));
             });
         }
         return decision;
@@ -152,41 +164,47 @@ class Limiter::Core {
         return out_of_memory();
     }
 
-    // After decide_at() was false. The region's own threads can't wait for themselves.
+    // After decide_or_defer() was false. The region's own threads can't wait for themselves.
     [[gnu::noinline]] void decide_and_wait(const Request& request,
-                                           CallersClock clock,
+                                           std::optional<UnixTime> now,
                                            Result<Decision>& decision) try {
         if (region_->is_own_thread()) {
-            decider_.decide_from_local(request, clock.value_or(exact_wall_time()), decision);
+            decider_.fall_back(request, now.value_or(exact_wall_time()), decision);
         } else {
             wait_for(decision, [&](Later later) {
-                return make_question(*table_, request, clock, std::move(later));
+                return make_pending_decision(*table_, request, now, std::move(later));
             });
         }
     } catch (const std::bad_alloc&) {
         decision = out_of_memory();
     }
 
-    void ask(const Request& request, CallersClock clock, Later later) {
-        ask(later, [&] { return make_question(*table_, request, clock, std::move(later)); });
-    }
-    void ask(std::span<const Request> requests,
-             std::span<const std::size_t> stale,
-             CallersClock clock,
-             LaterMany later) {
-        ask(later,
-            [&] { return make_question(*table_, requests, stale, clock, std::move(later)); });
+    // After try_limit() returned none.
+    void defer(const Request& request, std::optional<UnixTime> now, Later later) {
+        defer(later,
+              [&] { return make_pending_decision(*table_, request, now, std::move(later)); });
     }
 
-    void inspect(const Request& request,
-                 UnixTime now,
-                 std::function<void(Result<Inspection>)> inspected) {
+    void limit_many_async(std::span<const Request> requests,
+                          std::optional<UnixTime> now,
+                          LaterMany later) {
+        Result<BatchDecision> decision = BatchDecision{};
+        std::vector<std::size_t> stale;
+        if (decider_.decide_batch_or_defer(now, requests, stale, decision))
+            return later(std::move(decision));
+        defer(later,
+              [&] { return make_pending_batch(*table_, requests, stale, now, std::move(later)); });
+    }
+
+    void inspect(const Request& request, UnixTime now, Inspected inspected) {
         Inspection inspection = inspect_entry(*table_, request, now);
         inspection.origin = origin_stats();
         inspection.global = global_stats();
         std::vector<CellName> cells = inspected_cells(request, now);
-        auto listed = [this, cells, inspected = std::move(inspected)](Inspection known) {
-            inspect_regions(cells, std::move(known), inspected);
+        // Shared, since origins and stores copy their callbacks.
+        const auto shared = std::make_shared<Inspected>(std::move(inspected));
+        auto listed = [this, cells, shared](Inspection known) {
+            inspect_regions(cells, std::move(known), shared);
         };
         if (region_ == nullptr) return listed(std::move(inspection));
         inspection.node = region_->node();
@@ -198,19 +216,19 @@ class Limiter::Core {
                       });
     }
 
-    // The region first: what it is told last is what it publishes. An origin that is unavailable
-    // does not use up the time of the global store, which is then the only one to remember. False
-    // if this object must not be destroyed: a thread is stuck in a call and goes on to use it, or
-    // this is a child process, and the locks and connections are its parent's.
+    // The region first: the counts it flushes last are published. An origin that is unavailable
+    // does not use up the time of the global store, which then is the only one to keep the counts.
+    // False if this object must not be destroyed: a thread is stuck in a call and goes on to use
+    // it, or this is a child process, and the locks and connections are its parent's.
     [[nodiscard]] bool close(std::chrono::milliseconds patience) {
         if (made_.is_in_child()) return region_ == nullptr && global_ == nullptr;
         const auto end = std::chrono::steady_clock::now() + patience;
         const auto first = global_ == nullptr ? patience : patience / 2;
-        const bool has_left = region_ == nullptr || region_->close(first);
-        if (global_ == nullptr) return has_left;
+        const bool has_ended = region_ == nullptr || region_->close(first);
+        if (global_ == nullptr) return has_ended;
         const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(
             end - std::chrono::steady_clock::now());
-        return global_->close(std::max(left, std::chrono::milliseconds{0})) && has_left;
+        return global_->close(std::max(left, std::chrono::milliseconds{0})) && has_ended;
     }
 
     // Closes and destroys it, or keeps it until the process ends.
@@ -218,7 +236,7 @@ class Limiter::Core {
         if (core == nullptr || core->close(patience)) return;
         Core* const kept = core.release();
         kept->next_kept_ = kept_.load(std::memory_order_relaxed);
-        // Relaxed: nobody reads the list; it shows leak checkers that nothing is lost. Ends:
+        // Relaxed: the list is never read; it shows leak checkers that nothing is lost. Ends:
         // repeats only after another thread's addition.
         while (!kept_.compare_exchange_weak(kept->next_kept_, kept, std::memory_order_relaxed)) {
         }
@@ -231,65 +249,51 @@ class Limiter::Core {
     const Tally& tally() const { return table_->tally(); }
 
     OriginStats origin_stats() const {
-        if (region_ == nullptr) return {};
-        const auto [region, fallbacks, overflows] = region_->stats();
-        return {.attached = true,
-                .unavailable = region_->is_unavailable(),
-                .nodes = region.nodes,
-                .spends = region.spends,
-                .spend_calls = region.spend_calls,
-                .flushed = region.flushed,
-                .unanswered = region.unanswered,
-                .fallbacks = fallbacks,
-                .queue_overflows = overflows,
-                .outages = region.outages,
-                .resubmissions = region.resubmissions,
-                .oldest_unsynced = region.oldest_unsynced,
-                .clock_offset = region.clock_offset};
+        return region_ == nullptr ? OriginStats{} : region_->stats();
     }
 
   private:
-    // Asks what `make(later)` makes, and waits for the answer, for as long as the origin may take.
+    // Defers the decision that `make(later)` makes, and waits for it.
     template <class T, class Make>
     void wait_for(Result<T>& decision, Make make) {
         const auto since = std::chrono::steady_clock::now();
-        // Held by both sides: the other one may still be about to leave set_value() when this one
-        // goes.
+        // Held by both sides: the other one may still be in set_value() when this one returns.
         const auto decided = std::make_shared<std::promise<Result<T>>>();
         std::future<Result<T>> answer = decided->get_future();
-        const auto question = region_->ask(
-            make([decided](Result<T> result) { decided->set_value(std::move(result)); }), since);
-        if (question != nullptr && answer.wait_until(question->deadline() + RegionThread::kGrace) !=
-                                       std::future_status::ready)
-            region_->expire(*question);
+        const std::shared_ptr<PendingDecision> pending =
+            make([decided](Result<T> result) { decided->set_value(std::move(result)); });
+        if (region_->defer(pending, since) &&
+            answer.wait_until(pending->deadline() + RegionThread::kGrace) !=
+                std::future_status::ready)
+            region_->expire(*pending);
         decision = answer.get();
     }
 
-    // Asks what `make()` makes of `later`, which is called in any case.
-    template <class Answer, class Make>
-    void ask(Answer& later, Make make) {
+    // Defers the decision that `make()` makes of `later`, which is called in any case.
+    template <class Callback, class Make>
+    void defer(Callback& later, Make make) {
         const auto since = std::chrono::steady_clock::now();
-        std::shared_ptr<Question> question;
+        std::shared_ptr<PendingDecision> pending;
         try {
-            question = make();
+            pending = make();
         } catch (const std::bad_alloc&) {  // `later` was not moved from
             return later(out_of_memory());
         }
-        region_->ask(std::move(question), since);
+        region_->defer(pending, since);
     }
 
-    // Adds what the global store holds.
+    // Adds the counts of the global store, and calls `inspected`.
     void inspect_regions(std::span<const CellName> cells,
                          Inspection inspection,
-                         std::function<void(Result<Inspection>)> inspected) {
-        if (global_ == nullptr) return inspected(std::move(inspection));
+                         const std::shared_ptr<Inspected>& inspected) {
+        if (global_ == nullptr) return (*inspected)(std::move(inspection));
         std::vector<CellName> stored;
         std::ranges::transform(cells, std::back_inserter(stored), stored_name);
         global_->list(std::move(stored),
-                      [inspection = std::move(inspection), inspected = std::move(inspected)](
+                      [inspection = std::move(inspection), inspected](
                           const std::optional<std::vector<GlobalListing>>& listings) mutable {
                           if (listings) add_regions(*listings, inspection);
-                          inspected(std::move(inspection));
+                          (*inspected)(std::move(inspection));
                       });
     }
 
@@ -299,27 +303,33 @@ class Limiter::Core {
     const Options options_;
     const std::unique_ptr<Table> table_;
     LocalDecider<RegionThread> decider_;
-    std::unique_ptr<GlobalThreads> global_;  // null: the region's counts are its own
-    std::unique_ptr<RegionThread> region_;   // null: alone in its region; uses the former
+    std::unique_ptr<GlobalThreads> global_;  // null: no global store
+    std::unique_ptr<RegionThread> region_;   // null: no origin; uses the former
 };
 
-Result<Limiter> Limiter::create(Options options) try {
-    if (auto error = invalid_option(options)) return *std::move(error);
+Result<Limiter> Limiter::create(Options options) {
+    return create_limiter(std::move(options), {});
+}
+
+Result<Limiter> create_limiter(Options options, const TestOptions& test) try {
+    if (auto error = invalid_option(options, test)) return *std::move(error);
+    if (options.region.empty()) options.region = "default";
     const bool has_region = !options.origin.empty();
-    const bool has_world = !options.global.empty();
-    const Sharing sharing = has_region  ? Sharing::kShared
-                            : has_world ? Sharing::kSole
-                                        : Sharing::kAlone;
+    const bool has_global = !options.global.empty();
+    const Sharing sharing = has_region   ? Sharing::kShared
+                            : has_global ? Sharing::kSole
+                                         : Sharing::kAlone;
     auto table =
         Table::create({.max_keys = options.max_keys, .sharing = sharing, .seed = system_random()});
     if (!table) return std::move(table).error();
-    // Ends what was started if the rest can't be.
-    Limiter limiter(std::make_unique<Core>(std::move(options), *std::move(table)));
-    if (has_world) {
-        if (auto error = limiter.core_->join_world()) return *std::move(error);
+    // Its destructor ends what was started if a later part can't be.
+    Limiter limiter(std::make_unique<Limiter::Core>(std::move(options), *std::move(table)));
+    if (has_global) {
+        if (auto error = limiter.core_->start_global(test.global_interval))
+            return *std::move(error);
     }
     if (has_region) {
-        if (auto error = limiter.core_->join_region()) return *std::move(error);
+        if (auto error = limiter.core_->start_region()) return *std::move(error);
     }
     return limiter;
 } catch (const std::bad_alloc&) {
@@ -345,54 +355,69 @@ Limiter::~Limiter() {
     Core::end(std::move(core_), kLastPatience);
 }
 
-Result<Decision> Limiter::limit(const Request& request, UnixTime now) {
-    return core_->has_region() ? core_->limit<true>(request, now)
-                               : core_->limit<false>(request, now);
+Result<Decision> Limiter::limit(const Request& request, RequestTime now) {
+    return core_->has_region() ? core_->limit<true>(request, now.at)
+                               : core_->limit<false>(request, now.at);
 }
 
 Result<Decision> Limiter::limit(const Request& request) {
     return core_->has_region() ? core_->limit<true>(request) : core_->limit<false>(request);
 }
 
-Result<BatchDecision> Limiter::limit_many(std::span<const Request> requests, UnixTime now) {
-    return core_->decide_batch_and_wait(requests, now);
+std::optional<Result<Decision>> Limiter::try_limit(const Request& request, RequestTime now) {
+    return core_->has_region() ? core_->try_limit<true>(request, now.at)
+                               : core_->try_limit<false>(request, now.at);
+}
+
+std::optional<Result<Decision>> Limiter::try_limit(const Request& request) {
+    return core_->has_region() ? core_->try_limit<true>(request) : core_->try_limit<false>(request);
+}
+
+void Limiter::limit_async(const Request& request, RequestTime now, Later later) {
+    if (auto decision = try_limit(request, now)) return later(*std::move(decision));
+    core_->defer(request, now.at, std::move(later));
+}
+
+void Limiter::limit_async(const Request& request, Later later) {
+    if (auto decision = try_limit(request)) return later(*std::move(decision));
+    core_->defer(request, std::nullopt, std::move(later));
+}
+
+Result<BatchDecision> Limiter::limit_many(std::span<const Request> requests, RequestTime now) {
+    return core_->limit_many(requests, now.at);
 }
 
 Result<BatchDecision> Limiter::limit_many(std::span<const Request> requests) {
-    return core_->decide_batch_and_wait(requests, std::nullopt);
-}
-
-std::optional<Result<Decision>> Limiter::try_limit(const Request& request, UnixTime now) {
-    return core_->has_region() ? core_->try_limit<true>(request, now)
-                               : core_->try_limit<false>(request, now);
-}
-
-void Limiter::limit_async(const Request& request, UnixTime now, Later later) {
-    if (auto decision = try_limit(request, now)) return later(*std::move(decision));
-    core_->ask(request, now, std::move(later));
+    return core_->limit_many(requests, std::nullopt);
 }
 
 std::optional<Result<BatchDecision>> Limiter::try_limit_many(std::span<const Request> requests,
-                                                             UnixTime now) {
-    std::optional<Result<BatchDecision>> decision = BatchDecision{};
-    std::vector<std::size_t> stale;
-    if (!core_->decide_at(now, requests, stale, *decision)) decision.reset();
-    return decision;
+                                                             RequestTime now) {
+    return core_->try_limit_many(requests, now.at);
 }
 
-void Limiter::limit_many_async(std::span<const Request> requests, UnixTime now, LaterMany later) {
-    Result<BatchDecision> decision = BatchDecision{};
-    std::vector<std::size_t> stale;
-    if (core_->decide_at(now, requests, stale, decision)) return later(std::move(decision));
-    core_->ask(requests, stale, now, std::move(later));
+std::optional<Result<BatchDecision>> Limiter::try_limit_many(std::span<const Request> requests) {
+    return core_->try_limit_many(requests, std::nullopt);
 }
 
-void Limiter::inspect(const Request& request,
-                      UnixTime now,
-                      std::function<void(Result<Inspection>)> inspected) {
+void Limiter::limit_many_async(std::span<const Request> requests,
+                               RequestTime now,
+                               LaterMany later) {
+    core_->limit_many_async(requests, now.at, std::move(later));
+}
+
+void Limiter::limit_many_async(std::span<const Request> requests, LaterMany later) {
+    core_->limit_many_async(requests, std::nullopt, std::move(later));
+}
+
+void Limiter::inspect(const Request& request, RequestTime now, Inspected inspected) {
     if (!is_valid(request)) return inspected(invalid_request(request));
-    if (!is_valid_time(now)) return inspected(invalid_time(now));
-    core_->inspect(request, now, std::move(inspected));
+    if (!is_valid_time(now.at)) return inspected(invalid_time(now.at));
+    core_->inspect(request, now.at, std::move(inspected));
+}
+
+void Limiter::inspect(const Request& request, Inspected inspected) {
+    inspect(request, exact_wall_time(), std::move(inspected));
 }
 
 void Limiter::close(std::chrono::milliseconds patience) {

@@ -1,4 +1,4 @@
-// The origin that an option names.
+// Opening the origin that a URL names (url/store_url.h).
 #ifndef SLUICE_SERVICE_OPEN_ORIGIN_H_
 #define SLUICE_SERVICE_OPEN_ORIGIN_H_
 
@@ -6,8 +6,6 @@
 #include <sluice/result.h>
 
 #include <memory>
-#include <optional>
-#include <string>
 
 #include "regional/origin.h"
 
@@ -16,12 +14,6 @@ class io_context;
 }
 
 namespace sluice {
-
-// What is wrong with Options::origin; nothing if it is of a known form. Holds no secret of it.
-std::optional<Error> invalid_origin(const std::string& url);
-
-// Options::origin as it may be shown: without its password.
-std::string shown_origin(const std::string& url);
 
 // Opens what Options::origin names, which is not empty, to run on `loop`. An origin that can't be
 // reached is no error: it is unavailable.

@@ -38,7 +38,7 @@ class SharedLimiterTest : public testing::Test {
         std::string("memory:") + testing::UnitTest::GetInstance()->current_test_info()->name();
 };
 
-TEST_F(SharedLimiterTest, OneLimitHoldsForAll) {
+TEST_F(SharedLimiterTest, OneLimitHoldsForAllNodes) {
     Limiter a = join();
     Limiter b = join();
     Limiter c = join();
@@ -127,7 +127,7 @@ TEST_F(SharedLimiterTest, TheFormsForEventLoopsNeverWait) {
     EXPECT_EQ(answers, 1) << "at hand, so before the call returned";
 }
 
-TEST_F(SharedLimiterTest, WhoIsCalledLaterMayAskAgain) {
+TEST_F(SharedLimiterTest, ACallbackMayMakeAnotherRequest) {
     Limiter a = join();
     std::promise<Result<Decision>> second;
     a.limit_async(request("x", 1'000), kNow, [&](auto) {
@@ -156,13 +156,13 @@ TEST_F(SharedLimiterTest, TheFormsForEventLoopsTakeBatchesToo) {
     EXPECT_EQ(a.try_limit_many(batch, kNow).value()->decisions[1].remaining, 988);
 }
 
-TEST_F(SharedLimiterTest, AnInvalidRequestIsAnErrorWhereverTheCountsAre) {
+TEST_F(SharedLimiterTest, AnInvalidRequestIsAnError) {
     Limiter a = join();
     EXPECT_FALSE(a.limit(request("", 10), kNow));
     EXPECT_FALSE(a.limit_many({}, kNow));
 }
 
-TEST_F(SharedLimiterTest, WhatIsDecidedAfterTheEndIsDecidedByWhatIsHeld) {
+TEST_F(SharedLimiterTest, RequestsAfterCloseAreDecidedFromLocalCounts) {
     Limiter a = join();
     EXPECT_TRUE(a.limit(request("x", 10, 9), kNow)->passed);
     a.close(1s);
@@ -177,7 +177,7 @@ TEST_F(SharedLimiterTest, ADisplacedKeyIsNotForgotten) {
     EXPECT_TRUE(a.limit(request("x", 100, 60), kNow)->passed);
     for (int i = 0; i < 20 || a.stats().keys_evicted == 0; ++i) {
         a.limit(request("other " + std::to_string(i), 100, 1), kNow).value();
-        std::this_thread::sleep_for(1ms);  // the origin hears of it, so that it may go
+        std::this_thread::sleep_for(1ms);  // it is flushed, so that it may be evicted
     }
     EXPECT_FALSE(a.limit(request("x", 100, 41), kNow)->passed);
     EXPECT_TRUE(a.limit(request("x", 100, 40), kNow)->passed);
@@ -191,7 +191,7 @@ TEST_F(SharedLimiterTest, AnOriginMustBeOfAKnownKind) {
     EXPECT_EQ(limiter.error().message.find("secret"), std::string::npos);
 }
 
-TEST_F(SharedLimiterTest, InspectTellsWhoSpentWhat) {
+TEST_F(SharedLimiterTest, InspectShowsTheCountsOfEachNode) {
     Limiter a = join();
     Limiter b = join();
     EXPECT_TRUE(a.limit(request("x", 100, 30), kNow)->passed);

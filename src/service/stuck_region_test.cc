@@ -1,4 +1,4 @@
-// What callers see while the thread that talks to the origin is stuck in a call.
+// Callers of a limiter whose region thread is stuck in a call.
 #include <sluice/limiter.h>
 
 #include <atomic>
@@ -86,13 +86,13 @@ class StuckRegionTest : public testing::Test {
     const std::shared_ptr<Gate> gate_ = std::make_shared<Gate>();
 };
 
-TEST_F(StuckRegionTest, ACallerDecidesByItselfAfterItsDeadline) {
+TEST_F(StuckRegionTest, ACallerDecidesLocallyAfterItsDeadline) {
     Limiter limiter = stuck_limiter(50ms);
     const auto began = std::chrono::steady_clock::now();
     EXPECT_TRUE(soon([&] { return limiter.limit(request("a", 10, 4), kNow); })->passed);
     EXPECT_GE(std::chrono::steady_clock::now() - began, 50ms);
     EXPECT_EQ(limiter.stats().origin.fallbacks, 1U);
-    EXPECT_TRUE(limiter.stats().origin.unavailable) << "others need not wait";
+    EXPECT_TRUE(limiter.stats().origin.unavailable) << "other callers need not wait";
     const std::vector<Request> batch{request("a", 10, 4), request("b", 10, 4)};
     EXPECT_TRUE(soon([&] { return limiter.limit_many(batch, kNow); })->passed);
     EXPECT_FALSE(soon([&] { return limiter.limit(request("a", 10, 4), kNow); })->passed);
@@ -103,7 +103,7 @@ TEST_F(StuckRegionTest, ACallerDecidesByItselfAfterItsDeadline) {
     EXPECT_EQ(soon([&] { return limiter.limit(request("b", 10, 0), kNow); })->remaining, 6);
 }
 
-TEST_F(StuckRegionTest, WhatIsAskedAsynchronouslyIsAnsweredOnce) {
+TEST_F(StuckRegionTest, AsynchronousRequestsAreAnsweredOnce) {
     Limiter limiter = stuck_limiter(50ms);
     std::atomic<int> answers{0};
     std::atomic<int> passes{0};
@@ -137,7 +137,7 @@ TEST_F(StuckRegionTest, AListingIsAnsweredWithoutTheOrigin) {
     gate_->open();
 }
 
-TEST_F(StuckRegionTest, TheQueueIsBoundedAndWhatDoesNotFitIsDecidedAtOnce) {
+TEST_F(StuckRegionTest, TheQueueIsBoundedAndOverflowIsDecidedAtOnce) {
     Limiter limiter = stuck_limiter(10'000ms);
     std::atomic<std::size_t> answers{0};
     constexpr std::size_t kBatch = 100;
@@ -148,7 +148,7 @@ TEST_F(StuckRegionTest, TheQueueIsBoundedAndWhatDoesNotFitIsDecidedAtOnce) {
     for (const std::string& name : names)
         batch.push_back(request(name, 1'000'000));
     std::size_t asked = 0;
-    for (; asked * kBatch < RegionThread::kMostPending; ++asked)
+    for (; asked * kBatch < RegionThread::kMaxPending; ++asked)
         limiter.limit_many_async(batch, kNow, [&](auto) { ++answers; });
     EXPECT_EQ(answers, 0U);
     EXPECT_EQ(limiter.stats().origin.queue_overflows, 0U);
@@ -168,7 +168,7 @@ TEST_F(StuckRegionTest, TheQueueIsBoundedAndWhatDoesNotFitIsDecidedAtOnce) {
               1'000'000 - static_cast<std::int64_t>(asked));
 }
 
-TEST_F(StuckRegionTest, AnEndIsBounded) {
+TEST_F(StuckRegionTest, CloseIsBounded) {
     auto limiter = std::make_unique<Limiter>(stuck_limiter(5'000ms));
     std::atomic<int> answers{0};
     limiter->limit_async(request("a"), kNow, [&](auto) { ++answers; });
@@ -176,7 +176,7 @@ TEST_F(StuckRegionTest, AnEndIsBounded) {
         limiter->close(10ms);
         return true;
     });
-    EXPECT_EQ(answers, 1) << "what waits is answered";
+    EXPECT_EQ(answers, 1) << "pending requests are answered";
     EXPECT_TRUE(limiter->limit(request("a"), kNow)->passed);
     soon([&] {
         limiter.reset();

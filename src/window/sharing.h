@@ -3,7 +3,7 @@
 //     A pass is decided from local memory if the node's view of its peers is young enough and its
 //     unsynced spend stays below its share of what is left, remaining / (8 x nodes); a key with an
 //     older view, or denied lately, has only a floor of limit / (100 x nodes). Otherwise the origin
-//     decides it, together with everything else that waits for that key.
+//     decides it, together with all other pending requests for that key.
 //
 // docs/consistency.md derives the bound on over-admission; docs/decisions has the measurements
 // behind the constants.
@@ -13,8 +13,7 @@
 #include <algorithm>
 #include <cstdint>
 
-#include "window/count.h"
-#include "window/sliding.h"
+#include "window/cell.h"
 
 namespace sluice {
 
@@ -39,8 +38,8 @@ constexpr Duration flush_within(Duration window) {
     return std::min(kFlushWithin, window / static_cast<int>(kShareParts));
 }
 
-// How many nodes share the region's limits. A node that does not know, because it has just joined
-// or the origin does not answer, lets the origin decide everything.
+// The number of nodes that share the region's limits. While it is unknown, because the node has just
+// joined or the origin does not answer, the origin decides everything.
 using NodeCount = std::uint32_t;
 inline constexpr NodeCount kUnknownNodes = 0;
 
@@ -50,7 +49,7 @@ struct Grant {
     std::uint32_t incarnation;
 };
 
-// What a node knows when it is about to pass a request.
+// The state of a key on one node, on which the sharing rule decides.
 struct LocalView {
     NodeCount nodes;
     bool is_young;    // the peers' counts are at most max_view_age() old, and nothing was denied
@@ -65,7 +64,7 @@ enum class LocalVerdict : std::uint8_t {
     kAskOrigin,
 };
 
-// The rule. A node alone in its region has nobody to share with.
+// Applies the sharing rule. The only node of a region shares with no other, and always passes.
 constexpr LocalVerdict decide_locally(const LocalView& view) {
     const auto fits = [&](Count spend, std::uint64_t parts, Count whole) {
         return Wide{spend} * parts * view.nodes <= whole;

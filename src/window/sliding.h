@@ -15,49 +15,20 @@
 #include <sluice/time.h>
 
 #include <array>
-#include <chrono>
 #include <cstdint>
 #include <optional>
 
-#include "window/count.h"
+#include "window/cell.h"
 
 namespace sluice {
 
-using Sequence = std::int64_t;  // floor(now / duration)
-using Duration = std::chrono::milliseconds;
-
-inline constexpr Duration kMinDuration{1'000};
-inline constexpr Duration kMaxDuration{31'622'400'000};  // 366 days
-
-// A point of time as a window sees it: which cell, and how far into it.
-struct Instant {
-    Sequence sequence;
-    Duration elapsed;  // 0 to duration - 1 ms
-};
-
-// `now` is not before 1970.
-constexpr Instant instant_at(UnixTime now, Duration duration) {
-    const Sequence sequence = now.time_since_epoch() / duration;
-    return {.sequence = sequence, .elapsed = now.time_since_epoch() - sequence * duration};
-}
-
-constexpr UnixTime start_of(Sequence sequence, Duration duration) {
-    return UnixTime{sequence * duration};
-}
-
-// Whether a cell can no longer contribute to a decision at `now` or later.
-constexpr bool is_dead(Sequence sequence, Duration duration, UnixTime now) {
-    return now >= start_of(sequence + 2, duration);
-}
-
-// What is asked for: `cost` of `limit`.
+// A cost that a request would spend, and the limit it has to fit.
 struct Ask {
     Count cost;
     Count limit;
 };
 
-// What a decision weighs: the counts of a cell and of the one before, each a sum of up to three
-// components.
+// The counts of a cell and of the one before, each a sum of up to three components.
 struct Spent {
     Count current;
     Count previous;
@@ -91,9 +62,9 @@ inline Verdict weigh(const Spent& spent, Duration elapsed, Duration duration, co
     return {.passed = true, .remaining = ask.limit - effective};
 }
 
-// The cells that matter to a denied request: the previous one, the current one, and what the two
-// that follow hold already (they do after a clock that stepped back, or by a neighbour whose clock
-// is ahead).
+// The counts that a denied request depends on: of the previous cell, the current one, and the two
+// that follow. Those may hold counts after a clock stepped back, or from a node whose clock is
+// ahead.
 using Held = std::array<Count, 4>;
 
 // The first millisecond, from `at` on, at which `ask` would pass if nothing else were spent. None

@@ -89,8 +89,8 @@ class Fleet::Node {
     void settle() {
         for (int i = 0; i < 100 && (std::exchange(wants_turn_, false) || !region_.is_settled());
              ++i) {
-            table->changed().hurry();
-            wants_turn_ = false;  // hurry() asks for the step that follows
+            table->changed().request_flush();
+            wants_turn_ = false;  // request_flush() asks for the step that follows
             fleet_.now_ += milliseconds{1};
             region_.step();
         }
@@ -193,7 +193,7 @@ void Fleet::spend_batch(Node& node) {
                             .duration = subject.duration,
                             .cost = static_cast<std::int64_t>(1 + below(3))});
     }
-    const auto decision = decide_batch(*node.table, requests, time_, Freshness::kJustRefreshed);
+    const auto decision = decide_batch(*node.table, requests, time_, SharingRule::kSkip);
     ++decisions_;
     if (decision->passed) {
         for (const Request& request : requests)

@@ -5,9 +5,9 @@
 #include <boost/json.hpp>
 #include <gtest/gtest.h>
 
-#include "regional/eventually.h"
 #include "server/expect.h"
 #include "server/metrics_text.h"
+#include "support/eventually.h"
 
 namespace sluice::global_test {
 
@@ -40,7 +40,7 @@ Ask ask_for(const std::string& identifier, std::int64_t cost, std::int64_t limit
 }
 
 bool passes(const Server& server, const Ask& ask) {
-    const regional_test::Fared fared = regional_test::LimitClient(server).ask(ask);
+    const regional_test::LimitResult fared = regional_test::LimitClient(server).ask(ask);
     EXPECT_EQ(fared.status, 200) << fared.body;
     return fared.passed;
 }

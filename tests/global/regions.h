@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "mariadb/mariadb_server.h"
-#include "regional/limit_client.h"
 #include "server/server.h"
+#include "support/limit_client.h"
 
 namespace sluice::global_test {
 

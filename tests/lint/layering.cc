@@ -13,37 +13,40 @@ namespace {
 constexpr std::array kLayers = {
     Layer{"base", ""},
     Layer{"metrics", "base"},
+    Layer{"url", "base"},
     Layer{"window", "base"},
     Layer{"breaker", "metrics base"},
     Layer{"sqlite", "base"},
-    Layer{"mysql", "base"},
+    Layer{"mysql", "url base"},
     Layer{"counter", "window metrics base"},
 
-    // These three don't know each other.
+    // These three do not include each other.
     Layer{"decide", "counter window metrics base"},
     Layer{"regional", "counter breaker window metrics base"},
     Layer{"global", "counter breaker window metrics base"},
 
-    // Adapters know their port and its rules, and nothing else of its layer.
-    Layer{"regional/redis", "regional/origin.h regional/grant.h window metrics base"},
+    // Adapters include their port and its rules, and nothing else of its layer.
+    Layer{"regional/redis", "regional/origin.h regional/grant.h url window metrics base"},
     Layer{"regional/sqlite", "regional/origin.h regional/grant.h sqlite window metrics base"},
-    Layer{"global/mysql", "global/store.h mysql window metrics base"},
+    Layer{"global/mysql", "global/store.h mysql url window metrics base"},
     Layer{"global/sqlite", "global/store.h sqlite window metrics base"},
 
     Layer{"service",
           "decide regional regional/redis regional/sqlite global global/mysql global/sqlite "
-          "mysql sqlite counter breaker window metrics base"},
-    Layer{"overrides", "counter/key_hash.h sqlite mysql window base"},
-    Layer{"config", "service metrics base"},
-    Layer{"log", "config base"},
+          "mysql sqlite counter breaker window url metrics base"},
+    Layer{"overrides", "counter/limit_key.h sqlite mysql url window base"},
+    Layer{"log", "base"},
+    Layer{"config", "log url base"},
     Layer{"http/wire", "base"},
     Layer{"http/api", "http/wire config overrides service metrics base"},
-    Layer{"rls", "service metrics base"},
     Layer{"sim", "config service decide regional global counter breaker window metrics base"},
-    Layer{"cli", "http/wire http/api rls log config overrides sim service metrics base"},
+    Layer{"server", "http/wire http/api log config overrides service url metrics base"},
+    Layer{"cli", "server config service url base"},
+    // The only one that knows both the server and the simulator.
+    Layer{"program", "cli sim config base"},
 };
 
-// An #include, and where it stands.
+// An #include and its position.
 struct Include {
     std::string_view file;
     int line;
@@ -70,17 +73,17 @@ std::string_view folder_of(std::string_view path) {
     return slash == std::string_view::npos ? std::string_view() : path.substr(0, slash);
 }
 
-const Layer* find_room(std::string_view name) {
+const Layer* find_layer(std::string_view name) {
     const auto has_name = [&](const Layer& layer) { return layer.name == name; };
     const auto layer = std::find_if(kLayers.begin(), kLayers.end(), has_name);
     return layer == kLayers.end() ? nullptr : &*layer;
 }
 
-// The layer that `file` stands in; none for a folder that the table does not know.
+// The layer of `file`; null for a folder that is not in the table.
 const Layer* layer_of(const SourceFile& file) {
     const std::string_view folder = folder_of(file.path);
-    if (file.path.starts_with("sim/")) return find_room("sim");
-    return folder.starts_with("src/") ? find_room(folder.substr(4)) : nullptr;
+    if (file.path.starts_with("sim/")) return find_layer("sim");
+    return folder.starts_with("src/") ? find_layer(folder.substr(4)) : nullptr;
 }
 
 std::string fault_at(const Include& include) {
@@ -88,35 +91,35 @@ std::string fault_at(const Include& include) {
            include.target + ". ";
 }
 
-// Public headers stand on the standard library and each other: a user installs nothing else.
+// Public headers include only the standard library and each other: nothing else is installed.
 std::optional<std::string> public_fault(const Include& include) {
     const bool is_public = include.target.starts_with("sluice/");
     const bool is_standard = include.target.find_first_of("/.") == std::string::npos;
     if (include.opening == '<' && (is_public || is_standard)) return std::nullopt;
     return fault_at(include) +
            "A public header may include only <sluice/...> and the standard library, since nothing "
-           "else is installed with it. Mend it: forward-declare the type and keep it behind a "
+           "else is installed with it. Fix it: forward-declare the type and keep it behind a "
            "pointer, or move what needs it into src.";
 }
 
 std::optional<std::string> layer_fault(const Layer& from, const Include& include) {
     const std::string_view target = include.target;
     const std::string_view to = folder_of(target);
-    const bool is_known = find_room(to) != nullptr;
+    const bool is_known = find_layer(to) != nullptr;
     if (to == from.name) return std::nullopt;
     if (!is_known && (include.opening == '<' || from.name == "sim")) return std::nullopt;
     if (!is_known) {
         return fault_at(include) +
-               "That is no known layer. Mend it: write the path from src, as in "
+               "That is not a known layer. Fix it: write the path from src, as in "
                "\"window/sliding.h\"; write libraries from outside in angle brackets; give a new "
                "layer a line in the table of tests/lint/layering.cc.";
     }
     const auto allows = [&](std::string_view word) { return word == to || word == target; };
     const std::vector<std::string_view> allowed = words_of(from.may_include);
     if (std::any_of(allowed.begin(), allowed.end(), allows)) return std::nullopt;
-    return fault_at(include) + "What stands in " + std::string(from.name) +
+    return fault_at(include) + "Files of " + std::string(from.name) +
            " may include only this: " + std::string(from.may_include) +
-           ". Mend it: move what is needed down into one of those, take it as an argument, or let "
+           ". Fix it: move what is needed down into one of those, take it as an argument, or let "
            "a layer above both wire them. Only where the design itself changes, change the table "
            "in tests/lint/layering.cc, and ARCHITECTURE.md with it.";
 }
@@ -126,7 +129,7 @@ std::vector<std::string> faults_of(const SourceFile& file) {
     const Layer* layer = layer_of(file);
     if (!is_public && layer == nullptr) {
         return {file.path +
-                ": This folder is no known layer. Mend it: move the file into a layer of "
+                ": This folder is not a known layer. Fix it: move the file into a layer of "
                 "ARCHITECTURE.md, or give a new layer a line in the table of "
                 "tests/lint/layering.cc."};
     }

@@ -1,4 +1,4 @@
-// Who may include whom. The table that says so is in layering.cc and nowhere else.
+// The layers of the code and the includes that each allows. The table is in layering.cc.
 #ifndef SLUICE_TESTS_LINT_LAYERING_H_
 #define SLUICE_TESTS_LINT_LAYERING_H_
 
@@ -26,7 +26,7 @@ std::span<const Layer> layers();
 std::vector<std::string_view> words_of(std::string_view text);
 
 // One message for each include among `files` that the table does not allow. It names the place and
-// says how to mend it.
+// says how to fix it.
 std::vector<std::string> layering_faults(std::span<const SourceFile> files);
 
 }  // namespace sluice::lint

@@ -23,7 +23,7 @@ TEST(Layering, HoldsInThisRepository) {
         ADD_FAILURE() << fault;
 }
 
-TEST(Layering, AllowsWhatTheTableAllows) {
+TEST(Layering, AllowsTheIncludesOfTheTable) {
     EXPECT_TRUE(faults_of("src/window/sliding.cc",
                           "#include \"window/sliding.h\"\n"
                           "#include <sluice/time.h>\n"
@@ -68,10 +68,11 @@ INSTANTIATE_TEST_SUITE_P(
         Forbidden{"src/regional/replay.cc", "#include \"regional/redis/redis_origin.h\""},
         Forbidden{"src/regional/redis/redis_origin.cc", "#include \"regional/replay.h\""},
         Forbidden{"src/global/mysql/mysql_global_store.cc", "#include \"counter/table.h\""},
-        Forbidden{"src/global/sqlite/sqlite_store.cc", "#include \"global/mysql/mysql_global_store.h\""},
+        Forbidden{"src/global/sqlite/sqlite_store.cc",
+                  "#include \"global/mysql/mysql_global_store.h\""},
         Forbidden{"src/service/limiter.cc", "#include \"http/server.h\""},
         Forbidden{"src/http/server.cc", "#include \"counter/table.h\""},
-        Forbidden{"src/cli/serve.cc", "#include \"regional/redis/redis_origin.h\""},
+        Forbidden{"src/server/serve.cc", "#include \"regional/redis/redis_origin.h\""},
         Forbidden{"src/window/sliding.cc", "#include \"sliding.h\""},
         Forbidden{"src/window/sliding.cc", "#include \"../counter/cell.h\""},
         Forbidden{"src/attic/old.cc", ""},
@@ -82,7 +83,7 @@ INSTANTIATE_TEST_SUITE_P(
         Forbidden{"include/sluice/limiter.h", "#include \"sluice/result.h\""},
         Forbidden{"include/sluice/limiter.h", "#include <xxhash.h>"}));
 
-TEST(Layering, FindsEveryFaultAndTellsWhereItIsAndHowToMendIt) {
+TEST(Layering, ReportsEachFaultWithItsPlaceAndAFix) {
     const std::vector<SourceFile> files = {
         {.path = "src/window/sliding.cc",
          .text = "#include <array>\n\n#include \"decide/single.h\"\n"},
@@ -92,7 +93,7 @@ TEST(Layering, FindsEveryFaultAndTellsWhereItIsAndHowToMendIt) {
     const std::vector<std::string> faults = layering_faults(files);
     ASSERT_EQ(faults.size(), 2U);
     EXPECT_TRUE(faults[0].starts_with("src/window/sliding.cc:3: ")) << faults[0];
-    EXPECT_NE(faults[0].find("may include only this: base. Mend it: "), std::string::npos)
+    EXPECT_NE(faults[0].find("may include only this: base. Fix it: "), std::string::npos)
         << faults[0];
     EXPECT_TRUE(faults[1].starts_with("src/decide/batch.cc:2: ")) << faults[1];
 }
@@ -102,14 +103,14 @@ TEST(Layering, IgnoresIncludesThatAreCommentedOut) {
 }
 
 // This makes a cycle impossible.
-TEST(Layering, TableGrowsFromTheGroundUp) {
+TEST(Layering, TableListsLowerLayersFirst) {
     std::vector<std::string_view> below;
     for (const Layer& layer : layers()) {
         for (const std::string_view name : words_of(layer.may_include)) {
             const std::string_view other =
                 name.ends_with(".h") ? name.substr(0, name.rfind('/')) : name;
             EXPECT_NE(std::find(below.begin(), below.end(), other), below.end())
-                << layer.name << " may include " << name << ", which does not stand below it";
+                << layer.name << " may include " << name << ", which is not below it";
         }
         below.push_back(layer.name);
     }

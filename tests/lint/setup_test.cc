@@ -1,4 +1,4 @@
-// The set-up script asks for every package of its groups.
+// scripts/setup lists every missing package of its groups.
 #include <array>
 #include <cstdio>
 #include <cstdlib>

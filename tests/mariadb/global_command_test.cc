@@ -5,8 +5,8 @@
 #include <gtest/gtest.h>
 
 #include "mariadb/mariadb_server.h"
-#include "regional/eventually.h"
 #include "server/program.h"
+#include "support/eventually.h"
 
 namespace sluice::mariadb_test {
 namespace {

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "mysql/mysql_connection.h"
-#include "mysql/mysql_url.h"
+#include "url/mysql_url.h"
 #include "server/certificate.h"
 #include "server/peer_process.h"
 #include "server/scratch_folder.h"

@@ -5,10 +5,10 @@
 #include <boost/json.hpp>
 #include <gtest/gtest.h>
 
-#include "regional/eventually.h"
 #include "server/expect.h"
 #include "server/server.h"
 #include "sqlite/database.h"
+#include "support/eventually.h"
 
 namespace sluice::server_test {
 namespace {

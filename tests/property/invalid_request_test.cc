@@ -166,7 +166,8 @@ TEST(ValidRequest, MayHaveAnyFieldAtTheEndOfItsRange) {
 }
 
 TEST(InvalidOptions, AreErrorsThatNameTheOption) {
-    const auto nameless = Limiter::create({.region = ""});
+    EXPECT_TRUE(Limiter::create({.region = ""})) << "a region is for a global store";
+    const auto nameless = Limiter::create({.region = "", .global = "memory:nameless"});
     ASSERT_FALSE(nameless);
     EXPECT_EQ(nameless.error().code, kRegionRequired);
     EXPECT_NE(nameless.error().message.find("region"), std::string::npos);

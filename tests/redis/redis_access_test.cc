@@ -3,12 +3,12 @@
 
 #include <gtest/gtest.h>
 
-#include "redis/origin_client.h"
-#include "redis/parrot.h"
-#include "redis/redis_server.h"
 #include "server/program.h"
 #include "server/scratch_folder.h"
 #include "server/server.h"
+#include "support/canned_server.h"
+#include "support/origin_client.h"
+#include "support/redis_server.h"
 
 namespace sluice::redis_test {
 namespace {
@@ -149,13 +149,13 @@ TEST(RedisAccess, FilesThatCantBeReadAreRefusedAtOnce) {
 }
 
 TEST(RedisAccess, SaysThatAServerSpeaksNoRedis) {
-    const Parrot web("HTTP/1.1 400 Bad Request\r\n\r\n");
+    const CannedServer web("HTTP/1.1 400 Bad Request\r\n\r\n");
     expect_unavailable("redis://" + web.address(), "does not speak the Redis protocol");
 }
 
 TEST(RedisAccess, SaysThatAServerAnswersSomethingElse) {
     const std::string echo = "*1\r\n$4\r\nINFO\r\n";
-    const Parrot parrot(echo + echo + echo + echo);
+    const CannedServer parrot(echo + echo + echo + echo);
     expect_unavailable("redis://" + parrot.address(), "is it Redis?");
 }
 
@@ -168,7 +168,7 @@ TEST(RedisAccess, SurvivesRepliesThatMakeNoSense) {
                                    "-\r\n-\r\n",
                                    "$-1\r\n$-1\r\n$-1\r\n$-1\r\n$-1\r\n",
                                    "\r\n"}) {
-        const Parrot parrot(says);
+        const CannedServer parrot(says);
         OriginClient client("redis://" + parrot.address(), {.timeout = 100ms});
         client.run_for(300ms);
         EXPECT_FALSE(client.read(cell_of("alice")).has_value()) << says;

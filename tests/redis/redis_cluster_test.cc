@@ -1,5 +1,5 @@
 // The origin in Redis against a Cluster: keys that are spread, slots that move, masters that fail.
-#include "redis/redis_cluster.h"
+#include "support/redis_cluster.h"
 
 #include <chrono>
 #include <string>
@@ -7,9 +7,9 @@
 
 #include <gtest/gtest.h>
 
-#include "redis/origin_client.h"
 #include "regional/redis/redis_keys.h"
 #include "server/server.h"
+#include "support/origin_client.h"
 
 namespace sluice::redis_test {
 namespace {

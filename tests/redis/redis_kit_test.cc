@@ -1,8 +1,8 @@
 // The kit itself: a server that can be killed, emptied and stopped, and a cluster.
 #include <gtest/gtest.h>
 
-#include "redis/redis_cluster.h"
-#include "redis/redis_server.h"
+#include "support/redis_cluster.h"
+#include "support/redis_server.h"
 
 namespace sluice::redis_test {
 namespace {

@@ -4,8 +4,8 @@
 
 #include <gtest/gtest.h>
 
-#include "redis/origin_client.h"
-#include "redis/redis_server.h"
+#include "support/origin_client.h"
+#include "support/redis_server.h"
 
 namespace sluice::redis_test {
 namespace {

@@ -5,9 +5,9 @@
 
 #include <gtest/gtest.h>
 
-#include "redis/origin_client.h"
-#include "redis/redis_server.h"
 #include "regional/redis/redis_keys.h"
+#include "support/origin_client.h"
+#include "support/redis_server.h"
 
 namespace sluice::redis_test {
 namespace {
@@ -91,7 +91,7 @@ TEST(RedisRefusal, AServerThatBecomesAReplica) {
     server.command({"REPLICAOF", "127.0.0.1", std::to_string(primary.port())});
     expect_all_refused(client, "READONLY");
     // It is connected to anew every two seconds, in case that its name leads elsewhere by now.
-    EXPECT_TRUE(client.beat_until([&] {
+    EXPECT_TRUE(client.heartbeat_until([&] {
         return server.command({"INFO", "stats"}).text.find("total_connections_received:2") ==
                std::string::npos;
     }));

@@ -4,12 +4,12 @@
 
 #include <gtest/gtest.h>
 
-#include "redis/origin_client.h"
-#include "redis/parrot.h"
-#include "redis/redis_server.h"
 #include "regional/redis/redis_keys.h"
 #include "server/scratch_folder.h"
 #include "server/server.h"
+#include "support/canned_server.h"
+#include "support/origin_client.h"
+#include "support/redis_server.h"
 
 namespace sluice::redis_test {
 namespace {
@@ -104,7 +104,7 @@ TEST(RedisSentinel, LeadsToTheNewMasterAfterAPlannedFailover) {
     }));
     // The former master stays writable for some ten seconds. It is left before.
     ASSERT_EQ(sentinel.command({"SENTINEL", "FAILOVER", "main"}).text, "OK");
-    ASSERT_TRUE(client.beat_until([&] { return client.losses > 0; }));
+    ASSERT_TRUE(client.heartbeat_until([&] { return client.losses > 0; }));
     EXPECT_TRUE(client.failures.empty()) << client.failures[0];
     EXPECT_TRUE(is_master(replica));
     EXPECT_EQ((*client.sync(cell_of("alice"), 4))[0].total, 4U);
@@ -139,7 +139,7 @@ TEST(RedisSentinel, SaysWhyNoMasterIsFound) {
                        "Sentinel " + dead + ": connection refused; Sentinel " +
                            at(sentinel.port()) + ": it knows no master of that name");
     expect_unavailable("redis+sentinel://" + at(master.port()) + "/main", "unknown command");
-    const Parrot parrot("$5\r\nhello\r\n");
+    const CannedServer parrot("$5\r\nhello\r\n");
     expect_unavailable("redis+sentinel://" + parrot.address() + "/main", "does not match");
 }
 
@@ -147,8 +147,8 @@ TEST(RedisSentinel, IsNotBelievedThatAReplicaIsTheMaster) {
     RedisServer master;
     RedisServer replica({.flags = {"--replicaof", "127.0.0.1 " + std::to_string(master.port())}});
     const std::string port = std::to_string(replica.port());
-    const Parrot sentinel("*2\r\n$9\r\n127.0.0.1\r\n$" + std::to_string(port.size()) + "\r\n" +
-                          port + "\r\n");
+    const CannedServer sentinel("*2\r\n$9\r\n127.0.0.1\r\n$" + std::to_string(port.size()) +
+                                "\r\n" + port + "\r\n");
     expect_unavailable("redis+sentinel://" + sentinel.address() + "/main",
                        at(replica.port()) + ": the Sentinels name it as the master");
 }

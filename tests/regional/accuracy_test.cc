@@ -13,9 +13,9 @@
 
 #include <gtest/gtest.h>
 
-#include "redis/redis_server.h"
-#include "regional/limit_client.h"
-#include "regional/nodes.h"
+#include "support/limit_client.h"
+#include "support/nodes.h"
+#include "support/redis_server.h"
 
 namespace sluice::regional_test {
 namespace {
@@ -134,13 +134,13 @@ TEST(AccuracyOverHttp, OfThreeServersIsThatOfOneLimiter) {
     std::int64_t passed = 0;
     std::int64_t exact = 0;
     for (const UnixTime now : times_of(load, random)) {
-        const Fared fared =
+        const LimitResult result =
             clients[random() % clients.size()].ask({.identifier = "alice",
                                                     .limit = load.limit,
                                                     .duration = load.duration,
                                                     .at = now.time_since_epoch().count()});
-        ASSERT_EQ(fared.status, 200) << fared.body;
-        passed += fared.passed ? 1 : 0;
+        ASSERT_EQ(result.status, 200) << result.body;
+        passed += result.passed ? 1 : 0;
         const Request request{.name_space = "test",
                               .identifier = "alice",
                               .limit = load.limit,

@@ -16,12 +16,12 @@
 
 #include <gtest/gtest.h>
 
-#include "redis/redis_server.h"
-#include "regional/eventually.h"
-#include "regional/held_cells.h"
-#include "regional/limit_client.h"
-#include "regional/nodes.h"
 #include "server/metrics_text.h"
+#include "support/eventually.h"
+#include "support/held_cells.h"
+#include "support/limit_client.h"
+#include "support/nodes.h"
+#include "support/redis_server.h"
 
 namespace sluice::regional_test {
 namespace {
@@ -137,9 +137,9 @@ class ServerRegion {
                 connection.send(request);
             int passed = 0;
             for (Connection& connection : connections_[node]) {
-                const Fared fared = read_fared(connection.receive());
-                EXPECT_EQ(fared.status, 200) << fared.body;
-                passed += fared.passed ? 1 : 0;
+                const LimitResult result = read_limit_result(connection.receive());
+                EXPECT_EQ(result.status, 200) << result.body;
+                passed += result.passed ? 1 : 0;
             }
             return passed;
         });

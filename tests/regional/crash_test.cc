@@ -11,11 +11,11 @@
 
 #include <gtest/gtest.h>
 
-#include "redis/redis_server.h"
-#include "regional/eventually.h"
-#include "regional/held_cells.h"
-#include "regional/limit_client.h"
-#include "regional/nodes.h"
+#include "support/eventually.h"
+#include "support/held_cells.h"
+#include "support/limit_client.h"
+#include "support/nodes.h"
+#include "support/redis_server.h"
 
 namespace sluice::regional_test {
 namespace {
@@ -58,12 +58,12 @@ class Client {
                                        std::to_string(random_() % 5);
         const auto cost = static_cast<std::int64_t>(1 + random_() % 3);
         LimitClient& client = connections_[random_() % connections_.size()];
-        const Fared fared = client.ask(
+        const LimitResult result = client.ask(
             {.identifier = identifier, .limit = is_tight ? 40 : 1'000'000, .cost = cost});
         ++asked;
-        if (fared.status != 200) ++failed;
-        if (fared.passed) admitted[identifier] += cost;
-        longest = std::max(longest, fared.took);
+        if (result.status != 200) ++failed;
+        if (result.passed) admitted[identifier] += cost;
+        longest = std::max(longest, result.took);
     }
 
     const int number_;

@@ -6,12 +6,12 @@
 #include <boost/json.hpp>
 #include <gtest/gtest.h>
 
-#include "redis/redis_server.h"
-#include "regional/eventually.h"
-#include "regional/held_cells.h"
-#include "regional/limit_client.h"
-#include "regional/nodes.h"
 #include "server/program.h"
+#include "support/eventually.h"
+#include "support/held_cells.h"
+#include "support/limit_client.h"
+#include "support/nodes.h"
+#include "support/redis_server.h"
 
 namespace sluice::regional_test {
 namespace {
@@ -97,7 +97,7 @@ TEST_F(Inspect, TellsInWordsWhatEachNodeAndTheOriginHold) {
     const std::string other = std::string(inspected(*servers_[0]).at("node").as_string());
     for (const std::string& words : {std::string("test alice, windows of"),
                                      std::string("with limit 1000"),
-                                     "It is node " + node + "; its origin is there.",
+                                     "This is node " + node + "; its origin is available.",
                                      node + "  5  (this node)\n",
                                      other + "  7\n"})
         EXPECT_NE(ending.out.find(words), std::string::npos) << words << "\n" << ending.out;
@@ -106,7 +106,7 @@ TEST_F(Inspect, TellsInWordsWhatEachNodeAndTheOriginHold) {
 TEST_F(Inspect, TellsOfADenial) {
     spend();
     EXPECT_FALSE(LimitClient(*servers_[1]).ask(ask_for(12, 1)).passed);
-    EXPECT_NE(run_inspect(*servers_[1]).out.find("It was denied lately"), std::string::npos);
+    EXPECT_NE(run_inspect(*servers_[1]).out.find("Denied recently"), std::string::npos);
     EXPECT_GT(inspected(*servers_[1]).at("strictUntil").as_int64(), 0);
 }
 
@@ -116,7 +116,7 @@ TEST_F(Inspect, TellsOfAKeyThatANodeDoesNotHold) {
     const boost::json::value data = inspected(*servers_[1]);
     EXPECT_FALSE(data.at("held").as_bool());
     EXPECT_EQ(data.at("current").at("origin").at("total").as_int64(), 7);
-    EXPECT_NE(run_inspect(*servers_[1]).out.find("holds nothing of this key"), std::string::npos);
+    EXPECT_NE(run_inspect(*servers_[1]).out.find("does not hold the key"), std::string::npos);
     // To look is not to hold.
     EXPECT_FALSE(inspected(*servers_[1]).at("held").as_bool());
 }
@@ -133,7 +133,7 @@ TEST_F(Inspect, WorksWhileTheOriginIsAway) {
     EXPECT_FALSE(data.at("current").as_object().contains("origin"));
     const Ending ending = run_inspect(*servers_[0]);
     EXPECT_EQ(ending.exit_code, 0) << ending.err;
-    EXPECT_NE(ending.out.find("its origin is unavailable and has not heard all"), std::string::npos)
+    EXPECT_NE(ending.out.find("its origin is unavailable and lacks counts"), std::string::npos)
         << ending.out;
 }
 

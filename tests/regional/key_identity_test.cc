@@ -9,11 +9,11 @@
 
 #include <gtest/gtest.h>
 
-#include "redis/redis_server.h"
-#include "regional/eventually.h"
-#include "regional/held_cells.h"
-#include "regional/limit_client.h"
-#include "regional/nodes.h"
+#include "support/eventually.h"
+#include "support/held_cells.h"
+#include "support/limit_client.h"
+#include "support/nodes.h"
+#include "support/redis_server.h"
 
 namespace sluice::regional_test {
 namespace {
@@ -87,9 +87,9 @@ TEST(KeyIdentity, OverHttpNoTwoKeysShareACell) {
         return Ask{.name_space = names.first, .identifier = names.second, .limit = 1, .at = kNow};
     };
     for (const Names& names : all) {
-        const Fared fared = one.ask(ask_for(names));
-        ASSERT_EQ(fared.status, 200) << fared.body;
-        EXPECT_TRUE(fared.passed) << testing::PrintToString(names);
+        const LimitResult result = one.ask(ask_for(names));
+        ASSERT_EQ(result.status, 200) << result.body;
+        EXPECT_TRUE(result.passed) << testing::PrintToString(names);
     }
     ASSERT_TRUE(eventually([&] { return held_cells(redis).size() == all.size(); }));
     for (const Names& names : all) {
@@ -128,7 +128,7 @@ TEST(KeyIdentity, OfTheLibraryHoldsForAnyBytesAndEachPart) {
                                           .limit = 1,
                                           .duration = duration};
                     ASSERT_TRUE(nodes[0].limit(request, now)->passed);
-                    ASSERT_TRUE(becomes_told(nodes[0], request, now));
+                    ASSERT_TRUE(becomes_synced(nodes[0], request, now));
                     ASSERT_FALSE(nodes[1].limit(request, now)->passed);
                     ++cells;
                 }

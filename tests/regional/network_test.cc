@@ -12,11 +12,11 @@
 
 #include <gtest/gtest.h>
 
-#include "redis/proxy/proxy.h"
-#include "redis/redis_server.h"
-#include "regional/eventually.h"
-#include "regional/held_cells.h"
-#include "regional/nodes.h"
+#include "support/eventually.h"
+#include "support/held_cells.h"
+#include "support/nodes.h"
+#include "support/redis_proxy/proxy.h"
+#include "support/redis_server.h"
 
 namespace sluice::regional_test {
 namespace {

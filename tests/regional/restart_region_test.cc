@@ -6,12 +6,12 @@
 
 #include <gtest/gtest.h>
 
-#include "redis/redis_server.h"
-#include "regional/eventually.h"
-#include "regional/held_cells.h"
-#include "regional/limit_client.h"
-#include "regional/nodes.h"
 #include "server/scratch_folder.h"
+#include "support/eventually.h"
+#include "support/held_cells.h"
+#include "support/limit_client.h"
+#include "support/nodes.h"
+#include "support/redis_server.h"
 
 namespace sluice::regional_test {
 namespace {
@@ -93,7 +93,7 @@ TEST_F(RegionRestart, AnEndRightAfterABurstTellsAllOfIt) {
     connection.send(requests);
     std::int64_t passed = 0;
     for (int i = 0; i < kAsked; ++i)
-        passed += read_fared(connection.receive()).passed ? 1 : 0;
+        passed += read_limit_result(connection.receive()).passed ? 1 : 0;
     server.program().signal(SIGTERM);
     ASSERT_EQ(server.program().wait().exit_code, 0);
     std::int64_t total = 0;

@@ -6,12 +6,12 @@
 
 #include <gtest/gtest.h>
 
-#include "redis/redis_server.h"
-#include "regional/eventually.h"
-#include "regional/limit_client.h"
-#include "regional/nodes.h"
 #include "server/expect.h"
 #include "server/scratch_folder.h"
+#include "support/eventually.h"
+#include "support/limit_client.h"
+#include "support/nodes.h"
+#include "support/redis_server.h"
 
 namespace sluice::regional_test {
 namespace {

@@ -15,8 +15,8 @@
 
 #include <gtest/gtest.h>
 
-#include "redis/redis_server.h"
-#include "regional/nodes.h"
+#include "support/nodes.h"
+#include "support/redis_server.h"
 
 namespace sluice::regional_test {
 namespace {

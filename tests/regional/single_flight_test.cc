@@ -9,12 +9,12 @@
 
 #include <gtest/gtest.h>
 
-#include "redis/redis_server.h"
-#include "regional/eventually.h"
-#include "regional/held_cells.h"
-#include "regional/limit_client.h"
-#include "regional/nodes.h"
 #include "server/metrics_text.h"
+#include "support/eventually.h"
+#include "support/held_cells.h"
+#include "support/limit_client.h"
+#include "support/nodes.h"
+#include "support/redis_server.h"
 
 namespace sluice::regional_test {
 namespace {
@@ -94,7 +94,7 @@ TEST(SingleFlightOverHttp, ADeniedClientThatHammersCostsNoCalls) {
     for (int round = 0; round < 40; ++round) {
         connection.send(requests);
         for (int i = 0; i < 50; ++i)
-            passed += read_fared(connection.receive()).passed ? 1 : 0;
+            passed += read_limit_result(connection.receive()).passed ? 1 : 0;
     }
     EXPECT_EQ(passed, 10);
     EXPECT_LE(server_test::sum_of(server.get("/metrics").body, "sluice_origin_spends_total"), 15);

@@ -11,11 +11,11 @@
 
 #include <gtest/gtest.h>
 
-#include "redis/redis_server.h"
-#include "regional/eventually.h"
-#include "regional/held_cells.h"
-#include "regional/limit_client.h"
-#include "regional/nodes.h"
+#include "support/eventually.h"
+#include "support/held_cells.h"
+#include "support/limit_client.h"
+#include "support/nodes.h"
+#include "support/redis_server.h"
 
 namespace sluice::regional_test {
 namespace {
@@ -55,12 +55,12 @@ TEST(StaleNodes, PassAtMostOneRequestEachOfABurst) {
                           .cost = 1'500};
     for (Limiter& node : nodes) {
         ASSERT_TRUE(node.limit(request, kStart)->passed);
-        ASSERT_TRUE(becomes_told(node, request, kStart));
+        ASSERT_TRUE(becomes_synced(node, request, kStart));
     }
     Request rest = request;
     rest.cost = 160'000 - 5 * 1'500;
     ASSERT_TRUE(spender.limit(rest, kStart + 20s)->passed);
-    ASSERT_TRUE(becomes_told(spender, request, kStart + 20s));
+    ASSERT_TRUE(becomes_synced(spender, request, kStart + 20s));
     ASSERT_EQ(total_of(redis, "alice"), 160'000);
 
     const UnixTime now = kStart + 30s;
@@ -107,9 +107,9 @@ TEST(ColdServers, ABurstAtAllOfThemPassesTheLimit) {
             begin.arrive_and_wait();
             connection.send(requests);
             for (int answer = 0; answer < kEach; ++answer) {
-                const Fared fared = read_fared(connection.receive());
-                EXPECT_EQ(fared.status, 200) << fared.body;
-                if (fared.passed) ++passed;
+                const LimitResult result = read_limit_result(connection.receive());
+                EXPECT_EQ(result.status, 200) << result.body;
+                if (result.passed) ++passed;
             }
         });
     }
@@ -129,11 +129,11 @@ const Request kIdleRequest{
 // `then`.
 void spend_while_the_first_idles(std::vector<Limiter>& nodes, UnixTime then) {
     ASSERT_TRUE(nodes[0].limit(kIdleRequest, kStart)->passed);
-    ASSERT_TRUE(becomes_told(nodes[0], kIdleRequest, kStart));
+    ASSERT_TRUE(becomes_synced(nodes[0], kIdleRequest, kStart));
     Request rest = kIdleRequest;
     rest.cost = 99;
     ASSERT_TRUE(nodes[1].limit(rest, then)->passed);
-    ASSERT_TRUE(becomes_told(nodes[1], kIdleRequest, then));
+    ASSERT_TRUE(becomes_synced(nodes[1], kIdleRequest, then));
 }
 
 class IdleNode : public testing::TestWithParam<std::chrono::milliseconds> {};
@@ -151,7 +151,7 @@ TEST_P(IdleNode, PassesAtMostOneRequestUntilItHearsAndThenDenies) {
     for (int i = 0; i < 20; ++i) {
         if (!nodes[0].limit(request, now)->passed) continue;
         ++passed;
-        ASSERT_TRUE(becomes_told(nodes[0], request, now));
+        ASSERT_TRUE(becomes_synced(nodes[0], request, now));
     }
     EXPECT_LE(passed, GetParam() < 5s ? 1 : 0);
     EXPECT_FALSE(nodes[0].limit(request, now + 1s)->passed);

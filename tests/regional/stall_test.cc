@@ -7,13 +7,13 @@
 
 #include <gtest/gtest.h>
 
-#include "redis/redis_server.h"
-#include "regional/eventually.h"
-#include "regional/held_cells.h"
-#include "regional/limit_client.h"
-#include "regional/nodes.h"
 #include "server/expect.h"
 #include "server/metrics_text.h"
+#include "support/eventually.h"
+#include "support/held_cells.h"
+#include "support/limit_client.h"
+#include "support/nodes.h"
+#include "support/redis_server.h"
 
 namespace sluice::regional_test {
 namespace {
@@ -72,13 +72,13 @@ TEST(Stall, DelaysAtMostOneRequestPerFiveSecondsAndIsMadeGood) {
             {.identifier = "denied", .limit = 5},
         };
         for (const Ask& ask : asks) {
-            const Fared fared = client.ask(ask);
-            ASSERT_EQ(fared.status, 200) << fared.body;
-            EXPECT_EQ(fared.passed, ask.identifier != "denied");
+            const LimitResult result = client.ask(ask);
+            ASSERT_EQ(result.status, 200) << result.body;
+            EXPECT_EQ(result.passed, ask.identifier != "denied");
             if (ask.identifier == "warm") ++warm;
             if (ask.identifier.starts_with("cold")) ++cold;
-            if (fared.took > 200ms) ++delayed;  // less may be the machine
-            longest = std::max(longest, fared.took);
+            if (result.took > 200ms) ++delayed;  // less may be the machine
+            longest = std::max(longest, result.took);
         }
         if (i % 50 == 0) {
             elsewhere.ask({.identifier = "warm"});
@@ -128,10 +128,10 @@ TEST(Stall, OneThatEndsWithinTheTimeoutIsNoOutage) {
         std::this_thread::sleep_for(300ms);
         redis.resume();
     });
-    const Fared fared = client.ask({.identifier = "cold"});
+    const LimitResult result = client.ask({.identifier = "cold"});
     waker.join();
-    EXPECT_TRUE(fared.passed);
-    EXPECT_GT(fared.took, 200ms);
+    EXPECT_TRUE(result.passed);
+    EXPECT_GT(result.took, 200ms);
     EXPECT_EQ(readiness(server), kReady);
     EXPECT_EQ(metric(server, "sluice_origin_fallbacks_total"), 0);
     EXPECT_EQ(metric(server, "sluice_origin_outages_total"), 0);

@@ -11,13 +11,13 @@
 #include <boost/asio/write.hpp>
 #include <gtest/gtest.h>
 
-#include "redis/redis_server.h"
-#include "regional/eventually.h"
-#include "regional/held_cells.h"
-#include "regional/limit_client.h"
-#include "regional/nodes.h"
 #include "server/expect.h"
 #include "server/metrics_text.h"
+#include "support/eventually.h"
+#include "support/held_cells.h"
+#include "support/limit_client.h"
+#include "support/nodes.h"
+#include "support/redis_server.h"
 
 namespace sluice::regional_test {
 namespace {
@@ -103,10 +103,10 @@ void expect_alone(const Server& server) {
     EXPECT_EQ(server_test::sum_of(server.get("/metrics").body, "sluice_origin_unavailable"), 1);
     LimitClient client(server);
     for (int i = 0; i < 3; ++i) {
-        const Fared fared = client.ask({.identifier = "alice", .limit = 2});
-        EXPECT_EQ(fared.status, 200) << fared.body;
-        EXPECT_EQ(fared.passed, i < 2);
-        EXPECT_LT(fared.took, 1s);
+        const LimitResult result = client.ask({.identifier = "alice", .limit = 2});
+        EXPECT_EQ(result.status, 200) << result.body;
+        EXPECT_EQ(result.passed, i < 2);
+        EXPECT_LT(result.took, 1s);
     }
 }
 

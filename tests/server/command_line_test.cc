@@ -325,7 +325,7 @@ TEST(TokenCommand, KeepsTheSecretOutOfTheFileThatItsOutputIsAppendedTo) {
     EXPECT_EQ(status("other"), 401);
 }
 
-TEST(Tokens, OfClientsAreIgnoredByAServer) {
+TEST(ClientTokens, AreIgnoredByAServer) {
     Server server({.environment = {"SLUICE_TOKEN=hush"}});
     const std::string body = R"({"namespace":"n","identifier":"i","limit":5,"duration":1000})";
     EXPECT_EQ(server.ask("/v2/ratelimit.limit", body).status, 200) << "it has no tokens";

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "regional/redis/redis_protocol.h"
-#include "regional/redis/redis_url.h"
+#include "url/redis_url.h"
 
 namespace sluice {
 

@@ -17,7 +17,7 @@
 #include "regional/redis/redis_access.h"
 #include "regional/redis/redis_protocol.h"
 #include "regional/redis/redis_stream.h"
-#include "regional/redis/redis_url.h"
+#include "url/redis_url.h"
 
 namespace sluice {
 

@@ -14,7 +14,7 @@
 #include "regional/redis/redis_access.h"
 #include "regional/redis/redis_connection.h"
 #include "regional/redis/redis_handshake.h"
-#include "regional/redis/redis_url.h"
+#include "url/redis_url.h"
 
 namespace sluice {
 

@@ -16,7 +16,7 @@
 #include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/ssl/stream.hpp>
 
-#include "regional/redis/redis_url.h"
+#include "url/redis_url.h"
 
 namespace sluice {
 

@@ -10,7 +10,7 @@
 
 #include "regional/redis/redis_access.h"
 #include "regional/redis/redis_link.h"
-#include "regional/redis/redis_url.h"
+#include "url/redis_url.h"
 
 namespace sluice {
 

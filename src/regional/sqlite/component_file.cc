@@ -116,7 +116,7 @@ std::int64_t milliseconds_of(UnixTime time) {
     return time.time_since_epoch().count();
 }
 
-// Whoever wrote into the file: what comes out of it is a count.
+// Clamps a number from the file, which may have been edited, to the range of counts.
 Count count_in(std::int64_t number) {
     return std::min(static_cast<Count>(std::max<std::int64_t>(number, 0)), kMaxCount);
 }

@@ -18,7 +18,7 @@ using std::chrono::milliseconds;
 using Time = FileWorker::Time;
 using JobId = FileWorker::JobId;
 
-// While the origin is unavailable nobody calls it, so it finds out by itself when it works again.
+// While the origin is unavailable it gets no calls, so it probes the file itself.
 constexpr milliseconds kProbe{500};
 
 template <class T>

@@ -25,7 +25,7 @@ void print(const sluice::Decision& decision) {
 }  // namespace
 
 int main() {
-    const sluice::Result<sluice::Limiter> nowhere = sluice::Limiter::create({});
+    const sluice::Result<sluice::Limiter> nowhere = sluice::Limiter::create({.global = "memory:x"});
     if (nowhere.has_value() || nowhere.error().code != sluice::ErrorCode::kRegionRequired) return 1;
 
     sluice::Result<sluice::Limiter> created =
@@ -55,6 +55,12 @@ int main() {
         limiter.limit({.name_space = "api", .identifier = ""});
     if (invalid || invalid.error().code != sluice::ErrorCode::kInvalidRequest) return 1;
 
-    // These two read the clock.
+    const sluice::Rule uploads{.name_space = "uploads", .limit = 1, .duration = 60s};
+    if (!limiter.limit(uploads, "alice")->passed || limiter.limit(uploads, "alice")->passed)
+        return 1;
+
+    // These read the clock.
     if (!limiter.limit(alice) || !limiter.limit_many(batch)) return 1;
+    if (!limiter.limit(alice, std::chrono::system_clock::now()) || !limiter.try_limit(alice))
+        return 1;
 }

@@ -1,0 +1,91 @@
+// What the client commands share: their options, and an HTTP request to a running server.
+#ifndef SLUICE_CLI_CLIENT_H_
+#define SLUICE_CLI_CLIENT_H_
+
+#include <sluice/result.h>
+
+#include <chrono>
+#include <string>
+#include <string_view>
+
+#include <boost/asio/ssl/context.hpp>
+
+#include "cli/program.h"
+#include "cli/url.h"
+
+namespace CLI {
+class App;
+}
+
+namespace sluice::cli {
+
+enum class Output { kText, kJson };
+
+// The server to call, and the credentials for it.
+struct Target {
+    Url url;
+    std::string token;      // empty: none is sent
+    std::string ca_cert;    // PEM file of trusted authorities; empty: those of the system
+    bool insecure = false;  // accept any certificate
+};
+
+// Where the request of a command goes, and how its response is printed.
+struct ClientCall {
+    Target target;
+    std::chrono::milliseconds timeout{5'000};  // for each request
+    Output output = Output::kText;
+};
+
+struct HttpResponse {
+    int status = 0;
+    std::string body;
+};
+
+// Posts JSON and waits for the response. The error has the address and what failed.
+Result<HttpResponse> post_json(const ClientCall& call,
+                               const std::string& path,
+                               const std::string& body);
+
+// The message for a response that is not the expected one, with the server's own explanation if it
+// gives one: "the server answered 400: ...".
+std::string unexpected_response(const HttpResponse& response);
+
+// Throws boost::system::system_error if the target's CA file can't be read.
+boost::asio::ssl::context client_tls_context(const Target& target);
+
+std::string json_string(std::string_view text);
+
+// The options that all client commands share, as they are written.
+struct ClientOptions {
+    Target target;
+    std::string url = "http://127.0.0.1:8080";
+    std::string timeout = "5s";
+    std::string duration;
+    bool json = false;
+
+    Output output() const { return json ? Output::kJson : Output::kText; }
+};
+
+inline constexpr const char* kNamespaceHelp = "The namespace of the limit, such as login";
+
+void add_target_options(CLI::App& command, ClientOptions& options);
+void add_timeout_option(CLI::App& command, ClientOptions& options);
+void add_duration_option(CLI::App& command, ClientOptions& options);
+void add_key_options(CLI::App& command, std::string& name_space, std::string& identifier);
+
+// The target from the options and the environment; warns of unknown variables.
+Result<Target> resolve_target(const CLI::App& command,
+                              const ClientOptions& options,
+                              const Environment& environment);
+
+// The same with the timeout and the output.
+Result<ClientCall> resolve_call(const CLI::App& command,
+                                const ClientOptions& options,
+                                const Environment& environment);
+
+// The length of the window.
+Result<std::chrono::milliseconds> window_duration(const ClientOptions& options);
+
+}  // namespace sluice::cli
+
+#endif  // SLUICE_CLI_CLIENT_H_

@@ -1,0 +1,138 @@
+// Region: writing this node's counts to the origin, paced and retried, and batches that are read
+// and written in one round trip.
+#include <algorithm>
+#include <memory>
+#include <utility>
+
+#include "counter/epoch.h"
+#include "regional/region.h"
+#include "window/sharing.h"
+
+namespace sluice {
+namespace {
+
+using std::chrono::milliseconds;
+
+constexpr milliseconds kLongestPause{100};
+
+// Between a flush that failed and the next one.
+constexpr milliseconds kFirstRetry{50};
+constexpr milliseconds kLastRetry{2'000};
+// Unanswered keys that are retried in one flush: at first, and after flushes that were answered.
+constexpr std::size_t kFirstRetries = 16;
+constexpr std::size_t kMostRetries = 256;
+
+// Shorter windows expire at the origin soon enough by themselves.
+constexpr Duration kShortestRetired{60'000};
+
+}  // namespace
+
+FlushQueue::Scope Region::scope(Time now) {
+    if (stage_ != Stage::kRunning || table_.changed().take_flush_request())
+        return FlushQueue::Scope::kAll;
+    return now < not_before_ ? FlushQueue::Scope::kUrgent : FlushQueue::Scope::kDue;
+}
+
+void Region::flush(Time now) {
+    if (queue_.is_underway()) return;
+    if (now >= retry_at_) queue_.retry(retries_);
+    std::vector<KeyComponents> batch = queue_.next(now, scope(now));
+    if (batch.empty()) return;
+    auto flushed = [this, now](const std::vector<KeyAnswer>& answers) { on_flushed(now, answers); };
+    if (stage_ != Stage::kRetiring) return origin_.sync(std::move(batch), std::move(flushed));
+    const auto is_short = [](const KeyComponents& key) {
+        return key.current.duration < kShortestRetired;
+    };
+    if (std::ranges::all_of(batch, is_short))
+        return flushed(std::vector<KeyAnswer>(batch.size(), KeyTotals{}));
+    // The totals must not be merged: they count this node's components as those of a stopped one.
+    origin_.retire(std::move(batch), [flushed](std::vector<KeyAnswer> answers) {
+        for (KeyAnswer& answer : answers)
+            if (answer) answer = KeyTotals{};
+        flushed(answers);
+    });
+}
+
+// Unanswered keys are retried after a delay, a few at a time until these are answered: one server
+// of a cluster may be unavailable. All other keys are flushed meanwhile.
+void Region::on_flushed(Time began, std::span<const KeyAnswer> answers) {
+    const Time now = config_.clock();
+    const std::size_t missing = record(began, answers);
+    flushed_.fetch_add(answers.size() - missing, std::memory_order_relaxed);
+    queue_.answered(answers);
+    if (is_catching_up_ && queue_.lag(now) < kFlushWithin) is_catching_up_ = false;
+    if (missing == 0) {
+        failures_ = 0;
+        retries_ = std::min(2 * retries_, kMostRetries);
+        note_flush_time(now - began, answers.size());
+    } else {
+        const milliseconds delay = kFirstRetry * (1 << std::min(failures_++, 6));
+        retries_ = kFirstRetries;
+        retry_at_ = config_.clock() + jitter_.up_to(std::min(delay, kLastRetry));
+    }
+    not_before_ = now + pause_after(now - began, answers.size(), missing);
+    config_.again();
+}
+
+// The origin's work for a flush is estimated from the quickest recent one, per key: a slower one
+// includes time in which the origin, or this thread, waited for a processor.
+void Region::note_flush_time(Time::duration took, std::size_t keys) {
+    const auto each = took / static_cast<std::int64_t>(keys);
+    const auto slower = quickest_flush_ + quickest_flush_ / 16 + std::chrono::nanoseconds{1};
+    quickest_flush_ = quickest_flush_ == Time::duration::zero() ? each : std::min(each, slower);
+}
+
+// The origin works on flushes for a fifth of the time. A slow one must not stop the flow.
+Region::Time::duration Region::pause_after(Time::duration took,
+                                           std::size_t keys,
+                                           std::size_t missing) const {
+    if (missing == keys) return took < kNotSent ? Time::duration::zero() : kLongestPause;
+    if (is_catching_up_) return {};
+    const auto busy = static_cast<std::int64_t>(keys) * quickest_flush_;
+    return std::clamp<Time::duration>(kFlushParts * busy - took, {}, kLongestPause);
+}
+
+void Region::sync(std::span<const Request> requests, UnixTime now, Synced synced) {
+    if (!accepts_calls()) return synced(false);
+    struct Key {
+        CellName cell;
+        EntrySync sync;
+    };
+    auto keys = std::make_shared<std::vector<Key>>();
+    std::vector<KeyComponents> components;
+    {
+        const EpochPin pin;
+        for (const Request& request : requests) {
+            Instant at;
+            Entry& entry = table_.entry_for(table_.key(request), now, at);
+            const EntrySync sync(entry, at.sequence, now);
+            KeyComponents key = sync.components(entry);
+            if (!entry.stays()) {  // as in begin_call(): only read
+                key.own = {};
+                entry.note_late();
+            }
+            keys->push_back({.cell = key.current, .sync = sync});
+            components.push_back(std::move(key));
+        }
+    }
+    if (components.empty()) return synced(true);
+    const Time began = config_.clock();
+    ++syncs_underway_;
+    origin_.sync(
+        std::move(components),
+        [this, began, keys, now, synced = std::move(synced)](std::vector<KeyAnswer> answers) {
+            --syncs_underway_;
+            const std::size_t missing = record<KeyAnswer>(began, answers);
+            const EpochPin pin;
+            for (std::size_t i = 0; i < answers.size(); ++i) {
+                if (!answers[i]) continue;
+                Entry& entry = entry_for((*keys)[i].cell, now);
+                (*keys)[i].sync.merge(*answers[i], entry);
+                if (config_.counted) config_.counted(entry);
+            }
+            synced(missing == 0);
+            config_.again();
+        });
+}
+
+}  // namespace sluice

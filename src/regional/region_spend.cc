@@ -1,0 +1,234 @@
+// Region: requests that the origin decides, queued by key, one call per key at a time.
+#include <algorithm>
+#include <iterator>
+#include <memory>
+#include <utility>
+
+#include "counter/epoch.h"
+#include "regional/region.h"
+#include "window/sharing.h"
+
+namespace sluice {
+namespace {
+
+// Keys in one call, so that none waits for a long one.
+constexpr std::size_t kKeysPerCall = 256;
+// Requests of one key in one call.
+constexpr std::size_t kRequestsPerCall = 256;
+// Queued requests of one key. Further ones would be decided after their deadlines.
+constexpr std::size_t kMostQueued = 4 * kRequestsPerCall;
+
+// `cell` must outlive it.
+Request request_of(const CellName& cell) {
+    return {.workspace = cell.workspace,
+            .name_space = cell.name_space,
+            .identifier = cell.identifier,
+            .limit = 0,
+            .duration = cell.duration};
+}
+
+CellName cell_of(const Request& request, Sequence sequence) {
+    return {.workspace = std::string(request.workspace),
+            .name_space = std::string(request.name_space),
+            .identifier = std::string(request.identifier),
+            .duration = request.duration,
+            .sequence = sequence};
+}
+
+}  // namespace
+
+Entry& Region::entry_for(const CellName& cell, UnixTime now) {
+    Instant at;
+    const Request request = request_of(cell);
+    return table_.entry_for(table_.key(request), now, at);
+}
+
+void Region::spend(const Request& request, UnixTime now, Decided decided) {
+    if (!accepts_calls()) return decided(std::nullopt);
+    const EpochPin pin;
+    Instant at;
+    table_.entry_for(table_.key(request), now, at);
+    const auto key = spends_by_key_.try_emplace(cell_of(request, at.sequence)).first;
+    auto& [queued, is_underway] = key->second;
+    if (queued.size() >= kMostQueued) return decided(std::nullopt);
+    queued.push_back({.request = {.elapsed = at.elapsed,
+                                  .ask = {.cost = static_cast<Count>(request.cost),
+                                          .limit = static_cast<Count>(request.limit)}},
+                      .now = now,
+                      .decided = std::move(decided)});
+    if (!is_underway && queued.size() == 1) ready_.push_back(key);
+    config_.again();
+}
+
+void Region::send_spends() {
+    const std::vector<SpendsByKey::iterator> ready = std::exchange(ready_, {});
+    // A call is answered when the slowest of its servers has answered.
+    const std::size_t most = origin_.is_sharded() ? 1 : kKeysPerCall;
+    for (std::span rest(ready); !rest.empty(); rest = rest.subspan(std::min(rest.size(), most)))
+        send_spends(rest.first(std::min(rest.size(), most)));
+}
+
+void Region::send_spends(std::span<const SpendsByKey::iterator> ready) {
+    std::vector<KeySpend> spends;
+    auto calls = std::make_shared<std::vector<SpendCall>>();
+    for (const auto& key : ready) {
+        KeySpend spend;
+        if (auto call = begin_call(key, spend)) {
+            calls->push_back(*std::move(call));
+            spends.push_back(std::move(spend));
+        } else {
+            ready_.push_back(key);
+        }
+    }
+    if (spends.empty()) return config_.again();
+    const Time began = config_.clock();
+    spend_calls_.fetch_add(spends.size(), std::memory_order_relaxed);
+    origin_.spend(std::move(spends), [this, began, calls](std::vector<SpendAnswer> answers) {
+        record<SpendAnswer>(began, answers);
+        for (std::size_t i = 0; i < calls->size() && !has_given_up_; ++i)
+            end_call((*calls)[i], answers[i]);
+        config_.again();
+    });
+}
+
+// None if the entry is being removed: a request that is admitted in it meanwhile may be entered in
+// its successor, and must not be written from both.
+std::optional<Region::SpendCall> Region::begin_call(SpendsByKey::iterator key, KeySpend& spend) {
+    const CellName& cell = key->first;
+    std::vector<PendingSpend>& queued = key->second.queued;
+    const EpochPin pin;
+    Entry& entry = entry_for(cell, queued.front().now);
+    const EntrySync sync(entry, cell.sequence, queued.front().now);
+    if (!entry.stays()) {
+        static_cast<void>(table_.changed().mark(entry));  // keeps it, unless it is gone
+        return std::nullopt;
+    }
+    spend.components = sync.components(entry);
+    for (std::size_t i = 0; i < 2; ++i) {
+        const Sequence sequence = cell.sequence - static_cast<Sequence>(i);
+        const Count admitted = entry.admitted(sequence).of(sequence);
+        spend.peers[i] = entry.peers(sequence);
+        spend.extra[i] = entry.global(sequence) + admitted - std::min(admitted, sync.own()[i]);
+    }
+    entry.suspend_view();
+    SpendCall call{.key = key,
+                   .spends = {},
+                   .sync = sync,
+                   .most_at_origin = entry.most_at_origin(cell.sequence),
+                   .resubmissions = resubmissions_.load(std::memory_order_relaxed)};
+    const auto end =
+        queued.begin() + static_cast<std::ptrdiff_t>(std::min(queued.size(), kRequestsPerCall));
+    call.spends.assign(std::move_iterator(queued.begin()), std::move_iterator(end));
+    queued.erase(queued.begin(), end);
+    // This node's spend in a cell that has left the entry's ring is not known any more: the origin
+    // grants nothing in it, and the request is decided in the ring's current cell.
+    const bool is_held = entry.admitted(cell.sequence).load().belongs_to(cell.sequence);
+    Count asked = entry.credit(cell.sequence);
+    for (const PendingSpend& pending : call.spends) {
+        spend.requests.push_back(pending.request);
+        if (!is_held) spend.requests.back().ask.limit = 0;
+        asked = saturating_add(asked, pending.request.ask.cost);
+    }
+    entry.set_credit(cell.sequence, asked);
+    key->second.is_underway = true;
+    return call;
+}
+
+// A callback may call spend() for the same key: its call is over by then.
+void Region::end_call(SpendCall& call, const SpendAnswer& answer) {
+    const CellName cell = call.key->first;
+    call.key->second.is_underway = false;
+    if (!call.key->second.queued.empty()) {
+        ready_.push_back(call.key);
+    } else {
+        spends_by_key_.erase(call.key);
+    }
+    const EpochPin pin;
+    const auto entry = [&]() -> Entry& { return entry_for(cell, call.spends.back().now); };
+    if (answer) {
+        spends_.fetch_add(call.spends.size(), std::memory_order_relaxed);
+        call.sync.merge_peers(answer->totals, entry());
+    }
+    const Grant grant{.sequence = cell.sequence, .incarnation = call.sync.incarnation()};
+    Count cost = 0;
+    for (std::size_t i = 0; i < call.spends.size(); ++i) {
+        std::optional<OriginVerdict> verdict;
+        if (answer) verdict = OriginVerdict{.granted = answer->granted[i], .grant = grant};
+        if (answer && answer->granted[i]) cost += call.spends[i].request.ask.cost;
+        // A later entry of the key does not have all the counts by which this was denied.
+        if (verdict && !verdict->granted) verdict->try_locally = !call.sync.is_of(entry());
+        call.spends[i].decided(verdict);
+    }
+    Entry& granted = entry();
+    if (call.sync.is_of(granted)) granted.resume_view();
+    if (!answer) return;
+    call.sync.note_synced(cost, granted);
+    if (call.sync.is_of(granted)) {
+        // An origin that holds less than it did has lost it, but peers may have read it before.
+        const Count held = std::max(answer->totals[0].own, call.most_at_origin);
+        const Count admitted = granted.admitted(cell.sequence).of(cell.sequence);
+        granted.set_credit(cell.sequence, held - std::min(held, admitted));
+    }
+    use_view(granted, call, cell);
+    // The origin takes a flush of later passes that overtook the call for credit. And it may have
+    // lost the grant, after everything else was written again.
+    if (granted.unsynced(cell.sequence) != 0 ||
+        call.resubmissions != resubmissions_.load(std::memory_order_relaxed)) {
+        granted.note_late();
+        static_cast<void>(table_.changed().mark(granted));
+        table_.changed().urge(granted);
+    }
+    if (config_.counted) config_.counted(granted);
+}
+
+// Whether this node's share is eight requests or more. Then it decides locally, or a key under
+// constant load would stay with the origin. With less, in a burst, the nodes' shares together
+// would be what passes beyond the limit.
+bool Region::has_ample_share(Entry& entry, const PendingSpend& last, Sequence sequence) const {
+    const NodeCount nodes = table_.nodes();
+    if (nodes <= 1) return nodes == 1;
+    const Spent spent{.current = entry.spent(sequence), .previous = entry.spent(sequence - 1)};
+    const Verdict left = weigh(spent,
+                               last.request.elapsed,
+                               entry.duration(),
+                               {.cost = 0, .limit = last.request.ask.limit});
+    return left.remaining >= kShareParts * kShareParts * nodes;
+}
+
+// With an ample share, queued requests of the key are decided locally at once. Otherwise the view
+// counts as young from the next step on, unless requests are queued for the key by then.
+void Region::use_view(Entry& entry, const SpendCall& call, const CellName& cell) {
+    const auto key = spends_by_key_.find(cell);
+    if (!has_ample_share(entry, call.spends.back(), cell.sequence)) {
+        if (key == spends_by_key_.end()) new_views_.push_back({.cell = cell, .sync = call.sync});
+        return;
+    }
+    call.sync.note_view(entry);
+    if (key == spends_by_key_.end() || key->second.is_underway) return;
+    const std::vector<PendingSpend> queued = std::move(key->second.queued);
+    std::erase(ready_, key);
+    spends_by_key_.erase(key);
+    for (const PendingSpend& pending : queued)
+        pending.decided(OriginVerdict{.granted = false, .grant = {}, .try_locally = true});
+}
+
+void Region::apply_new_views() {
+    if (new_views_.empty()) return;
+    const EpochPin pin;
+    for (const NewView& view : std::exchange(new_views_, {})) {
+        if (spends_by_key_.contains(view.cell)) continue;
+        const Request request = request_of(view.cell);
+        Entry* const entry = table_.find(table_.key(request));
+        if (entry != nullptr) view.sync.note_view(*entry);
+    }
+}
+
+void Region::give_up() {
+    has_given_up_ = true;
+    ready_.clear();
+    for (auto& [cell, spends] : std::exchange(spends_by_key_, {}))
+        for (const PendingSpend& pending : spends.queued)
+            pending.decided(std::nullopt);
+}
+
+}  // namespace sluice

@@ -1,0 +1,366 @@
+#include "server/node.h"
+
+#include <algorithm>
+#include <chrono>
+#include <string>
+#include <thread>
+#include <utility>
+
+#include <sched.h>
+#include <sys/resource.h>
+
+#include "config/catalog.h"
+#include "http/wire/listener.h"
+#include "server/resources.h"
+#include "server/version.h"
+#include "server/worker.h"
+
+namespace sluice::server {
+namespace {
+
+// The cores that this process may use: fewer than the machine has under taskset or in a container.
+std::size_t usable_cores() {
+    cpu_set_t cores;
+    if (sched_getaffinity(0, sizeof cores, &cores) == 0)
+        return static_cast<std::size_t>(CPU_COUNT(&cores));
+    return std::max(1U, std::thread::hardware_concurrency());
+}
+
+config::Settings with_threads(config::Settings settings) {
+    if (settings.threads == 0) settings.threads = usable_cores();
+    return settings;
+}
+
+// Raises the limit of open files to what the system allows, and returns how many connections fit
+// into it, at most http.max_connections. The usual soft limit of 1024 protects programs that use
+// select(); this one doesn't.
+std::size_t raise_connection_limit(const config::Settings& settings, Log& log) {
+    constexpr rlim_t kReserved = 256;  // files that are not connections
+    const std::size_t wanted = settings.http.max_connections;
+    rlimit limit{};
+    if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return wanted;
+    limit.rlim_cur = limit.rlim_max;
+    setrlimit(RLIMIT_NOFILE, &limit);
+    if (limit.rlim_max == RLIM_INFINITY || limit.rlim_max >= wanted + kReserved) return wanted;
+    const std::size_t possible =
+        limit.rlim_max > 2 * kReserved ? limit.rlim_max - kReserved : kReserved;
+    const bool is_set = wanted != config::HttpSettings{}.max_connections;
+    if (is_set) {
+        log.warn("few_files",
+                 {{"why", "the system allows fewer open files than http.max_connections needs"},
+                  {"max_connections", possible}});
+    }
+    return possible;
+}
+
+// With less, a thread would close connections that send a few large requests.
+constexpr std::size_t kMinBuffered = 4UL * 1024 * 1024;
+
+http::WireLimits wire_limits(const config::Settings& settings, std::size_t connections) {
+    http::WireLimits limits;
+    const config::HttpSettings& http = settings.http;
+    limits.connections = (connections + settings.threads - 1) / settings.threads;
+    limits.buffered = std::max(http.max_buffered_bytes / settings.threads, kMinBuffered);
+    limits.pipelined = http.max_pipelined;
+    limits.header_timeout = http.header_timeout;
+    limits.body_timeout = http.body_timeout;
+    limits.idle_timeout = http.idle_timeout;
+    limits.write_timeout = http.write_timeout;
+    return limits;
+}
+
+// Enough for a few scrapers at a time, each with a large response in flight.
+http::WireLimits admin_limits(const config::Settings& settings) {
+    http::WireLimits limits = wire_limits(settings, 0);
+    limits.connections = 64;
+    limits.buffered = kMinBuffered;
+    return limits;
+}
+
+// A listener on loopback accepts only known Host headers, against DNS rebinding. Behind a proxy,
+// the proxy chooses the host, except on the admin listener. On other addresses requests need a
+// token, which a web site doesn't have.
+http::HostRule host_rule(const config::Settings& settings,
+                         const config::Address& address,
+                         http::Surface surface) {
+    const bool is_proxied = settings.behind_proxy && surface == http::Surface::kPublic;
+    if (is_proxied || !config::is_loopback(address)) return {};
+    return http::HostRule::local(settings.allowed_hosts);
+}
+
+// The least time to flush unsynced counts to the origin, even if draining took all of its time.
+constexpr std::chrono::milliseconds kMinFlushTime{200};
+
+double seconds_of(std::optional<std::chrono::milliseconds> age) {
+    return age ? std::chrono::duration<double>(*age).count() : -1;
+}
+
+metrics::GlobalReadings readings_of(const GlobalStats& stats) {
+    if (!stats.attached) return {};
+    return {.unavailable = stats.unavailable,
+            .publish_unavailable = stats.publish_unavailable,
+            .import_unavailable = stats.import_unavailable,
+            .breaker_open = stats.breaker_open,
+            .publish_breaker_open = stats.publish_breaker_open,
+            .import_breaker_open = stats.import_breaker_open,
+            .writes = stats.rows_published,
+            .write_errors = stats.publish_failures,
+            .writes_given_up = stats.rows_given_up,
+            .rows_refused = stats.rows_refused,
+            .republishes = stats.republishes,
+            .rows_forgotten = stats.rows_forgotten,
+            .rows_applied = stats.cells_imported,
+            .import_errors = stats.import_failures,
+            .import_cells_dropped = stats.cells_dropped,
+            .rows_last_poll = stats.cells_last_import,
+            .entries_created = stats.keys_created,
+            .entries_skipped = stats.keys_skipped,
+            .rows_cleaned = stats.rows_cleaned,
+            .publish_lag = seconds_of(stats.publish_lag),
+            .since_publish = seconds_of(stats.since_publish),
+            .import_lag = seconds_of(stats.since_import)};
+}
+
+}  // namespace
+
+Node::Node(config::Settings settings, Log& log, Limiter limiter)
+    : settings_(with_threads(std::move(settings))),
+      log_(log),
+      limiter_(std::move(limiter)),
+      tokens_(settings_.tokens),
+      metrics_({.version = kVersion,
+                .region = settings_.region,
+                .threads = settings_.threads,
+                .read = [this] { return read(); }}) {}
+
+// Pending responses end on the workers, so the stores that they wait for are closed first.
+Node::~Node() {
+    if (override_changes_ != nullptr) override_changes_->close();
+    limiter_.close(std::chrono::milliseconds::zero());
+}
+
+Result<std::unique_ptr<Node>> Node::start(const config::Settings& settings, Log& log) {
+    auto limiter = open_limiter(settings, log);
+    if (!limiter) return std::move(limiter).error();
+    std::unique_ptr<Node> node(new Node(settings, log, *std::move(limiter)));
+    if (auto failed = node->open()) return *std::move(failed);
+    return node;
+}
+
+std::optional<Error> Node::open() {
+    if (auto failed = open_overrides()) return failed;
+    if (auto failed = open_tls()) return failed;
+    if (auto failed = start_workers()) return failed;
+    if (auto failed = start_admin()) return failed;
+    readiness_.store(http::Readiness::kReady, std::memory_order_relaxed);
+    return std::nullopt;
+}
+
+std::optional<Error> Node::open_overrides() {
+    auto set = server::open_overrides(settings_, log_);
+    if (!set) return std::move(set).error();
+    overrides_ = *std::move(set);
+    override_changes_ = start_override_changes(settings_, *overrides_, log_);
+    return std::nullopt;
+}
+
+std::optional<Error> Node::open_tls() {
+    if (!settings_.tls.enabled()) return std::nullopt;
+    auto context = load_tls(settings_.tls);
+    if (!context) return std::move(context).error();
+    tls_ = std::make_shared<http::TlsSlot>(*std::move(context));
+    return std::nullopt;
+}
+
+std::optional<Error> Node::start_workers() {
+    const auto failed = [&](const Error& error) {
+        return setting_error(
+            "listen", "\"" + config::to_string(settings_.listen) + "\"", error.message);
+    };
+    const auto address =
+        http::claim({.host = settings_.listen.host, .port = settings_.listen.port});
+    if (!address) return failed(address.error());
+    const http::WireLimits limits = wire_limits(settings_, raise_connection_limit(settings_, log_));
+    for (std::size_t i = 0; i < settings_.threads; ++i) {
+        workers_.push_back(std::make_unique<Worker>(
+            api_context(metrics_.thread(i), settings_.listen, http::Surface::kPublic),
+            Worker::Options{.listener = {.limits = limits, .tls = tls_},
+                            .log = log_,
+                            .log_requests = settings_.log.requests}));
+        const auto port = workers_.back()->listen(*address);
+        if (!port) return failed(port.error());
+        settings_.listen.port = *port;
+    }
+    for (const auto& worker : workers_)
+        worker->run();
+    return std::nullopt;
+}
+
+// Runs after the workers listen, so that an address that both settings name is reported as taken.
+std::optional<Error> Node::start_admin() {
+    if (!settings_.admin_listen) return std::nullopt;
+    config::Address& wanted = *settings_.admin_listen;
+    const auto failed = [&](const Error& error) {
+        return setting_error(
+            "admin_listen", "\"" + config::to_string(wanted) + "\"", error.message);
+    };
+    const auto address = http::claim({.host = wanted.host, .port = wanted.port});
+    if (!address) return failed(address.error());
+    const http::ApiContext context = api_context(
+        metrics_.admin_thread(),
+        wanted,
+        config::is_loopback(wanted) ? http::Surface::kAdmin : http::Surface::kProtectedAdmin);
+    admin_ = std::make_unique<Worker>(
+        context,
+        Worker::Options{.listener = {.limits = admin_limits(settings_), .tls = tls_},
+                        .log = log_,
+                        .log_requests = settings_.log.requests});
+    const auto port = admin_->listen(*address);
+    if (!port) return failed(port.error());
+    wanted.port = *port;
+    admin_->run();
+    return std::nullopt;
+}
+
+http::ApiContext Node::api_context(metrics::ThreadMetrics& thread_metrics,
+                                   const config::Address& address,
+                                   http::Surface surface) {
+    return {
+        .limiter = limiter_,
+        .overrides = *overrides_,
+        .override_changes = *override_changes_,
+        .namespaces = namespaces_,
+        .tokens = tokens_,
+        .metrics = metrics_,
+        .thread_metrics = thread_metrics,
+        .readiness = readiness_,
+        .clock = settings_.test_clock ? http::ClockSource::kRequest : http::ClockSource::kSystem,
+        .surface = surface,
+        .hosts = host_rule(settings_, address, surface)};
+}
+
+metrics::Readings Node::read() const {
+    const Stats stats = limiter_.stats();
+    metrics::Readings readings;
+    readings.keys_held = stats.keys_held;
+    readings.keys_created = stats.keys_created;
+    readings.keys_expired = stats.keys_expired;
+    readings.keys_evicted = stats.keys_evicted;
+    readings.keys_evicted_unsynced = stats.keys_evicted_unsynced;
+    readings.cas_retries = stats.cas_retries;
+    readings.strict_activations = stats.strict_activations;
+    readings.origin = {.unavailable = stats.origin.unavailable,
+                       .nodes = stats.origin.nodes,
+                       .oldest_unsynced = seconds_of(stats.origin.oldest_unsynced),
+                       .clock_offset = seconds_of(stats.origin.clock_offset),
+                       .spends = stats.origin.spends,
+                       .spend_calls = stats.origin.spend_calls,
+                       .flushed = stats.origin.flushed,
+                       .unanswered = stats.origin.unanswered,
+                       .fallbacks = stats.origin.fallbacks,
+                       .queue_overflows = stats.origin.queue_overflows,
+                       .outages = stats.origin.outages,
+                       .resubmissions = stats.origin.resubmissions};
+    readings.global = readings_of(stats.global);
+    readings.overrides_held = overrides_->size();
+    readings.log_lines_dropped = log_.dropped();
+    readings.ready = readiness_.load(std::memory_order_relaxed) == http::Readiness::kReady;
+    const auto add = [](std::uint64_t& sum, const http::WireCounter& counter) {
+        sum += static_cast<std::uint64_t>(counter.get());
+    };
+    const auto add_all = [&](const http::WireCounters& counters) {
+        add(readings.connections.open, counters.connections);
+        add(readings.connections.accepted, counters.accepted);
+        add(readings.connections.refused, counters.refused);
+        add(readings.connections.accept_failures, counters.accept_failures);
+        add(readings.connections.timeouts, counters.timeouts);
+        add(readings.connections.shed, counters.shed);
+        add(readings.connections.buffered_bytes, counters.buffered);
+        add(readings.connections.handshake_failures, counters.handshake_failures);
+    };
+    for (const auto& worker : workers_)
+        add_all(worker->counters());
+    if (admin_ != nullptr) add_all(admin_->counters());
+    return readings;
+}
+
+void Node::reload(const Result<config::Loaded>& loaded) {
+    const auto failed = loaded ? apply(loaded->settings) : loaded.error();
+    if (failed) {
+        metrics_.count_reload(metrics::Success::kFailed);
+        log_.error("reload_refused", {{"why", failed->message}});
+        return;
+    }
+    metrics_.count_reload(metrics::Success::kOk);
+    const std::string changed = settings_needing_restart(loaded->settings);
+    log_.info("reloaded", {{"tokens", settings_.tokens.size()}, {"tls", tls_ != nullptr}});
+    if (!changed.empty()) log_.warn("restart_needed", {{"changed", changed}});
+}
+
+// Everything that can fail comes before the first change.
+std::optional<Error> Node::apply(const config::Settings& wanted) {
+    if (wanted.tokens.empty() && !config::is_loopback(settings_.listen)) {
+        return setting_error("tokens",
+                             "empty",
+                             "the server listens on " + config::to_string(settings_.listen) +
+                                 ", which is not on loopback and needs at least one token");
+    }
+    // A file that was read while it was being written must not open the server to everyone.
+    if (wanted.tokens.empty() && !settings_.tokens.empty()) {
+        return setting_error("tokens", "empty", "removing the last token needs a restart");
+    }
+    // For the same reason.
+    if (wanted.tls.client_ca.empty() && !settings_.tls.client_ca.empty()) {
+        return setting_error("tls.client_ca", "empty", "removing it needs a restart");
+    }
+    std::shared_ptr<const http::TlsContext> certificate;
+    if (tls_ != nullptr && wanted.tls.enabled()) {
+        auto context = load_tls(wanted.tls);
+        if (!context) return std::move(context).error();
+        certificate = *std::move(context);
+    }
+    if (certificate != nullptr) {
+        tls_->replace(std::move(certificate));
+        settings_.tls = wanted.tls;
+    }
+    tokens_.replace(wanted.tokens);
+    settings_.tokens = wanted.tokens;
+    log_.set_level(wanted.log.level);
+    settings_.log.level = wanted.log.level;
+    return std::nullopt;
+}
+
+std::string Node::settings_needing_restart(const config::Settings& wanted) const {
+    config::Settings resolved = with_threads(wanted);
+    if (resolved.listen.port == 0) resolved.listen.port = settings_.listen.port;
+    if (resolved.admin_listen && resolved.admin_listen->port == 0 && settings_.admin_listen)
+        resolved.admin_listen->port = settings_.admin_listen->port;
+    std::string keys;
+    for (const config::Setting& setting : config::catalog()) {
+        if (setting.show(resolved) == setting.show(settings_)) continue;
+        keys += (keys.empty() ? "" : ",") + std::string(setting.key);
+    }
+    return keys;
+}
+
+void Node::drain(std::function<void()> drained) {
+    drain_ends_ = std::chrono::steady_clock::now() + settings_.drain_timeout;
+    readiness_.store(http::Readiness::kDraining, std::memory_order_relaxed);
+    draining_.store(workers_.size(), std::memory_order_release);
+    for (const auto& worker : workers_) {
+        worker->drain(settings_.drain_timeout, [this, drained] {
+            if (draining_.fetch_sub(1, std::memory_order_acq_rel) == 1) drained();
+        });
+    }
+}
+
+void Node::close() {
+    const std::uint64_t flushed = limiter_.stats().origin.flushed;
+    const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(
+        drain_ends_ - std::chrono::steady_clock::now());
+    limiter_.close(std::max(left, kMinFlushTime));
+    const OriginStats origin = limiter_.stats().origin;
+    if (origin.attached) log_.info("origin_closed", {{"flushed", origin.flushed - flushed}});
+}
+
+}  // namespace sluice::server

@@ -1,0 +1,97 @@
+// A server node: limiter, overrides, tokens, TLS and serving threads, built from settings.
+#ifndef SLUICE_SERVER_NODE_H_
+#define SLUICE_SERVER_NODE_H_
+
+#include <sluice/limiter.h>
+#include <sluice/result.h>
+
+#include <atomic>
+#include <chrono>
+#include <cstddef>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "base/random.h"
+#include "config/load.h"
+#include "config/settings.h"
+#include "http/api/api.h"
+#include "http/api/token_set.h"
+#include "http/wire/tls.h"
+#include "log/log.h"
+#include "metrics/metrics.h"
+#include "overrides/override_changes.h"
+#include "overrides/override_set.h"
+
+namespace sluice::server {
+
+class Worker;
+
+// Owns the limiter, what requests need besides it, and one worker per serving thread. Owned by one
+// thread, which starts, reloads and drains it.
+class Node {
+  public:
+    // Opens what the settings name, binds the address and accepts connections. On an error, which
+    // names the setting and the reason, nothing listens. `log` must outlive the node.
+    static Result<std::unique_ptr<Node>> start(const config::Settings& settings, Log& log);
+
+    // Aborts requests in flight.
+    ~Node();
+    Node(const Node&) = delete;
+    Node& operator=(const Node&) = delete;
+
+    // The settings in use, with the actual port and number of threads.
+    const config::Settings& settings() const { return settings_; }
+
+    // Applies tokens, log level and certificate; connections stay open. An error changes nothing
+    // and is logged. Other differences need a restart; their names are logged.
+    void reload(const Result<config::Loaded>& loaded);
+
+    // Stops accepting, reports not ready, and completes requests in flight. Calls `drained`, on any
+    // thread, when that is done or the drain timeout has passed.
+    void drain(std::function<void()> drained);
+
+    // Flushes unsynced counts to the origin, for what is left of the drain timeout. Requires a
+    // drained node.
+    void close();
+
+  private:
+    Node(config::Settings settings, Log& log, Limiter limiter);
+    std::optional<Error> open();
+    std::optional<Error> open_overrides();
+    std::optional<Error> open_tls();
+    std::optional<Error> start_workers();
+    std::optional<Error> start_admin();
+    http::ApiContext api_context(metrics::ThreadMetrics& thread_metrics,
+                                 const config::Address& address,
+                                 http::Surface surface);
+    metrics::Readings read() const;
+    std::optional<Error> apply(const config::Settings& wanted);
+    std::string settings_needing_restart(const config::Settings& wanted) const;
+
+    config::Settings settings_;
+    Log& log_;
+    Limiter limiter_;
+    std::unique_ptr<overrides::OverrideSet> overrides_;
+    std::unique_ptr<overrides::OverrideChanges> override_changes_;
+    http::KnownNamespaces namespaces_{system_random()};
+    http::CurrentTokens tokens_;
+    std::shared_ptr<http::TlsSlot> tls_;  // null: plain HTTP
+    // Written by the owner, read by every worker; relaxed, since nothing is published through it.
+    std::atomic<http::Readiness> readiness_{http::Readiness::kStarting};
+    metrics::Metrics metrics_;
+    // Not changed while any worker runs.
+    std::vector<std::unique_ptr<Worker>> workers_;
+    // Serves the metrics, also while the workers drain. Reads their counters, so it is destroyed
+    // first. Null: no admin listener.
+    std::unique_ptr<Worker> admin_;
+    // The number of workers that still drain. Each decrements it once, and the last one calls
+    // `drained`; acquire-release, so that the work of all happens before that call.
+    std::atomic<std::size_t> draining_{0};
+    std::chrono::steady_clock::time_point drain_ends_{};
+};
+
+}  // namespace sluice::server
+
+#endif  // SLUICE_SERVER_NODE_H_

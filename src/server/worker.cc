@@ -1,0 +1,111 @@
+#include "server/worker.h"
+
+#include <cstdlib>
+#include <exception>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include <boost/asio/post.hpp>
+
+#include "http/api/request_report.h"
+
+namespace sluice::server {
+namespace {
+
+namespace asio = boost::asio;
+
+constexpr std::size_t kLongestText = 200;
+
+// Clients choose these bytes: only visible ASCII enters the log.
+std::string visible(std::string_view text) {
+    std::string out(text.substr(0, kLongestText));
+    for (char& c : out) {
+        if (c <= ' ' || c > '~') c = '?';
+    }
+    return out;
+}
+
+void log_request(Log& log, const http::RequestReport& report) {
+    const auto took = std::chrono::duration_cast<std::chrono::microseconds>(report.took);
+    log.info("request",
+             {{"request_id", report.request_id},
+              {"method", visible(report.method)},
+              {"path", visible(report.path)},
+              {"status", report.status},
+              {"outcome", report.outcome},
+              {"workspace", visible(report.workspace)},
+              {"namespace", visible(report.name_space)},
+              {"peer", report.peer},
+              {"microseconds", took.count()}});
+}
+
+// Logs each request that failed with status 500, with the cause; if `log_all`, also each request
+// and each refusal. Headers, bodies and identifiers may hold secrets and are never logged.
+http::ReportHooks request_log(Log& log, bool log_all) {
+    http::ReportHooks hooks;
+    hooks.on_failure = [&log](const http::FailureReport& report) {
+        log.error("request_failed",
+                  {{"request_id", report.request_id},
+                   {"path", visible(report.path)},
+                   {"cause", report.cause}});
+    };
+    if (!log_all) return hooks;
+    hooks.on_request = [&log](const http::RequestReport& report) { log_request(log, report); };
+    hooks.on_refusal = [&log](const http::RefusalReport& report) {
+        log.info(
+            "request_refused",
+            {{"request_id", report.request_id}, {"status", report.status}, {"why", report.detail}});
+    };
+    return hooks;
+}
+
+}  // namespace
+
+Worker::Worker(const http::ApiContext& context, Options options)
+    : log_(options.log),
+      work_(loop_.get_executor()),
+      api_(with_hooks(context, options)),
+      listener_(std::in_place, loop_, api_, std::move(options.listener)) {}
+
+Worker::~Worker() {
+    loop_.stop();
+    if (thread_.joinable()) thread_.join();
+    // The listener closes its connections through the loop's sockets, so it goes before the loop.
+    listener_.reset();
+}
+
+Result<std::uint16_t> Worker::listen(const http::ListenAddress& address) {
+    return listener_->listen(address);
+}
+
+void Worker::run() {
+    thread_ = std::thread([this] { run_loop(); });
+}
+
+void Worker::drain(std::chrono::milliseconds patience, std::function<void()> drained) {
+    asio::post(loop_, [this, patience, drained = std::move(drained)]() mutable {
+        listener_->drain(patience, std::move(drained));
+    });
+}
+
+http::ApiContext Worker::with_hooks(http::ApiContext context, const Options& options) {
+    context.post = [this](std::function<void()> act) { asio::post(loop_, std::move(act)); };
+    context.report = request_log(log_, options.log_requests);
+    return context;
+}
+
+// An exception that gets here leaves the listener and its timers in an unknown state. A thread that
+// no longer accepts would look alive, so the process ends, to be restarted by its supervisor.
+void Worker::run_loop() {
+    try {
+        while (!loop_.stopped())
+            loop_.run();
+    } catch (const std::exception& error) {
+        log_.error("worker_fault", {{"why", error.what()}});
+        log_.flush();
+        std::abort();
+    }
+}
+
+}  // namespace sluice::server

@@ -1,0 +1,62 @@
+// A serving thread: an event loop with its own listener and API handler.
+#ifndef SLUICE_SERVER_WORKER_H_
+#define SLUICE_SERVER_WORKER_H_
+
+#include <sluice/result.h>
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <thread>
+
+#include <boost/asio/executor_work_guard.hpp>
+#include <boost/asio/io_context.hpp>
+
+#include "http/api/api.h"
+#include "http/wire/listener.h"
+#include "log/log.h"
+
+namespace sluice::server {
+
+// Owned by the thread that constructs it; counters() may be called by any thread.
+class Worker {
+  public:
+    struct Options {
+        http::Listener::Options listener;
+        Log& log;
+        bool log_requests;  // false: only requests that fail with status 500 are logged
+    };
+
+    Worker(const http::ApiContext& context, Options options);
+
+    // Stops the thread at once.
+    ~Worker();
+    Worker(const Worker&) = delete;
+    Worker& operator=(const Worker&) = delete;
+
+    // Binds the address, which workers share, and returns the port. Connections are accepted as
+    // soon as the thread runs.
+    Result<std::uint16_t> listen(const http::ListenAddress& address);
+    void run();
+
+    // Calls `drained` on the worker's thread, after `patience` at the latest.
+    void drain(std::chrono::milliseconds patience, std::function<void()> drained);
+
+    const http::WireCounters& counters() const { return listener_->counters(); }
+
+  private:
+    http::ApiContext with_hooks(http::ApiContext context, const Options& options);
+    void run_loop();
+
+    Log& log_;
+    boost::asio::io_context loop_{1};
+    boost::asio::executor_work_guard<boost::asio::io_context::executor_type> work_;
+    http::Api api_;
+    std::optional<http::Listener> listener_;
+    std::thread thread_;
+};
+
+}  // namespace sluice::server
+
+#endif  // SLUICE_SERVER_WORKER_H_
