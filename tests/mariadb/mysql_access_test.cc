@@ -8,10 +8,10 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "mariadb/mariadb_server.h"
-#include "mariadb/store_client.h"
 #include "mysql/mysql_connection.h"
 #include "server/server.h"
+#include "support/mariadb_server.h"
+#include "support/store_client.h"
 
 namespace sluice::mariadb_test {
 namespace {

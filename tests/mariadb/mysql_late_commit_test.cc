@@ -7,9 +7,9 @@
 #include <gtest/gtest.h>
 
 #include "global/mysql/count_statements.h"
-#include "mariadb/mariadb_server.h"
-#include "mariadb/store_client.h"
 #include "mysql/mysql_connection.h"
+#include "support/mariadb_server.h"
+#include "support/store_client.h"
 
 namespace sluice::mariadb_test {
 namespace {

@@ -6,9 +6,9 @@
 
 #include <gtest/gtest.h>
 
-#include "mariadb/mariadb_server.h"
-#include "mariadb/store_client.h"
 #include "mysql/mysql_schema.h"
+#include "support/mariadb_server.h"
+#include "support/store_client.h"
 
 namespace sluice::mariadb_test {
 namespace {

@@ -6,8 +6,8 @@
 #include <gtest/gtest.h>
 
 #include "global/mysql/count_statements.h"
-#include "mariadb/mariadb_server.h"
-#include "mariadb/store_client.h"
+#include "support/mariadb_server.h"
+#include "support/store_client.h"
 
 namespace sluice::mariadb_test {
 namespace {

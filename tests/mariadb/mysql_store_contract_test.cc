@@ -1,8 +1,8 @@
 // The store in a MariaDB keeps the contract of all stores.
 #include "global/mysql/mysql_global_store.h"
-#include "global/store_contract.h"
-#include "mariadb/mariadb_server.h"
 #include "mysql/mysql_connection.h"
+#include "support/mariadb_server.h"
+#include "support/store_contract.h"
 
 namespace sluice::mariadb_test {
 namespace {

@@ -1,12 +1,12 @@
 // Stores of a test on a real server.
-#ifndef SLUICE_TESTS_MARIADB_STORE_CLIENT_H_
-#define SLUICE_TESTS_MARIADB_STORE_CLIENT_H_
+#ifndef SLUICE_TESTS_SUPPORT_STORE_CLIENT_H_
+#define SLUICE_TESTS_SUPPORT_STORE_CLIENT_H_
 
 #include <chrono>
 #include <string>
 
 #include "global/mysql/mysql_global_store.h"
-#include "global/store_calls.h"
+#include "support/store_calls.h"
 
 namespace sluice::mariadb_test {
 
@@ -23,4 +23,4 @@ inline MysqlGlobalOptions patient(MysqlUrl url, std::string region = "eu") {
 
 }  // namespace sluice::mariadb_test
 
-#endif  // SLUICE_TESTS_MARIADB_STORE_CLIENT_H_
+#endif  // SLUICE_TESTS_SUPPORT_STORE_CLIENT_H_

@@ -1,4 +1,4 @@
-#include "mariadb/mariadb_server.h"
+#include "support/mariadb_server.h"
 
 #include <chrono>
 #include <cstdlib>
