@@ -389,7 +389,7 @@ void Node::begin_close(std::function<void()> ended) {
         return world_.scheduler.at(process_.paused_until + kClosePoll,
                                    [this, ended] { begin_close(ended); });
     region_->begin_stop();
-    global_sync_->publisher().hurry(world_.steady());
+    global_sync_->publisher().tick_now(world_.steady());
     publish_alarm_ = Moment::max();
     publish_when_due();
     again();

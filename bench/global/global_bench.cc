@@ -24,7 +24,7 @@
 #include "base/clock.h"
 #include "global/hot_table.h"
 #include "global/memory_store.h"
-#include "global/mysql/mysql_store.h"
+#include "global/mysql/mysql_global_store.h"
 #include "measure/process.h"
 #include "measure/stalls.h"
 #include "url/mysql_url.h"
@@ -35,10 +35,10 @@ namespace {
 using Clock = std::chrono::steady_clock;
 using std::chrono::milliseconds;
 
-MysqlStore open(const std::string& url, const std::string& region) {
+MysqlGlobalStore open(const std::string& url, const std::string& region) {
     auto parsed = parse_mysql_url(url);
     if (!parsed) throw std::runtime_error(parsed.error().message);
-    return MysqlStore({.server = {.url = *std::move(parsed)}, .region = region});
+    return MysqlGlobalStore({.server = {.url = *std::move(parsed)}, .region = region});
 }
 
 double seconds_since(Clock::time_point begin) {
@@ -53,7 +53,7 @@ void spend_hot(HotTable& table, std::uint32_t rows) {
 int publish(const std::string& url, std::uint32_t rows) {
     HotTable table(1'000'000);
     spend_hot(table, rows);
-    MysqlStore store = open(url, "bench");
+    MysqlGlobalStore store = open(url, "bench");
     static_cast<void>(store.list({}));  // connects
     table.offer();
     const auto begin = Clock::now();
@@ -111,7 +111,7 @@ int idle(std::uint32_t cells, std::uint32_t dirty) {
 int decide(const std::string& url, std::uint32_t rows, milliseconds length) {
     constexpr std::size_t kMost = 50'000'000;
     HotTable table(1'000'000);
-    MysqlStore store = open(url, "bench");
+    MysqlGlobalStore store = open(url, "bench");
     std::atomic<bool> is_ticking{false};
     std::atomic<bool> is_over{false};
     std::atomic<int> ticks{0};
@@ -177,7 +177,7 @@ int import(const std::string& url, std::uint32_t cells, std::uint32_t regions, d
                                      .sequence = sequence},
                             .count = count});
         }
-        MysqlStore store = open(url, "region_" + std::to_string(region));
+        MysqlGlobalStore store = open(url, "region_" + std::to_string(region));
         for (std::size_t first = 0; first < rows.size(); first += Publisher::kChunkRows) {
             const std::size_t count_now = std::min(rows.size() - first, Publisher::kChunkRows);
             if (auto failed = store.publish(std::span(rows).subspan(first, count_now)))
@@ -186,7 +186,7 @@ int import(const std::string& url, std::uint32_t cells, std::uint32_t regions, d
     };
     for (std::uint32_t region = 0; region < regions; ++region)
         publish_as(region, 1, 60);
-    MysqlStore store = open(url, "region_0");
+    MysqlGlobalStore store = open(url, "region_0");
     const auto read = [&](std::optional<UnixTime> since) {
         std::size_t rows = 0;
         std::optional<UnixTime> newest;

@@ -58,7 +58,7 @@ void HotTable::decide(std::uint32_t key) {
 
 std::size_t HotTable::tick(GlobalStore& store) {
     Publisher& publisher = global_sync_.publisher();
-    publisher.hurry(std::chrono::steady_clock::now());
+    publisher.tick_now(std::chrono::steady_clock::now());
     std::size_t sent = 0;
     for (;;) {
         const auto rows = publisher.next(std::chrono::steady_clock::now(), exact_wall_time());

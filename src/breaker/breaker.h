@@ -1,5 +1,4 @@
-// A circuit breaker: keeps calls away from what has been failing, and finds out when it works
-// again.
+// A circuit breaker: blocks calls to a failing dependency, and probes whether it works again.
 #ifndef SLUICE_BREAKER_BREAKER_H_
 #define SLUICE_BREAKER_BREAKER_H_
 
@@ -57,7 +56,7 @@ class Breaker {
     Breaker() : Breaker(Config{}) {}
     explicit Breaker(const Config& config);
 
-    // May a call begin now? Where it may, its result is to be told.
+    // Whether a call may begin now. If so, report its result by succeeded() or failed().
     bool allow(Time now);
 
     void succeeded(const Call& call) { record(call, Outcome::kSuccess); }

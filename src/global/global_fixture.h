@@ -24,7 +24,7 @@
 
 namespace sluice {
 
-// A store that records what is asked of it, and fails as often as it is told to.
+// A store that records its calls, and fails as often as the test says.
 class FickleStore final : public GlobalStore {
   public:
     explicit FickleStore(std::unique_ptr<GlobalStore> store) : store_(std::move(store)) {}
@@ -41,9 +41,9 @@ class FickleStore final : public GlobalStore {
     std::optional<StoreFailure> publish(std::span<const RegionCount> rows) override {
         if (auto failure = next_failure()) return failure;
         if (refuses && std::ranges::any_of(rows, refuses))
-            return StoreFailure{.kind = StoreFailure::Kind::kRows, .why = "told to"};
+            return StoreFailure{.kind = StoreFailure::Kind::kRows, .why = "scripted"};
         if (locked && std::ranges::any_of(rows, locked))
-            return StoreFailure{.kind = StoreFailure::Kind::kBusy, .why = "told to"};
+            return StoreFailure{.kind = StoreFailure::Kind::kBusy, .why = "scripted"};
         if (rows.empty()) {
             ++round_trips;
         } else {
@@ -82,7 +82,7 @@ class FickleStore final : public GlobalStore {
         if (failures.empty()) return std::nullopt;
         const StoreFailure::Kind kind = failures.front();
         failures.pop_front();
-        return StoreFailure{.kind = kind, .why = "told to"};
+        return StoreFailure{.kind = kind, .why = "scripted"};
     }
 
     const std::unique_ptr<GlobalStore> store_;
@@ -91,7 +91,7 @@ class FickleStore final : public GlobalStore {
 // The only node of a region.
 class GlobalNode {
   public:
-    using Time = Schedule::Time;
+    using Time = TickSchedule::Time;
 
     // `clock` is the time of all nodes.
     struct Clock {
@@ -145,7 +145,7 @@ class GlobalNode {
     // Publishes what is due, and tries again what fails, until the tick is over.
     void publish() {
         global_sync.offer_changes();
-        global_sync.publisher().hurry(clock_.now);
+        global_sync.publisher().tick_now(clock_.now);
         tick();
     }
 

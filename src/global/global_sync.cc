@@ -40,9 +40,9 @@ void GlobalSync::offer_changes() {
     for (Entry* entry : taken.retired)
         table_.dispose(*entry);
     for (Entry* entry : taken.changed) {
-        const Components told(*entry);
+        const Components synced(*entry);
         offer(*entry);
-        if (!table_.changed().release(*entry, told)) table_.dispose(*entry);
+        if (!table_.changed().release(*entry, synced)) table_.dispose(*entry);
     }
 }
 

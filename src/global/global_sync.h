@@ -1,4 +1,4 @@
-// A node's part among the regions: what its region tells the others, and hears from them.
+// The exchange of counts between regions, as one node takes part in it: publisher and importer.
 #ifndef SLUICE_GLOBAL_GLOBAL_SYNC_H_
 #define SLUICE_GLOBAL_GLOBAL_SYNC_H_
 
@@ -23,7 +23,7 @@ namespace sluice {
 // A stepped object: it has no thread, no socket and no clock. offer() is thread-safe.
 class GlobalSync {
   public:
-    using Time = Schedule::Time;
+    using Time = TickSchedule::Time;
 
     struct Config {
         PublishPolicy policy = publish_from_half;
@@ -38,12 +38,13 @@ class GlobalSync {
     GlobalSync(const GlobalSync&) = delete;
     GlobalSync& operator=(const GlobalSync&) = delete;
 
-    // The regional count of `entry` may have grown. Whoever calls holds it, or an EpochPin.
+    // Call when the regional count of `entry` may have grown. The caller holds the entry, or an
+    // EpochPin.
     void offer(Entry& entry);
 
-    // Offers what changed in the table of a node that is the only one of its region. Where
-    // there is a region, that offers, as it tells its origin the same changes. The table's only
-    // consumer of changes; for one thread at a time.
+    // Offers all changed entries, on a node without an origin. With an origin, Region offers them
+    // as it flushes the same changes. The table's only consumer of changes; for one thread at a
+    // time.
     void offer_changes();
 
     Publisher& publisher() { return publisher_; }
@@ -59,8 +60,8 @@ class GlobalSync {
     Table& table_;
     PublishQueue publish_queue_;
     HashedNameCells hashed_name_cells_;
-    StoreBreaker publish_breaker_{3 * kGlobalInterval};  // of cleaning up, too
-    // Imports are not retried before their next tick: it takes six intervals to see five of them.
+    StoreBreaker publish_breaker_{3 * kGlobalInterval};  // cleanup uses it, too
+    // Imports are not retried before their next tick, so five of them take six intervals.
     StoreBreaker import_breaker_{6 * kGlobalInterval};
     Publisher publisher_;
     Importer importer_;

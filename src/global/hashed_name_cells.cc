@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <string>
 
 #include "counter/epoch.h"
 
@@ -15,11 +16,44 @@ constexpr std::size_t kStep = 128;
 // Keys checked per import.
 constexpr std::size_t kChecksPerImport = 80 * kStep;
 
+void hash_excess(std::string& part, std::size_t fits) {
+    if (part.size() <= fits) return;
+    const std::string digits = to_hex(sha256_of(part));
+    part.resize(fits + 1 - digits.size());
+    part += digits;
+}
+
 StoredKeyId id_of(const Entry::Key& key) {
     return stored_key_id(stored_name(name_of(key, 0)));
 }
 
 }  // namespace
+
+CellName stored_name(CellName cell) {
+    hash_excess(cell.workspace, kStoredWorkspaceBytes);
+    hash_excess(cell.name_space, kStoredNamespaceBytes);
+    hash_excess(cell.identifier, kStoredIdentifierBytes);
+    return cell;
+}
+
+bool has_long_part(const Entry::Key& key) {
+    return key.workspace.size() > kStoredWorkspaceBytes ||
+           key.name_space.size() > kStoredNamespaceBytes ||
+           key.identifier.size() > kStoredIdentifierBytes;
+}
+
+bool is_hashed(const CellName& stored) {
+    return stored.workspace.size() > kStoredWorkspaceBytes ||
+           stored.name_space.size() > kStoredNamespaceBytes ||
+           stored.identifier.size() > kStoredIdentifierBytes;
+}
+
+StoredKeyId stored_key_id(const CellName& stored) {
+    std::string text = std::to_string(stored.duration.count());
+    for (const std::string* part : {&stored.workspace, &stored.name_space, &stored.identifier})
+        text += ',' + std::to_string(part->size()) + ':' + *part;
+    return sha256_of(text);
+}
 
 bool HashedNameCells::add(Entry& entry) {
     const Entry::Key key = entry.key();

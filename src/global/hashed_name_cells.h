@@ -1,4 +1,4 @@
-// Imported counts of keys whose names are too long for the store.
+// Names of cells in the store, and imported counts of keys whose names are stored hashed.
 #ifndef SLUICE_GLOBAL_HASHED_NAME_CELLS_H_
 #define SLUICE_GLOBAL_HASHED_NAME_CELLS_H_
 
@@ -12,14 +12,32 @@
 #include <utility>
 
 #include "base/mutex.h"
+#include "base/sha256.h"
+#include "counter/entry.h"
 #include "counter/table.h"
 #include "global/store.h"
-#include "global/stored_name.h"
+#include "window/cell.h"
 
 namespace sluice {
 
-// An abridged name contains a digest, so the key can't be derived from it. HashedNameCells
-// therefore keeps an index from stored names to the long keys in the table, by which the importer
+// The name of a cell in a store, whose columns are shorter than an identifier may be. Parts that
+// fit are stored as they are. A longer one is stored as its beginning, for people to recognise it
+// by, and its SHA-256 in hexadecimal digits: just one byte longer than what fits, so that it can't
+// be taken for a part that was stored as it is.
+CellName stored_name(CellName cell);
+
+// Whether some part of a key is longer than what fits.
+bool has_long_part(const Entry::Key& key);
+
+// Whether some part of a stored name stands for a longer one.
+bool is_hashed(const CellName& stored);
+
+// Identifies the key of a cell by its stored name: a SHA-256 of all parts but the sequence.
+using StoredKeyId = Sha256;
+StoredKeyId stored_key_id(const CellName& stored);
+
+// A hashed name contains a digest, so the key can't be derived from it. HashedNameCells therefore
+// keeps an index from stored names to the long keys in the table, by which the importer
 // finds the entry of an imported cell. Cells of keys that are not in the table wait here until the
 // key's first request creates its entry, or until they are dead.
 //
@@ -38,8 +56,9 @@ class HashedNameCells {
     // it. Returns whether other regions have spent in any of these. The caller holds an EpochPin.
     bool add(Entry& entry);
 
-    // The key in the table that is stored under the abridged name of `cell`. If there is none, the
-    // cell waits for it, to be merged as it would be at `now`. The caller holds an EpochPin.
+    // Returns the key in the table that is stored under the hashed name of `cell`. If there is
+    // none, the cell waits for it, to be merged as it would be at `now`. The caller holds an
+    // EpochPin.
     std::optional<Entry::Key> find_or_hold(const ImportedCell& cell, UnixTime now);
 
     // Drops cells that are dead at `now`, and a number of keys that the table has dropped.

@@ -5,7 +5,7 @@
 #include <variant>
 
 #include "counter/epoch.h"
-#include "global/stored_name.h"
+#include "global/hashed_name_cells.h"
 
 namespace sluice {
 namespace {
@@ -14,12 +14,12 @@ namespace {
 // interval: as late as a store allows, and a margin for the COMMIT itself.
 constexpr std::chrono::milliseconds kOverlap = kMaxCommitDelay + std::chrono::seconds{5};
 
-// However slow a store is, it can read so few rows.
+// The smallest page, which even a slow store can read.
 constexpr std::size_t kLeastPageRows = 100;
 // How many pages have to succeed before larger ones are tried.
 constexpr int kGrowAfter = 8;
 
-// Whether a request can have made it. Others than Sluice may write to the store.
+// Whether a request can have made it: other programs may write to the store.
 bool is_possible(const CellName& cell) {
     return !cell.workspace.empty() && !cell.name_space.empty() && !cell.identifier.empty() &&
            cell.duration >= kMinDuration && cell.duration <= kMaxDuration && cell.sequence >= 0 &&
@@ -39,13 +39,13 @@ Request request_for(const Named& named) {
 
 Importer::Importer(Table& table,
                    PublishQueue& queue,
-                   HashedNameCells& abridged,
+                   HashedNameCells& hashed_name_cells,
                    StoreBreaker& breaker,
                    const Config& config,
                    Time now)
     : table_(table),
       publish_queue_(queue),
-      hashed_name_cells_(abridged),
+      hashed_name_cells_(hashed_name_cells),
       breaker_(breaker),
       interval_(config.interval),
       most_page_rows_(config.page_rows),
@@ -70,7 +70,7 @@ std::optional<ImportQuery> Importer::next(Time now, std::optional<UnixTime> wall
     return query;
 }
 
-// What an earlier tick could not read to its end is gone on with.
+// Passes that an earlier tick did not complete are resumed.
 void Importer::begin_tick(std::optional<UnixTime> wall) {
     is_in_tick_ = true;
     if (wall) hashed_name_cells_.forget_dead(*wall);
@@ -100,7 +100,7 @@ void Importer::merge(const ImportedCell& cell) {
 void Importer::merge_into(Entry& entry, const ImportedCell& cell) {
     // A cell that is not held is one of a region whose clock is wrong.
     if (!entry.merge_imported(cell.cell.sequence, {cell.own, cell.foreign})) return;
-    // Now that others are known to spend, they should know what is spent here, however little.
+    // Other regions spend in this cell, so the policy now selects even a small count of ours.
     if (cell.foreign != 0) publish_queue_.offer(entry);
 }
 
@@ -121,14 +121,14 @@ void Importer::answered(const StoreResult<ImportEnd>& end, Time now) {
     goes_on_ = is_in_tick_ || scan_;
 }
 
-// Nothing more is asked for before the next one.
+// Reads nothing more before the next tick.
 void Importer::end_tick(Time now) {
     goes_on_ = false;
     if (std::exchange(is_in_tick_, false)) schedule_.finish(now);
 }
 
-// What changes while a pass lasts is left to the next one, or it might never end. What counts as
-// seen is what was visible when its first page was read, rows with stamps in the future included.
+// Changes that are made during a pass are left to the next one, or it might never end. The pass
+// covers what was visible when its first page was read, rows with stamps in the future included.
 void Importer::succeeded(Pass& pass, const ImportEnd& end, Time now) {
     if (!pass.newest) {
         pass.newest = end.newest;

@@ -1,4 +1,4 @@
-// Importer: what the other regions have spent reaches this one.
+// Importer: reads the counts of other regions from the global store into the table.
 #ifndef SLUICE_GLOBAL_IMPORTER_H_
 #define SLUICE_GLOBAL_IMPORTER_H_
 
@@ -12,21 +12,21 @@
 
 #include "counter/table.h"
 #include "global/hashed_name_cells.h"
+#include "global/policy.h"
 #include "global/publish_queue.h"
-#include "global/schedule.h"
 #include "global/store.h"
 #include "global/store_breaker.h"
 
 namespace sluice {
 
-// Each tick asks for what changed since the newest change that was seen, less an overlap of 75
-// seconds: a row is stamped before it is committed, and may become visible up to kMaxCommitDelay
-// after others with later stamps. The first tick, and then one in kScanEvery, also begins a scan of
-// all cells that can matter.
+// Each tick reads what changed since the newest change seen, less an overlap of 75 seconds: a row
+// is stamped before it is committed, and may become visible up to kMaxCommitDelay after rows with
+// later stamps. The first tick, and then one in kScanEvery, also begins a scan of all cells that
+// can matter.
 //
-// Both are read page by page. A scan goes on, back to back, until the next tick is due, which has
-// its changes read first, and then at least one more page. After a failure both wait for the next
-// tick and go on where they were, with pages of half the size; a few that succeed double it again.
+// Both are read page by page. A scan continues without a pause until the next tick is due; that
+// tick first reads its changes, then at least one more page of the scan. After a failure both
+// resume at the next tick, with pages of half the size; a few that succeed double it again.
 //
 // A stepped object: it has no thread, no socket and no clock.
 //
@@ -38,7 +38,7 @@ namespace sluice {
 // Thread-compatible, but for counts(), which any thread may call.
 class Importer {
   public:
-    using Time = Schedule::Time;
+    using Time = TickSchedule::Time;
 
     struct Config {
         std::chrono::milliseconds interval;
@@ -49,7 +49,7 @@ class Importer {
     // All must outlive it.
     Importer(Table& table,
              PublishQueue& queue,
-             HashedNameCells& abridged,
+             HashedNameCells& hashed_name_cells,
              StoreBreaker& breaker,
              const Config& config,
              Time now);
@@ -58,25 +58,25 @@ class Importer {
 
     static constexpr int kScanEvery = 12;
 
-    // The page to ask for; none if it is not time. `wall` is the wall clock's time, or nothing
-    // where requests come with another one: then cells of all times are imported.
+    // The page to read; none if nothing is due. `wall` is the wall clock's time, or nothing where
+    // requests carry their own time: then cells of all times are imported.
     std::optional<ImportQuery> next(Time now, std::optional<UnixTime> wall);
 
-    // A cell of the page. May come twice, late, or after a failure.
+    // Merges a cell of the page. Harmless if repeated, late, or before a failure.
     void merge(const ImportedCell& cell);
 
-    // The page has come to its end.
+    // Reports the outcome of the page.
     void answered(const StoreResult<ImportEnd>& end, Time now);
 
-    // When to ask again.
+    // When to call next() again.
     Time wake_at() const { return goes_on_ ? page_ended_ : schedule_.next(); }
 
     // Since the start.
     struct Counts {
         std::uint64_t cells;            // merged
         std::uint64_t failures;         // pages that failed
-        std::uint64_t cells_last_time;  // of the last pass or scan that came to its end
-        // When all that had changed was last read; none until the first scan has come to its end.
+        std::uint64_t cells_last_time;  // of the last complete pass or scan
+        // When all changes were last read; none until the first scan is complete.
         std::optional<Time> last_success;
     };
     Counts counts() const;
@@ -86,10 +86,10 @@ class Importer {
 
     using Counter = std::atomic<std::uint64_t>;
 
-    // Several pages: all that changed, or all that there is.
+    // A sequence of pages: all changes, or all cells.
     struct Pass {
-        ImportQuery next = {};  // the page to ask for
-        // As its first page had them; none before.
+        ImportQuery next = {};  // the page to read
+        // Of its first page; none before that.
         std::optional<UnixTime> newest = {};
         std::optional<UnixTime> last_stamp = {};
         std::uint64_t cells = 0;
@@ -116,15 +116,15 @@ class Importer {
     const std::size_t most_page_rows_;
     PageSize changes_page_;
     PageSize scan_page_;
-    Schedule schedule_;
+    TickSchedule schedule_;
     std::uint64_t ticks_ = 0;
     bool is_in_tick_ = false;        // its changes, or its page of a scan, have not been read yet
-    bool goes_on_ = false;           // the next page may be asked for at once
-    std::optional<Pass> changes_;    // underway, or to be gone on with
+    bool goes_on_ = false;           // the next page may be read at once
+    std::optional<Pass> changes_;    // not complete yet
     std::optional<Pass> scan_;       // likewise
-    Pass* underway_ = nullptr;       // one of these two: that whose page was asked for
-    bool has_scanned_ = false;       // a scan has come to its end
-    std::optional<UnixTime> since_;  // from when on changes may not have been seen; none: from ever
+    Pass* underway_ = nullptr;       // the one of these two whose page is being read
+    bool has_scanned_ = false;       // a scan is complete
+    std::optional<UnixTime> since_;  // changes from then on may be unseen; none: all changes
     Time call_began_;
     Time page_ended_;
     std::optional<UnixTime> wall_;  // of the page

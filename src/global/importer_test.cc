@@ -184,7 +184,7 @@ TEST_F(ImporterScanTest, ChangesAreReadInEachTickHoweverLongAScanTakes) {
 }
 
 // A scan in one piece would fail for ever, and nothing else would be imported.
-TEST_F(ImporterScanTest, AStoreThatIsTooSlowForAPageIsAskedForSmallerOnes) {
+TEST_F(ImporterScanTest, PagesShrinkWhereTheStoreIsTooSlow) {
     GlobalNode slow(clock_, world_, "slow", kKeys);
     slow.store.most_page_rows = 200;
     for (int tick = 0; tick < 15; ++tick)
@@ -237,7 +237,7 @@ TEST_F(ImporterScanTest, ChangesOfManyPagesIncludeRowsStampedInTheFuture) {
         EXPECT_EQ(paged_.global("k" + std::to_string(i)), 7U);
 }
 
-TEST_F(ImporterTest, AStoreWhoseClockWasSetBackIsHeardAgain) {
+TEST_F(ImporterTest, ChangesAreReadAfterTheClockOfTheStoreWasSetBack) {
     a_.spend("k", 6);
     a_.publish();
     b_.import();
@@ -254,7 +254,7 @@ TEST_F(ImporterTest, AStoreWhoseClockWasSetBackIsHeardAgain) {
     EXPECT_EQ(b_.global("other"), 6U);
 }
 
-TEST_F(ImporterTest, AFailedImportIsAskedForAgain) {
+TEST_F(ImporterTest, AFailedImportIsRetried) {
     a_.spend("k", 6);
     a_.publish();
     b_.store.failures = {Kind::kLost};

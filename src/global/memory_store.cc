@@ -86,7 +86,7 @@ class MemoryWorld::Connection final : public GlobalStore {
         return listings;
     }
 
-    // Relaxed: whoever misses it is answered once more.
+    // Relaxed: a call that misses it is answered once more.
     void interrupt() override { is_over_.store(true, std::memory_order_relaxed); }
 
   private:
@@ -112,7 +112,7 @@ class MemoryWorld::Connection final : public GlobalStore {
 
     bool is_over() const { return is_over_.load(std::memory_order_relaxed); }
     static StoreFailure gone() {
-        return {.kind = StoreFailure::Kind::kLost, .why = "it was told to end"};
+        return {.kind = StoreFailure::Kind::kLost, .why = "the call was interrupted"};
     }
 
     const std::shared_ptr<MemoryWorld> world_;

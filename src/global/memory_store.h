@@ -1,4 +1,4 @@
-// A store in the memory of this process, for tests, simulation, and limiters side by side.
+// A global store in the memory of this process, for tests, simulation, and limiters of one process.
 #ifndef SLUICE_GLOBAL_MEMORY_STORE_H_
 #define SLUICE_GLOBAL_MEMORY_STORE_H_
 
@@ -34,10 +34,9 @@ class MemoryWorld : public std::enable_shared_from_this<MemoryWorld> {
     };
     using Components = std::map<std::string, Component>;  // by region
     using Cells = std::map<CellName, Components>;
-    // A copy of all that is held.
+    // A copy of all cells.
     Cells held() const;
-    // Goes back to what was held, as a server that fails over to a stale replica does. All
-    // connections are made anew.
+    // Replaces all cells, as a failover to a stale replica does. All connections are made again.
     void restore(Cells cells);
 
   private:

@@ -5,7 +5,7 @@
 namespace sluice {
 namespace {
 
-TEST(PolicyTest, ARegionTellsTheOthersFromHalfOfTheLimitOn) {
+TEST(PolicyTest, ARegionPublishesFromHalfOfTheLimitOn) {
     EXPECT_FALSE(
         publish_from_half({.regional = 4, .limit = 10, .has_foreign = false, .last_pushed = 0}));
     EXPECT_TRUE(
@@ -14,12 +14,12 @@ TEST(PolicyTest, ARegionTellsTheOthersFromHalfOfTheLimitOn) {
         publish_from_half({.regional = 5, .limit = 11, .has_foreign = false, .last_pushed = 0}));
 }
 
-TEST(PolicyTest, ARegionThatIsNotTheOnlyOneTellsHoweverLittleItSpent) {
+TEST(PolicyTest, ACellThatOtherRegionsUseIsPublishedHoweverSmall) {
     EXPECT_TRUE(
         publish_from_half({.regional = 1, .limit = 1'000, .has_foreign = true, .last_pushed = 0}));
 }
 
-TEST(PolicyTest, WhatWasToldIsNotToldAgain) {
+TEST(PolicyTest, ACountIsPublishedOnce) {
     EXPECT_FALSE(
         publish_from_half({.regional = 7, .limit = 10, .has_foreign = true, .last_pushed = 7}));
     EXPECT_TRUE(

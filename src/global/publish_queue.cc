@@ -16,28 +16,28 @@ RegionalCounts::RegionalCounts(const Entry& entry)
     });
 }
 
-void RegionalCounts::raise(const RegionalCounts& others) {
-    if (limit == 0) limit = others.limit;
+void RegionalCounts::raise(const RegionalCounts& other) {
+    if (limit == 0) limit = other.limit;
     for (Cell& cell : cells) {
-        const auto* const found = std::ranges::find(others.cells, cell.sequence, &Cell::sequence);
-        if (found != others.cells.end()) cell.regional = std::max(cell.regional, found->regional);
+        const auto* const found = std::ranges::find(other.cells, cell.sequence, &Cell::sequence);
+        if (found != other.cells.end()) cell.regional = std::max(cell.regional, found->regional);
     }
 }
 
 void PublishQueue::offer(Entry& entry) {
-    // Most are turned down here, before anything is copied.
+    // Most are rejected here, before anything is copied.
     if (is_wanted(RegionalCounts(entry))) offer_again(entry);
 }
 
 void PublishQueue::offer_again(Entry& entry) {
     if (!entry.begin_offer()) return;
-    Offer offer{.key = entry.key(), .counts = RegionalCounts(entry)};
+    PublishCandidate candidate{.key = entry.key(), .counts = RegionalCounts(entry)};
     if (!entry.stays()) return entry.end_offer();
     const MutexLock lock(mutex_);
-    waiting_.push_back(std::move(offer));
+    waiting_.push_back(std::move(candidate));
 }
 
-// With a limit of 0 everything is: by the next tick, a request may have named one.
+// With an unknown limit (0) every count is wanted: a request may name one before the next tick.
 bool PublishQueue::is_wanted(const RegionalCounts& counts) const {
     return std::ranges::any_of(counts.cells, [&](const RegionalCounts::Cell& cell) {
         return policy_({.regional = cell.regional,
@@ -47,7 +47,7 @@ bool PublishQueue::is_wanted(const RegionalCounts& counts) const {
     });
 }
 
-std::vector<Offer> PublishQueue::take() {
+std::vector<PublishCandidate> PublishQueue::take() {
     const MutexLock lock(mutex_);
     return std::exchange(waiting_, {});
 }

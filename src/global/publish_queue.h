@@ -1,4 +1,5 @@
-// What may be worth publishing: how the publisher finds work without walking the table.
+// The queue of keys whose counts may be worth publishing. It spares the publisher a walk of the
+// table.
 #ifndef SLUICE_GLOBAL_PUBLISH_QUEUE_H_
 #define SLUICE_GLOBAL_PUBLISH_QUEUE_H_
 
@@ -15,13 +16,13 @@
 namespace sluice {
 
 // What a region has spent in the cells of a key, as one of its nodes knows it: its own settled
-// counts and those of the others.
+// counts and those of its peers.
 struct RegionalCounts {
-    // What `entry` holds now.
+    // The current counts of `entry`.
     explicit RegionalCounts(const Entry& entry);
 
-    // Of each cell, what is more here or there; the limit from there if none is known here.
-    void raise(const RegionalCounts& others);
+    // Takes the larger count of each cell, and the limit of `other` if none is known here.
+    void raise(const RegionalCounts& other);
 
     struct Cell {
         Sequence sequence;
@@ -29,13 +30,13 @@ struct RegionalCounts {
         bool has_foreign;  // other regions are known to have spent something in it, too
     };
     std::array<Cell, kRingSize> cells;
-    // That the last request named. 0 if none has: the entry was made by a read or an import.
+    // Of the last request. 0: none yet, the entry was made by a read or an import.
     Count limit;
     UnixTime as_of;  // the time of the last request
 };
 
-// A key whose counts have changed, and what they were when it was offered.
-struct Offer {
+// A key whose counts have changed, with its counts when it was offered.
+struct PublishCandidate {
     Entry::Key key;
     RegionalCounts counts;
 };
@@ -49,21 +50,21 @@ class PublishQueue {
   public:
     explicit PublishQueue(PublishPolicy policy) : policy_(policy) {}
 
-    // Whoever calls holds the entry, or an EpochPin.
+    // Queues the entry if the policy selects it. The caller holds the entry, or an EpochPin.
     void offer(Entry& entry);
 
-    // The same, whatever the policy says of what can be seen at the moment.
+    // Queues the entry whatever the policy says.
     void offer_again(Entry& entry);
 
-    // All, in the order in which they came.
-    std::vector<Offer> take();
+    // Removes and returns all, in the order in which they were offered.
+    std::vector<PublishCandidate> take();
 
   private:
     bool is_wanted(const RegionalCounts& counts) const;
 
     const PublishPolicy policy_;
     Mutex mutex_;
-    std::vector<Offer> waiting_ SLUICE_GUARDED_BY(mutex_);
+    std::vector<PublishCandidate> waiting_ SLUICE_GUARDED_BY(mutex_);
 };
 
 }  // namespace sluice

@@ -6,21 +6,21 @@
 #include <utility>
 
 #include "counter/epoch.h"
-#include "global/stored_name.h"
+#include "global/hashed_name_cells.h"
 
 namespace sluice {
 namespace {
 
 using std::chrono::milliseconds;
 
-// Between a chunk that failed and the next try.
+// The delay between a failed chunk and its retry; it doubles with each failure.
 constexpr milliseconds kFirstRetry{50};
 constexpr int kMostDoublings = 6;
 
 // How often a chunk whose rows are locked is halved: down to a single row.
 constexpr int kMostHalvings = 10;
 
-// How often a breaker that is open is looked at.
+// How often an open breaker is checked.
 constexpr milliseconds kBreakerLook{500};
 
 Request request_for(const Entry::Key& key) {
@@ -63,17 +63,17 @@ std::optional<std::span<const RegionCount>> Publisher::next(Time now,
 }
 
 void Publisher::begin_tick(Time now, std::optional<UnixTime> wall) {
-    const bool is_regular = !std::exchange(is_hurried_, false);
+    const bool is_regular = !std::exchange(is_extra_tick_, false);
     tick_began_ = now;
-    std::vector<Offer> offers = publish_queue_.take();
+    const std::vector<PublishCandidate> candidates = publish_queue_.take();
     UnixTime time = wall.value_or(UnixTime::min());
     if (!wall) {
-        for (const Offer& offer : offers)
-            time = std::max(time, offer.counts.as_of);
+        for (const PublishCandidate& candidate : candidates)
+            time = std::max(time, candidate.counts.as_of);
     }
     forget_dead(time);
-    for (const Offer& offer : offers)
-        collect(offer, wall);
+    for (const PublishCandidate& candidate : candidates)
+        collect(candidate, wall);
     make_room();
     if (is_regular) ticks_ = (ticks_ + 1) % kRepublishEvery;
     if (is_regular && ticks_ == 0) {
@@ -106,7 +106,7 @@ void Publisher::sort_waiting(Time now) {
         waiting_since_.store(now, std::memory_order_relaxed);
 }
 
-// What is forgotten too early is published once more, which harms nobody.
+// A cell that is forgotten too early is published once more, which is harmless.
 void Publisher::forget_dead(UnixTime now) {
     std::erase_if(waiting_, [&](Cells::iterator cell) { return give_up_if_useless(cell, now); });
     const auto end = deaths_.upper_bound(now);
@@ -115,7 +115,7 @@ void Publisher::forget_dead(UnixTime now) {
     deaths_.erase(deaths_.begin(), end);
 }
 
-// A store that is unavailable for long must not cost all memory there is.
+// Bounds the memory while the store is unavailable.
 void Publisher::make_room() {
     forget_published();
     if (cells_.size() <= most_cells_) return;
@@ -130,7 +130,7 @@ void Publisher::make_room() {
     forget_published();
 }
 
-// As many as are too many, those first that cease to matter first.
+// Drops the excess, in the order in which cells cease to matter.
 void Publisher::forget_published() {
     for (auto death = deaths_.begin(); cells_.size() > most_cells_ && death != deaths_.end();) {
         if (death->second->second.is_waiting) {
@@ -144,35 +144,35 @@ void Publisher::forget_published() {
     }
 }
 
-// By what the entry holds now. Where it was displaced meanwhile, what it was offered with is all
-// that this node knows; if its key has come back, the two are parts of one count, of which the
-// larger is a lower bound.
+// Uses the counts that the entry holds now. If the entry was displaced meanwhile, the counts of the
+// candidate are all that this node knows; if its key has come back, both are parts of one count, of
+// which the larger is a lower bound.
 //
-// A batch that is about to admit or has just undone makes the counts look smaller than they are,
-// and announces nothing if it is denied: so they are looked at again.
-void Publisher::collect(const Offer& offer, std::optional<UnixTime> wall) {
-    RegionalCounts counts = offer.counts;
+// A batch in progress makes the counts look smaller than they are, and announces nothing if it is
+// denied: so the entry is offered again.
+void Publisher::collect(const PublishCandidate& candidate, std::optional<UnixTime> wall) {
+    RegionalCounts counts = candidate.counts;
     {
         const EpochPin pin;
-        if (Entry* const entry = table_.find(table_.key(request_for(offer.key)))) {
+        if (Entry* const entry = table_.find(table_.key(request_for(candidate.key)))) {
             entry->end_offer();
             const std::uint64_t let_go = entry->let_go();
             const RegionalCounts held(*entry);
             if (entry->stays()) counts = held;
-            counts.raise(offer.counts);
+            counts.raise(candidate.counts);
             if (entry->held() != let_go) publish_queue_.offer_again(*entry);
         }
     }
     const UnixTime now = std::max(counts.as_of, wall.value_or(UnixTime::min()));
     for (const RegionalCounts::Cell& cell : counts.cells) {
         if (cell.regional == 0) continue;
-        CellName name = name_of(offer.key, cell.sequence);
+        CellName name = name_of(candidate.key, cell.sequence);
         if (!is_useless(name, now)) want(stored_name(std::move(name)), counts, cell);
     }
 }
 
-// No part of a limit that is not known counts as spent: a key that was read and displaced before
-// the tick is published when it is next asked for.
+// An unknown limit counts as the largest one: a key that was read and displaced before the tick is
+// published when it is next requested.
 void Publisher::want(CellName cell, const RegionalCounts& counts, const RegionalCounts::Cell& use) {
     auto it = cells_.lower_bound(cell);
     const bool is_new = it == cells_.end() || it->first != cell;
@@ -206,7 +206,6 @@ bool Publisher::give_up_if_useless(Cells::iterator waiting, UnixTime now) {
 void Publisher::fill_chunk(std::optional<UnixTime> wall) {
     while (chunk_.empty() && !(waiting_.empty() && refused_.empty())) {
         chunk_cells_ = next_group();
-        // Some may have become useless since the tick began.
         const auto is_given_up = [&](Cells::iterator cell) {
             return wall && give_up_if_useless(cell, *wall);
         };
@@ -217,8 +216,8 @@ void Publisher::fill_chunk(std::optional<UnixTime> wall) {
     }
 }
 
-// Those that were refused come after those that have grown and were not tried yet; those whose
-// chunks failed, and those that are only repeated, after both.
+// Order: cells that have grown and were not tried yet, then refused groups, then cells whose chunks
+// failed and cells that are only repeated.
 Publisher::Group Publisher::next_group() {
     Group group;
     const bool can_wait = waiting_.empty() || waiting_.back()->second.failures != 0 ||
@@ -240,7 +239,7 @@ Publisher::Group Publisher::next_group() {
     return group;
 }
 
-// It lets a probe through after a while, which may still be within the time of the tick.
+// The breaker allows a probe after a while, which may still be within the time of the tick.
 void Publisher::await_breaker(Time now) {
     wake_at_ = now + kBreakerLook;
     if (wake_at_ >= *tick_began_ + interval_) end_tick(now);
@@ -275,7 +274,7 @@ void Publisher::answered(const std::optional<StoreFailure>& failure,
     if (is_done || is_late || is_hopeless || may_end(now)) end_tick(now);
 }
 
-// Rows that have failed may follow, which a tick that is late does not try again either.
+// Failed rows may follow; a late tick does not retry them either.
 bool Publisher::may_end(Time now) const {
     return now >= *tick_began_ + interval_ && !waiting_.empty() &&
            waiting_.back()->second.is_repeat();
@@ -297,8 +296,8 @@ void Publisher::acknowledge_chunk() {
     drop_chunk();
 }
 
-// A lock may be on one row alone, so the rows come last, and the next chunks are smaller. A
-// connection that is lost says nothing about the rows, so only those that are as urgent come first.
+// Busy: one row may be locked, so these rows come last, in smaller chunks. Lost: says nothing about
+// the rows, so only rows that are as urgent come before them.
 void Publisher::postpone_chunk(StoreFailure::Kind kind) {
     const int step = kind == StoreFailure::Kind::kBusy ? 1 : 0;
     for (const Cells::iterator cell : chunk_cells_) {
@@ -334,7 +333,7 @@ void Publisher::drop_chunk() {
     chunk_cells_.clear();
 }
 
-// What still waits is part of the next tick.
+// Rows that still wait are part of the next tick.
 void Publisher::end_tick(Time now) {
     refused_.push_back(std::exchange(chunk_cells_, {}));
     for (const Group& group : std::exchange(refused_, {}))
@@ -352,11 +351,11 @@ void Publisher::end_tick(Time now) {
     wake_at_ = schedule_.next();
 }
 
-// A chunk that waits to be tried again is part of it.
-void Publisher::hurry(Time now) {
+// A chunk that waits for its retry is part of the new tick.
+void Publisher::tick_now(Time now) {
     if (is_underway_) return;
     if (tick_began_) end_tick(now);
-    is_hurried_ = true;
+    is_extra_tick_ = true;
     wake_at_ = now;
 }
 

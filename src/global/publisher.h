@@ -1,4 +1,4 @@
-// Publisher: what this region has spent reaches the store.
+// Publisher: writes the region's own counts to the global store.
 #ifndef SLUICE_GLOBAL_PUBLISHER_H_
 #define SLUICE_GLOBAL_PUBLISHER_H_
 
@@ -19,23 +19,22 @@
 #include "counter/table.h"
 #include "global/policy.h"
 #include "global/publish_queue.h"
-#include "global/schedule.h"
 #include "global/store.h"
 #include "global/store_breaker.h"
 
 namespace sluice {
 
-// How often regions publish and import. Constants on purpose: how fresh counts are against what the
-// store has to bear is a property of the whole fleet, and nodes that differ in it would drift
+// How often regions publish and import. A constant on purpose: the balance between fresh counts and
+// load on the store is a property of the whole fleet, and nodes that differ in it would drift
 // apart.
 inline constexpr std::chrono::milliseconds kGlobalInterval{10'000};
 
-// A tick publishes what was offered since the last one, as the policy wants it: sorted, in chunks,
-// one underway at a time. What a cell's last successful publish carried is noted chunk by chunk,
-// after the store has answered. A chunk that fails for a passing reason is tried again after all
-// others, within the time of the tick; what is left then is part of the next one. Rows whose chunks
-// fail repeatedly because the store is busy are published in ever smaller chunks, so that a row
-// that somebody has locked delays no others.
+// A tick publishes the counts that were offered since the last one and that the policy selects:
+// sorted, in chunks, one call at a time. The last pushed count of a cell is updated chunk by chunk,
+// after the store has acknowledged it. A chunk that fails for a passing reason is retried after all
+// other chunks, within the time of the tick; the remainder is part of the next tick. Rows whose
+// chunks fail repeatedly because the store is busy are published in ever smaller chunks, so that a
+// locked row delays no other rows.
 //
 // A store that fails over to a replica may lose rows that it has acknowledged, and a key that is
 // denied does not grow, so nothing else would bring its row back. So everything that was published
@@ -46,7 +45,7 @@ inline constexpr std::chrono::milliseconds kGlobalInterval{10'000};
 //
 // A chunk whose rows the store refuses is published in halves after all other chunks, down to the
 // single row, which is given up until its count grows. Once kMostRefused rows have been refused in
-// a tick and none was accepted, the store refuses all, and the tick ends.
+// a tick and none was accepted, the store is taken to refuse all, and the tick ends.
 //
 // Cells that are dead before the next tick are not published: other regions would import them too
 // late, or not at all. So windows of up to half an interval are never published.
@@ -61,15 +60,14 @@ inline constexpr std::chrono::milliseconds kGlobalInterval{10'000};
 // Thread-compatible, but for counts(), which any thread may call.
 class Publisher {
   public:
-    using Time = Schedule::Time;
+    using Time = TickSchedule::Time;
 
     struct Config {
         PublishPolicy policy = publish_from_half;
         std::chrono::milliseconds interval = kGlobalInterval;
         std::uint64_t seed = 0;  // of phase and jitter
-        // Of how many cells it keeps what was pushed, or is to be. Beyond that those go first that
-        // were published, which are then not published again if the store loses them; then those
-        // that cease to matter first.
+        // The most cells it keeps. Beyond that it first drops published ones, which are then not
+        // republished if the store loses them, then those that cease to matter first.
         std::size_t most_cells = 500'000;
     };
 
@@ -86,14 +84,13 @@ class Publisher {
 
     static constexpr int kMostRefused = 32;
 
-    // The rows to publish next, valid until they are answered for; without rows, a call that only
-    // finds out whether the connection is still there. None if it is not time. Rows still matter an
-    // interval after `wall`: the wall clock's time, or nothing where requests come with another
-    // one.
+    // The rows to publish next, valid until answered(); no rows: a call that only checks the
+    // connection. None if nothing is due. Rows still matter an interval after `wall`: the wall
+    // clock's time, or nothing where requests carry their own time.
     std::optional<std::span<const RegionCount>> next(Time now, std::optional<UnixTime> wall);
 
-    // How the call ended. `connection` is the number of connections that the store had made by
-    // then.
+    // Reports the outcome of the call. `connection` is the number of connections that the store
+    // had made by then.
     void answered(const std::optional<StoreFailure>& failure, std::uint64_t connection, Time now);
 
     // The last row that was given up because the store refused it, if there was any since the last
@@ -104,13 +101,13 @@ class Publisher {
     };
     std::optional<Refusal> take_refusal() { return std::exchange(refusal_, std::nullopt); }
 
-    // When to ask for rows again.
+    // When to call next() again.
     Time wake_at() const { return wake_at_; }
 
-    // Has one more tick come at once: the last one. Not while a chunk is underway.
-    void hurry(Time now);
+    // Begins one more tick at once, the last one before the end. No effect during a call.
+    void tick_now(Time now);
     // Between two ticks, and nothing is left of the last one.
-    bool is_idle() const { return !tick_began_ && !is_hurried_ && waiting_.empty(); }
+    bool is_idle() const { return !tick_began_ && !is_extra_tick_ && waiting_.empty(); }
 
     // Since the start.
     struct Counts {
@@ -123,9 +120,9 @@ class Publisher {
         std::uint64_t republishes;  // how often all rows were published again, after a reconnect
         // Published rows of cells that still mattered, forgotten because they were too many.
         std::uint64_t forgotten;
-        // When a tick last ended with all published that it had to; none if none has.
+        // When a tick last ended with nothing left to publish; none if none has.
         std::optional<Time> last_success;
-        // Since when something has been waiting for a tick that succeeds; none if nothing has.
+        // Since when rows have been waiting for a tick that succeeds; none if no rows wait.
         std::optional<Time> waiting_since;
     };
     Counts counts() const;
@@ -136,7 +133,7 @@ class Publisher {
     // A cell that was published, or is to be.
     struct Cell {
         Count last_pushed = 0;
-        Count wanted = 0;              // what it should be
+        Count wanted = 0;              // the count to publish
         std::uint64_t connection = 0;  // that last_pushed was acknowledged on
         Count refused = 0;             // by the store; not worth another try
         bool is_waiting = false;       // to be published, perhaps again
@@ -150,12 +147,12 @@ class Publisher {
 
     void begin_tick(Time now, std::optional<UnixTime> wall);
     void forget_dead(UnixTime now);
-    void collect(const Offer& offer, std::optional<UnixTime> wall);
+    void collect(const PublishCandidate& candidate, std::optional<UnixTime> wall);
     void make_room();
     void forget_published();
     void want(CellName cell, const RegionalCounts& counts, const RegionalCounts::Cell& use);
-    // Has everything wait that was acknowledged on another connection than the current one;
-    // without one, everything. Returns whether there was any.
+    // Queues all cells that were acknowledged on another connection than the current one; without
+    // one, all cells. Returns whether there were any.
     bool republish(Time now, std::optional<std::uint64_t> current_connection);
     void sort_waiting(Time now);
     bool is_useless(const CellName& cell, UnixTime now) const;
@@ -164,7 +161,7 @@ class Publisher {
     Group next_group();
     void acknowledge_chunk();
     void split_chunk(const StoreFailure& failure);
-    // Whether a tick that began so long ago has nothing left to do that can't wait.
+    // Whether the tick has used up its interval and only repeated rows are left.
     bool may_end(Time now) const;
     void postpone_chunk(StoreFailure::Kind kind);
     void drop_chunk();
@@ -178,8 +175,8 @@ class Publisher {
     const PublishPolicy policy_;
     const std::chrono::milliseconds interval_;
     const std::size_t most_cells_;
-    Schedule schedule_;
-    bool is_hurried_ = false;
+    TickSchedule schedule_;
+    bool is_extra_tick_ = false;
     Time wake_at_;
     int ticks_ = 0;                 // regular ones since the last that published everything
     std::uint64_t connection_ = 0;  // of the last call
@@ -188,14 +185,14 @@ class Publisher {
 
     Cells cells_;
     std::multimap<UnixTime, Cells::iterator> deaths_;
-    // Those that wait, the next one last: those that have grown first, of these those that have
-    // not failed, by cell. While a tick lasts, without those below.
+    // Cells to publish, the next one last. Grown cells come before repeated ones, cells without
+    // failures before failed ones, then in the order of names. During a tick, without those below.
     Group waiting_;
-    // Groups of rows that were refused together, in the store's order. The last is tried next.
+    // Groups of rows that were refused together, in the store's order. The last is retried next.
     std::vector<Group> refused_;
     Group chunk_cells_;               // underway, or waiting for the breaker
     std::vector<RegionCount> chunk_;  // the rows of these
-    bool needs_round_trip_ = false;   // of this tick, which has no rows
+    bool needs_round_trip_ = false;   // this tick has no rows
     bool is_underway_ = false;
     std::optional<Time> tick_began_;
     bool has_accepted_ = false;  // the store, any rows of this tick

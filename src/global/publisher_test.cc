@@ -132,11 +132,11 @@ TEST_F(PublisherTest, WhatWasPushedIsNotedChunkByChunk) {
         node_.spend("k" + std::to_string(i), 6);
     Publisher& publisher = node_.global_sync.publisher();
     node_.global_sync.offer_changes();
-    publisher.hurry(clock_.now);
+    publisher.tick_now(clock_.now);
     publisher.answered(
         node_.store.publish(*publisher.next(clock_.now, clock_.wall)), 1, clock_.now);
     ASSERT_FALSE(publisher.next(clock_.now, clock_.wall)->empty());
-    publisher.answered(StoreFailure{Kind::kRefused, "told to"}, 1, clock_.now);
+    publisher.answered(StoreFailure{Kind::kRefused, "scripted"}, 1, clock_.now);
     EXPECT_EQ(world_->held().size(), 1'000U);
     node_.publish();
     EXPECT_EQ(world_->held().size(), 2'500U);
@@ -147,7 +147,7 @@ TEST_F(PublisherTest, WhatChangesWhileAChunkIsUnderwayIsPublishedByTheNextTick) 
     node_.spend("k", 6);
     node_.global_sync.offer_changes();
     Publisher& publisher = node_.global_sync.publisher();
-    publisher.hurry(clock_.now);
+    publisher.tick_now(clock_.now);
     const auto rows = publisher.next(clock_.now, clock_.wall);
     ASSERT_EQ(rows->size(), 1U);
     node_.spend("k", 2);
@@ -158,14 +158,14 @@ TEST_F(PublisherTest, WhatChangesWhileAChunkIsUnderwayIsPublishedByTheNextTick) 
     EXPECT_EQ(row("k", "a"), 8U);
 }
 
-TEST_F(PublisherTest, AStoreThatFailsIsLeftAlone) {
+TEST_F(PublisherTest, AFailingStoreIsNotCalled) {
     node_.store.failures.assign(50, Kind::kLost);
     node_.spend("k", 6);
     node_.publish();
     const std::size_t calls = 50 - node_.store.failures.size();
     EXPECT_EQ(calls, 5U);
     EXPECT_EQ(node_.global_sync.publish_breaker().state(clock_.now), Breaker::State::kOpen);
-    EXPECT_EQ(node_.global_sync.publish_breaker().trouble(), "told to");
+    EXPECT_EQ(node_.global_sync.publish_breaker().trouble(), "scripted");
     clock_.advance(seconds{20});
     node_.publish();  // a probe, which fails
     EXPECT_EQ(50 - node_.store.failures.size(), calls + 1);
@@ -176,12 +176,12 @@ TEST_F(PublisherTest, AStoreThatFailsIsLeftAlone) {
     EXPECT_FALSE(node_.global_sync.publish_breaker().trouble());
 }
 
-TEST_F(PublisherTest, AStoreThatComesBackWithinTheTickIsToldInIt) {
+TEST_F(PublisherTest, AStoreThatRecoversWithinTheTickGetsItsRowsInIt) {
     node_.store.failures.assign(5, Kind::kLost);  // enough to open the breaker
     node_.spend("k", 6);
     node_.global_sync.offer_changes();
     Publisher& publisher = node_.global_sync.publisher();
-    publisher.hurry(clock_.now);
+    publisher.tick_now(clock_.now);
     const auto began = clock_.now;
     for (int i = 0; i < 100 && row("k", "a") == 0; ++i) {
         clock_.advance(std::chrono::ceil<milliseconds>(std::max(publisher.wake_at(), clock_.now) -
@@ -193,7 +193,7 @@ TEST_F(PublisherTest, AStoreThatComesBackWithinTheTickIsToldInIt) {
     EXPECT_LT(clock_.now - began, kGlobalInterval);
 }
 
-TEST_F(PublisherTest, CellsThatDiedWhileTheStoreWasAwayAreNotPublished) {
+TEST_F(PublisherTest, CellsThatExpiredDuringAnOutageAreNotPublished) {
     node_.spend("k", 6);
     node_.store.failures = {Kind::kRefused};
     node_.publish();
@@ -317,12 +317,12 @@ TEST_F(PublisherTest, TheLastTickAlsoCarriesWhatWasOfferedWhileAChunkWaitsToBeTr
     node_.spend("k", 6);
     node_.global_sync.offer_changes();
     Publisher& publisher = node_.global_sync.publisher();
-    publisher.hurry(clock_.now);
+    publisher.tick_now(clock_.now);
     ASSERT_EQ(publisher.next(clock_.now, clock_.wall)->size(), 1U);
-    publisher.answered(StoreFailure{Kind::kLost, "told to"}, 1, clock_.now);
+    publisher.answered(StoreFailure{Kind::kLost, "scripted"}, 1, clock_.now);
     node_.spend("l", 6);
     node_.global_sync.offer_changes();
-    publisher.hurry(clock_.now);
+    publisher.tick_now(clock_.now);
     EXPECT_FALSE(publisher.is_idle());
     while (const auto rows = publisher.next(clock_.now, clock_.wall))
         publisher.answered(node_.store.publish(*rows), 1, clock_.now);
@@ -336,7 +336,7 @@ TEST_F(PublisherTest, ARefusalToPublishIsNoLessTrueBecauseImportsSucceed) {
     node_.store.failures = {Kind::kRefused};
     node_.publish();
     node_.import();
-    EXPECT_EQ(node_.global_sync.publish_breaker().trouble(), "told to");
+    EXPECT_EQ(node_.global_sync.publish_breaker().trouble(), "scripted");
     node_.publish();
     EXPECT_FALSE(node_.global_sync.publish_breaker().trouble());
 }
@@ -364,7 +364,7 @@ class CrowdedPublisherTest : public PublisherTest {
         publish_queue_.offer(*node_.find(identifier));
     }
     std::vector<std::string> next() {
-        publisher_.hurry(clock_.now);
+        publisher_.tick_now(clock_.now);
         std::vector<std::string> names;
         if (const auto rows = publisher_.next(clock_.now, clock_.wall)) {
             for (const RegionCount& row : *rows)
@@ -399,7 +399,7 @@ TEST_F(CrowdedPublisherTest, WhatCeasesToMatterFirstIsGivenUpAndCounted) {
     offer("long a");
     offer("long b");
     EXPECT_EQ(next().size(), 2U);
-    answer(StoreFailure{Kind::kRefused, "told to"});
+    answer(StoreFailure{Kind::kRefused, "scripted"});
     node_.duration = seconds{60};
     offer("short");
     EXPECT_EQ(next(), (std::vector<std::string>{"long a", "long b"}));

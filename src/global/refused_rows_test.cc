@@ -45,7 +45,7 @@ TEST_F(RefusedRowsTest, OneRowIsGivenUpAndAllOthersArePublishedInTheSameTick) {
     const auto refusal = publisher().take_refusal();
     ASSERT_TRUE(refusal);
     EXPECT_EQ(refusal->cell.identifier, "k1234");
-    EXPECT_EQ(refusal->why, "told to");
+    EXPECT_EQ(refusal->why, "scripted");
     EXPECT_FALSE(publisher().take_refusal());
     EXPECT_FALSE(node_.global_sync.publish_breaker().trouble());
     EXPECT_EQ(node_.global_sync.publish_breaker().state(clock_.now), Breaker::State::kClosed);
@@ -80,9 +80,9 @@ TEST_F(RefusedRowsTest, AStoreThatRefusesAllRowsIsLeftAloneUntilTheNextTick) {
     node_.publish();
     EXPECT_EQ(publisher().counts().refused, 32U);
     EXPECT_LE(publisher().counts().failures, 80U);
-    EXPECT_EQ(node_.global_sync.publish_breaker().trouble(), "told to");
+    EXPECT_EQ(node_.global_sync.publish_breaker().trouble(), "scripted");
     node_.publish();
-    EXPECT_EQ(node_.global_sync.publish_breaker().trouble(), "told to");
+    EXPECT_EQ(node_.global_sync.publish_breaker().trouble(), "scripted");
     node_.store.refuses = nullptr;
     node_.publish();
     EXPECT_EQ(world_->held().size(), 1'000U - 64);
@@ -135,7 +135,7 @@ TEST_F(RefusedRowsTest, ALockedRowDelaysNoOthers) {
     // A call that waits for a lock takes half of the tick.
     const auto run_tick = [&] {
         node_.global_sync.offer_changes();
-        publisher().hurry(clock_.now);
+        publisher().tick_now(clock_.now);
         while (const auto rows = publisher().next(clock_.now, clock_.wall)) {
             const auto failure = node_.store.publish(*rows);
             if (failure) clock_.advance(seconds{5});
@@ -162,7 +162,7 @@ TEST_F(RefusedRowsTest, AChunkThatIsLostInEachTickDelaysNoOthers) {
         node_.spend("k" + std::to_string(10'000 + i), 6);
     node_.global_sync.offer_changes();
     for (int i = 0; i < 2; ++i) {
-        publisher().hurry(clock_.now);
+        publisher().tick_now(clock_.now);
         auto rows = publisher().next(clock_.now, clock_.wall);
         while (rows && rows->front().cell.identifier != "k10000") {
             publisher().answered(node_.store.publish(*rows), 1, clock_.now);
@@ -170,7 +170,7 @@ TEST_F(RefusedRowsTest, AChunkThatIsLostInEachTickDelaysNoOthers) {
         }
         ASSERT_TRUE(rows);
         clock_.advance(kGlobalInterval);
-        publisher().answered(StoreFailure{Kind::kLost, "told to"}, 1, clock_.now);
+        publisher().answered(StoreFailure{Kind::kLost, "scripted"}, 1, clock_.now);
     }
     EXPECT_EQ(world_->held().size(), 500U);
 }

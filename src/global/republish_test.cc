@@ -85,7 +85,7 @@ TEST_F(RepublishTest, RowsThatHaveGrownGoBeforeThoseThatAreOnlyRepeated) {
     clock_.advance(std::chrono::ceil<std::chrono::milliseconds>(publisher.wake_at() - clock_.now));
     auto rows = publisher.next(clock_.now, clock_.wall);
     ASSERT_TRUE(rows);
-    publisher.answered(StoreFailure{Kind::kLost, "told to"}, store_connections(), clock_.now);
+    publisher.answered(StoreFailure{Kind::kLost, "scripted"}, store_connections(), clock_.now);
     int chunks = 0;
     for (; chunks < 100 && !is_waiting_for_next_tick(); ++chunks) {
         clock_.advance(

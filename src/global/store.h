@@ -1,4 +1,4 @@
-// The port to what the regions share: for each cell, one grow-only component per region.
+// The interface to the global store: for each cell, one grow-only component per region.
 #ifndef SLUICE_GLOBAL_STORE_H_
 #define SLUICE_GLOBAL_STORE_H_
 
@@ -18,32 +18,30 @@
 
 namespace sluice {
 
-// Why a call to the store came to nothing.
+// Why a call to the store failed.
 struct StoreFailure {
     enum class Kind {
-        kBusy,  // a deadlock, a lock that others held too long: nothing was done; try again soon
-        kLost,  // it can't be reached, or became unavailable: what was asked may have been done or
-                // not
-        kRows,  // it refused the rows of a publish: a value that does not fit, or a row that is
-                // too long. It may take other rows
-        kRefused,  // it answers, but won't do this until somebody mends it: password, schema,
-                   // rights
+        kBusy,     // a deadlock or a lock timeout: nothing was done; retry soon
+        kLost,     // unreachable, or the connection broke: the call may or may not have been done
+        kRows,     // it refused the rows of a publish (a value that does not fit, a row that is too
+                   // long); it may accept other rows
+        kRefused,  // it answers, but needs an operator: password, schema, rights
     };
     Kind kind;
-    std::string why;  // for people; names the server and what to do, and holds no secret
+    std::string why;  // for operators; names the server and what to do, and holds no secret
 };
 
 template <class T>
 using StoreResult = std::variant<T, StoreFailure>;
 
 // The longest parts of a name that a store keeps as they are, in bytes. Stored names
-// (global/stored_name.h) are never longer than one byte more.
+// (global/hashed_name_cells.h) are never longer than one byte more.
 inline constexpr std::size_t kStoredWorkspaceBytes = 191;
 inline constexpr std::size_t kStoredNamespaceBytes = 255;
 inline constexpr std::size_t kStoredIdentifierBytes = 255;
 
-// The longest time from the `updated_at` of a component to the moment at which others see that it
-// changed. A publish that would take longer is rolled back; an import looks further back than that.
+// The longest time from the `updated_at` of a component until other regions can see the change. A
+// publish that would take longer is rolled back; an import looks further back than that.
 inline constexpr std::chrono::seconds kMaxCommitDelay{60};
 
 // What one region has spent in a cell: its component. Names are stored names.
@@ -75,7 +73,7 @@ struct ImportedCell {
     Count own;      // that of this region
 };
 
-// What a page that came to its end has learned beside its cells.
+// The result of a page, beside its cells.
 struct ImportEnd {
     // When the component that had changed last before the page was read did so, by the store's
     // clock, but not after the store's own time; none if the store was empty.
@@ -86,7 +84,7 @@ struct ImportEnd {
     std::optional<ImportQuery> rest = {};
 };
 
-// All that the store holds of a cell, for a person who wants to know.
+// All components of a cell, for inspection.
 struct GlobalListing {
     struct Component {
         std::string region;
@@ -130,10 +128,10 @@ class GlobalStore {
     virtual StoreResult<std::size_t> delete_expired(std::chrono::milliseconds min_age,
                                                     std::size_t at_most) = 0;
 
-    // In the order of the cells. Without any, it only finds out whether the store can be used.
+    // In the order of the cells. Without cells, it only checks whether the store can be used.
     virtual StoreResult<std::vector<GlobalListing>> list(std::span<const CellName> cells) = 0;
 
-    // Has the call underway, and all later ones, end soon.
+    // Ends the current call, and all later ones, soon.
     virtual void interrupt() = 0;
 };
 

@@ -1,4 +1,4 @@
-// The breaker around the calls of one kind to the store.
+// The circuit breaker around the calls to the global store.
 #ifndef SLUICE_GLOBAL_STORE_BREAKER_H_
 #define SLUICE_GLOBAL_STORE_BREAKER_H_
 
@@ -13,11 +13,11 @@
 
 namespace sluice {
 
-// What a call is for. A user may have the right to some of them alone.
+// The purpose of a call. A database user may have the rights for only some of them.
 enum class StoreUse { kPublish, kImport, kCleanup, kCount };
 
-// A store that fails is left alone for a while: a tick that finds the breaker open fails at once.
-// Publisher and importer have one each: a store that can be read but not written to is still read.
+// While the breaker is open, a tick fails at once. Publisher and importer have one each: a store
+// that can be read but not written is still read.
 //
 // Thread-safe.
 class StoreBreaker {
@@ -27,16 +27,16 @@ class StoreBreaker {
     // Judges by the calls within `window`, of which there must be at least five.
     explicit StoreBreaker(std::chrono::milliseconds window);
 
-    // May a call begin now? Where it may, its end is to be told.
+    // Whether a call may begin now. If so, report its outcome by ended().
     bool allow(Time now);
-    // Neither a lock that others hold nor a row that does not fit is a fault of the store.
+    // A lock held by another client, or a row that does not fit, is not a fault of the store.
     void ended(StoreUse use, const Breaker::Call& call, const StoreFailure* failure);
 
     Breaker::State state(Time now) const;
     // Whether the last call of this use failed.
     bool is_failing(StoreUse use) const;
-    // Whether the last call of some use failed, or none was allowed since, and why. A call that
-    // succeeds shows that the store is there, but not that it would do anything else.
+    // Why the last call of some use failed; none if none did. A success of one use clears lost
+    // connections of all uses, but not refusals of another use.
     std::optional<std::string> trouble() const;
 
   private:

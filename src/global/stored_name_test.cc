@@ -1,10 +1,9 @@
-#include "global/stored_name.h"
-
 #include <set>
 #include <string>
 
 #include <gtest/gtest.h>
 
+#include "global/hashed_name_cells.h"
 #include "global/store.h"
 
 namespace sluice {

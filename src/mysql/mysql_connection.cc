@@ -1,5 +1,6 @@
 #include "mysql/mysql_connection.h"
 
+#include <algorithm>
 #include <charconv>
 #include <utility>
 
@@ -11,16 +12,15 @@
 namespace sluice {
 namespace {
 
-// The library's codes for a connection that is closed, one that broke off, and for all that TLS
-// may meet.
+// The client library's codes for a closed connection, a broken one, and any failure of TLS.
 constexpr unsigned int kGone = 2006;
 constexpr unsigned int kBrokeOff = 2013;
 constexpr unsigned int kTlsFailed = 2026;
 // The server's code for a statement that it did not read to its end. It closes the connection.
 constexpr unsigned int kTooLong = 1153;
 
-// What the client may be asked for before it knows who asks. Others would send the password as it
-// is.
+// The ways to log in that are allowed before the server is verified. Others would send the password
+// in clear text.
 constexpr const char* kSafeLogins =
     "mysql_native_password,client_ed25519,caching_sha2_password,sha256_password";
 
@@ -76,7 +76,36 @@ class Answer {
     MYSQL_RES* const rows_;
 };
 
+// Whether the bytes need no quoting, whatever the session's settings.
+bool are_plain(std::string_view bytes) {
+    return std::ranges::all_of(
+        bytes, [](char c) { return c >= ' ' && c <= '~' && c != '\'' && c != '\\'; });
+}
+
 }  // namespace
+
+void append_bytes(std::string& sql, std::string_view bytes) {
+    if (are_plain(bytes)) {
+        sql += "_binary'";
+        sql += bytes;
+        sql += '\'';
+        return;
+    }
+    constexpr std::string_view kDigits = "0123456789ABCDEF";
+    sql += "x'";
+    for (const char c : bytes) {
+        const auto byte = static_cast<unsigned char>(c);
+        sql += kDigits[byte >> 4U];
+        sql += kDigits[byte & 15U];
+    }
+    sql += '\'';
+}
+
+std::string sql_bytes(std::string_view bytes) {
+    std::string sql;
+    append_bytes(sql, bytes);
+    return sql;
+}
 
 std::string_view MysqlRow::bytes(int column) const {
     const auto at = static_cast<std::size_t>(column);
@@ -116,7 +145,7 @@ std::optional<MysqlFailure> MysqlConnection::connect() {
         return interrupted();
     }
     auto failure = set_session();
-    // A session that was told only half is of no use, however passing the reason.
+    // A session without its settings can't be used, however short-lived the reason.
     if (failure) disconnect();
     return failure;
 }
@@ -175,12 +204,12 @@ std::optional<MysqlFailure> MysqlConnection::log_in() {
                                                       or_null(to.socket_path),
                                                       0);
     if (connected == nullptr) {
-        MysqlFailure failure = settled(told_failure());
+        MysqlFailure failure = settled(last_failure());
         if (failure.code == kBrokeOff)
             failure.why += "; check that a MySQL or MariaDB listens there";
         return failure;
     }
-    // The library goes on without TLS where the server knows of none, whatever it was told.
+    // The library continues without TLS where the server does not offer it, whatever its options.
     const bool is_encrypted = mysql_get_ssl_cipher(handle_.get()) != nullptr;
     if (is_encrypted || to.tls == MysqlTls::kDisabled) return std::nullopt;
     return settled(mysql_failure(to.shown(), kTlsFailed, "the server does not offer it"));
@@ -194,7 +223,7 @@ bool MysqlConnection::keep_socket() {
 }
 
 std::optional<MysqlFailure> MysqlConnection::set_session() {
-    // Both are waits for a lock: on a row, and on a table that somebody alters.
+    // Two timeouts: for locks on rows, and for locks on tables that are being altered.
     const std::string seconds = std::to_string(options_.lock_timeout.count());
     const std::string session = std::string(kSession) + ", innodb_lock_wait_timeout = " + seconds +
                                 ", lock_wait_timeout = " + seconds;
@@ -206,7 +235,7 @@ std::optional<MysqlFailure> MysqlConnection::send(std::string_view sql) {
     if (is_interrupted()) return interrupted();
     if (!is_connected()) return mysql_failure(url().shown(), kGone, "not connected");
     if (mysql_real_query(handle_.get(), sql.data(), sql.size()) == 0) return std::nullopt;
-    return settled(told_failure());
+    return settled(last_failure());
 }
 
 MysqlResult<std::uint64_t> MysqlConnection::run(std::string_view sql) {
@@ -222,7 +251,7 @@ std::optional<MysqlFailure> MysqlConnection::query(std::string_view sql, const V
         while (answer.has_rows() && answer.show_next(visit)) {
         }
         if (mysql_errno(handle_.get()) == 0) return std::nullopt;
-        failure = told_failure();
+        failure = last_failure();
     }
     return settled(*std::move(failure));
 }
@@ -236,7 +265,7 @@ MysqlResult<std::optional<std::int64_t>> MysqlConnection::number(std::string_vie
     return found;
 }
 
-MysqlFailure MysqlConnection::told_failure() const {
+MysqlFailure MysqlConnection::last_failure() const {
     return mysql_failure(url().shown(), mysql_errno(handle_.get()), mysql_error(handle_.get()));
 }
 

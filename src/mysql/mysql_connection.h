@@ -1,4 +1,4 @@
-// A connection to a MySQL or MariaDB, with owners for what the client library hands out.
+// A connection to a MySQL or MariaDB server, and values as they appear in the text of a statement.
 #ifndef SLUICE_MYSQL_MYSQL_CONNECTION_H_
 #define SLUICE_MYSQL_MYSQL_CONNECTION_H_
 
@@ -19,13 +19,21 @@ struct st_mysql;
 
 namespace sluice {
 
+// Appends bytes as a literal, for any character set and mode of the session: _binary'...', or
+// x'...' where some need quoting.
+void append_bytes(std::string& sql, std::string_view bytes);
+std::string sql_bytes(std::string_view bytes);
+
+// Milliseconds since 1970 by the server's clock, when the statement began.
+inline constexpr std::string_view kSqlNow = "CAST(UNIX_TIMESTAMP(NOW(3)) * 1000 AS UNSIGNED)";
+
 struct MysqlOptions {
     MysqlUrl url;
-    // For the connection, and then for the server's greeting.
+    // For the connection, and again for the server's greeting.
     std::chrono::seconds connect_timeout{3};
     // For each piece of an answer. A statement whose answer takes longer is given up, as lost.
     std::chrono::seconds answer_timeout{10};
-    // For each lock that somebody else holds; shorter than the answer's, or nothing is learned.
+    // For each lock; shorter than answer_timeout, or the reason of the failure would be unknown.
     std::chrono::seconds lock_timeout{5};
 };
 
@@ -47,9 +55,9 @@ class MysqlRow {
     const unsigned long* sizes_;
 };
 
-// MysqlConnection connects when told to, and never again by itself: what a session was told would
-// be lost unnoticed. The session's time zone is UTC, its isolation level READ COMMITTED, and each
-// statement is a transaction unless one was begun.
+// MysqlConnection never reconnects by itself: the settings of the session would be lost unnoticed.
+// The session's time zone is UTC, its isolation level READ COMMITTED, and each statement is a
+// transaction unless one was begun.
 //
 // After a failure that is kLost or kRefused the connection is closed, unless only a right is
 // missing.
@@ -62,7 +70,7 @@ class MysqlConnection {
     MysqlConnection(const MysqlConnection&) = delete;
     MysqlConnection& operator=(const MysqlConnection&) = delete;
 
-    // Closes what is open and connects anew.
+    // Closes an open connection, and connects.
     [[nodiscard]] std::optional<MysqlFailure> connect();
     void disconnect();
     bool is_connected() const { return handle_ != nullptr; }
@@ -78,8 +86,8 @@ class MysqlConnection {
     // The first column of the first row; none if there is no row, or NULL in it.
     MysqlResult<std::optional<std::int64_t>> number(std::string_view sql);
 
-    // Has the call underway end soon, and all later ones fail. A call that is connecting ends with
-    // its timeout.
+    // Ends the current call soon, and fails all later ones. A call that is connecting ends with its
+    // timeout.
     void interrupt();
 
     const MysqlUrl& url() const { return options_.url; }
@@ -96,9 +104,9 @@ class MysqlConnection {
     [[nodiscard]] bool keep_socket();
     // Sends the statement and waits for the beginning of its answer.
     [[nodiscard]] std::optional<MysqlFailure> send(std::string_view sql);
-    // What the library tells of the call that has just failed.
-    MysqlFailure told_failure() const;
-    // Closes the connection if it is of no use after such a failure.
+    // The error of the last call to the client library.
+    MysqlFailure last_failure() const;
+    // Closes the connection if it can't be used after such a failure.
     MysqlFailure settled(MysqlFailure failure);
     MysqlFailure interrupted() const;
     bool is_interrupted();
@@ -107,8 +115,8 @@ class MysqlConnection {
     std::unique_ptr<st_mysql, Close> handle_;
 
     Mutex mutex_;
-    // The connection's socket under a number of our own: the library may close its own at any time,
-    // and another thread may then be given its number. -1: none.
+    // A duplicate of the connection's socket: the library may close its own at any time, and its
+    // number may then belong to another thread. -1: none.
     int socket_ SLUICE_GUARDED_BY(mutex_) = -1;
     bool interrupted_ SLUICE_GUARDED_BY(mutex_) = false;
 };

@@ -24,11 +24,11 @@ constexpr std::string_view kTlsNeeded = "it wants TLS; add ssl-mode=required or 
 constexpr std::string_view kSpeech = "it does not speak MySQL's protocol; check host and port";
 constexpr std::string_view kGone = "the connection was lost";
 constexpr std::string_view kWait = "another statement held a lock";
-constexpr std::string_view kEnded = "somebody ended the statement";
+constexpr std::string_view kEnded = "the statement was killed";
 constexpr std::string_view kTls =
     "TLS failed; check ssl-mode, the certificates, and that the certificate names the host";
 constexpr std::string_view kUnsafe =
-    "it wants to be told the password in an unsafe way; check who answers there, or use "
+    "it asks for the password in clear text; check host and port, or use "
     "ssl-mode=verify";
 constexpr std::string_view kValue = "a value does not fit its column; run `sluice migrate`";
 constexpr std::string_view kConstraint = "a constraint or a trigger of the table refused a value";
@@ -36,8 +36,8 @@ constexpr std::string_view kHost = "it blocks this host; run mariadb-admin flush
 
 constexpr std::string_view kRefusal = "it refused";
 
-// Others are reported in the server's own words: errors of the server as unknown, those of the
-// client library as refusals.
+// All other codes are reported in the server's own words: errors of the server as unknown, those of
+// the client library as refusals.
 constexpr std::array kMeanings = {
     Meaning{1020, Kind::kBusy, kWait},
     Meaning{1205, Kind::kBusy, kWait},
@@ -76,11 +76,11 @@ constexpr std::array kMeanings = {
     Meaning{1161, Kind::kLost, kGone},
     Meaning{1180, Kind::kLost, "it failed while it committed"},
     Meaning{1184, Kind::kLost, kGone},
-    Meaning{1927, Kind::kLost, "somebody ended the connection"},
+    Meaning{1927, Kind::kLost, "the connection was killed"},
     Meaning{2002, Kind::kLost, "nothing answers there; check where it is, and that it runs"},
     Meaning{2003, Kind::kLost, "nothing answers there; check where it is, and that it runs"},
     Meaning{2004, Kind::kLost, "no socket could be made"},
-    Meaning{2005, Kind::kLost, "nobody knows this host; check its name"},
+    Meaning{2005, Kind::kLost, "this host is unknown; check its name"},
     Meaning{2006, Kind::kLost, kGone},
     Meaning{2013, Kind::kLost, "the connection was lost, or the answer took too long"},
     Meaning{2014, Kind::kLost, kGone},

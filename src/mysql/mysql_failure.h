@@ -1,4 +1,4 @@
-// Why a call to a MySQL or MariaDB came to nothing.
+// Failures of calls to a MySQL or MariaDB server, classified by error code.
 #ifndef SLUICE_MYSQL_MYSQL_FAILURE_H_
 #define SLUICE_MYSQL_MYSQL_FAILURE_H_
 
@@ -10,24 +10,24 @@ namespace sluice {
 
 struct MysqlFailure {
     enum class Kind {
-        kBusy,     // a deadlock, a lock that others held too long, a statement that was ended: it
-                   // was rolled back, and the connection goes on
-        kRows,     // a value of the statement does not fit its column or a constraint, or the
-                   // statement is too long: others may be accepted
-        kLost,     // no answer, or none any more: the statement may have been run or not
-        kRefused,  // an answer that stays the same until somebody changes something
-        kUnknown,  // an error of the server that is none of the above, as far as is known; the
-                   // connection goes on
+        kBusy,     // a deadlock, a lock timeout, or a statement that was killed: it was rolled
+                   // back, and the connection stays open
+        kRows,     // a value does not fit its column or a constraint, or the statement is too
+                   // long: other statements may be accepted
+        kLost,     // unreachable, or the connection broke: the statement may have been run or not
+        kRefused,  // needs an operator: the same call would fail again
+        kUnknown,  // any other error of the server; the connection stays open
     };
     Kind kind;
     unsigned int code;  // of the server or the client library
-    std::string why;    // for people; names the server and what to do, and holds no secret
+    std::string why;    // for operators; names the server and what to do, and holds no secret
 };
 
 template <class T>
 using MysqlResult = std::variant<T, MysqlFailure>;
 
-// What the error `code` with this text, of a server shown as `server`, means and asks for.
+// Classifies the error `code` with its text, and adds what to do. `server` is the server's URL as
+// shown to operators.
 MysqlFailure mysql_failure(std::string_view server, unsigned int code, std::string_view text);
 
 }  // namespace sluice

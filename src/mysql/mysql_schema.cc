@@ -62,7 +62,7 @@ constexpr std::array<std::string_view, 5> kFirst = {
     "INSERT IGNORE INTO ratelimit_overrides_version (one, version) VALUES (1, 0)",
 };
 
-// What leads to version i + 1.
+// The statements that lead to version i + 1.
 constexpr std::array<std::span<const std::string_view>, kMysqlSchemaVersion> kSteps = {kFirst};
 
 std::string set_version(std::size_t version) {
@@ -72,6 +72,43 @@ std::string set_version(std::size_t version) {
 
 MysqlFailure refusal(std::string why) {
     return {MysqlFailure::Kind::kRefused, 0, std::move(why)};
+}
+
+std::string newer_schema(const MysqlUrl& url, std::int64_t version) {
+    return url.shown() + ": its tables have version " + std::to_string(version) +
+           ", and this program is older than they are: it knows version " +
+           std::to_string(kMysqlSchemaVersion) + "; run a newer one";
+}
+
+// Altering a table of many rows takes long.
+constexpr std::chrono::seconds kMigrationTimeout{3'600};
+
+// Names of locks are global to the server, and short.
+constexpr std::string_view kLock =
+    "SELECT GET_LOCK(CONCAT('sluice migrate ', LEFT(SHA2(DATABASE(), 256), 32)), 60)";
+
+Error failed(std::string why) {
+    return {kStoreFailed, std::move(why)};
+}
+
+// The lock is held until the connection ends.
+std::optional<Error> lock(MysqlConnection& connection) {
+    const auto locked = connection.number(kLock);
+    if (const auto* const failure = std::get_if<MysqlFailure>(&locked)) return failed(failure->why);
+    if (std::get<0>(locked) == 1) return std::nullopt;
+    return failed(connection.url().shown() +
+                  ": another migration has been running for a minute; try again when it has ended");
+}
+
+std::optional<Error> run_all(MysqlConnection& connection, const Migration& migration) {
+    for (const std::string& statement : migration.statements) {
+        const auto done = connection.run(statement);
+        if (const auto* const failure = std::get_if<MysqlFailure>(&done)) {
+            return failed(failure->why +
+                          "; what was done stays, and another run goes on from here");
+        }
+    }
+    return std::nullopt;
 }
 
 }  // namespace
@@ -93,7 +130,7 @@ std::optional<MysqlFailure> check_mysql_schema(MysqlConnection& connection) {
     const std::int64_t found = std::get<0>(version);
     const MysqlUrl& url = connection.url();
     if (found == kMysqlSchemaVersion) return std::nullopt;
-    if (found > kMysqlSchemaVersion) return refusal(newer_mysql_schema(url, found));
+    if (found > kMysqlSchemaVersion) return refusal(newer_schema(url, found));
     const std::string what = found == 0 ? "it holds no tables of Sluice"
                                         : "its tables have version " + std::to_string(found) +
                                               ", and this program needs version " +
@@ -110,10 +147,23 @@ std::vector<std::string> mysql_upgrade_from(std::int64_t version) {
     return statements;
 }
 
-std::string newer_mysql_schema(const MysqlUrl& url, std::int64_t version) {
-    return url.shown() + ": its tables have version " + std::to_string(version) +
-           ", and this program is older than they are: it knows version " +
-           std::to_string(kMysqlSchemaVersion) + "; run a newer one";
+Result<Migration> migrate_mysql(const MysqlUrl& url, DryRun dry_run) {
+    MysqlConnection connection({.url = url, .answer_timeout = kMigrationTimeout});
+    if (const auto lost = connection.connect()) return failed(lost->why);
+    if (dry_run == DryRun::kNo) {
+        if (auto error = lock(connection)) return *std::move(error);
+    }
+    const auto version = mysql_schema_version(connection);
+    const auto* const failure = std::get_if<MysqlFailure>(&version);
+    if (failure != nullptr) return failed(failure->why);
+    const std::int64_t from = std::get<0>(version);
+    if (from > kMysqlSchemaVersion) return failed(newer_schema(url, from));
+    Migration migration{
+        .from = from, .to = kMysqlSchemaVersion, .statements = mysql_upgrade_from(from)};
+    if (dry_run == DryRun::kNo) {
+        if (auto error = run_all(connection, migration)) return *std::move(error);
+    }
+    return migration;
 }
 
 }  // namespace sluice

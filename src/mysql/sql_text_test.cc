@@ -1,6 +1,6 @@
-#include "mysql/sql_text.h"
-
 #include <gtest/gtest.h>
+
+#include "mysql/mysql_connection.h"
 
 namespace sluice {
 namespace {

@@ -4,8 +4,8 @@
 #include <utility>
 
 #include "base/sha256.h"
+#include "mysql/mysql_connection.h"
 #include "mysql/mysql_schema.h"
-#include "mysql/sql_text.h"
 
 namespace sluice::overrides {
 namespace {

@@ -11,7 +11,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// A key that lives as long as a change waits.
+// A key that owns its parts, for a queued change.
 struct OwnedKey {
     explicit OwnedKey(const OverrideKey& key)
         : workspace(key.workspace), name_space(key.name_space), identifier(key.identifier) {}
@@ -22,11 +22,11 @@ struct OwnedKey {
     std::string identifier;
 };
 
-Error closing() {
+Error closed_error() {
     return {kStoreUnavailable, "the server shuts down"};
 }
 
-// Memory that runs out is one change's misfortune, not the thread's.
+// Running out of memory fails one change, not the thread.
 template <class T, class Call>
 Result<T> guarded(Call call) {
     try {
@@ -36,9 +36,9 @@ Result<T> guarded(Call call) {
     }
 }
 
-// What a store would not even be asked for tells nothing of it.
+// An invalid request never reaches the store, so it says nothing about the store.
 template <class T>
-bool was_asked(const Result<T>& outcome) {
+bool reached_store(const Result<T>& outcome) {
     return outcome || outcome.error().code != kInvalidRequest;
 }
 
@@ -52,7 +52,7 @@ std::optional<Error> trouble_in(const Result<T>& outcome) {
 
 OverrideChanges::OverrideChanges(OverrideSet& set, Options options)
     : set_(set), options_(std::move(options)) {
-    if (options_.interval.count() > 0) hear_others();
+    if (options_.interval.count() > 0) reload();
     thread_ = std::thread([this] { run(); });
 }
 
@@ -60,16 +60,16 @@ bool OverrideChanges::set(const OverrideKey& key,
                           const Grant& grant,
                           std::function<void(Result<std::string>)> done) {
     return enqueue([this, key = OwnedKey(key), grant, done = std::move(done)](Act act) {
-        if (act == Act::kGiveUp) return done(closing());
+        if (act == Act::kGiveUp) return done(closed_error());
         auto id = guarded<std::string>([&] { return set_.set(key.view(), grant); });
-        if (was_asked(id)) note(trouble_in(id));
+        if (reached_store(id)) note(trouble_in(id));
         done(std::move(id));
     });
 }
 
 bool OverrideChanges::remove(const OverrideKey& key, std::function<void(Result<bool>)> done) {
     return enqueue([this, key = OwnedKey(key), done = std::move(done)](Act act) {
-        if (act == Act::kGiveUp) return done(closing());
+        if (act == Act::kGiveUp) return done(closed_error());
         auto removed = guarded<bool>([&] { return set_.remove(key.view()); });
         note(trouble_in(removed));
         done(std::move(removed));
@@ -78,42 +78,42 @@ bool OverrideChanges::remove(const OverrideKey& key, std::function<void(Result<b
 
 bool OverrideChanges::enqueue(Change change) {
     const MutexLock lock(mutex_);
-    if (is_closed_ || waiting_.size() >= options_.most_waiting) return false;
-    waiting_.push_back(std::move(change));
-    has_news_.notify_one();
+    if (is_closed_ || queue_.size() >= options_.most_waiting) return false;
+    queue_.push_back(std::move(change));
+    wake_up_.notify_one();
     return true;
 }
 
-// Changes don't keep others from being heard: their time comes between two of them.
+// A reload that is due comes between two changes, however many are queued.
 void OverrideChanges::run() {
     auto next = Clock::now() + next_interval();
     while (!is_closed()) {
         const auto change = take(next);
         if (change) (*change)(Act::kChange);
         if (options_.interval.count() == 0 || Clock::now() < next || is_closed()) continue;
-        hear_others();
+        reload();
         next = Clock::now() + next_interval();
     }
 }
 
 std::optional<OverrideChanges::Change> OverrideChanges::take(Clock::time_point until) {
     const MutexLock lock(mutex_);
-    const auto has_news = [this] {
+    const auto is_awake = [this] {
         mutex_.assert_held();
-        return is_closed_ || !waiting_.empty();
+        return is_closed_ || !queue_.empty();
     };
     if (options_.interval.count() == 0) {
-        has_news_.wait(mutex_, has_news);
+        wake_up_.wait(mutex_, is_awake);
     } else {
-        has_news_.wait_until(mutex_, until, has_news);
+        wake_up_.wait_until(mutex_, until, is_awake);
     }
-    if (is_closed_ || waiting_.empty()) return std::nullopt;
-    Change change = std::move(waiting_.front());
-    waiting_.pop_front();
+    if (is_closed_ || queue_.empty()) return std::nullopt;
+    Change change = std::move(queue_.front());
+    queue_.pop_front();
     return change;
 }
 
-void OverrideChanges::hear_others() {
+void OverrideChanges::reload() {
     note(trouble_in(guarded<bool>([&]() -> Result<bool> {
         if (auto error = set_.reload()) return *std::move(error);
         return true;
@@ -124,11 +124,11 @@ void OverrideChanges::note(const std::optional<Error>& outcome) {
     const std::string trouble = outcome ? outcome->message : std::string();
     is_failing_.store(outcome.has_value(), std::memory_order_relaxed);
     if (std::exchange(trouble_, trouble) == trouble) return;
-    // What a call that was interrupted says is no news.
+    // The error of an interrupted call is not reported.
     if (!is_closed()) options_.on_trouble(outcome);
 }
 
-// Up to a fifth sooner, so that nodes which started together don't ask together for ever.
+// Up to a fifth shorter, so that nodes that started together don't stay in step.
 std::chrono::milliseconds OverrideChanges::next_interval() const {
     const auto fifth = options_.interval / 5;
     if (fifth.count() == 0) return options_.interval;
@@ -145,14 +145,14 @@ void OverrideChanges::close() {
     {
         const MutexLock lock(mutex_);
         if (std::exchange(is_closed_, true)) return;
-        has_news_.notify_one();
+        wake_up_.notify_one();
     }
     set_.interrupt();
     thread_.join();
     std::deque<Change> left;
     {
         const MutexLock lock(mutex_);
-        left.swap(waiting_);
+        left.swap(queue_);
     }
     for (const Change& change : left)
         change(Act::kGiveUp);

@@ -108,9 +108,9 @@ class Rules {
     std::vector<const Rule*> in_search_;  // by the number there
 };
 
-// A filter of 256 bits over the namespaces that have overrides, which spares nearly all others the
-// lookup in a hash table. The bit of a namespace depends on a few of its bytes; another one may
-// share it.
+// A filter of 256 bits over the namespaces that have overrides, which spares nearly all other
+// namespaces the lookup in a hash table. The bit of a namespace depends on a few of its bytes;
+// another one may share it.
 //
 // Thread-compatible.
 class NamespaceMarks {

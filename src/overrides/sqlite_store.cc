@@ -63,7 +63,7 @@ std::optional<Error> SqliteOverrideStore::make_ready() {
     auto database =
         Database::open({.path = options_.path, .purpose = "overrides", .use = options_.use});
     if (!database) return std::move(database).error();
-    database->wait_for_others(options_.busy_timeout);
+    database->set_busy_timeout(options_.busy_timeout);
     if (is_alone) {
         if (auto error = database->run(kLock)) return error;
         if (auto error = database->limit_size(options_.max_bytes)) return error;

@@ -43,7 +43,7 @@ class SqliteOverrideStore final : public OverrideStore {
     Result<Stored> put(const Override& entry) override;
     Result<Removed> remove(const OverrideKey& key) override;
 
-    // Holds these and no others afterwards, with their orders. Only for a store of one process.
+    // Replaces all overrides by these, with their orders. Only for a store of one process.
     [[nodiscard]] std::optional<Error> replace_all(const std::vector<Override>& overrides);
 
   private:

@@ -4,9 +4,9 @@
 #include <variant>
 
 #include "global/memory_store.h"
-#include "global/mysql/mysql_store.h"
+#include "global/mysql/mysql_global_store.h"
 #include "global/sqlite/sqlite_global_store.h"
-#include "mysql/mysql_migrate.h"
+#include "mysql/mysql_schema.h"
 #include "sqlite/schema.h"
 #include "url/mysql_url.h"
 #include "url/store_url.h"
@@ -17,8 +17,8 @@ namespace {
 Result<std::unique_ptr<GlobalStore>> open_mysql(const GlobalPlace& place) {
     auto url = parse_mysql_url(place.url);
     if (!url) return std::move(url).error();
-    return std::unique_ptr<GlobalStore>(std::make_unique<MysqlStore>(
-        MysqlStoreOptions{.server = {.url = *std::move(url)}, .region = place.region}));
+    return std::unique_ptr<GlobalStore>(std::make_unique<MysqlGlobalStore>(
+        MysqlGlobalOptions{.server = {.url = *std::move(url)}, .region = place.region}));
 }
 
 std::unique_ptr<GlobalStore> open_sqlite(const GlobalPlace& place) {

@@ -221,7 +221,7 @@ Time GlobalThreads::write() {
 std::shared_ptr<std::promise<void>> GlobalThreads::begin_last_tick() {
     const MutexLock lock(mutex_);
     if (published_ != nullptr && !std::exchange(has_begun_last_tick_, true))
-        global_sync_.publisher().hurry(steady_clock::now());
+        global_sync_.publisher().tick_now(steady_clock::now());
     return published_;
 }
 

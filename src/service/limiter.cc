@@ -17,7 +17,7 @@
 #include "base/random.h"
 #include "counter/table.h"
 #include "decide/valid.h"
-#include "global/stored_name.h"
+#include "global/hashed_name_cells.h"
 #include "service/global_threads.h"
 #include "service/inspect.h"
 #include "service/local_decider.h"

@@ -106,8 +106,8 @@ Result<Database> Database::open(File file) {
     return database;
 }
 
-void Database::wait_for_others(std::chrono::milliseconds patience) {
-    sqlite3_busy_timeout(handle_.get(), static_cast<int>(patience.count()));
+void Database::set_busy_timeout(std::chrono::milliseconds timeout) {
+    sqlite3_busy_timeout(handle_.get(), static_cast<int>(timeout.count()));
 }
 
 std::optional<Error> Database::limit_size(std::int64_t max_bytes) {

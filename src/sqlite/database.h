@@ -1,4 +1,4 @@
-// SQLite's C interface with owners for what it hands out, and errors that tell what to do.
+// A C++ wrapper of SQLite: statements, databases and transactions, and errors that say what to do.
 #ifndef SLUICE_SQLITE_DATABASE_H_
 #define SLUICE_SQLITE_DATABASE_H_
 
@@ -65,7 +65,7 @@ class Statement {
     std::unique_ptr<sqlite3_stmt, Finalize> statement_;
 };
 
-// Who uses a file: what it means that others hold it depends on that.
+// How a file is used.
 enum class Use {
     kAlone,   // one process at a time, which locks it for as long as it lives
     kShared,  // any number of processes, each for the time of a transaction
@@ -84,10 +84,9 @@ class Database {
     // Creates the file if it isn't there, with mode 0600 whatever the umask.
     static Result<Database> open(File file);
 
-    // How long to wait for another process that is about to let go of the file, such as one that
-    // shuts down.
-    void wait_for_others(std::chrono::milliseconds patience);
-    // What the file may grow to.
+    // How long to wait for another process to release the file.
+    void set_busy_timeout(std::chrono::milliseconds timeout);
+    // Limits the size of the file.
     [[nodiscard]] std::optional<Error> limit_size(std::int64_t max_bytes);
     // Reads the whole file: a damaged page would otherwise show up in the middle of a later write.
     [[nodiscard]] std::optional<Error> check_pages();
@@ -100,19 +99,19 @@ class Database {
 
     // How many rows the last statement that ended inserted, changed or deleted.
     std::int64_t changes() const { return sqlite3_changes64(handle_.get()); }
-    // What the last call to SQLite answered, without its details: SQLITE_BUSY, say.
+    // The primary result code of the last call to SQLite, such as SQLITE_BUSY.
     int code() const { return sqlite3_errcode(handle_.get()) & 0xFF; }
 
-    // Has a statement that is underway end with SQLITE_INTERRUPT. Any thread may call it while the
-    // database is open.
+    // Ends a running statement with SQLITE_INTERRUPT. Any thread may call it while the database is
+    // open.
     void interrupt() { sqlite3_interrupt(handle_.get()); }
 
     const std::string& path() const { return file_.path; }
     bool in_transaction() const { return sqlite3_get_autocommit(handle_.get()) == 0; }
 
-    // What the call that just answered `code` means for this file.
+    // The error of a call that returned `code`.
     Error error(int code) const;
-    // That this is wrong with this file.
+    // An error with this text.
     Error error(const std::string& what) const;
 
   private:
@@ -135,8 +134,7 @@ class Transaction {
     Transaction& operator=(const Transaction&) = delete;
 
     [[nodiscard]] std::optional<Error> begin() { return database_.run("BEGIN"); }
-    // Waits for its turn to write here, and not at the first write, where it may be too
-    // late to.
+    // Takes the write lock here and not at the first write, where waiting for it may fail.
     [[nodiscard]] std::optional<Error> begin_writing() { return database_.run("BEGIN IMMEDIATE"); }
     // An error leaves it to be rolled back.
     [[nodiscard]] std::optional<Error> commit() { return database_.run("COMMIT"); }

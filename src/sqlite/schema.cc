@@ -15,8 +15,8 @@ using sqlite::Transaction;
 
 constexpr std::chrono::seconds kMigrationTimeout{60};
 
-// WAL: readers and the one writer don't block each other. NORMAL: an answered write survives the end
-// of the process; a loss of power may lose the last ones, and counts are published again.
+// WAL: readers and the one writer don't block each other. NORMAL: an answered write survives the
+// end of the process; a loss of power may lose the last ones, and counts are published again.
 constexpr const char* kModes =
     "PRAGMA journal_mode = WAL;"
     "PRAGMA synchronous = NORMAL;";
@@ -136,7 +136,7 @@ Result<Migration> migrate_sqlite(const std::string& path, DryRun dry_run) {
     auto database =
         Database::open({.path = path, .purpose = "global counts", .use = sqlite::Use::kShared});
     if (!database) return std::move(database).error();
-    database->wait_for_others(kMigrationTimeout);
+    database->set_busy_timeout(kMigrationTimeout);
     auto found = migration_of(*database);
     if (!found || dry_run == DryRun::kYes || found->statements.empty()) return found;
     return upgrade(*database);

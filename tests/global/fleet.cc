@@ -10,7 +10,7 @@
 #include "counter/epoch.h"
 #include "decide/batch.h"
 #include "decide/single.h"
-#include "global/stored_name.h"
+#include "global/hashed_name_cells.h"
 
 namespace sluice {
 namespace {

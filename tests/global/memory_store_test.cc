@@ -1,6 +1,6 @@
 #include "global/memory_store.h"
 
-#include "global/store_contract.h"
+#include "support/store_contract.h"
 
 namespace sluice::global_test {
 namespace {

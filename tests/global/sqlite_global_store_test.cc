@@ -11,10 +11,10 @@
 #include <unistd.h>
 
 #include "global/sqlite/count_statements.h"
-#include "sqlite/schema.h"
-#include "global/store_calls.h"
-#include "global/store_contract.h"
 #include "sqlite/database.h"
+#include "sqlite/schema.h"
+#include "support/store_calls.h"
+#include "support/store_contract.h"
 
 namespace sluice::global_test {
 namespace {

@@ -4,9 +4,9 @@
 
 #include <gtest/gtest.h>
 
-#include "mariadb/mariadb_server.h"
 #include "server/program.h"
 #include "support/eventually.h"
+#include "support/mariadb_server.h"
 
 namespace sluice::mariadb_test {
 namespace {

@@ -8,10 +8,10 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "mariadb/mariadb_server.h"
-#include "mariadb/store_client.h"
-#include "mysql/sql_text.h"
+#include "mysql/mysql_connection.h"
 #include "server/server.h"
+#include "support/mariadb_server.h"
+#include "support/store_client.h"
 
 namespace sluice::mariadb_test {
 namespace {
@@ -27,14 +27,14 @@ MysqlUrl parsed(const std::string& text) {
 }
 
 void expect_works(const MysqlUrl& url) {
-    MysqlStore store(patient(url));
+    MysqlGlobalStore store(patient(url));
     publish(store, "x", 1);
     EXPECT_EQ(import_all(store).of("x").own, 1U);
 }
 
 // It fails for a reason that holds `part`, begins with the address and tells no secret.
 void expect_fails(const MysqlUrl& url, Kind kind, const std::string& part) {
-    MysqlStore store(
+    MysqlGlobalStore store(
         {.server = {.url = url, .connect_timeout = 2s, .answer_timeout = 2s}, .region = "eu"});
     const StoreFailure failure = failure_of(store);
     EXPECT_EQ(failure.kind, kind) << failure.why;
@@ -110,7 +110,7 @@ TEST_F(MysqlAccess, RefusesANewerSchema) {
 TEST_F(MysqlAccess, LooksAgainAfterItWasRefused) {
     const MysqlUrl url = server_->make_store();
     run(url, "UPDATE ratelimit_schema SET version = 99");
-    MysqlStore store(patient(url));
+    MysqlGlobalStore store(patient(url));
     EXPECT_EQ(failure_of(store).kind, Kind::kRefused);
     run(url, "UPDATE ratelimit_schema SET version = 1");
     publish(store, "x", 1);
@@ -118,7 +118,7 @@ TEST_F(MysqlAccess, LooksAgainAfterItWasRefused) {
 
 TEST_F(MysqlAccess, RefusesWhereATableWentMissing) {
     const MysqlUrl url = server_->make_store();
-    MysqlStore store(patient(url));
+    MysqlGlobalStore store(patient(url));
     publish(store, "x", 1);
     run(url, "DROP TABLE ratelimit_window_counts");
     EXPECT_EQ(failure_of(store).kind, Kind::kRefused);
@@ -136,7 +136,7 @@ TEST_F(MysqlAccess, SaysThatARightIsMissing) {
 
 TEST_F(MysqlAccess, ReadsFromAServerThatIsReadOnlyAndSaysSoWhereItWrites) {
     const MysqlUrl url = server_->make_store();
-    MysqlStore store(patient(url));
+    MysqlGlobalStore store(patient(url));
     publish(store, "x", 1);
     server_->run("SET GLOBAL read_only = 1");
     expect_fails(url, Kind::kRefused, "it is read-only");
@@ -150,7 +150,7 @@ TEST_F(MysqlAccess, IsLostWhereNothingListens) {
     url.port = server_test::free_port();
     expect_fails(url, Kind::kLost, "nothing answers there");
     url.host = "nowhere.invalid";
-    MysqlStore store({.server = {.url = url}, .region = "eu"});
+    MysqlGlobalStore store({.server = {.url = url}, .region = "eu"});
     EXPECT_EQ(failure_of(store).kind, Kind::kLost);
 }
 
@@ -169,7 +169,7 @@ TEST_F(MysqlAccess, IsLostWhereNoMoreConnectionsAreTaken) {
 
 TEST_F(MysqlAccess, SaysBusyWhileAnotherOneHoldsTheRow) {
     const MysqlUrl url = server_->make_store();
-    MysqlStore store({.server = {.url = url, .lock_timeout = 1s}, .region = "eu"});
+    MysqlGlobalStore store({.server = {.url = url, .lock_timeout = 1s}, .region = "eu"});
     publish(store, "x", 1);
     MysqlConnection other({.url = url});
     ASSERT_FALSE(other.connect());
@@ -239,7 +239,7 @@ TEST_F(MysqlAccess, EndsWithAnotherProgramThatSpeaksNoMysql) {
         Impostor impostor(greeting);
         MysqlUrl url = server_->url("sluice_x");
         url.port = impostor.port;
-        MysqlStore store(
+        MysqlGlobalStore store(
             {.server = {.url = url, .connect_timeout = 2s, .answer_timeout = 2s}, .region = "eu"});
         const StoreFailure failure = failure_of(store);
         EXPECT_NE(failure.kind, Kind::kBusy);
@@ -294,7 +294,7 @@ TEST(MysqlDefaults, OfTheServerChangeNothing) {
     const MysqlUrl url = server.make_store();
     server.run("SET autocommit = 1, time_zone = '+00:00'");
     server.run("USE " + url.database);
-    MysqlStore store(patient(url));
+    MysqlGlobalStore store(patient(url));
     const std::int64_t before = server.number("SELECT " + std::string(kSqlNow));
     publish(store, "x", 5);
     const auto newest = import_all(store).newest;

@@ -7,8 +7,8 @@
 
 #include <gtest/gtest.h>
 
-#include "mariadb/mariadb_server.h"
-#include "mariadb/store_client.h"
+#include "support/mariadb_server.h"
+#include "support/store_client.h"
 
 namespace sluice::mariadb_test {
 namespace {
@@ -31,7 +31,7 @@ std::vector<RegionCount> rows_with(Count count) {
 
 // Returns how often it was told to try again. A failure of another kind ends it, with -1.
 int publish_all(const MysqlUrl& url, const std::string& region, int writer) {
-    MysqlStore store(patient(url, region));
+    MysqlGlobalStore store(patient(url, region));
     int again = 0;
     for (Count round = 1; round <= kRounds; ++round) {
         auto rows = rows_with(round * kWriters + static_cast<Count>(writer));
@@ -64,7 +64,7 @@ TEST(MysqlCrowd, WritersOfTheSameRowsInOppositeOrdersLoseNothing) {
     RecordProperty("tried_again", again.load(std::memory_order_relaxed));
     EXPECT_EQ(server.number("SELECT COUNT(*) FROM " + url.database + ".ratelimit_window_counts"),
               2 * kCells);
-    MysqlStore store(patient(url, "eu"));
+    MysqlGlobalStore store(patient(url, "eu"));
     const auto imported = import_all(store);
     const auto most = rows_with(kRounds * kWriters);
     for (const RegionCount& row : most) {
@@ -76,7 +76,7 @@ TEST(MysqlCrowd, WritersOfTheSameRowsInOppositeOrdersLoseNothing) {
 // With a patience that the test has not.
 TEST(MysqlInterrupt, EndsACallThatWaitsForAnAnswer) {
     MariadbServer server;
-    MysqlStore store(patient(server.make_store()));
+    MysqlGlobalStore store(patient(server.make_store()));
     global_test::publish(store, "x", 1);
     server.pause();
     std::thread other([&] {
@@ -96,7 +96,7 @@ TEST(MysqlInterrupt, ComesAtAnyTime) {
     MysqlUrl url = server.make_store();
     for (int i = 0; i < 80; ++i) {
         url.tls = i % 2 == 0 ? MysqlTls::kDisabled : MysqlTls::kRequired;
-        MysqlStore store(patient(url));
+        MysqlGlobalStore store(patient(url));
         std::thread other([&] {
             std::this_thread::sleep_for(std::chrono::microseconds(i * 100));
             store.interrupt();

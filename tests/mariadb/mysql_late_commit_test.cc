@@ -7,9 +7,9 @@
 #include <gtest/gtest.h>
 
 #include "global/mysql/count_statements.h"
-#include "mariadb/mariadb_server.h"
-#include "mariadb/store_client.h"
-#include "mysql/sql_text.h"
+#include "mysql/mysql_connection.h"
+#include "support/mariadb_server.h"
+#include "support/store_client.h"
 
 namespace sluice::mariadb_test {
 namespace {
@@ -27,7 +27,7 @@ class MysqlLateCommit : public testing::Test {
     static void TearDownTestSuite() { server_.reset(); }
     void SetUp() override {
         server_->run("USE " + url_.database);
-        MysqlStore store(patient(url_, "eu"));
+        MysqlGlobalStore store(patient(url_, "eu"));
         publish(store, {{cell_of("a"), 1}, {cell_of("b"), 1}});
         make_older();
     }
@@ -82,7 +82,7 @@ TEST_F(MysqlLateCommit, APublishThatItsClientGaveUpIsNeverCommitted) {
     lock_row("b");
     auto options = patient(url_, "eu");
     options.server.answer_timeout = 1s;
-    MysqlStore store(options);
+    MysqlGlobalStore store(options);
     const std::vector<RegionCount> rows = {{cell_of("a"), 5}, {cell_of("b"), 5}};
     const auto failure = store.publish(rows);
     ASSERT_TRUE(failure);
@@ -99,7 +99,7 @@ TEST_F(MysqlLateCommit, APublishThatTookTooLongIsRolledBack) {
     lock_row("b");
     auto options = patient(url_, "eu");
     options.commit_within = 200ms;
-    MysqlStore store(options);
+    MysqlGlobalStore store(options);
     const std::vector<RegionCount> rows = {{cell_of("a"), 5}, {cell_of("b"), 5}};
     std::optional<StoreFailure> failure;
     std::thread publisher([&] { failure = store.publish(rows); });
@@ -116,7 +116,7 @@ TEST_F(MysqlLateCommit, APublishThatTookTooLongIsRolledBack) {
 
 TEST_F(MysqlLateCommit, ARowThatWaitedForALockIsStampedAfterTheWait) {
     lock_row("b");
-    MysqlStore store(patient(url_, "eu"));
+    MysqlGlobalStore store(patient(url_, "eu"));
     std::thread publisher([&] { publish(store, {{cell_of("a"), 5}, {cell_of("b"), 5}}); });
     await_waiter();
     std::this_thread::sleep_for(50ms);
@@ -144,13 +144,13 @@ TEST_F(MysqlLateCommit, ARetryAfterALostAnswerRefreshesTheStamp) {
     auto options = patient(url_, "eu");
     options.server.answer_timeout = 1s;
     options.retry_period = 10s;
-    MysqlStore store(options);
+    MysqlGlobalStore store(options);
     publish(store, "a", 2);
     server_->pause();
     const std::vector<RegionCount> rows = {{cell_of("a"), 3}};
     ASSERT_TRUE(store.publish(rows));
     server_->resume();
-    MysqlStore other(patient(url_, "eu"));
+    MysqlGlobalStore other(patient(url_, "eu"));
     publish(other, "a", 3);
     make_older();
     const UnixTime before = now();
@@ -167,7 +167,7 @@ TEST_F(MysqlLateCommit, ARetryAfterALostAnswerRefreshesTheStamp) {
 }
 
 TEST_F(MysqlLateCommit, OtherCallsOnTheConnectionCommitByThemselves) {
-    MysqlStore store(patient(url_, "eu"));
+    MysqlGlobalStore store(patient(url_, "eu"));
     publish(store, "a", 2);
     EXPECT_EQ(global_test::delete_expired(store, 0s, 10), 2U);
     EXPECT_EQ(server_->number("SELECT COUNT(*) FROM ratelimit_window_counts"), 0);

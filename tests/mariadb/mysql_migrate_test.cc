@@ -1,6 +1,4 @@
 // Tables are made once, by whoever comes first.
-#include "mysql/mysql_migrate.h"
-
 #include <atomic>
 #include <string>
 #include <thread>
@@ -8,9 +6,9 @@
 
 #include <gtest/gtest.h>
 
-#include "mariadb/mariadb_server.h"
-#include "mariadb/store_client.h"
 #include "mysql/mysql_schema.h"
+#include "support/mariadb_server.h"
+#include "support/store_client.h"
 
 namespace sluice::mariadb_test {
 namespace {
@@ -48,7 +46,7 @@ TEST_F(MysqlMigrate, ADryRunChangesNothingAndTellsWhatWouldBeDone) {
 
 TEST_F(MysqlMigrate, ASecondRunFindsNothingToDo) {
     ASSERT_TRUE(migrate_mysql(url_, DryRun::kNo));
-    MysqlStore store(patient(url_));
+    MysqlGlobalStore store(patient(url_));
     global_test::publish(store, "x", 3);
     const auto again = migrate_mysql(url_, DryRun::kNo);
     ASSERT_TRUE(again) << again.error().message;

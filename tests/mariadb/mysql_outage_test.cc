@@ -6,8 +6,8 @@
 
 #include <gtest/gtest.h>
 
-#include "mariadb/mariadb_server.h"
-#include "mariadb/store_client.h"
+#include "support/mariadb_server.h"
+#include "support/store_client.h"
 
 namespace sluice::mariadb_test {
 namespace {
@@ -29,7 +29,7 @@ std::vector<RegionCount> many_rows(Count count, int rows) {
 TEST(MysqlOutage, AServerThatIsKilledInTheMidstOfAPublishHasAllOfItOrNothing) {
     MariadbServer server;
     const MysqlUrl url = server.make_store();
-    MysqlStore store(patient(url));
+    MysqlGlobalStore store(patient(url));
     publish(store, many_rows(1, 500));
     std::atomic<Count> acknowledged = 1;  // written by the publisher, read when it has ended
     std::atomic<Kind> ended_with = Kind::kBusy;
@@ -59,7 +59,7 @@ TEST(MysqlOutage, AServerThatIsKilledInTheMidstOfAPublishHasAllOfItOrNothing) {
 // So much that it can't wait in the buffers of the connection.
 TEST(MysqlOutage, AServerThatIsKilledInTheMidstOfAnImportIsLost) {
     MariadbServer server;
-    MysqlStore store(patient(server.make_store()));
+    MysqlGlobalStore store(patient(server.make_store()));
     for (int i = 0; i < 20; ++i) {
         auto rows = many_rows(1, 2'000);
         for (RegionCount& row : rows)
@@ -81,18 +81,18 @@ TEST(MysqlOutage, AServerThatIsKilledInTheMidstOfAnImportIsLost) {
 TEST(MysqlOutage, AServerThatStandsStillIsGivenUp) {
     MariadbServer server;
     const MysqlUrl url = server.make_store();
-    const MysqlStoreOptions hasty{
+    const MysqlGlobalOptions hasty{
         .server = {.url = url, .connect_timeout = 1s, .answer_timeout = 1s}, .region = "eu"};
-    MysqlStore connected(hasty);
+    MysqlGlobalStore connected(hasty);
     publish(connected, "x", 1);
     server.pause();
     EXPECT_EQ(failure_of(connected).kind, Kind::kLost);
     EXPECT_EQ(failure_of(connected).kind, Kind::kLost) << "the kernel still takes connections";
-    MysqlStore fresh(hasty);
+    MysqlGlobalStore fresh(hasty);
     EXPECT_EQ(failure_of(fresh).kind, Kind::kLost);
-    MysqlStoreOptions hasty_at_first = hasty;
+    MysqlGlobalOptions hasty_at_first = hasty;
     hasty_at_first.server.answer_timeout = kVeryLong;
-    MysqlStore greeted(hasty_at_first);
+    MysqlGlobalStore greeted(hasty_at_first);
     EXPECT_EQ(failure_of(greeted).kind, Kind::kLost) << "a greeting is part of connecting";
     server.resume();
     publish(connected, "x", 2);
@@ -102,7 +102,7 @@ TEST(MysqlOutage, AServerThatStandsStillIsGivenUp) {
 
 TEST(MysqlOutage, AConnectionThatWasEndedThereIsMadeAgain) {
     MariadbServer server;
-    MysqlStore store(patient(server.make_store()));
+    MysqlGlobalStore store(patient(server.make_store()));
     publish(store, "x", 1);
     for (const auto& row : server.rows("SELECT id FROM information_schema.processlist WHERE user = "
                                        "'alice'"))
@@ -114,7 +114,7 @@ TEST(MysqlOutage, AConnectionThatWasEndedThereIsMadeAgain) {
 
 TEST(MysqlOutage, ACallWithoutRowsNoticesALostConnection) {
     MariadbServer server;
-    MysqlStore store(patient(server.make_store()));
+    MysqlGlobalStore store(patient(server.make_store()));
     EXPECT_EQ(store.connections(), 0U);
     publish(store, "x", 1);
     EXPECT_FALSE(store.publish({}));
@@ -132,7 +132,7 @@ TEST(MysqlOutage, ACallWithoutRowsNoticesALostConnection) {
 TEST(MysqlOutage, AServerThatForgotEverythingRefusesUntilItWasMigrated) {
     MariadbServer server;
     const MysqlUrl url = server.make_store();
-    MysqlStore store(patient(url));
+    MysqlGlobalStore store(patient(url));
     publish(store, "x", 1);
     server.restart_empty();
     EXPECT_EQ(failure_of(store).kind, Kind::kLost);

@@ -6,8 +6,8 @@
 #include <gtest/gtest.h>
 
 #include "global/mysql/count_statements.h"
-#include "mariadb/mariadb_server.h"
-#include "mariadb/store_client.h"
+#include "support/mariadb_server.h"
+#include "support/store_client.h"
 
 namespace sluice::mariadb_test {
 namespace {
@@ -118,7 +118,7 @@ TEST_F(MysqlPlan, APageReadsNoMoreRowsThanItsSizeAsksFor) {
     fill(10'000, kOld);
     fill(5'000, kNew);
     analyze();
-    MysqlStore store(patient(url_, "r1"));
+    MysqlGlobalStore store(patient(url_, "r1"));
     static_cast<void>(store.list({}));  // connects
     const auto read_a_page = [&](const ImportQuery& query) {
         const std::int64_t before = rows_read_so_far();
@@ -176,7 +176,7 @@ TEST_F(MysqlPlan, AListingReadsTheRowsOfItsCell) {
 
 TEST_F(MysqlPlan, AnImportAfterFewChangesAnswersLittle) {
     fill(15'000, kNew);
-    MysqlStore store(patient(url_, "r1"));
+    MysqlGlobalStore store(patient(url_, "r1"));
     const auto full = import_all(store, kNow);
     EXPECT_EQ(full.visits, 15'000U);
     ASSERT_TRUE(full.newest);
@@ -201,7 +201,7 @@ TEST_F(MysqlPlan, ABacklogIsDeletedInBoundedPiecesAndWhatLivesStays) {
     fill(13'334, kOld);
     fill(1'000, kNew);
     ASSERT_EQ(rows(), 43'002);
-    MysqlStore store(patient(url_));
+    MysqlGlobalStore store(patient(url_));
     std::size_t deleted = 0;
     for (std::int64_t left = rows(); left > 3'000;) {
         const std::int64_t before = rows_deleted_so_far();

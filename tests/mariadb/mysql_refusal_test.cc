@@ -4,8 +4,8 @@
 
 #include <gtest/gtest.h>
 
-#include "mariadb/mariadb_server.h"
-#include "mariadb/store_client.h"
+#include "support/mariadb_server.h"
+#include "support/store_client.h"
 
 namespace sluice::mariadb_test {
 namespace {
@@ -30,7 +30,7 @@ TEST(MysqlRefusal, AStatementKeepsToTheLargestPacket) {
     MariadbServer server;
     const MysqlUrl url = server.make_store();
     server.run("SET GLOBAL max_allowed_packet = 16384");
-    MysqlStore store(patient(url));
+    MysqlGlobalStore store(patient(url));
     publish(store, rows_with(std::string(200, 'x'), 1'000));
     EXPECT_EQ(import_all(store).cells.size(), 1'000U);
     EXPECT_EQ(store.connections(), 1U);
@@ -40,7 +40,7 @@ TEST(MysqlRefusal, ARowThatIsTooLongByItselfIsNamed) {
     MariadbServer server;
     const MysqlUrl url = server.make_store();
     server.run("SET GLOBAL max_allowed_packet = 1024");
-    MysqlStore store(patient(url));
+    MysqlGlobalStore store(patient(url));
     std::vector<RegionCount> too_long = rows_with(std::string(240, '\x01'), 1);
     too_long.front().cell.name_space = std::string(240, '\x01');
     const auto failure = store.publish(too_long);
@@ -58,7 +58,7 @@ TEST(MysqlRefusal, AValueThatATriggerRefusesLeavesTheConnectionAlone) {
     server.run("CREATE TRIGGER " + url.database + ".guard BEFORE INSERT ON " + url.database +
                ".ratelimit_window_counts FOR EACH ROW IF NEW.identifier = 'bad' THEN SIGNAL "
                "SQLSTATE '45000' SET MESSAGE_TEXT = 'not this one'; END IF");
-    MysqlStore store(patient(url));
+    MysqlGlobalStore store(patient(url));
     const std::vector<RegionCount> rows = {
         {cell_of("bac"), 1}, {cell_of("bad"), 1}, {cell_of("bae"), 1}};
     const auto failure = store.publish(rows);
@@ -77,7 +77,7 @@ TEST(MysqlRefusal, AnUnknownErrorConcernsTheRowsAndLeavesTheConnectionAlone) {
     server.run("CREATE TRIGGER " + url.database + ".guard BEFORE INSERT ON " + url.database +
                ".ratelimit_window_counts FOR EACH ROW IF NEW.identifier = 'bad' THEN SIGNAL "
                "SQLSTATE '45000' SET MYSQL_ERRNO = 1416, MESSAGE_TEXT = 'not this one'; END IF");
-    MysqlStore store(patient(url));
+    MysqlGlobalStore store(patient(url));
     const std::vector<RegionCount> rows = {{cell_of("bac"), 1}, {cell_of("bad"), 1}};
     const auto failure = store.publish(rows);
     ASSERT_TRUE(failure);
@@ -95,7 +95,7 @@ TEST(MysqlRefusal, AMissingRightLeavesTheConnectionAlone) {
     server.run("GRANT SELECT, INSERT, UPDATE ON " + url.database + ".* TO writer");
     url.user = "writer";
     url.password = "w";
-    MysqlStore store(patient(url));
+    MysqlGlobalStore store(patient(url));
     publish(store, "x", 1);
     const auto deleted = store.delete_expired(std::chrono::milliseconds{0}, 10);
     const auto* const failure = std::get_if<StoreFailure>(&deleted);

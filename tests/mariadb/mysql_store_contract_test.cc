@@ -1,8 +1,8 @@
 // The store in a MariaDB keeps the contract of all stores.
-#include "global/mysql/mysql_store.h"
-#include "global/store_contract.h"
-#include "mariadb/mariadb_server.h"
-#include "mysql/sql_text.h"
+#include "global/mysql/mysql_global_store.h"
+#include "mysql/mysql_connection.h"
+#include "support/mariadb_server.h"
+#include "support/store_contract.h"
 
 namespace sluice::mariadb_test {
 namespace {
@@ -19,8 +19,8 @@ MariadbServer& shared_server() {
 class MariadbKit final : public StoreKit {
   public:
     std::unique_ptr<GlobalStore> open(const std::string& region) override {
-        return std::make_unique<MysqlStore>(
-            MysqlStoreOptions{.server = {.url = url_}, .region = region});
+        return std::make_unique<MysqlGlobalStore>(
+            MysqlGlobalOptions{.server = {.url = url_}, .region = region});
     }
     UnixTime now() override {
         return UnixTime{

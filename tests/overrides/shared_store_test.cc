@@ -8,10 +8,10 @@
 
 #include <gtest/gtest.h>
 
-#include "mariadb/mariadb_server.h"
 #include "overrides/mysql_store.h"
 #include "overrides/sqlite_store.h"
 #include "server/scratch_folder.h"
+#include "support/mariadb_server.h"
 
 namespace sluice::overrides {
 namespace {

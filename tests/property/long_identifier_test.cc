@@ -11,7 +11,7 @@
 
 #include "decide/single.h"
 #include "global/global_fixture.h"
-#include "global/stored_name.h"
+#include "global/hashed_name_cells.h"
 
 namespace sluice {
 namespace {

@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <utility>
 
-#include "mysql/sql_text.h"
+#include "mysql/mysql_connection.h"
 
 namespace sluice {
 namespace {

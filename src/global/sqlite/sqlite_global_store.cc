@@ -104,7 +104,7 @@ std::optional<StoreFailure> SqliteGlobalStore::make_ready() {
     if (!opened)
         return StoreFailure{StoreFailure::Kind::kRefused, std::move(opened.error().message)};
     database_ = *std::move(opened);
-    database_->wait_for_others(options_.busy_timeout);
+    database_->set_busy_timeout(options_.busy_timeout);
     if (auto error = prepare_tables(*database_)) {
         StoreFailure refused = failure(*std::move(error));
         is_broken_ = true;

@@ -98,7 +98,7 @@ std::optional<Error> check_table(Database& database) {
 }
 
 std::optional<Error> make_ready(Database& database, const SqliteOriginOptions& options) {
-    database.wait_for_others(options.busy_timeout);
+    database.set_busy_timeout(options.busy_timeout);
     if (auto error = database.run(kModes)) return error;
     if (auto error = database.limit_size(options.max_bytes)) return error;
     if (auto error = create_table(database)) return error;

@@ -1,9 +1,9 @@
-#include "global/store_contract.h"
+#include "support/store_contract.h"
 
 #include <algorithm>
 #include <vector>
 
-#include "global/store_calls.h"
+#include "support/store_calls.h"
 
 namespace sluice::global_test {
 namespace {

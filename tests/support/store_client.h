@@ -1,19 +1,19 @@
 // Stores of a test on a real server.
-#ifndef SLUICE_TESTS_MARIADB_STORE_CLIENT_H_
-#define SLUICE_TESTS_MARIADB_STORE_CLIENT_H_
+#ifndef SLUICE_TESTS_SUPPORT_STORE_CLIENT_H_
+#define SLUICE_TESTS_SUPPORT_STORE_CLIENT_H_
 
 #include <chrono>
 #include <string>
 
-#include "global/mysql/mysql_store.h"
-#include "global/store_calls.h"
+#include "global/mysql/mysql_global_store.h"
+#include "support/store_calls.h"
 
 namespace sluice::mariadb_test {
 
 inline constexpr std::chrono::seconds kVeryLong{3'600};
 
 // With more patience than any machine needs: a test that relies on it hangs.
-inline MysqlStoreOptions patient(MysqlUrl url, std::string region = "eu") {
+inline MysqlGlobalOptions patient(MysqlUrl url, std::string region = "eu") {
     return {.server = {.url = std::move(url),
                        .connect_timeout = std::chrono::seconds{30},
                        .answer_timeout = kVeryLong,
@@ -23,4 +23,4 @@ inline MysqlStoreOptions patient(MysqlUrl url, std::string region = "eu") {
 
 }  // namespace sluice::mariadb_test
 
-#endif  // SLUICE_TESTS_MARIADB_STORE_CLIENT_H_
+#endif  // SLUICE_TESTS_SUPPORT_STORE_CLIENT_H_

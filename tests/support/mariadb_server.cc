@@ -1,4 +1,4 @@
-#include "mariadb/mariadb_server.h"
+#include "support/mariadb_server.h"
 
 #include <chrono>
 #include <cstdlib>
@@ -7,7 +7,7 @@
 #include <thread>
 #include <utility>
 
-#include "mysql/mysql_migrate.h"
+#include "mysql/mysql_schema.h"
 #include "server/program.h"
 #include "server/server.h"
 

@@ -1,4 +1,4 @@
-#include "global/store_calls.h"
+#include "support/store_calls.h"
 
 #include <utility>
 

@@ -1,6 +1,6 @@
 // The regions' store in a MySQL or MariaDB.
-#ifndef SLUICE_GLOBAL_MYSQL_MYSQL_STORE_H_
-#define SLUICE_GLOBAL_MYSQL_MYSQL_STORE_H_
+#ifndef SLUICE_GLOBAL_MYSQL_MYSQL_GLOBAL_STORE_H_
+#define SLUICE_GLOBAL_MYSQL_MYSQL_GLOBAL_STORE_H_
 
 #include <chrono>
 #include <cstdint>
@@ -13,7 +13,7 @@
 
 namespace sluice {
 
-struct MysqlStoreOptions {
+struct MysqlGlobalOptions {
     MysqlOptions server;
     std::string region;  // ours: 1 to 48 bytes
     // A publish that can't be committed within this time of its beginning is rolled back.
@@ -30,9 +30,9 @@ struct MysqlStoreOptions {
 // which may wait for locks. So a publish is committed by a call of its own, and only if its
 // statement has been answered in time: one that was given up, or whose client has died, is rolled
 // back when the connection ends, however long the server goes on with it.
-class MysqlStore final : public GlobalStore {
+class MysqlGlobalStore final : public GlobalStore {
   public:
-    explicit MysqlStore(MysqlStoreOptions options);
+    explicit MysqlGlobalStore(MysqlGlobalOptions options);
 
     std::optional<StoreFailure> publish(std::span<const RegionCount> rows) override;
     std::uint64_t connections() const override { return connections_; }
@@ -72,4 +72,4 @@ class MysqlStore final : public GlobalStore {
 
 }  // namespace sluice
 
-#endif  // SLUICE_GLOBAL_MYSQL_MYSQL_STORE_H_
+#endif  // SLUICE_GLOBAL_MYSQL_MYSQL_GLOBAL_STORE_H_

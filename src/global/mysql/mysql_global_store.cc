@@ -1,4 +1,4 @@
-#include "global/mysql/mysql_store.h"
+#include "global/mysql/mysql_global_store.h"
 
 #include <algorithm>
 #include <utility>
@@ -64,13 +64,13 @@ GlobalListing::Component component_in(const MysqlRow& row) {
 
 }  // namespace
 
-MysqlStore::MysqlStore(MysqlStoreOptions options)
+MysqlGlobalStore::MysqlGlobalStore(MysqlGlobalOptions options)
     : region_(std::move(options.region)),
       commit_within_(options.commit_within),
       retry_period_(options.retry_period),
       connection_(std::move(options.server)) {}
 
-std::optional<StoreFailure> MysqlStore::make_ready(CommitMode mode) {
+std::optional<StoreFailure> MysqlGlobalStore::make_ready(CommitMode mode) {
     if (!connection_.is_connected()) {
         if (auto failure = connect()) return failure;
         mode_ = CommitMode::kAutomatic;
@@ -84,7 +84,7 @@ std::optional<StoreFailure> MysqlStore::make_ready(CommitMode mode) {
     return std::nullopt;
 }
 
-std::optional<StoreFailure> MysqlStore::connect() {
+std::optional<StoreFailure> MysqlGlobalStore::connect() {
     if (auto failure = connection_.connect()) return converted(*std::move(failure));
     auto failure = check_mysql_schema(connection_);
     if (!failure) failure = read_most_bytes();
@@ -97,20 +97,20 @@ std::optional<StoreFailure> MysqlStore::connect() {
     return std::nullopt;
 }
 
-std::optional<StoreFailure> MysqlStore::run_on_connection(const std::string& statement) {
+std::optional<StoreFailure> MysqlGlobalStore::run_on_connection(const std::string& statement) {
     auto changed = connection_.run(statement);
     auto* const failure = std::get_if<MysqlFailure>(&changed);
     return failure == nullptr ? std::nullopt : std::optional(converted(std::move(*failure)));
 }
 
-std::optional<MysqlFailure> MysqlStore::read_most_bytes() {
+std::optional<MysqlFailure> MysqlGlobalStore::read_most_bytes() {
     auto bytes = connection_.number("SELECT @@max_allowed_packet");
     if (auto* const failure = std::get_if<MysqlFailure>(&bytes)) return std::move(*failure);
     most_bytes_ = static_cast<std::size_t>(std::get<0>(bytes).value_or(0));
     return std::nullopt;
 }
 
-StoreResult<std::uint64_t> MysqlStore::run(const std::string& statement) {
+StoreResult<std::uint64_t> MysqlGlobalStore::run(const std::string& statement) {
     if (auto failure = make_ready()) return *std::move(failure);
     auto changed = connection_.run(statement);
     if (auto* const failure = std::get_if<MysqlFailure>(&changed))
@@ -118,14 +118,14 @@ StoreResult<std::uint64_t> MysqlStore::run(const std::string& statement) {
     return std::get<0>(changed);
 }
 
-std::optional<StoreFailure> MysqlStore::query(const std::string& statement,
-                                              const MysqlConnection::Visit& visit) {
+std::optional<StoreFailure> MysqlGlobalStore::query(const std::string& statement,
+                                                    const MysqlConnection::Visit& visit) {
     if (auto failure = make_ready()) return failure;
     if (auto failure = connection_.query(statement, visit)) return converted(*std::move(failure));
     return std::nullopt;
 }
 
-std::optional<StoreFailure> MysqlStore::publish(std::span<const RegionCount> rows) {
+std::optional<StoreFailure> MysqlGlobalStore::publish(std::span<const RegionCount> rows) {
     if (rows.empty()) return query("DO 0", [](const MysqlRow&) {});
     if (auto failure = make_ready(CommitMode::kManual)) return failure;
     const std::string lift = publish_statement(region_, rows, stamp());
@@ -140,14 +140,14 @@ std::optional<StoreFailure> MysqlStore::publish(std::span<const RegionCount> row
 }
 
 // A retry after a lost answer stamps anew what the first try may have committed late. Which rows
-// were lost is not known here, and they may be published after others.
-Stamp MysqlStore::stamp() const {
+// were lost is not known here, and they may be published after other rows.
+Stamp MysqlGlobalStore::stamp() const {
     const bool may_retry =
         last_loss_ && std::chrono::steady_clock::now() - *last_loss_ < retry_period_;
     return may_retry ? Stamp::kGrownAndEqual : Stamp::kGrown;
 }
 
-std::optional<StoreFailure> MysqlStore::run_and_commit(const std::string& statement) {
+std::optional<StoreFailure> MysqlGlobalStore::run_and_commit(const std::string& statement) {
     const auto began = std::chrono::steady_clock::now();
     auto changed = connection_.run(statement);
     if (auto* const failure = std::get_if<MysqlFailure>(&changed)) {
@@ -163,7 +163,7 @@ std::optional<StoreFailure> MysqlStore::run_and_commit(const std::string& statem
     return run_on_connection("COMMIT");
 }
 
-std::optional<StoreFailure> MysqlStore::publish_in_halves(std::span<const RegionCount> rows) {
+std::optional<StoreFailure> MysqlGlobalStore::publish_in_halves(std::span<const RegionCount> rows) {
     if (rows.size() == 1)
         return StoreFailure{StoreFailure::Kind::kRows,
                             connection_.url().shown() + ": a row is longer than its " +
@@ -176,7 +176,7 @@ std::optional<StoreFailure> MysqlStore::publish_in_halves(std::span<const Region
 
 // Where the page ends is found first. Rows that come in between are in the page, or in the next
 // one.
-StoreResult<ImportEnd> MysqlStore::import(const ImportQuery& query, const Visit& visit) {
+StoreResult<ImportEnd> MysqlGlobalStore::import(const ImportQuery& query, const Visit& visit) {
     ImportEnd end;
     std::optional<PageEnd> page_end;
     const auto note = [&](const MysqlRow& row) {
@@ -194,12 +194,12 @@ StoreResult<ImportEnd> MysqlStore::import(const ImportQuery& query, const Visit&
     return end;
 }
 
-StoreResult<std::size_t> MysqlStore::delete_expired(std::chrono::milliseconds min_age,
-                                                    std::size_t at_most) {
+StoreResult<std::size_t> MysqlGlobalStore::delete_expired(std::chrono::milliseconds min_age,
+                                                          std::size_t at_most) {
     return run(delete_statement(min_age, at_most));
 }
 
-StoreResult<std::vector<GlobalListing>> MysqlStore::list(std::span<const CellName> cells) {
+StoreResult<std::vector<GlobalListing>> MysqlGlobalStore::list(std::span<const CellName> cells) {
     if (auto failure = make_ready()) return *std::move(failure);
     std::vector<GlobalListing> listings;
     for (const CellName& cell : cells) {

@@ -1,6 +1,6 @@
 // A real MariaDB server, started for a test.
-#ifndef SLUICE_TESTS_MARIADB_MARIADB_SERVER_H_
-#define SLUICE_TESTS_MARIADB_MARIADB_SERVER_H_
+#ifndef SLUICE_TESTS_SUPPORT_MARIADB_SERVER_H_
+#define SLUICE_TESTS_SUPPORT_MARIADB_SERVER_H_
 
 #include <cstdint>
 #include <memory>
@@ -81,4 +81,4 @@ class MariadbServer {
 
 }  // namespace sluice::mariadb_test
 
-#endif  // SLUICE_TESTS_MARIADB_MARIADB_SERVER_H_
+#endif  // SLUICE_TESTS_SUPPORT_MARIADB_SERVER_H_

@@ -1,9 +1,9 @@
-#include "global/schedule.h"
-
 #include <set>
 #include <vector>
 
 #include <gtest/gtest.h>
+
+#include "global/policy.h"
 
 namespace sluice {
 namespace {
@@ -12,12 +12,12 @@ using std::chrono::milliseconds;
 using std::chrono::seconds;
 
 constexpr milliseconds kInterval{10'000};
-const Schedule::Time kStart{seconds{1'000}};
+const TickSchedule::Time kStart{seconds{1'000}};
 
-TEST(ScheduleTest, TheFirstTickComesAtARandomPhase) {
-    std::set<Schedule::Time> firsts;
+TEST(TickScheduleTest, TheFirstTickComesAtARandomPhase) {
+    std::set<TickSchedule::Time> firsts;
     for (std::uint64_t seed = 0; seed < 100; ++seed) {
-        const Schedule schedule(kInterval, kStart, seed);
+        const TickSchedule schedule(kInterval, kStart, seed);
         EXPECT_GE(schedule.next(), kStart);
         EXPECT_LE(schedule.next(), kStart + kInterval * 12 / 10);
         firsts.insert(schedule.next());
@@ -27,11 +27,11 @@ TEST(ScheduleTest, TheFirstTickComesAtARandomPhase) {
     EXPECT_GT(*firsts.rbegin(), kStart + kInterval * 4 / 5);
 }
 
-TEST(ScheduleTest, JitterIsDrawnAnewAndDoesNotAddUp) {
-    Schedule schedule(kInterval, kStart, 7);
+TEST(TickScheduleTest, JitterIsDrawnAnewAndDoesNotAddUp) {
+    TickSchedule schedule(kInterval, kStart, 7);
     std::set<milliseconds> gaps;
-    const Schedule::Time first = schedule.next();
-    Schedule::Time last = first;
+    const TickSchedule::Time first = schedule.next();
+    TickSchedule::Time last = first;
     for (int i = 1; i <= 1'000; ++i) {
         schedule.finish(last);
         const auto gap = std::chrono::duration_cast<milliseconds>(schedule.next() - last);
@@ -44,9 +44,9 @@ TEST(ScheduleTest, JitterIsDrawnAnewAndDoesNotAddUp) {
     EXPECT_GT(gaps.size(), 500U);
 }
 
-TEST(ScheduleTest, SlowWorkLeavesOutTicksAndDoesNotShiftThoseToCome) {
-    Schedule schedule(kInterval, kStart, 3);
-    const Schedule::Time first = schedule.next();
+TEST(TickScheduleTest, SlowWorkLeavesOutTicksAndDoesNotShiftThoseToCome) {
+    TickSchedule schedule(kInterval, kStart, 3);
+    const TickSchedule::Time first = schedule.next();
     schedule.finish(first + seconds{35});
     EXPECT_GT(schedule.next(), first + seconds{35});
     EXPECT_LE(schedule.next(), first + seconds{47});
@@ -54,8 +54,8 @@ TEST(ScheduleTest, SlowWorkLeavesOutTicksAndDoesNotShiftThoseToCome) {
     EXPECT_TRUE(from_target <= kInterval / 5 || from_target >= kInterval * 4 / 5);
 }
 
-TEST(ScheduleTest, ItIsDueFromItsTimeOn) {
-    const Schedule schedule(kInterval, kStart, 1);
+TEST(TickScheduleTest, ItIsDueFromItsTimeOn) {
+    const TickSchedule schedule(kInterval, kStart, 1);
     EXPECT_FALSE(schedule.is_due(schedule.next() - milliseconds{1}));
     EXPECT_TRUE(schedule.is_due(schedule.next()));
 }

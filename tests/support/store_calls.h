@@ -1,6 +1,6 @@
 // Calls to a store that must work, and what they found.
-#ifndef SLUICE_TESTS_GLOBAL_STORE_CALLS_H_
-#define SLUICE_TESTS_GLOBAL_STORE_CALLS_H_
+#ifndef SLUICE_TESTS_SUPPORT_STORE_CALLS_H_
+#define SLUICE_TESTS_SUPPORT_STORE_CALLS_H_
 
 #include <sluice/time.h>
 
@@ -56,4 +56,4 @@ StoreFailure failure_of(GlobalStore& store);
 
 }  // namespace sluice::global_test
 
-#endif  // SLUICE_TESTS_GLOBAL_STORE_CALLS_H_
+#endif  // SLUICE_TESTS_SUPPORT_STORE_CALLS_H_

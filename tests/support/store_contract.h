@@ -3,8 +3,8 @@
 // A test program compiles store_contract.cc and says how its stores are made:
 //
 //     INSTANTIATE_TEST_SUITE_P(Memory, StoreContract, testing::Values(make_memory_kit));
-#ifndef SLUICE_TESTS_GLOBAL_STORE_CONTRACT_H_
-#define SLUICE_TESTS_GLOBAL_STORE_CONTRACT_H_
+#ifndef SLUICE_TESTS_SUPPORT_STORE_CONTRACT_H_
+#define SLUICE_TESTS_SUPPORT_STORE_CONTRACT_H_
 
 #include <sluice/time.h>
 
@@ -42,4 +42,4 @@ class StoreContract : public testing::TestWithParam<MakeStoreKit> {
 
 }  // namespace sluice::global_test
 
-#endif  // SLUICE_TESTS_GLOBAL_STORE_CONTRACT_H_
+#endif  // SLUICE_TESTS_SUPPORT_STORE_CONTRACT_H_
