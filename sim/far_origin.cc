@@ -4,7 +4,7 @@
 #include <memory>
 #include <utility>
 
-#include "regional/grant.h"
+#include "regional/origin.h"
 
 namespace sluice::sim {
 
@@ -130,8 +130,8 @@ void FarOrigin::spend(std::vector<KeySpend> keys, Spent spent) {
           .unanswered = [answered, sent] { (*answered)(std::vector<SpendAnswer>(sent->size())); }});
 }
 
-void FarOrigin::heartbeat(Beaten beaten) {
-    const auto answered = std::make_shared<const Beaten>(std::move(beaten));
+void FarOrigin::heartbeat(HeartbeatDone beaten) {
+    const auto answered = std::make_shared<const HeartbeatDone>(std::move(beaten));
     const auto execute = [this, answered, sent = world_.true_time()]() -> Deliver {
         if (server().refuses_writes) return nullptr;
         const Heartbeat answer = server().beat(place_.serial);

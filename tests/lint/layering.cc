@@ -25,8 +25,8 @@ constexpr std::array kLayers = {
     Layer{"global", "counter breaker window metrics base"},
 
     // Adapters know their port and its rules, and nothing else of its layer.
-    Layer{"regional/redis", "regional/origin.h regional/grant.h window metrics base"},
-    Layer{"regional/sqlite", "regional/origin.h regional/grant.h sqlite window metrics base"},
+    Layer{"regional/redis", "regional/origin.h window metrics base"},
+    Layer{"regional/sqlite", "regional/origin.h sqlite window metrics base"},
     Layer{"global/mysql", "global/store.h mysql window metrics base"},
     Layer{"global/sqlite", "global/store.h sqlite window metrics base"},
 

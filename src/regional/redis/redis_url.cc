@@ -30,7 +30,7 @@ constexpr std::array kSchemes = {
     Scheme{.prefix = "rediss+sentinel://", .has_tls = true, .has_sentinels = true},
 };
 
-// What is wrong with a URL; none: nothing.
+// The error in a URL; none if it is valid.
 using Fault = std::optional<std::string_view>;
 
 Error invalid(std::string_view what) {
