@@ -4,7 +4,7 @@
 #include <memory>
 #include <utility>
 
-#include "regional/grant.h"
+#include "regional/origin.h"
 
 namespace sluice::sim {
 
@@ -113,8 +113,8 @@ void OriginConnection::spend(std::vector<KeySpend> keys, Spent spent) {
           .unanswered = [answered, sent] { (*answered)(std::vector<SpendAnswer>(sent->size())); }});
 }
 
-void OriginConnection::heartbeat(Beaten beaten) {
-    const auto answered = std::make_shared<const Beaten>(std::move(beaten));
+void OriginConnection::heartbeat(HeartbeatDone beaten) {
+    const auto answered = std::make_shared<const HeartbeatDone>(std::move(beaten));
     const auto execute = [this, answered, sent = world_.true_time()]() -> Deliver {
         if (server().refuses_writes) return nullptr;
         const Heartbeat answer = server().beat(place_.serial);

@@ -32,7 +32,7 @@ class OriginConnection final : public Origin {
     void start(OriginEvents events) override;
     void sync(std::vector<KeyComponents> keys, Synced synced) override;
     void spend(std::vector<KeySpend> keys, Spent spent) override;
-    void heartbeat(Beaten beaten) override;
+    void heartbeat(HeartbeatDone beaten) override;
     void retire(std::vector<KeyComponents> keys, Synced synced) override;
     void list(std::vector<CellName> cells, Listed listed) override;
     std::string node() const override;

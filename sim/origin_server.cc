@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "regional/grant.h"
+#include "regional/origin.h"
 #include "window/cell.h"
 
 namespace sluice::sim {

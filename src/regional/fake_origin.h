@@ -11,7 +11,6 @@
 #include <utility>
 #include <vector>
 
-#include "regional/grant.h"
 #include "regional/origin.h"
 
 namespace sluice {
@@ -39,12 +38,12 @@ class FakeOrigin final : public Origin {
     void spend(std::vector<KeySpend> keys, Spent spent) override {
         spends.push_back({std::move(keys), std::move(spent)});
     }
-    void heartbeat(Beaten beaten) override {
+    void heartbeat(HeartbeatDone done) override {
         ++beats;
         if (is_silent) {
-            silent_beats.push_back(std::move(beaten));
+            silent_beats.push_back(std::move(done));
         } else {
-            beaten(Heartbeat{.nodes = nodes, .has_joined = beats == 1, .clock_offset = offset});
+            done(Heartbeat{.nodes = nodes, .has_joined = beats == 1, .clock_offset = offset});
         }
     }
     void retire(std::vector<KeyComponents> keys, Synced synced) override {
@@ -98,7 +97,7 @@ class FakeOrigin final : public Origin {
     std::map<CellName, Cell> cells;
     std::deque<std::pair<std::vector<KeyComponents>, Synced>> syncs;
     std::deque<std::pair<std::vector<KeySpend>, Spent>> spends;
-    std::vector<Beaten> silent_beats;
+    std::vector<HeartbeatDone> silent_beats;
     bool is_silent = false;
     int beats = 0;
     std::uint32_t nodes = 2;

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "regional/grant.h"
+#include "regional/origin.h"
 #include "window/cell.h"
 
 namespace sluice {
@@ -53,7 +53,7 @@ class MemoryRegion::Node : public Origin {
             keys, [&](const KeySpend& key) { return region_->spend(id_, key); }));
     }
 
-    void heartbeat(Beaten beaten) override { beaten(region_->heartbeat(id_)); }
+    void heartbeat(HeartbeatDone done) override { done(region_->heartbeat(id_)); }
 
     void retire(std::vector<KeyComponents> keys, Synced synced) override {
         synced(for_each_key<KeyTotals>(

@@ -104,7 +104,7 @@ TEST_F(MemoryOriginTest, SyncsBothCellsOfAKey) {
     EXPECT_EQ(read(*a_, cell("x", 10)).total, 9U) << "the previous cell is the one before";
 }
 
-TEST_F(MemoryOriginTest, AnswersInTheOfferedOrder) {
+TEST_F(MemoryOriginTest, AnswersInTheOrderOfItsKeys) {
     lift(*b_, cell("y"), 9);
     a_->sync({key(cell("x"), 1), key(cell("y"), 2)}, [](const std::vector<KeyAnswer>& answers) {
         ASSERT_EQ(answers.size(), 2U);

@@ -1,5 +1,5 @@
-// The port to the store that the nodes of a region share. It holds, for each cell, one grow-only
-// component per owner.
+// The port to the origin, the store that the nodes of a region share, and the rule by which it
+// decides requests. An origin holds, for each cell, one grow-only component per owner.
 #ifndef SLUICE_REGIONAL_ORIGIN_H_
 #define SLUICE_REGIONAL_ORIGIN_H_
 
@@ -18,8 +18,8 @@
 namespace sluice {
 
 // Distinguishes the components of this node's successive entries for one key. A key that was
-// evicted and came back has another incarnation, and so another component: what the first one wrote
-// stays, and no entry has to remember how much that was.
+// evicted and came back has a new incarnation, and so a new component; the old component stays in
+// the total.
 using Incarnation = std::uint32_t;
 
 // This node's components of the two cells of a key that decisions at `current.sequence` use.
@@ -49,7 +49,7 @@ inline std::array<CellComponent, 2> cells_of(const KeyComponents& key) {
                 .cell = std::move(previous), .own = key.own[1], .lifetime = previous_lifetime}};
 }
 
-// What the origin holds of a cell. An absent cell or component counts as 0.
+// The counts of a cell at the origin. An absent cell or component counts as 0.
 struct CellTotals {
     Count total = 0;  // the sum of the components of all owners, this one included
     Count own = 0;    // the component of this node's incarnation
@@ -65,18 +65,18 @@ struct SpendRequest {
     Ask ask;
 };
 
-// The requests that wait for one key, in order.
+// The queued requests of one key, in order.
 struct KeySpend {
     KeyComponents components;
-    // This node's knowledge that the origin may lack, current and previous: the peers' components
-    // as last read, which the origin may have lost since, and what counts on top of the region's
-    // components (other regions, unfinished batches of this node).
+    // Counts that the origin may lack, current and previous: the peers' components as last read,
+    // which the origin may have lost since, and counts beside the region's components (other
+    // regions, unfinished batches of this node).
     std::array<Count, 2> peers{};
     std::array<Count, 2> extra{};
     std::vector<SpendRequest> requests;
 };
 
-// How the origin decided. A grant has been added to this node's component.
+// The decisions of the origin. A grant has been added to this node's component.
 struct KeyGrants {
     KeyTotals totals;           // afterwards
     std::vector<bool> granted;  // by request
@@ -95,7 +95,7 @@ struct Heartbeat {
 using HeartbeatAnswer = std::optional<Heartbeat>;
 inline constexpr Duration kNodeLifetime{5'000};
 
-// All that the origin holds of a cell, for inspection.
+// A cell with all its components, for inspection.
 struct CellListing {
     struct Component {
         std::string owner;
@@ -106,18 +106,18 @@ struct CellListing {
     Duration lifetime{0};  // until the origin drops the cell; 0 if it holds nothing
 };
 
-// What an origin reports by itself. It is unavailable from the start until the first `available`.
+// Notifications of an origin. It is unavailable from the start until the first `available`.
 struct OriginEvents {
     // The connection works. `is_intact` is false if the origin may have lost data since the last
     // time.
     std::function<void(bool is_intact)> available;
-    // The connection is lost. `why` is for people and holds no secret. Reported again if the reason
-    // changes.
+    // The connection is lost. `why` is a message for the log, without secrets. Reported again if
+    // the reason changes.
     std::function<void(const std::string& why)> unavailable;
     // The connection works, but the origin has lost data.
     std::function<void()> data_lost;
     // The origin refused a write (no memory, read-only, no permission, a script error). `why`
-    // quotes it, is for people and holds no secret. The refused call is answered without a value.
+    // quotes it, for the log, without secrets. The refused call is answered without a value.
     std::function<void(const std::string& why)> write_refused;
 };
 
@@ -133,7 +133,7 @@ class Origin {
   public:
     using Synced = std::function<void(std::vector<KeyAnswer>)>;
     using Spent = std::function<void(std::vector<SpendAnswer>)>;
-    using Beaten = std::function<void(HeartbeatAnswer)>;
+    using HeartbeatDone = std::function<void(HeartbeatAnswer)>;
     using Listed = std::function<void(std::vector<std::optional<CellListing>>)>;
 
     virtual ~Origin() = default;
@@ -146,14 +146,14 @@ class Origin {
     virtual void sync(std::vector<KeyComponents> keys, Synced synced) = 0;
 
     // For each key: lifts this node's components as sync() does, then decides its requests in order
-    // and adds the costs that fit to the current component (regional/grant.h has the rule).
+    // and adds the costs that fit to the current component (see decide_at_origin()).
     // Idempotent: a component that is already above `own` is what an earlier call granted whose
     // answer was lost, and is granted again without being added again.
     virtual void spend(std::vector<KeySpend> keys, Spent spent) = 0;
 
     // Announces this node, and writes as sync() does, so that an origin that refuses writes is
     // noticed without traffic.
-    virtual void heartbeat(Beaten beaten) = 0;
+    virtual void heartbeat(HeartbeatDone done) = 0;
 
     // Moves this node's components of these keys into one that all stopped nodes share. Only as the
     // last call for them, after every other call was answered. Idempotent.
@@ -161,20 +161,32 @@ class Origin {
 
     virtual void list(std::vector<CellName> cells, Listed listed) = 0;
 
-    // Whether keys lie on several servers, each of which may be slow or away by itself.
+    // Whether keys are spread over several servers, each of which may be slow or unavailable.
     virtual bool is_sharded() const { return false; }
 
-    // How listings name the owner of this node's components, without the incarnation.
+    // The owner, in listings, of this node's components, without the incarnation.
     virtual std::string node() const = 0;
 };
 
-// How listings name the owner of the component that all stopped nodes share.
+// The owner, in listings, of the component that all stopped nodes share.
 inline constexpr const char* kStoppedNodes = "stopped";
 
-// How a listing names the owner of a component.
+// The owner of a component, in listings.
 inline std::string owner_name(const std::string& node, Incarnation incarnation) {
     return incarnation == 0 ? node : node + "." + std::to_string(incarnation);
 }
+
+// Decides the requests of `spend` in order, at an origin that holds `held` after this node's
+// components were lifted. A request passes if its cost fits the sliding window on top of all costs
+// that were spent and granted before it. Returns the totals with the granted costs added to the
+// current cell; the caller stores them.
+//
+// A component above what this node has spent is credit: an earlier call granted it and its answer
+// was lost. Requests use it up before the component grows. Credit in the previous cell counts as
+// spent: the answer to a call made at the end of that window may still be on its way.
+//
+// The spend script in regional/redis implements the same rule.
+KeyGrants decide_at_origin(const KeySpend& spend, const KeyTotals& held);
 
 }  // namespace sluice
 

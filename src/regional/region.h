@@ -201,7 +201,7 @@ class Region {
 
     FlushQueue queue_;
     Jitter jitter_;
-    std::optional<Table::Walk> walk_;  // through what is written again
+    std::optional<Table::Walk> walk_;  // the progress of writing everything again
     bool is_catching_up_ = false;      // after an outage or a loss: flush without pauses
     int failures_ = 0;                 // flushes that were not answered in full, in a row
     Time not_before_ = Time::min();    // the next flush that is not urgent

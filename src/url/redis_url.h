@@ -31,7 +31,7 @@ struct RedisUrl {
     std::string password;
     int database = 0;
 
-    // For people and logs: without user and password.
+    // For messages and logs: without user and password.
     std::string shown() const;
 };
 

@@ -106,7 +106,7 @@ TEST(RedisUrl, IsRecognisedByItsScheme) {
 
 class RedisUrlRefuses : public testing::TestWithParam<const char*> {};
 
-TEST_P(RedisUrlRefuses, ThisAndTellsNoSecret) {
+TEST_P(RedisUrlRefuses, InvalidUrlsWithoutRepeatingSecrets) {
     const auto url = parse_redis_url(GetParam());
     ASSERT_FALSE(url) << GetParam();
     EXPECT_EQ(url.error().code, kInvalidOption);
@@ -160,7 +160,7 @@ INSTANTIATE_TEST_SUITE_P(Each,
                                          "redis+socket://:secret@/a?db=x",
                                          "redis+socket://:secret@/a?database=1"));
 
-TEST(RedisUrl, RefusesAPathThatNoUnixSocketCanHave) {
+TEST(RedisUrl, RejectsAPathTooLongForAUnixSocket) {
     EXPECT_FALSE(parse_redis_url("redis+socket:///" + std::string(107, 'x')));
     EXPECT_TRUE(parse_redis_url("redis+socket:///" + std::string(106, 'x')));
 }

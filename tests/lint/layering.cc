@@ -26,8 +26,8 @@ constexpr std::array kLayers = {
     Layer{"global", "counter breaker window metrics base"},
 
     // Adapters include their port and its rules, and nothing else of its layer.
-    Layer{"regional/redis", "regional/origin.h regional/grant.h url window metrics base"},
-    Layer{"regional/sqlite", "regional/origin.h regional/grant.h sqlite window metrics base"},
+    Layer{"regional/redis", "regional/origin.h url window metrics base"},
+    Layer{"regional/sqlite", "regional/origin.h sqlite window metrics base"},
     Layer{"global/mysql", "global/store.h mysql url window metrics base"},
     Layer{"global/sqlite", "global/store.h sqlite window metrics base"},
 

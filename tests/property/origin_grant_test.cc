@@ -10,7 +10,7 @@
 #include <rapidcheck.h>
 #include <rapidcheck/gtest.h>
 
-#include "regional/grant.h"
+#include "regional/origin.h"
 
 namespace sluice {
 namespace {
@@ -74,16 +74,16 @@ bool fits(Exact current, Exact previous, const SpendRequest& request, Duration d
 }
 
 KeyGrants naive_grants(const KeySpend& spend, const KeyTotals& held) {
-    std::array<Count, 2> others{};
+    std::array<Count, 2> foreign{};
     for (std::size_t cell : {0U, 1U}) {
         const Count peers = std::max(held.at(cell).total - held.at(cell).own, spend.peers.at(cell));
-        others.at(cell) = capped(Exact{peers} + spend.extra.at(cell));
+        foreign.at(cell) = capped(Exact{peers} + spend.extra.at(cell));
     }
-    const Count previous = capped(Exact{others[1]} + held[1].own);
+    const Count previous = capped(Exact{foreign[1]} + held[1].own);
     KeyGrants grants{.totals = held, .granted = {}};
     Count admitted = spend.components.own[0];
     for (const SpendRequest& request : spend.requests) {
-        const Count current = capped(Exact{others[0]} + admitted);
+        const Count current = capped(Exact{foreign[0]} + admitted);
         grants.granted.push_back(
             fits(current, previous, request, spend.components.current.duration));
         if (grants.granted.back()) admitted = capped(Exact{admitted} + request.ask.cost);
@@ -102,7 +102,7 @@ void expect_same(const KeyGrants& grants, const KeyGrants& expected) {
     }
 }
 
-RC_GTEST_PROP(OriginGrant, IsWhatTheNaiveModelGrants, ()) {
+RC_GTEST_PROP(OriginGrant, MatchesTheNaiveModel, ()) {
     const KeySpend spend = any_spend();
     const KeyTotals held = any_held(spend);
     expect_same(decide_at_origin(spend, held), naive_grants(spend, held));
@@ -205,7 +205,7 @@ RC_GTEST_PROP(OriginGrant, NeverExceedsTheWindowAndLeaksNothingOverALossyNetwork
         RC_ASSERT(region.admitted() <= region.total());
         RC_ASSERT(region.total() <= config.limit);
     }
-    // What was granted and lost can still be spent, by the node that has it as credit.
+    // A grant whose answer was lost is credit, which its node can still spend.
     for (std::size_t node = 0; node < config.nodes; ++node) {
         for (Count i = 0; i < config.limit; ++i) {
             const KeySpend spend = region.call(node, kWindow - Duration{1}, {1});

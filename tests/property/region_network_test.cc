@@ -65,8 +65,8 @@ class Network {
     std::deque<Act> underway_;
 };
 
-// A node's way to the origin through the network. The first copy of a call that ends, ends the call
-// for its sender; the others are echoes.
+// An origin behind the network. The first answered copy of a call ends the call
+// for its sender; later ones are duplicates.
 class FarOrigin : public Origin {
   public:
     FarOrigin(MemoryRegion& region, Network& network, std::mt19937_64& random)
@@ -85,9 +85,9 @@ class FarOrigin : public Origin {
             origin_->spend(keys, std::move(back));
         });
     }
-    void heartbeat(Beaten beaten) override {
+    void heartbeat(HeartbeatDone done) override {
         const HeartbeatAnswer nothing;
-        send(nothing, std::move(beaten), [this](Beaten back) {
+        send(nothing, std::move(done), [this](HeartbeatDone back) {
             origin_->heartbeat(std::move(back));
         });
     }
@@ -107,7 +107,7 @@ class FarOrigin : public Origin {
     void send(Answer nothing, Answered answered, Ask ask) {
         const auto waiting = std::make_shared<Answered>(std::move(answered));
         const auto end = [waiting](Answer answer) {
-            if (const Answered told = std::exchange(*waiting, {})) told(std::move(answer));
+            if (const Answered callback = std::exchange(*waiting, {})) callback(std::move(answer));
         };
         const std::size_t copies = random_() % 6 == 0 ? 2 : 1;
         for (std::size_t i = 0; i < copies; ++i) {
@@ -184,7 +184,7 @@ class Node {
         const Request one = request(identifier, 1);
         region_.sync({&one, 1}, now, [](bool) {});
     }
-    // What it takes to be spent, by itself and the others it has heard of.
+    // The spend that it knows of, its own and that of its peers.
     Count knows(const std::string& identifier, UnixTime now) {
         const EpochPin pin;
         Instant at{};
@@ -340,7 +340,7 @@ class World {
         }
     }
 
-    // The network is well again, and what is underway arrives.
+    // The network works again, and messages underway arrive.
     void settle() {
         for (Node& node : nodes_)
             if (std::exchange(node.origin().is_cut, false))
@@ -360,7 +360,7 @@ class World {
             // Retries wait by the clock of the machine, not by that of the requests.
             if (network_.is_empty()) now_ += Duration{100};
         }
-        FAIL() << "it never comes to rest";
+        FAIL() << "it never settles";
     }
 
     std::mt19937_64 random_;

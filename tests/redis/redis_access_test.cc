@@ -55,12 +55,12 @@ TEST(RedisAccess, LogsInAsAUser) {
     expect_unavailable("redis://alice:secret2@" + at(server.port()), "WRONGPASS");
 }
 
-TEST(RedisAccess, SaysThatTheServerHasNoPassword) {
+TEST(RedisAccess, ReportsThatTheServerHasNoPassword) {
     RedisServer server;
     expect_unavailable("redis://:secret@" + at(server.port()), "without any password configured");
 }
 
-TEST(RedisAccess, SaysWhichRightIsMissing) {
+TEST(RedisAccess, ReportsWhichPermissionIsMissing) {
     RedisServer server({.acl = "alice on >secret ~sluice:2:* +@all -evalsha"});
     expect_unavailable("redis://alice:secret@" + at(server.port()), "NOPERM");
     RedisServer elsewhere({.acl = "alice on >secret ~other:* +@all"});
@@ -90,19 +90,19 @@ TEST(RedisAccess, KeepsDatabasesApart) {
     expect_unavailable(server.url() + "/99", "database 99");
 }
 
-TEST(RedisAccess, OverAUnixSocket) {
+TEST(RedisAccess, WorksOverAUnixSocket) {
     RedisServer server;
     expect_works("redis+socket://" + server.socket_path());
     expect_works("redis+socket://" + server.socket_path() + "?db=2");
     expect_unavailable("redis+socket:///tmp/sluice-is-not-there.sock", "no such unix socket");
 }
 
-TEST(RedisAccess, SaysThatNothingListens) {
+TEST(RedisAccess, ReportsThatNothingListens) {
     expect_unavailable("redis://" + at(server_test::free_port()), "connection refused");
     expect_unavailable("redis://sluice-is-not-there.invalid", "host name is not found");
 }
 
-TEST(RedisAccess, OverTls) {
+TEST(RedisAccess, WorksOverTls) {
     RedisServer server({.tls = true});
     const RedisOptions trusting = {.tls = {.ca = server.certificate().cert}};
     const std::string port = std::to_string(server.tls_port());
@@ -122,7 +122,7 @@ TEST(RedisAccess, ACertificateMustNameTheHost) {
         "rediss://localhost:" + std::to_string(server.tls_port()), "hostname mismatch", trusting);
 }
 
-TEST(RedisAccess, ShowsItsOwnCertificate) {
+TEST(RedisAccess, PresentsAClientCertificate) {
     RedisServer server({.tls = true, .flags = {"--tls-auth-clients", "yes"}});
     const auto& own = server.certificate();
     const std::string url = "rediss://127.0.0.1:" + std::to_string(server.tls_port());
@@ -131,7 +131,7 @@ TEST(RedisAccess, ShowsItsOwnCertificate) {
     ASSERT_TRUE(client.becomes_unavailable());
 }
 
-TEST(RedisAccess, FilesThatCantBeReadAreRefusedAtOnce) {
+TEST(RedisAccess, RejectsUnreadableFilesAtOnce) {
     boost::asio::io_context loop;
     const server_test::ScratchFolder scratch;
     const std::string nonsense = scratch.write("nonsense.pem", "nonsense");
@@ -148,18 +148,18 @@ TEST(RedisAccess, FilesThatCantBeReadAreRefusedAtOnce) {
     EXPECT_NE(error_of({.cert = nonsense}).find("both or none"), std::string::npos);
 }
 
-TEST(RedisAccess, SaysThatAServerSpeaksNoRedis) {
+TEST(RedisAccess, ReportsAServerThatDoesNotSpeakRedis) {
     const CannedServer web("HTTP/1.1 400 Bad Request\r\n\r\n");
     expect_unavailable("redis://" + web.address(), "does not speak the Redis protocol");
 }
 
-TEST(RedisAccess, SaysThatAServerAnswersSomethingElse) {
+TEST(RedisAccess, ReportsUnexpectedReplies) {
     const std::string echo = "*1\r\n$4\r\nINFO\r\n";
-    const CannedServer parrot(echo + echo + echo + echo);
-    expect_unavailable("redis://" + parrot.address(), "is it Redis?");
+    const CannedServer server(echo + echo + echo + echo);
+    expect_unavailable("redis://" + server.address(), "is it Redis?");
 }
 
-TEST(RedisAccess, SurvivesRepliesThatMakeNoSense) {
+TEST(RedisAccess, SurvivesMalformedReplies) {
     for (const std::string says : {"*2147483647\r\n",
                                    "*-7\r\n",
                                    "$99999999999\r\n",
@@ -168,8 +168,8 @@ TEST(RedisAccess, SurvivesRepliesThatMakeNoSense) {
                                    "-\r\n-\r\n",
                                    "$-1\r\n$-1\r\n$-1\r\n$-1\r\n$-1\r\n",
                                    "\r\n"}) {
-        const CannedServer parrot(says);
-        OriginClient client("redis://" + parrot.address(), {.timeout = 100ms});
+        const CannedServer server(says);
+        OriginClient client("redis://" + server.address(), {.timeout = 100ms});
         client.run_for(300ms);
         EXPECT_FALSE(client.read(cell_of("alice")).has_value()) << says;
     }

@@ -277,7 +277,7 @@ TEST(RedisClusterOrigin, IsFoundFromAnyOfSeveralSeeds) {
     settle(other, cluster, 2);
 }
 
-TEST(RedisClusterOrigin, SaysWhyNoSeedCanBeUsed) {
+TEST(RedisClusterOrigin, ReportsWhyNoSeedCanBeUsed) {
     RedisServer alone;
     const std::string dead = "127.0.0.1:" + std::to_string(server_test::free_port());
     const std::string single = "127.0.0.1:" + std::to_string(alone.port());
@@ -291,14 +291,14 @@ TEST(RedisClusterOrigin, SaysWhyNoSeedCanBeUsed) {
     EXPECT_EQ(alone.command({"DBSIZE"}).number, 0);
 }
 
-TEST(RedisClusterOrigin, HasNoOtherDatabases) {
+TEST(RedisClusterOrigin, RejectsOtherDatabases) {
     RedisCluster cluster({.masters = 1});
     OriginClient client(cluster.node(0).url() + "/3");
     ASSERT_TRUE(client.becomes_unavailable());
     EXPECT_NE(client.failures[0].find("only database 0"), std::string::npos) << client.failures[0];
 }
 
-TEST(RedisClusterOrigin, SaysThatSlotsAreNotAssigned) {
+TEST(RedisClusterOrigin, ReportsUnassignedSlots) {
     RedisServer server({.cluster = true});
     OriginClient client(server.url());
     ASSERT_TRUE(client.becomes_unavailable());

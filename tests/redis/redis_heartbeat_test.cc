@@ -47,14 +47,14 @@ TEST_F(RedisHeartbeat, CountsNodesAsTheyJoinDieAndReturn) {
 }
 
 // The reply to the first heartbeat was lost: it did join, and does not know.
-TEST_F(RedisHeartbeat, HasJoinedWithTheFirstAnswerEvenIfItIsInTheSet) {
+TEST_F(RedisHeartbeat, JoinsWithTheFirstAnswerEvenIfItIsInTheSet) {
     const Reply time = server.command({"TIME"});
     server.command({"ZADD", node_set_key(kRegion), time.list[0].text + "000", "peer"});
     expect_heartbeat(peer.heartbeat(), 1, true);
     expect_heartbeat(peer.heartbeat(), 1, false);
 }
 
-TEST_F(RedisHeartbeat, HasJoinedAgainAfterTheNodesWereLost) {
+TEST_F(RedisHeartbeat, JoinsAgainAfterTheNodesWereLost) {
     client.heartbeat();
     server.command({"FLUSHALL"});
     expect_heartbeat(client.heartbeat(), 1, true);
@@ -65,7 +65,7 @@ TEST_F(RedisHeartbeat, DropsNodesFromTheFuture) {
     expect_heartbeat(client.heartbeat(), 1, true);
 }
 
-TEST_F(RedisHeartbeat, LeavesNothingBehindOnceAllNodesAreGone) {
+TEST_F(RedisHeartbeat, TheSetExpiresOnceAllNodesAreGone) {
     client.heartbeat();
     const std::int64_t left = server.command({"PTTL", node_set_key(kRegion)}).number;
     EXPECT_GT(left, 3'000);

@@ -14,14 +14,14 @@ TEST(RedisKit, AServerComesBackEmptyAfterACrash) {
     EXPECT_EQ(server.command({"GET", "key"}).type, Reply::Type::kNothing);
 }
 
-TEST(RedisKit, AServerThatWasStoppedGoesOn) {
+TEST(RedisKit, APausedServerResumes) {
     RedisServer server;
     server.pause();
     server.resume();
     EXPECT_EQ(server.command({"PING"}).text, "PONG");
 }
 
-TEST(RedisKit, AClusterIsWhole) {
+TEST(RedisKit, AClusterServesAllSlots) {
     RedisCluster cluster({.masters = 3, .replicas = 1});
     const std::string info = cluster.node(2).command({"CLUSTER", "INFO"}).text;
     EXPECT_NE(info.find("cluster_slots_ok:16384"), std::string::npos) << info;

@@ -129,7 +129,7 @@ TEST_F(RedisOrigin, AnswersEmptyCalls) {
     EXPECT_TRUE(client.list({}).empty());
 }
 
-TEST_F(RedisOrigin, KeepsABrokenCellApartFromTheOthers) {
+TEST_F(RedisOrigin, ABrokenCellDoesNotAffectOtherCells) {
     server.command({"SET", key_of(cell_of("text")), "text"});
     server.command({"HSET", key_of(cell_of("words")), "total", "many"});
     server.command({"HSET", key_of(cell_of("large")), "total", "99999999999999999999999"});
@@ -192,7 +192,7 @@ TEST_F(RedisOrigin, SpreadsTheExpiryOfTheCellsOfAWindow) {
     EXPECT_LE(longest, 127'500);
 }
 
-TEST_F(RedisOrigin, ExpiresCellsThatNobodyWrites) {
+TEST_F(RedisOrigin, ExpiresCellsThatAreNotWritten) {
     CellName brief = cell;
     brief.duration = Duration(1'000);
     KeyComponents components = components_of(brief, 1);
@@ -272,7 +272,7 @@ TEST_F(RedisOrigin, FoldsTheComponentsOfANodeThatStops) {
     EXPECT_GT(lifetime(cell), 100'000);
 }
 
-TEST_F(RedisOrigin, RetiresNothingThatIsNotThere) {
+TEST_F(RedisOrigin, RetiringAnAbsentComponentChangesNothing) {
     const auto retired = client.retire({components_of(cell, 3)}).front();
     expect_current(retired, 0, 0);
     EXPECT_EQ(server.command({"EXISTS", key_of(cell)}).number, 0);
@@ -402,7 +402,7 @@ TEST(RedisOriginUnstarted, MayBeDestroyed) {
     EXPECT_TRUE(origin.has_value());
 }
 
-TEST(RedisOriginUnstarted, RefusesTheNamesOfItsOwnFields) {
+TEST(RedisOriginUnstarted, RejectsNodeNamesThatAreFieldNames) {
     boost::asio::io_context loop;
     for (const char* node : {"", "total", "stopped"})
         EXPECT_FALSE(

@@ -25,7 +25,7 @@ using boost::system::error_code;
 
 // Long enough for a loaded machine; a test that passes never waits for it.
 constexpr auto kPatience = 30s;
-// For what is expected not to come.
+// How long to wait for something that must not happen.
 constexpr auto kMoment = 100ms;
 
 std::string command(const std::vector<std::string>& words) {
@@ -115,7 +115,7 @@ TEST_F(ProxyTest, PassesCommandsThatComeInPiecesAndManyAtOnce) {
         ASSERT_EQ(client.reply(), EchoServer::reply_to(command({"ECHO", std::to_string(i)})));
 }
 
-TEST_F(ProxyTest, EndsAConnectionWhereTheServerIsAway) {
+TEST_F(ProxyTest, EndsConnectionsWhileTheServerIsUnavailable) {
     const Proxy nowhere({.server_port = 1, .seed = 1});
     Client client(nowhere);
     EXPECT_EQ(client.ask(hello_), std::nullopt);
@@ -180,7 +180,7 @@ TEST_F(ProxyTest, DelaysWithoutChangingTheOrder) {
     EXPECT_GT(proxy_.counts().delay_reply, 10U);
 }
 
-TEST_F(ProxyTest, ADelayTakesItsTime) {
+TEST_F(ProxyTest, ADelayTakesEffect) {
     proxy_.set({.delay_command = 1, .max_delay = 50ms});
     Client client(proxy_);
     const auto began = std::chrono::steady_clock::now();
@@ -238,7 +238,7 @@ TEST_F(ProxyTest, ReplaysAScriptOfAConnectionThatHasEnded) {
     EXPECT_EQ(server_.commands().size(), 6U);
 }
 
-TEST_F(ProxyTest, ReplaysNothingOfAConnectionThatLives) {
+TEST_F(ProxyTest, ReplaysNothingOfAnOpenConnection) {
     proxy_.set({.replay_command = 1});
     Client client(proxy_);
     for (int i = 0; i < 10; ++i)
@@ -248,7 +248,7 @@ TEST_F(ProxyTest, ReplaysNothingOfAConnectionThatLives) {
 }
 
 // What the proxy must never do, whatever chance has it do: answer a command with the reply to
-// another one, or show the server a command that nobody sent.
+// another one, or pass on a command that the client did not send.
 TEST_F(ProxyTest, KeepsCommandsAndRepliesTogetherThroughAllFaultsAtOnce) {
     const Faults all{.cut_before_command = 0.02,
                      .cut_in_command = 0.02,

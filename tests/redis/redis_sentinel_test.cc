@@ -66,7 +66,7 @@ TEST(RedisSentinel, NamesTheMaster) {
     EXPECT_EQ(master.command({"DBSIZE"}).number, 3);
 }
 
-TEST(RedisSentinel, LeadsToTheNewMasterAfterAFailover) {
+TEST(RedisSentinel, FollowsAFailoverToTheNewMaster) {
     RedisServer master;
     RedisServer replica;
     replica.command({"REPLICAOF", "127.0.0.1", std::to_string(master.port())});
@@ -91,7 +91,7 @@ TEST(RedisSentinel, LeadsToTheNewMasterAfterAFailover) {
     EXPECT_GT(replica.command({"DBSIZE"}).number, 0);
 }
 
-TEST(RedisSentinel, LeadsToTheNewMasterAfterAPlannedFailover) {
+TEST(RedisSentinel, FollowsAPlannedFailoverToTheNewMaster) {
     RedisServer master;
     RedisServer replica;
     replica.command({"REPLICAOF", "127.0.0.1", std::to_string(master.port())});
@@ -111,7 +111,7 @@ TEST(RedisSentinel, LeadsToTheNewMasterAfterAPlannedFailover) {
     EXPECT_EQ(replica.command({"EXISTS", cell_key(kRegion, cell_of("alice"))}).number, 1);
 }
 
-TEST(RedisSentinel, NeedNotWantTheLoginOfTheMaster) {
+TEST(RedisSentinel, WorksWithoutALogin) {
     RedisServer master({.password = "secret"});
     RedisServer sentinel(watching(master.port(), "secret"));
     OriginClient client("redis+sentinel://:secret@" + at(sentinel.port()) + "/main");
@@ -120,7 +120,7 @@ TEST(RedisSentinel, NeedNotWantTheLoginOfTheMaster) {
     expect_unavailable("redis+sentinel://:wrong@" + at(sentinel.port()) + "/main", "WRONGPASS");
 }
 
-TEST(RedisSentinel, MayWantTheLoginOfTheMaster) {
+TEST(RedisSentinel, MayRequireTheLoginOfTheMaster) {
     RedisServer master({.password = "secret"});
     RedisServerOptions options = watching(master.port(), "secret");
     options.password = "secret";
@@ -131,7 +131,7 @@ TEST(RedisSentinel, MayWantTheLoginOfTheMaster) {
     expect_unavailable("redis+sentinel://" + at(sentinel.port()) + "/main", "NOAUTH");
 }
 
-TEST(RedisSentinel, SaysWhyNoMasterIsFound) {
+TEST(RedisSentinel, ReportsWhyNoMasterIsFound) {
     RedisServer master;
     RedisServer sentinel(watching(master.port()));
     const std::string dead = at(server_test::free_port());
@@ -139,11 +139,11 @@ TEST(RedisSentinel, SaysWhyNoMasterIsFound) {
                        "Sentinel " + dead + ": connection refused; Sentinel " +
                            at(sentinel.port()) + ": it knows no master of that name");
     expect_unavailable("redis+sentinel://" + at(master.port()) + "/main", "unknown command");
-    const CannedServer parrot("$5\r\nhello\r\n");
-    expect_unavailable("redis+sentinel://" + parrot.address() + "/main", "does not match");
+    const CannedServer server("$5\r\nhello\r\n");
+    expect_unavailable("redis+sentinel://" + server.address() + "/main", "does not match");
 }
 
-TEST(RedisSentinel, IsNotBelievedThatAReplicaIsTheMaster) {
+TEST(RedisSentinel, AReplicaThatItNamesAsMasterIsRejected) {
     RedisServer master;
     RedisServer replica({.flags = {"--replicaof", "127.0.0.1 " + std::to_string(master.port())}});
     const std::string port = std::to_string(replica.port());
@@ -153,7 +153,7 @@ TEST(RedisSentinel, IsNotBelievedThatAReplicaIsTheMaster) {
                        at(replica.port()) + ": the Sentinels name it as the master");
 }
 
-TEST(RedisSentinel, IsAskedOverTls) {
+TEST(RedisSentinel, WorksOverTls) {
     RedisServer master({.tls = true});
     RedisServerOptions options = watching(master.tls_port());
     options.tls = true;

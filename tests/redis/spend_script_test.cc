@@ -9,7 +9,7 @@
 
 #include <gtest/gtest.h>
 
-#include "regional/grant.h"
+#include "regional/origin.h"
 #include "regional/redis/redis_keys.h"
 #include "support/origin_client.h"
 #include "support/redis_server.h"
@@ -180,7 +180,7 @@ class SpendScript : public testing::Test {
     OriginClient client{server.url()};
 };
 
-TEST_F(SpendScript, DecidesAsTheRuleDoes) {
+TEST_F(SpendScript, DecidesAsDecideAtOriginDoes) {
     constexpr std::uint64_t kCases = 2'000;
     for (std::uint64_t seed = 0; seed < kCases && !HasFailure(); ++seed) {
         SCOPED_TRACE("seed " + std::to_string(seed));

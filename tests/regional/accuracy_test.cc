@@ -30,7 +30,7 @@ enum class Arrivals { kEven, kRandom };
 
 struct Load {
     std::size_t nodes;
-    double load;  // what is asked for, as a multiple of what is allowed
+    double load;  // requests, as a multiple of the limit
     std::int64_t limit;
     std::chrono::seconds duration;
     Arrivals arrivals = Arrivals::kRandom;

@@ -36,7 +36,7 @@ constexpr int kEach = 200;  // simultaneous requests at each node
 constexpr int kRuns = 10;
 constexpr std::chrono::milliseconds kWindow = 1h;
 
-// Until every node has counted the others: a node that has just joined decides nothing by itself.
+// Until every node has counted its peers: a node that has just joined decides nothing locally.
 constexpr auto kJoined = 5s;
 // A view of this age is too old for more than the floor.
 constexpr auto kOldView = 6s;
@@ -215,8 +215,8 @@ class Burst : public testing::Test {
         EXPECT_LE(most, bounds.most);
     }
 
-    // Every node passes one request; then the first one passes the rest of `count`, of which the
-    // others learn nothing unless they ask.
+    // Every node passes one request; then the first one passes the remainder of `count`, which its
+    // peers see only by reading the origin.
     static int spend_at_first(const Target& target, int count) {
         std::size_t next = 0;
         spend(target, kNodes, [&] { return next++; });
@@ -254,7 +254,7 @@ TYPED_TEST(Burst, AtAWarmKeyPassesAtMostTwoPercentBeyondTheLimit) {
 }
 
 // The nodes' views are young, but nearly all was spent since: the bound of docs/consistency.md.
-TYPED_TEST(Burst, AtAKeyThatAnotherNodeSpentPassesAtMostAnEighthBeyondTheLimit) {
+TYPED_TEST(Burst, AtAKeyThatAPeerSpentPassesAtMostAnEighthBeyondTheLimit) {
     this->expect_runs("spent elsewhere",
                       1'000,
                       [this](const Target& target) { return this->spend_at_first(target, 892); },
@@ -273,8 +273,8 @@ TYPED_TEST(Burst, AtAKeyWithOldViewsPassesAtMostTwoPercentBeyondTheLimit) {
     EXPECT_TRUE(this->becomes_total(target, total));
 }
 
-// Nothing is denied for what was not spent: the burst is exactly what the limit allows.
-TYPED_TEST(Burst, OfTheLimitIsPassedWhole) {
+// A burst of exactly the limit passes in full.
+TYPED_TEST(Burst, OfExactlyTheLimitPassesInFull) {
     constexpr int kAll = kEach * static_cast<int>(kNodes);
     this->expect_runs(
         "whole", kAll, [](const Target&) { return 0; }, {.least = kAll, .most = kAll});

@@ -78,7 +78,7 @@ std::int64_t milliseconds(Clock::duration time) {
 class Crash : public testing::Test {
   protected:
     Crash() {
-        // Nobody asks for these again: only what the nodes hold can bring them back.
+        // No further requests come for these: only the counts of the nodes can restore them.
         for (int i = 0; i < 40; ++i) {
             const std::string identifier = "quiet" + std::to_string(i % 20);
             LimitClient client(*servers_[static_cast<std::size_t>(i) % servers_.size()]);
@@ -107,7 +107,7 @@ class Crash : public testing::Test {
         }
     }
 
-    // Waits until Redis has heard of this much, besides all of the quiet keys.
+    // Waits until Redis holds this much, beside the counts of all quiet keys.
     bool hears_of(std::int64_t much) {
         return eventually([&] {
             std::int64_t sum = 0;
@@ -146,7 +146,7 @@ class Crash : public testing::Test {
     std::vector<std::thread> threads_;
 };
 
-TEST_F(Crash, FailsNoRequestAndIsMadeGoodWithinTwoSecondsOfItsReturn) {
+TEST_F(Crash, FailsNoRequestAndAllCountsAreRestoredWithinTwoSeconds) {
     ASSERT_TRUE(hears_of(500));
     redis_.kill();
     std::this_thread::sleep_for(1s);  // the length of the outage
@@ -165,7 +165,7 @@ TEST_F(Crash, FailsNoRequestAndIsMadeGoodWithinTwoSecondsOfItsReturn) {
               << milliseconds(longest()) << " ms\n";
 }
 
-TEST_F(Crash, AgainAndAgainLosesNothing) {
+TEST_F(Crash, RepeatedlyLosesNothing) {
     for (int round = 0; round < 4; ++round) {
         ASSERT_TRUE(hears_of((round + 1) * 200));
         redis_.restart_empty();

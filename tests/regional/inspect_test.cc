@@ -1,4 +1,4 @@
-// `sluice inspect`: what a person is told of a key that two nodes share.
+// The output of `sluice inspect` for a key that two nodes share.
 #include <chrono>
 #include <string>
 #include <vector>
@@ -62,7 +62,7 @@ class Inspect : public testing::Test {
     Servers servers_ = make_servers(2, redis_.url());
 };
 
-TEST_F(Inspect, TellsInJsonWhatEachNodeAndTheOriginHold) {
+TEST_F(Inspect, PrintsTheCountsOfEachNodeAndTheOriginAsJson) {
     spend();
     const boost::json::value one = inspected(*servers_[0]);
     const boost::json::value two = inspected(*servers_[1]);
@@ -89,7 +89,7 @@ TEST_F(Inspect, TellsInJsonWhatEachNodeAndTheOriginHold) {
     EXPECT_EQ(two.at("current").at("peers").as_int64(), 7);
 }
 
-TEST_F(Inspect, TellsInWordsWhatEachNodeAndTheOriginHold) {
+TEST_F(Inspect, PrintsTheCountsOfEachNodeAndTheOriginAsText) {
     spend();
     const Ending ending = run_inspect(*servers_[1]);
     EXPECT_EQ(ending.exit_code, 0) << ending.err;
@@ -103,14 +103,14 @@ TEST_F(Inspect, TellsInWordsWhatEachNodeAndTheOriginHold) {
         EXPECT_NE(ending.out.find(words), std::string::npos) << words << "\n" << ending.out;
 }
 
-TEST_F(Inspect, TellsOfADenial) {
+TEST_F(Inspect, PrintsADenial) {
     spend();
     EXPECT_FALSE(LimitClient(*servers_[1]).ask(ask_for(12, 1)).passed);
     EXPECT_NE(run_inspect(*servers_[1]).out.find("Denied recently"), std::string::npos);
     EXPECT_GT(inspected(*servers_[1]).at("strictUntil").as_int64(), 0);
 }
 
-TEST_F(Inspect, TellsOfAKeyThatANodeDoesNotHold) {
+TEST_F(Inspect, PrintsAKeyThatANodeDoesNotHold) {
     ASSERT_TRUE(LimitClient(*servers_[0]).ask(ask_for(1'000, 7)).passed);
     ASSERT_TRUE(eventually([&] { return total_of(redis_, "alice") == 7; }));
     const boost::json::value data = inspected(*servers_[1]);
@@ -121,7 +121,7 @@ TEST_F(Inspect, TellsOfAKeyThatANodeDoesNotHold) {
     EXPECT_FALSE(inspected(*servers_[1]).at("held").as_bool());
 }
 
-TEST_F(Inspect, WorksWhileTheOriginIsAway) {
+TEST_F(Inspect, WorksWhileTheOriginIsUnavailable) {
     spend();
     redis_.kill();
     ASSERT_TRUE(

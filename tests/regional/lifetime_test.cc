@@ -1,4 +1,4 @@
-// Redis forgets every key by itself, and none too early.
+// The expiry of keys in Redis: every key expires, none too early.
 #include <sluice/limiter.h>
 
 #include <algorithm>
@@ -54,7 +54,7 @@ class Load {
     std::thread thread_;
 };
 
-// When Redis tells the time of a key it may be a few milliseconds behind.
+// The TTL that Redis reports may be a few milliseconds old.
 constexpr std::int64_t kTick = 20;
 
 // A cell that is written is kept for a second at least, even if it matters for less.

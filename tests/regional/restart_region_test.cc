@@ -1,4 +1,4 @@
-// Servers of a region that end and start again in the midst of a window.
+// Servers of a region that stop and start again during a window.
 #include <chrono>
 #include <csignal>
 #include <memory>
@@ -26,7 +26,7 @@ Ask ask_for(const std::string& identifier, std::int64_t cost = 1) {
     return {.identifier = identifier, .limit = 100, .cost = cost, .at = kStart + 60'000};
 }
 
-// A while later, in the same window: what was heard before is too old to rely on.
+// Later in the same window: earlier counts of peers are too old to rely on.
 int pass_until_denied(const Server& server, const std::string& identifier) {
     LimitClient client(server);
     Ask ask = ask_for(identifier);
@@ -44,7 +44,7 @@ class RegionRestart : public testing::Test {
     RedisServer redis_;
 };
 
-TEST_F(RegionRestart, AServerThatWasAskedToEndNeitherForgetsNorCountsTwice) {
+TEST_F(RegionRestart, AStoppedServerNeitherLosesNorDoublesCounts) {
     const Server other = start();
     EXPECT_TRUE(LimitClient(other).ask(ask_for("alice", 20)).passed);
     {
@@ -62,7 +62,7 @@ TEST_F(RegionRestart, AServerThatWasAskedToEndNeitherForgetsNorCountsTwice) {
     EXPECT_TRUE(eventually([&] { return total_of(redis_, "alice") == 100; }));
 }
 
-TEST_F(RegionRestart, AServerThatWasKilledNeitherForgetsNorCountsTwice) {
+TEST_F(RegionRestart, AKilledServerNeitherLosesNorDoublesCounts) {
     const Server other = start();
     EXPECT_TRUE(LimitClient(other).ask(ask_for("alice", 20)).passed);
     {
@@ -80,7 +80,7 @@ TEST_F(RegionRestart, AServerThatWasKilledNeitherForgetsNorCountsTwice) {
     EXPECT_TRUE(eventually([&] { return total_of(redis_, "alice") == 100; }));
 }
 
-TEST_F(RegionRestart, AnEndRightAfterABurstTellsAllOfIt) {
+TEST_F(RegionRestart, AStopRightAfterABurstFlushesAllOfIt) {
     constexpr int kAsked = 400;
     Server server = start();
     auto connection = server.connect();
@@ -97,13 +97,13 @@ TEST_F(RegionRestart, AnEndRightAfterABurstTellsAllOfIt) {
     server.program().signal(SIGTERM);
     ASSERT_EQ(server.program().wait().exit_code, 0);
     std::int64_t total = 0;
-    for (const auto& [identifier, told] : totals_by_identifier(redis_))
-        total += told;
+    for (const auto& [identifier, stored] : totals_by_identifier(redis_))
+        total += stored;
     EXPECT_EQ(passed, kAsked);
     EXPECT_EQ(total, passed);
 }
 
-TEST_F(RegionRestart, AnEndWhileRedisIsAwayWaitsForItUntilTheDeadline) {
+TEST_F(RegionRestart, AStopDuringAnOutageWaitsUntilTheDeadline) {
     Server server(sharing(redis_.url(), {"--drain-timeout", "2s"}));
     redis_.kill();
     EXPECT_TRUE(LimitClient(server).ask({.identifier = "alice"}).passed);
@@ -111,7 +111,7 @@ TEST_F(RegionRestart, AnEndWhileRedisIsAwayWaitsForItUntilTheDeadline) {
     EXPECT_EQ(server.program().wait(15s).exit_code, 0);
 }
 
-TEST_F(RegionRestart, AnEndWhileRedisIsAwayTellsItIfItComesBackInTime) {
+TEST_F(RegionRestart, AStopDuringAnOutageFlushesIfRedisReturnsInTime) {
     Server server(sharing(redis_.url(), {"--drain-timeout", "20s"}));
     redis_.kill();
     EXPECT_TRUE(LimitClient(server).ask({.identifier = "alice"}).passed);
@@ -121,7 +121,7 @@ TEST_F(RegionRestart, AnEndWhileRedisIsAwayTellsItIfItComesBackInTime) {
     EXPECT_EQ(totals_by_identifier(redis_)["alice"], 1);
 }
 
-TEST_F(RegionRestart, AnEndWhileRedisIsAwayIsNotKeptWaitingWithNothingToTell) {
+TEST_F(RegionRestart, AStopDuringAnOutageIsImmediateWithNothingUnsynced) {
     Server server(sharing(redis_.url(), {"--drain-timeout", "60s"}));
     redis_.kill();
     server.program().signal(SIGTERM);
@@ -137,7 +137,7 @@ class KeptCounts : public testing::Test {
     server_test::ScratchFolder folder_;
 };
 
-TEST_F(KeptCounts, OfADataFolderSurviveAnEnd) {
+TEST_F(KeptCounts, OfADataFolderSurviveAStop) {
     for (int round = 0; round < 3; ++round) {
         Server server = start();
         LimitClient client(server);
@@ -150,7 +150,7 @@ TEST_F(KeptCounts, OfADataFolderSurviveAnEnd) {
     EXPECT_EQ(pass_until_denied(server, "alice"), 10);
 }
 
-TEST_F(KeptCounts, OfADataFolderSurviveASuddenEndOnceTheyAreWritten) {
+TEST_F(KeptCounts, OfADataFolderSurviveACrashOnceWritten) {
     {
         Server server = start();
         LimitClient client(server);

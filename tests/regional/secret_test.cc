@@ -1,4 +1,4 @@
-// The password of the origin is told to Redis and to nobody else.
+// The password of the origin is sent to Redis and appears nowhere else.
 #include <chrono>
 #include <csignal>
 #include <string>
@@ -30,7 +30,7 @@ void expect_silent(const std::string& text, const std::string& where) {
     EXPECT_EQ(text.find(kSecret), std::string::npos) << where << " says: " << text;
 }
 
-// All that the server tells of itself while it works, and when it ends.
+// All output of the server: logs, metrics and answers, while it runs and when it ends.
 void expect_silent(Server& server) {
     LimitClient client(server);
     expect_silent(client.ask({.identifier = "alice"}).body, "an answer");
@@ -104,7 +104,7 @@ TEST_F(Secret, OfTheFileIsKept) {
     expect_silent(server);
 }
 
-TEST_F(Secret, ThatIsWrongIsKept) {
+TEST_F(Secret, ThatIsWrongIsNotLogged) {
     for (const std::string& url :
          {at(strict_.port()),
           "redis://" + kSecret + ":" + kSecret + "@127.0.0.1:" + std::to_string(strict_.port()),
@@ -195,7 +195,7 @@ TEST_F(Secret, InAFileThatIsNoTomlIsKept) {
     }
 }
 
-TEST_F(Secret, IsNoPartOfWhatCheckConfigPrints) {
+TEST_F(Secret, IsNotPrintedByCheckConfig) {
     const server_test::ScratchFolder folder;
     const std::string file = folder.write(
         "sluice.toml", "origin = \"redis://user:" + kSecret + "@redis.example:6380/3\"\n");

@@ -29,7 +29,7 @@ constexpr std::size_t kNodes = 5;
 constexpr int kWindows = 10;
 constexpr std::chrono::milliseconds kWindow = 2s;
 constexpr double kLoad = 1.5;  // requests per allowed request
-constexpr auto kJoined = 5s;   // until every node has counted the others
+constexpr auto kJoined = 5s;   // until every node has counted its peers
 
 // What a region has passed of one key.
 class Spent {
@@ -60,7 +60,7 @@ class Spent {
     std::map<std::int64_t, std::int64_t> by_window_;
 };
 
-// A limit, asked for at kLoad times what it allows.
+// A limit under a load of kLoad times the limit.
 struct Key {
     std::string identifier;
     std::int64_t limit;
@@ -92,7 +92,7 @@ void ask(Limiter& node, Key& key) {
     }
 }
 
-TEST(SequentialRequests, ArePassedWithinOnePercentAndNeverDeniedForWhatWasNotSpent) {
+TEST(SequentialRequests, PassWithinOnePercentOfTheLimitAndNeverLess) {
     const RedisServer redis;
     auto nodes = make_nodes(kNodes, redis.url());
     std::this_thread::sleep_for(kJoined);

@@ -1,4 +1,4 @@
-// How often the origin is called: once for all that wait, and not for requests that are denied.
+// The number of calls to the origin: one for all queued requests, none for denied ones.
 #include <sluice/limiter.h>
 
 #include <atomic>
@@ -59,7 +59,7 @@ TEST_F(SingleFlight, CallersThatArriveWhileACallIsUnderwayShareTheNext) {
     EXPECT_EQ(total_of(redis_, "alice"), kCallers) << "the grant was the write";
 }
 
-TEST_F(SingleFlight, ADeniedClientThatHammersCostsNoCalls) {
+TEST_F(SingleFlight, ADeniedClientThatRetriesCostsNoCalls) {
     const Request request = request_for_alice(10);
     while (node_.limit(request, kStart)->passed) {
     }
@@ -69,7 +69,7 @@ TEST_F(SingleFlight, ADeniedClientThatHammersCostsNoCalls) {
     EXPECT_LE(calls() - before, 5U);
 }
 
-TEST_F(SingleFlight, AClientThatAnotherNodeDeniedCostsAHandfulOfCalls) {
+TEST_F(SingleFlight, AClientThatAPeerDeniedCostsFewCalls) {
     const Request request = request_for_alice(10);
     Limiter other = make_node(redis_.url());
     while (other.limit(request, kStart)->passed) {
@@ -79,7 +79,7 @@ TEST_F(SingleFlight, AClientThatAnotherNodeDeniedCostsAHandfulOfCalls) {
     EXPECT_LE(calls(), 5U);
 }
 
-TEST(SingleFlightOverHttp, ADeniedClientThatHammersCostsNoCalls) {
+TEST(SingleFlightOverHttp, ADeniedClientThatRetriesCostsNoCalls) {
     RedisServer redis;
     const server_test::Server server(sharing(redis.url(), {"--test-clock"}));
     auto connection = server.connect();

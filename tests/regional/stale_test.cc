@@ -1,4 +1,4 @@
-// Nodes that have not heard lately of what the others spent.
+// Nodes whose counts of their peers are out of date.
 #include <sluice/limiter.h>
 
 #include <atomic>
@@ -125,8 +125,8 @@ TEST(ColdServers, ABurstAtAllOfThemPassesTheLimit) {
 const Request kIdleRequest{
     .name_space = "idle", .identifier = "alice", .limit = 100, .duration = 5min};
 
-// The first node spends one at kStart, and has not been asked since; the second one all the rest,
-// `then`.
+// The first node spends one at kStart, and gets no request since; the second one spends the
+// remainder, `then`.
 void spend_while_the_first_idles(std::vector<Limiter>& nodes, UnixTime then) {
     ASSERT_TRUE(nodes[0].limit(kIdleRequest, kStart)->passed);
     ASSERT_TRUE(becomes_synced(nodes[0], kIdleRequest, kStart));
@@ -138,13 +138,13 @@ void spend_while_the_first_idles(std::vector<Limiter>& nodes, UnixTime then) {
 
 class IdleNode : public testing::TestWithParam<std::chrono::milliseconds> {};
 
-TEST_P(IdleNode, PassesAtMostOneRequestUntilItHearsAndThenDenies) {
+TEST_P(IdleNode, PassesAtMostOneRequestBeforeItReadsTheOriginAndDenies) {
     RedisServer redis;
     auto nodes = make_nodes(2, redis.url());
     const Request& request = kIdleRequest;
     ASSERT_NO_FATAL_FAILURE(spend_while_the_first_idles(nodes, kStart + 1ms));
 
-    // What it held may still be young enough to rely on. Then the first pass is told, and the
+    // Its counts may still be young enough to rely on. Then the first pass is flushed, and the
     // answer brings what the other one spent.
     const UnixTime now = kStart + GetParam();
     int passed = 0;
@@ -160,7 +160,7 @@ TEST_P(IdleNode, PassesAtMostOneRequestUntilItHearsAndThenDenies) {
 
 INSTANTIATE_TEST_SUITE_P(For, IdleNode, testing::Values(2ms, 1'000ms, 4'000ms, 6'000ms, 200'000ms));
 
-TEST(IdleNode, OverAWindowsEndKnowsWhatTheOthersSpentInIt) {
+TEST(IdleNode, KnowsItsPeersSpendInThePreviousWindow) {
     RedisServer redis;
     auto nodes = make_nodes(2, redis.url());
     const Request& request = kIdleRequest;

@@ -1,4 +1,4 @@
-// Redis stands still: it takes connections and answers nothing.
+// A stalled Redis: it accepts connections and answers nothing.
 #include <chrono>
 #include <iostream>
 #include <string>
@@ -42,7 +42,7 @@ const boost::json::value kReady = server_test::json(R"({"status":"ready","degrad
 const boost::json::value kDegraded =
     server_test::json(R"({"status":"ready","degraded":["origin"]})");
 
-TEST(Stall, DelaysAtMostOneRequestPerFiveSecondsAndIsMadeGood) {
+TEST(Stall, DelaysAtMostOneRequestPerFiveSecondsAndLosesNothing) {
     constexpr auto kLong = 10s;
     RedisServer redis;
     Server server(sharing(redis.url(), {"--origin-timeout", "300ms"}));
@@ -119,7 +119,7 @@ TEST(Stall, DelaysAtMostOneRequestPerFiveSecondsAndIsMadeGood) {
               << warm + cold << " passed meanwhile\n";
 }
 
-TEST(Stall, OneThatEndsWithinTheTimeoutIsNoOutage) {
+TEST(Stall, ShorterThanTheTimeoutIsNoOutage) {
     RedisServer redis;
     const Server server(sharing(redis.url(), {"--origin-timeout", "10s"}));
     LimitClient client(server);

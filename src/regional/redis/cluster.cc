@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "regional/redis/redis_error.h"
+#include "regional/redis/redis_protocol.h"
 
 namespace sluice {
 namespace {

@@ -25,7 +25,7 @@ namespace sluice {
 
 // Keeps a connection to each master, and a map of which one serves which slot. A command that
 // reaches the wrong master is sent on to the right one, within its timeout. While a master is
-// unavailable, its keys are answered with null and the others are not affected; the Cluster is
+// unavailable, its keys are answered with null and other keys are not affected; the Cluster is
 // unavailable if all masters are.
 //
 // A replica that takes the place of its master may lack the last writes, so that counts as data

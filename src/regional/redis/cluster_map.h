@@ -1,4 +1,4 @@
-// Replies of the members of a Redis Cluster about each other.
+// The parsing of CLUSTER SLOTS and of redirections.
 #ifndef SLUICE_REGIONAL_REDIS_CLUSTER_MAP_H_
 #define SLUICE_REGIONAL_REDIS_CLUSTER_MAP_H_
 

@@ -30,7 +30,7 @@ TEST(ClusterMap, ReadsTheMasterOfEachRange) {
     EXPECT_EQ((*ranges)[1].master.shown(), "asked:7002");
 }
 
-TEST(ClusterMap, RefusesWhatIsNoMap) {
+TEST(ClusterMap, RejectsOtherReplies) {
     for (const std::string bytes : {"+OK\r\n",
                                     "*1\r\n:1\r\n",
                                     "*1\r\n*2\r\n:0\r\n:1\r\n",
@@ -57,7 +57,7 @@ TEST(ClusterMap, ReadsRedirections) {
     EXPECT_EQ(read_redirection(reply_of("-MOVED 1 ?:7000\r\n"), "asked")->target.host, "asked");
 }
 
-TEST(ClusterMap, RefusesWhatIsNoRedirection) {
+TEST(ClusterMap, RejectsOtherErrors) {
     for (const std::string bytes : {"-MOVED\r\n",
                                     "-MOVED 1\r\n",
                                     "-MOVED 1 host\r\n",

@@ -1,4 +1,4 @@
-// The commands of an origin in Redis, and what their replies say.
+// The commands of an origin in Redis, and the parsing of their replies.
 #ifndef SLUICE_REGIONAL_REDIS_ORIGIN_COMMANDS_H_
 #define SLUICE_REGIONAL_REDIS_ORIGIN_COMMANDS_H_
 

@@ -225,7 +225,7 @@ TEST(OriginReplies, HoldTheTotalsOfEachKey) {
     EXPECT_EQ((*(*replies)[1].totals)[1].own, 1U);
 }
 
-TEST(OriginReplies, HoldTheErrorOfOneKeyAmongOthers) {
+TEST(OriginReplies, HoldTheErrorOfOneKey) {
     const auto replies = read_totals(array({number(5),
                                             number(3),
                                             text("WRONGTYPE Operation against a key"),

@@ -5,7 +5,7 @@
 
 #include <boost/asio/post.hpp>
 
-#include "regional/redis/redis_error.h"
+#include "regional/redis/redis_protocol.h"
 
 namespace sluice {
 namespace {
@@ -19,8 +19,8 @@ constexpr int kMaxTimeoutsBehind = 4;
 // A buffer that a burst has made larger is freed.
 constexpr std::size_t kKeptCapacity = 1 << 20;
 
-struct DeferredReply {
-    DeferredReply(boost::asio::io_context& loop, Replied to_call)
+struct TimedReply {
+    TimedReply(boost::asio::io_context& loop, Replied to_call)
         : timer(loop), replied(std::move(to_call)) {}
 
     boost::asio::steady_timer timer;
@@ -32,19 +32,18 @@ struct DeferredReply {
 Replied with_deadline(boost::asio::io_context& loop,
                       std::chrono::steady_clock::time_point deadline,
                       Replied replied) {
-    const auto deferred = std::make_shared<DeferredReply>(loop, std::move(replied));
-    deferred->timer.expires_at(deadline);
+    const auto timed = std::make_shared<TimedReply>(loop, std::move(replied));
+    timed->timer.expires_at(deadline);
     // Held weakly: a connection that is closed drops its commands, and their timers with them.
-    deferred->timer.async_wait(
-        [weak = std::weak_ptr(deferred)](boost::system::error_code cancelled) {
-            const auto held = weak.lock();
-            if (cancelled || !held) return;
-            const Replied call = std::exchange(held->replied, {});
-            if (call) call(nullptr);
-        });
-    return [deferred](const RedisReply* reply) {
-        const Replied call = std::exchange(deferred->replied, {});
-        deferred->timer.cancel();
+    timed->timer.async_wait([weak = std::weak_ptr(timed)](boost::system::error_code cancelled) {
+        const auto held = weak.lock();
+        if (cancelled || !held) return;
+        const Replied call = std::exchange(held->replied, {});
+        if (call) call(nullptr);
+    });
+    return [timed](const RedisReply* reply) {
+        const Replied call = std::exchange(timed->replied, {});
+        timed->timer.cancel();
         return !call || call(reply);
     };
 }

@@ -14,7 +14,6 @@
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/steady_timer.hpp>
 
-#include "regional/redis/redis_access.h"
 #include "regional/redis/redis_protocol.h"
 #include "regional/redis/redis_stream.h"
 #include "url/redis_url.h"
@@ -25,8 +24,8 @@ namespace sluice {
 // reply that can't be one to this command; the connection breaks then.
 using Replied = std::function<bool(const RedisReply*)>;
 
-// Calls `replied` once: with what the result is called with first, or with null at `deadline`. For
-// a command that is sent a second time within the time of the first.
+// Wraps `replied` so that it is called once: with the first reply, or with null at `deadline`. For
+// a command that is sent again within the timeout of the first attempt.
 Replied with_deadline(boost::asio::io_context& loop,
                       std::chrono::steady_clock::time_point deadline,
                       Replied replied);
@@ -53,9 +52,9 @@ class RedisConnection : public std::enable_shared_from_this<RedisConnection> {
 
     void open(const RedisAddress& address, Events events);
     void send(std::string_view command, Replied replied);
-    // Breaks the connection for a reason that the caller knows.
+    // Breaks the connection, with `why` as the reason.
     void fail(const std::string& why);
-    // Closes it without calling anything, now or later.
+    // Closes it. No callback is called afterwards.
     void close();
 
   private:

@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "regional/redis/origin_commands.h"
-#include "regional/redis/redis_error.h"
+#include "regional/redis/redis_protocol.h"
 #include "regional/redis/redis_scripts.h"
 
 namespace sluice {
@@ -25,7 +25,7 @@ std::string info_value(std::string_view info, std::string_view name) {
 
 constexpr std::string_view kUnusable = "it can't be used";
 
-// A server that echoes what it receives, say, sends what has the form of replies.
+// The replies of a server that, say, echoes its input have the form of valid ones.
 constexpr const char* kNotRedis =
     "the server sends a reply that does not match the command; is it Redis?";
 
@@ -87,7 +87,7 @@ void RedisHandshake::on_selected(const RedisReply& reply) {
     refuse("it is a cluster, which has only database 0, and not " + database, reply);
 }
 
-// Not every user may run INFO. A restart can't be told from a lost connection then.
+// Not every user may run INFO. Without it, a restart looks like a lost connection.
 void RedisHandshake::on_info(const RedisReply& reply) {
     if (reply.type != RedisReply::Type::kText) return;
     outcome_.run_id = info_value(reply.text, "run_id");
@@ -126,8 +126,8 @@ void RedisHandshake::on_identified() {
     send(marker_command(plan_.marker), &RedisHandshake::on_marker_written);
 }
 
-// Where INFO and CLUSTER INFO are not allowed, a redirection tells that this is a Cluster. One that
-// is known to be a Cluster has moved the marker's slot; the map of slots will tell where to.
+// Where INFO and CLUSTER INFO are not allowed, a redirection reveals a Cluster. A server that is
+// known to be a member has moved the marker's slot; the map of slots will show where to.
 void RedisHandshake::on_marker_written(const RedisReply& reply) {
     if (reply.is_error("MOVED")) {
         outcome_.is_cluster = true;

@@ -8,8 +8,8 @@
 #include <string>
 #include <string_view>
 
-#include "regional/redis/redis_access.h"
 #include "regional/redis/redis_connection.h"
+#include "regional/redis/redis_stream.h"
 
 namespace sluice {
 
@@ -29,10 +29,9 @@ struct HandshakePlan {
 };
 
 struct HandshakeOutcome {
-    std::string failure;  // why the server can't be used, for people; empty: it can
-    std::string
-        refusal;  // why it refuses writes though it can be used, for people; empty: it doesn't
-    std::string run_id;  // new at each start of the server; empty: unknown
+    std::string failure;  // why the server can't be used, for the log; empty: it can
+    std::string refusal;  // why it refuses writes, for the log; empty: it doesn't
+    std::string run_id;   // new at each start of the server; empty: unknown
     bool is_cluster = false;
     std::string marker;        // the key of the marker that was written; empty: none was
     std::string marker_value;  // of that marker

@@ -5,7 +5,7 @@
 
 #include "base/random.h"
 #include "regional/redis/origin_commands.h"
-#include "regional/redis/redis_error.h"
+#include "regional/redis/redis_protocol.h"
 #include "regional/redis/redis_scripts.h"
 
 namespace sluice {

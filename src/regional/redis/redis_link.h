@@ -1,4 +1,4 @@
-// A server that is kept connected.
+// A connection to one server that is reestablished when it breaks.
 #ifndef SLUICE_REGIONAL_REDIS_REDIS_LINK_H_
 #define SLUICE_REGIONAL_REDIS_REDIS_LINK_H_
 
@@ -11,9 +11,9 @@
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/steady_timer.hpp>
 
-#include "regional/redis/redis_access.h"
 #include "regional/redis/redis_connection.h"
 #include "regional/redis/redis_handshake.h"
+#include "regional/redis/redis_stream.h"
 #include "url/redis_url.h"
 
 namespace sluice {
@@ -23,8 +23,8 @@ struct Location {
     std::vector<RedisAddress> addresses;
     std::string failure = {};
 };
-// Finds out where to connect to. Calls `located` once, at once or later, or never if the caller is
-// gone.
+// Determines the addresses. Calls `located` once, at once or later, or never if the caller was
+// destroyed.
 using Locate = std::function<void(std::function<void(Location)> located)>;
 
 // The bytes of a command; shared, since it may have to be sent again.
@@ -52,7 +52,7 @@ class RedisLink : public std::enable_shared_from_this<RedisLink> {
         // The marker belongs to another server of the Cluster now.
         std::function<void()> marker_moved;
     };
-    // `refusal` is what Redis said if it refused the write, else empty.
+    // `refusal` is the error of Redis if it refused the write, else empty.
     using MarkerWritten = std::function<void(const std::string& refusal)>;
 
     RedisLink(boost::asio::io_context& loop,

@@ -9,11 +9,10 @@
 #include "base/clock.h"
 #include "regional/redis/cluster.h"
 #include "regional/redis/origin_commands.h"
-#include "regional/redis/redis_error.h"
 #include "regional/redis/redis_keys.h"
+#include "regional/redis/redis_protocol.h"
 #include "regional/redis/redis_route.h"
 #include "regional/redis/redis_scripts.h"
-#include "regional/redis/sentinel.h"
 
 namespace sluice {
 namespace {
@@ -51,7 +50,7 @@ struct HeartbeatRound {
     HeartbeatAnswer answer;
     std::set<std::string> refusals;
     std::size_t missing;
-    Origin::Beaten done;
+    Origin::HeartbeatDone done;
 };
 
 // Owned by the thread of its io_context. Callbacks may come after it was destroyed, or destroy it.
@@ -71,7 +70,7 @@ class RedisOrigin : public Origin {
     void sync(std::vector<KeyComponents> keys, Synced synced) override;
     void spend(std::vector<KeySpend> keys, Spent spent) override;
     bool is_sharded() const override { return route_ && route_->is_sharded(); }
-    void heartbeat(Beaten beaten) override;
+    void heartbeat(HeartbeatDone done) override;
     void retire(std::vector<KeyComponents> keys, Synced synced) override;
     void list(std::vector<CellName> cells, Listed listed) override;
     std::string node() const override { return options_.node; }
@@ -272,11 +271,11 @@ bool RedisOrigin::put_grants(SpendBatch& batch,
     return is_understood;
 }
 
-void RedisOrigin::heartbeat(Beaten beaten) {
-    if (!is_up_) return beaten(std::nullopt);
+void RedisOrigin::heartbeat(HeartbeatDone done) {
+    if (!is_up_) return done(std::nullopt);
     const auto links = route_->links();
     const auto round = std::make_shared<HeartbeatRound>(HeartbeatRound{
-        .answer = {}, .refusals = {}, .missing = 1 + links.size(), .done = std::move(beaten)});
+        .answer = {}, .refusals = {}, .missing = 1 + links.size(), .done = std::move(done)});
     const std::weak_ptr alive = alive_;
     send_heartbeat(round);
     for (const auto& link : links) {

@@ -1,6 +1,6 @@
 // An origin in Redis: a single server, a Redis Cluster, or a master behind Sentinels. Whether a
-// server is a member of a Cluster is detected. Anything that speaks the protocol of Redis 6.2 will
-// do, Valkey and Dragonfly among them.
+// server is a member of a Cluster is detected. Requires the protocol of Redis 6.2, as Valkey and
+// Dragonfly have it.
 #ifndef SLUICE_REGIONAL_REDIS_REDIS_ORIGIN_H_
 #define SLUICE_REGIONAL_REDIS_REDIS_ORIGIN_H_
 
@@ -13,7 +13,7 @@
 #include <boost/asio/io_context.hpp>
 
 #include "regional/origin.h"
-#include "regional/redis/redis_access.h"
+#include "regional/redis/redis_stream.h"
 #include "url/redis_url.h"
 
 namespace sluice {
@@ -26,8 +26,7 @@ struct RedisOptions {
     std::chrono::milliseconds timeout{300};
 };
 
-// The error is about the options alone; what happens to the server is reported by the origin's
-// events.
+// Fails only for invalid options; errors of the server are reported by the origin's events.
 //
 // The origin runs on the thread of `loop`, which must outlive it, and never blocks. Host names are
 // resolved on Asio's resolver thread. It may be destroyed during an answer or event.

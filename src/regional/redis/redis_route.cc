@@ -1,6 +1,13 @@
 #include "regional/redis/redis_route.h"
 
+#include <algorithm>
+#include <charconv>
+#include <chrono>
 #include <utility>
+
+#include <boost/asio/steady_timer.hpp>
+
+#include "regional/redis/redis_connection.h"
 
 namespace sluice {
 
@@ -57,6 +64,145 @@ void SingleServer::on_up(bool is_intact) {
 void SingleServer::on_down(const std::string& why) {
     is_available_ = false;
     events_.origin.unavailable(why);
+}
+
+namespace {
+
+using std::chrono::milliseconds;
+
+constexpr milliseconds kMinPatience{1'000};
+
+// Owned by the thread of its io_context.
+class SentinelLocator : public std::enable_shared_from_this<SentinelLocator> {
+  public:
+    SentinelLocator(boost::asio::io_context& loop,
+                    std::shared_ptr<const RedisAccess> access,
+                    SentinelMaster master)
+        : loop_(loop), access_(std::move(access)), master_(std::move(master)), timer_(loop) {}
+    ~SentinelLocator() { disconnect(); }
+    SentinelLocator(const SentinelLocator&) = delete;
+    SentinelLocator& operator=(const SentinelLocator&) = delete;
+
+    // Cancels a lookup that is underway.
+    void locate(std::function<void(Location)> located) {
+        disconnect();
+        located_ = std::move(located);
+        failures_.clear();
+        asked_ = 0;
+        ask();
+    }
+
+  private:
+    const RedisAddress& sentinel() const {
+        return master_.sentinels[(first_ + asked_) % master_.sentinels.size()];
+    }
+
+    void ask();
+    void on_connected();
+    bool on_reply(const RedisReply* reply);
+    void on_failed(const std::string& why);
+    void finish(Location location);
+    void disconnect();
+
+    boost::asio::io_context& loop_;
+    const std::shared_ptr<const RedisAccess> access_;
+    const SentinelMaster master_;
+    boost::asio::steady_timer timer_;
+    std::shared_ptr<RedisConnection> connection_;
+    std::function<void(Location)> located_;
+    std::string failures_;
+    std::size_t first_ = 0;  // the one that answered last
+    std::size_t asked_ = 0;  // how many have failed since
+};
+
+void SentinelLocator::ask() {
+    connection_ = std::make_shared<RedisConnection>(loop_, access_);
+    const milliseconds patience = std::max(access_->timeout, kMinPatience);
+    timer_.expires_after(patience);
+    timer_.async_wait([weak = weak_from_this(), connection = connection_, patience](
+                          boost::system::error_code cancelled) {
+        const auto self = weak.lock();
+        if (cancelled || !self || self->connection_ != connection) return;
+        connection->fail("no answer within " + std::to_string(patience.count()) + " ms");
+    });
+    const auto weak = weak_from_this();
+    connection_->open(sentinel(),
+                      {.connected =
+                           [weak] {
+                               if (const auto self = weak.lock()) self->on_connected();
+                           },
+                       .broken =
+                           [weak](const std::string& why) {
+                               if (const auto self = weak.lock()) self->on_failed(why);
+                           }});
+}
+
+// A Sentinel that wants no login refuses one; one that wants another refuses the question.
+void SentinelLocator::on_connected() {
+    const auto& [tls, user, password, database, timeout] = *access_;
+    const auto ignore = [](const RedisReply*) { return true; };
+    if (!user.empty()) {
+        connection_->send(redis_command({"AUTH", user, password}), ignore);
+    } else if (!password.empty()) {
+        connection_->send(redis_command({"AUTH", password}), ignore);
+    }
+    connection_->send(redis_command({"SENTINEL", "GET-MASTER-ADDR-BY-NAME", master_.name}),
+                      [weak = weak_from_this()](const RedisReply* reply) {
+                          const auto self = weak.lock();
+                          return !self || self->on_reply(reply);
+                      });
+}
+
+bool SentinelLocator::on_reply(const RedisReply* reply) {
+    if (reply == nullptr) return true;  // the connection breaks, or the timer ends it
+    if (reply->is_error()) {
+        connection_->fail("Redis says: " + shown_error(reply->text, access_->password));
+        return true;
+    }
+    if (reply->type == RedisReply::Type::kNil) {
+        connection_->fail("it knows no master of that name");
+        return true;
+    }
+    if (!reply->is_array(2)) return false;
+    const std::string& port = reply->elements[1].text;
+    RedisAddress address{.host = reply->elements[0].text};
+    const auto [end, failed] =
+        std::from_chars(port.data(), port.data() + port.size(), address.port);
+    if (failed != std::errc{} || end != port.data() + port.size() || address.host.empty())
+        return false;
+    first_ = (first_ + asked_) % master_.sentinels.size();
+    finish({.addresses = {std::move(address)}});
+    return true;
+}
+
+void SentinelLocator::on_failed(const std::string& why) {
+    failures_ +=
+        (failures_.empty() ? "Sentinel " : "; Sentinel ") + sentinel().shown() + ": " + why;
+    if (++asked_ < master_.sentinels.size()) return ask();
+    finish({.addresses = {}, .failure = failures_});
+}
+
+void SentinelLocator::finish(Location location) {
+    disconnect();
+    const auto located = std::exchange(located_, {});
+    if (located) located(std::move(location));
+}
+
+void SentinelLocator::disconnect() {
+    timer_.cancel();
+    if (connection_) connection_->close();
+    connection_.reset();
+}
+
+}  // namespace
+
+Locate locate_by_sentinels(boost::asio::io_context& loop,
+                           std::shared_ptr<const RedisAccess> access,
+                           SentinelMaster master) {
+    const auto locator =
+        std::make_shared<SentinelLocator>(loop, std::move(access), std::move(master));
+    return
+        [locator](std::function<void(Location)> located) { locator->locate(std::move(located)); };
 }
 
 }  // namespace sluice

@@ -1,4 +1,5 @@
-// How commands reach the server that holds their key: one server, or a Cluster.
+// The route of a command to the server that holds its key: a single server or the master behind
+// Sentinels here, a Cluster in cluster.h.
 #ifndef SLUICE_REGIONAL_REDIS_REDIS_ROUTE_H_
 #define SLUICE_REGIONAL_REDIS_REDIS_ROUTE_H_
 
@@ -20,8 +21,8 @@ class RedisRoute {
   public:
     struct Events {
         OriginEvents origin;
-        // This is a Cluster though it was taken for a single server, or the other way round. The
-        // route is of no use any more, and may be stopped before this returns.
+        // The server is a member of a Cluster and this route is not for one, or the other way
+        // round. The route is unusable, and may be stopped before this returns.
         std::function<void()> other_kind;
     };
 
@@ -31,7 +32,7 @@ class RedisRoute {
     virtual ~RedisRoute() = default;
 
     virtual void start(Events events) = 0;
-    // Calls nothing any more.
+    // Afterwards no event and no answer is delivered.
     virtual void stop() = 0;
 
     // Sends a command whose keys are all in the slot of `key`, or anywhere if the route is not
@@ -67,6 +68,18 @@ class SingleServer : public RedisRoute, public std::enable_shared_from_this<Sing
     Events events_;
     bool is_available_ = false;
 };
+
+// The Sentinels of a master, and its name.
+struct SentinelMaster {
+    std::vector<RedisAddress> sentinels;
+    std::string name;
+};
+
+// Locates the master by asking the Sentinels one after the other, beginning with the one that
+// answered last. Logs in to them as to the master; a Sentinel without a password is fine.
+Locate locate_by_sentinels(boost::asio::io_context& loop,
+                           std::shared_ptr<const RedisAccess> access,
+                           SentinelMaster master);
 
 }  // namespace sluice
 

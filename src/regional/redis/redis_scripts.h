@@ -31,7 +31,7 @@ struct RedisScript {
 // same.
 const RedisScript& sync_script();
 
-// Decides the requests that wait for one key, as decide_at_origin() in regional/grant.h does.
+// Decides the queued requests of one key, as decide_at_origin() in regional/origin.h does.
 //   KEYS  the current cell, the previous cell
 //   ARGV  owner, duration; component, lifetime, peers and extra of the current cell, then of the
 //         previous; per request: elapsed, cost, limit

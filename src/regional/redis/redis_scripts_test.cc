@@ -37,7 +37,7 @@ TEST(RedisScripts, LeaveTheFormattingOfNumbersToRedis) {
     }
 }
 
-TEST(RedisScripts, UseTheFieldsThatListingsKnow) {
+TEST(RedisScripts, UseTheFieldsOfListings) {
     EXPECT_NE(sync_script().text.find("'" + std::string(kTotalField) + "'"), std::string::npos);
     EXPECT_NE(retire_script().text.find("'" + std::string(kStoppedField) + "'"), std::string::npos);
 }

@@ -1,7 +1,11 @@
-// A stream of bytes to one server: over TCP, with or without TLS, or over a unix socket.
+// Access to the servers of one Redis, and a stream of bytes to one of them: over TCP, with or
+// without TLS, or over a unix socket.
 #ifndef SLUICE_REGIONAL_REDIS_REDIS_STREAM_H_
 #define SLUICE_REGIONAL_REDIS_REDIS_STREAM_H_
 
+#include <sluice/result.h>
+
+#include <chrono>
 #include <cstddef>
 #include <functional>
 #include <memory>
@@ -14,11 +18,32 @@
 #include <boost/asio/generic/stream_protocol.hpp>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/ip/tcp.hpp>
+#include <boost/asio/ssl/context.hpp>
 #include <boost/asio/ssl/stream.hpp>
 
 #include "url/redis_url.h"
 
 namespace sluice {
+
+// Paths of PEM files.
+struct RedisTlsFiles {
+    std::string ca = {};    // certificates to trust; empty: those that the system trusts
+    std::string cert = {};  // the client certificate; empty: none
+    std::string key = {};   // the key of `cert`
+};
+
+// A TLS client with these files. The error names the file that can't be used.
+Result<std::shared_ptr<boost::asio::ssl::context>> redis_tls_context(const RedisTlsFiles& files);
+
+// TLS, login, database and timeout: the same for all servers of a Cluster and for the Sentinels of
+// a master. Immutable.
+struct RedisAccess {
+    std::shared_ptr<boost::asio::ssl::context> tls;  // null: plain connections
+    std::string user;
+    std::string password;
+    int database = 0;
+    std::chrono::milliseconds timeout;  // of a call
+};
 
 // At most one connect, one read and one write at a time; their arguments must live until they are
 // done. Each completes once, also after close(), which ends them early. The owner must live until
@@ -27,7 +52,7 @@ namespace sluice {
 // Owned by the thread of its io_context.
 class RedisStream {
   public:
-    // Why an operation failed, for people; none if it did not.
+    // Why an operation failed, as a message for the log; none if it did not.
     using Failure = std::optional<std::string>;
     using Connected = std::function<void(Failure)>;
     using Read = std::function<void(Failure, std::size_t size)>;

@@ -5,7 +5,7 @@
 #include <string_view>
 #include <utility>
 
-#include "regional/grant.h"
+#include "regional/origin.h"
 
 namespace sluice {
 namespace {

@@ -34,7 +34,7 @@ class ComponentFile {
     // A sync() of components that are all 0 only reads.
     static FileAccess access_of_sync(const std::vector<KeyComponents>& keys);
 
-    // These are as in the port.
+    // As in Origin.
     Result<std::vector<KeyTotals>> sync(const std::vector<KeyComponents>& keys);
     Result<std::vector<KeyGrants>> spend(const std::vector<KeySpend>& keys);
     Result<std::vector<KeyTotals>> retire(const std::vector<KeyComponents>& keys);

@@ -40,8 +40,8 @@ class FileWorker {
                                                      std::unique_ptr<ComponentFile> file,
                                                      Ended ended);
 
-    // Drops the jobs that wait, and closes the file. If a job is stuck, the thread and the file are
-    // left behind: the thread closes the file and ends when the job does.
+    // Drops queued jobs and closes the file. If a job is stuck, the thread is detached: it closes
+    // the file and ends when the job does.
     ~FileWorker();
     FileWorker(const FileWorker&) = delete;
     FileWorker& operator=(const FileWorker&) = delete;

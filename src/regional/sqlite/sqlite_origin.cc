@@ -43,7 +43,7 @@ std::vector<std::optional<T>> by_key(std::optional<std::vector<T>> answers, std:
     return {std::move_iterator(answers->begin()), std::move_iterator(answers->end())};
 }
 
-// The calls that wait for the worker, and the state of the file as it was last reported. Shared,
+// The calls that are queued at the worker, and the last reported state of the file. Shared,
 // since an answer or an event may destroy the origin.
 //
 // Owned by the thread of the loop.
@@ -54,13 +54,13 @@ class FileCalls : public std::enable_shared_from_this<FileCalls> {
 
     std::optional<Error> open(boost::asio::io_context& loop, std::unique_ptr<ComponentFile> file);
     void start(OriginEvents events);
-    // Answers nothing from here on.
+    // Afterwards no call is answered.
     void stop();
 
-    // Has `work` done on the worker's thread, where it must use nothing of the loop's thread.
+    // Runs `work` on the worker's thread; it must not use state of the loop's thread.
     template <class T>
     void call(FileAccess access, Work<T> work, std::function<void(std::optional<T>)> answered);
-    void heartbeat(std::function<void(HeartbeatAnswer)> beaten);
+    void heartbeat(std::function<void(HeartbeatAnswer)> done);
 
   private:
     enum class Outcome : std::uint8_t { kEnded, kTimedOut };
@@ -139,14 +139,14 @@ void FileCalls::call(FileAccess access,
     set_timer();
 }
 
-void FileCalls::heartbeat(std::function<void(HeartbeatAnswer)> beaten) {
+void FileCalls::heartbeat(std::function<void(HeartbeatAnswer)> done) {
     call<Heartbeat>(
         FileAccess::kWrite,
         [](ComponentFile& file) -> Result<Heartbeat> {
             if (auto error = file.heartbeat()) return *std::move(error);
             return Heartbeat{};
         },
-        std::move(beaten));
+        std::move(done));
 }
 
 void FileCalls::on_ended(JobId job, const std::optional<Error>& error) {
@@ -245,11 +245,11 @@ class SqliteOrigin final : public Origin {
         call(FileAccess::kWrite, std::move(keys), &ComponentFile::spend, std::move(spent));
     }
 
-    void heartbeat(Beaten beaten) override {
+    void heartbeat(HeartbeatDone done) override {
         const auto calls = calls_;
-        calls->heartbeat([this, beaten = std::move(beaten)](HeartbeatAnswer heartbeat) {
+        calls->heartbeat([this, done = std::move(done)](HeartbeatAnswer heartbeat) {
             if (heartbeat) heartbeat->has_joined = !std::exchange(has_joined_, true);
-            beaten(heartbeat);
+            done(heartbeat);
         });
     }
 

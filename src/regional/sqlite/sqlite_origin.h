@@ -28,7 +28,8 @@ struct SqliteOriginOptions {
     std::chrono::milliseconds timeout{300};
     // How long to wait at the start for another process that is about to release the file.
     std::chrono::milliseconds busy_timeout{1000};
-    // What the file may grow to. Expired cells make room for new ones, but the file never shrinks.
+    // The largest size of the file. Expired cells make room for new ones, but the file never
+    // shrinks.
     std::int64_t max_bytes = std::int64_t{1} << 33;
     // Replaced by tests. Called on the thread of the file, which may outlive the origin.
     std::function<UnixTime()> now = exact_wall_time;
@@ -40,17 +41,15 @@ struct SqliteOriginOptions {
 //
 // Opening blocks. After that a thread of its own reads and writes the file, one call after the
 // other and each in one transaction; answers and events come on the thread of `loop`, which must
-// outlive the origin. It may be destroyed in the midst of an answer or event.
+// outlive the origin. It may be destroyed during an answer or event.
 //
-// - What was answered survives the end of the process, however it ends; the last moments may be
-//   lost with the machine's power.
+// - Answered calls survive a crash of the process; the last ones may be lost in a power failure.
 // - A call that is not done within the timeout is answered without a value, and may still take
 //   effect. While one is stuck the origin is unavailable: calls are answered without a value at
-//   once. So are those above the 1,024 that may wait.
+//   once. So are calls beyond the 1,024 that may be queued.
 // - A failed write is reported as refused. A failed read makes the origin unavailable.
 // - While it is unavailable it writes a heartbeat of its own every 500 ms; the first call that
-// works
-//   makes it available.
+//   works makes it available.
 // - Its destruction takes up to a second if a call is stuck; the file is then in use until that
 //   call ends.
 Result<std::unique_ptr<Origin>> open_sqlite_origin(boost::asio::io_context& loop,

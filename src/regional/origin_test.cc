@@ -1,4 +1,4 @@
-#include "regional/grant.h"
+#include "regional/origin.h"
 
 #include <gtest/gtest.h>
 
@@ -23,7 +23,7 @@ KeySpend spend(Count own, const std::vector<Ask>& asks) {
     return spend;
 }
 
-TEST(DecideAtOrigin, GrantsInOrderWhatFits) {
+TEST(DecideAtOrigin, GrantsInOrder) {
     const auto grants = decide_at_origin(spend(0,
                                                {{.cost = 6, .limit = 10},
                                                 {.cost = 5, .limit = 10},
@@ -49,7 +49,7 @@ TEST(DecideAtOrigin, DecidesEachRequestByItsOwnLimitAndTime) {
     EXPECT_TRUE(later.granted[3]) << "half of 8 and 1 are left of the window";
 }
 
-TEST(DecideAtOrigin, CountsTheOtherNodes) {
+TEST(DecideAtOrigin, CountsPeers) {
     const auto grants = decide_at_origin(
         spend(2, {{.cost = 1, .limit = 10}, {.cost = 1, .limit = 10}}), {CellTotals{9, 2}, {}});
     EXPECT_EQ(grants.granted, (std::vector{true, false}));
@@ -68,7 +68,7 @@ TEST(DecideAtOrigin, CountsPeersThatTheOriginHasLost) {
         << "what the origin has of them is not counted twice";
 }
 
-TEST(DecideAtOrigin, CountsWhatComesOnTopOfTheRegion) {
+TEST(DecideAtOrigin, CountsTheExtra) {
     KeySpend waiting = spend(0, {{.cost = 1, .limit = 10}});
     waiting.extra = {6, 0};
     EXPECT_FALSE(decide_at_origin(waiting, {CellTotals{4, 0}, {}}).granted[0]);
@@ -127,7 +127,7 @@ TEST(DecideAtOrigin, ALimitOfZeroDeniesEverything) {
     EXPECT_EQ(grants.totals[0].total, 0U);
 }
 
-TEST(DecideAtOrigin, WithoutRequestsItReturnsWhatIsHeld) {
+TEST(DecideAtOrigin, WithoutRequestsItReturnsTheTotals) {
     const auto grants = decide_at_origin(spend(2, {}), {CellTotals{7, 3}, CellTotals{5, 1}});
     EXPECT_TRUE(grants.granted.empty());
     EXPECT_EQ(grants.totals[0].total, 7U);

@@ -1,4 +1,4 @@
-#include "regional/grant.h"
+#include "regional/origin.h"
 
 #include <algorithm>
 
