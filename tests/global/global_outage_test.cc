@@ -13,9 +13,9 @@
 
 #include "global/regions.h"
 #include "mariadb/mariadb_server.h"
-#include "server/server.h"
 #include "support/eventually.h"
 #include "support/limit_client.h"
+#include "support/server.h"
 
 namespace sluice::global_test {
 namespace {

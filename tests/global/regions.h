@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "mariadb/mariadb_server.h"
-#include "server/server.h"
 #include "support/limit_client.h"
+#include "support/server.h"
 
 namespace sluice::global_test {
 

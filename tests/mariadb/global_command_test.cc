@@ -5,8 +5,8 @@
 #include <gtest/gtest.h>
 
 #include "mariadb/mariadb_server.h"
-#include "server/program.h"
 #include "support/eventually.h"
+#include "support/process.h"
 
 namespace sluice::mariadb_test {
 namespace {

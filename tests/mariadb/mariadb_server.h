@@ -8,10 +8,9 @@
 #include <vector>
 
 #include "mysql/mysql_connection.h"
+#include "support/process.h"
+#include "support/server.h"
 #include "url/mysql_url.h"
-#include "server/certificate.h"
-#include "server/peer_process.h"
-#include "server/scratch_folder.h"
 
 namespace sluice::mariadb_test {
 

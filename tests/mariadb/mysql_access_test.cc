@@ -11,7 +11,7 @@
 #include "mariadb/mariadb_server.h"
 #include "mariadb/store_client.h"
 #include "mysql/sql_text.h"
-#include "server/server.h"
+#include "support/server.h"
 
 namespace sluice::mariadb_test {
 namespace {

@@ -8,9 +8,9 @@
 #include <gtest/gtest.h>
 
 #include "mariadb/mariadb_server.h"
-#include "server/expect.h"
-#include "server/server.h"
 #include "support/eventually.h"
+#include "support/http_answer.h"
+#include "support/server.h"
 
 namespace sluice::server_test {
 namespace {

@@ -11,7 +11,7 @@
 #include "mariadb/mariadb_server.h"
 #include "overrides/mysql_store.h"
 #include "overrides/sqlite_store.h"
-#include "server/scratch_folder.h"
+#include "support/process.h"
 
 namespace sluice::overrides {
 namespace {

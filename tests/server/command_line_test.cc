@@ -8,9 +8,7 @@
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 
-#include "server/certificate.h"
-#include "server/server.h"
-#include "server/token_config.h"
+#include "support/server.h"
 
 namespace sluice::server_test {
 namespace {

@@ -8,10 +8,9 @@
 #include <gtest/gtest.h>
 #include <sys/resource.h>
 
-#include "server/expect.h"
-#include "server/scratch_folder.h"
-#include "server/server.h"
-#include "server/token_config.h"
+#include "support/http_answer.h"
+#include "support/process.h"
+#include "support/server.h"
 
 namespace sluice::server_test {
 namespace {
