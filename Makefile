@@ -55,7 +55,7 @@ mutations: ## Run the mutation tests: break the code in known ways, and check th
 	@$(SETUP) build test
 	@sim/mutations/run
 
-accuracy: ## Measure how far limits can be exceeded; writes docs/accuracy.md
+accuracy: ## Measure how far limits can be exceeded; writes docs/accuracy.md, its CSV and plots
 	@$(SETUP) build
 	@$(call configure,release)
 	@cmake --build --preset release --target sim_accuracy

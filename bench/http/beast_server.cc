@@ -1,13 +1,14 @@
-// Two servers on plain Boost.Asio in front of the same http::Api as `sluice serve`: the
-// alternatives that the event loop of src/http/wire is measured against.
+// Three servers on Boost.Asio in front of the same http::Api as `sluice serve`: the alternatives
+// that the event loop of src/http/wire is measured against.
 //
-//     beast_server PORT beast|asio
+//     beast_server PORT beast|asio|asio-bare
 //
-// beast  Beast's stream, parser and serializer, with Beast's timeouts: a server without any of
-// src/http/wire. asio   Asio's sockets under the RequestReader and ReplyWriter of src/http/wire:
-// only the event loop is replaced.
+// - beast: Beast's stream with its timeouts, Beast's parser and Beast's serializer.
+// - asio: the same stream and timeouts, under the RequestReader and ReplyWriter of src/http/wire.
+// - asio-bare: the same reader and writer on a plain socket, without timeouts and with blocking
+//   writes. Not fit for use: it shows the least that Asio's sockets cost.
 //
-// Both have one io_context, one thread, keep-alive and HTTP/1.1 on 127.0.0.1. Settings are the
+// All have one io_context, one thread, keep-alive and HTTP/1.1 on 127.0.0.1. Settings are the
 // defaults of `sluice serve`: no tokens, no origin, overrides in memory. They serve decisions only:
 // a route that answers later (a change of an override) ends the program.
 #include <sluice/limiter.h>
@@ -39,9 +40,8 @@
 
 #include "config/settings.h"
 #include "http/api/api.h"
-#include "http/wire/head_parser.h"
+#include "http/wire/request_reader.h"
 #include "http/wire/limits.h"
-#include "http/wire/reply_writer.h"
 #include "http/wire/request_reader.h"
 #include "overrides/store.h"
 
@@ -78,7 +78,7 @@ class ApiHost {
     }
 
   private:
-    const config::Settings settings_;
+    const config::Settings settings_{};
     Limiter limiter_ =
         Limiter::create({.region = settings_.region, .max_keys = settings_.max_keys}).value();
     std::unique_ptr<overrides::OverrideSet> overrides_ =
@@ -207,60 +207,82 @@ class BeastSession : public std::enable_shared_from_this<BeastSession> {
     BeastReply reply_;
 };
 
+enum class Duties { kAll, kNoTimeouts };
+
 // What all connections to Asio's server share.
 struct AsioShared {
     ApiHost api;
     http::RequestView request;
     http::ReplyWriter writer;
-    std::string output;
 };
 
-// One connection of Asio's server. It has no timeouts, and a client that does not read its replies
-// blocks the thread: both save work.
-class AsioSession : public std::enable_shared_from_this<AsioSession> {
+// One connection of Asio's server. Kept alive by its pending operation. With Duties::kNoTimeouts,
+// it has no timeouts, and a client that does not read its replies blocks the thread.
+template <Duties kDuties>
+class AsioSession : public std::enable_shared_from_this<AsioSession<kDuties>> {
   public:
     using Shared = AsioShared;
 
-    AsioSession(Socket socket, Shared& shared) : socket_(std::move(socket)), shared_(shared) {}
+    AsioSession(Socket socket, Shared& shared) : stream_(std::move(socket)), shared_(shared) {}
 
     void read() {
-        socket_.async_read_some(
-            asio::buffer(input_) + pending_,
-            beast::bind_front_handler(&AsioSession::on_read, shared_from_this()));
+        const auto space = asio::buffer(input_) + pending_;
+        auto done = beast::bind_front_handler(&AsioSession::on_read, this->shared_from_this());
+        if constexpr (kDuties == Duties::kAll) {
+            stream_.expires_after(kLimits.idle_timeout);
+            stream_.async_read_some(space, std::move(done));
+        } else {
+            stream_.socket().async_read_some(space, std::move(done));
+        }
     }
 
   private:
-    // The connection closes with its last reference.
     void on_read(error_code failure, std::size_t size) {
-        if (failure) return;
+        if (failure) return;  // the connection closes with its last reference
         std::span<char> bytes(input_.data(), pending_ + size);
-        if (!answer(bytes) || bytes.size() == input_.size()) return;
+        answer(bytes);
         std::ranges::copy(bytes, input_.begin());
         pending_ = bytes.size();
-        asio::write(socket_, asio::buffer(shared_.output), failure);
-        if (!failure) read();
+        if constexpr (kDuties == Duties::kAll) {
+            stream_.expires_after(kLimits.write_timeout);
+            asio::async_write(
+                stream_,
+                asio::buffer(output_),
+                beast::bind_front_handler(&AsioSession::on_written, this->shared_from_this()));
+        } else {
+            const std::size_t written =
+                asio::write(stream_.socket(), asio::buffer(output_), failure);
+            on_written(failure, written);
+        }
     }
 
-    // Writes the replies to all complete requests to the shared output, and leaves in `bytes` what
-    // follows them. False: the client sent no HTTP, or wants the connection closed.
-    bool answer(std::span<char>& bytes) {
+    void on_written(error_code failure, std::size_t) {
+        if (!failure && is_open_ && pending_ < input_.size()) read();
+    }
+
+    // Writes the replies to all complete requests to output_, and leaves in `bytes` what follows
+    // them.
+    void answer(std::span<char>& bytes) {
         using Outcome = http::RequestReader::Outcome;
-        shared_.output.clear();
+        output_.clear();
         shared_.writer.set_time(current_second());
-        Outcome outcome{};
-        while ((outcome = reader_.read(bytes, shared_.request)) == Outcome::kRequest) {
-            if (!reader_.keep_alive()) return false;
-            shared_.writer.write(shared_.api.handle(shared_.request), {}, shared_.output);
+        Outcome outcome = Outcome::kNeedMore;
+        while (is_open_ && (outcome = reader_.read(bytes, shared_.request)) == Outcome::kRequest) {
+            is_open_ = reader_.keep_alive();
+            const auto after = is_open_ ? http::After::kKeepAlive : http::After::kClose;
+            shared_.writer.write(shared_.api.handle(shared_.request), {.after = after}, output_);
             bytes = bytes.subspan(reader_.used());
         }
-        return outcome == Outcome::kNeedMore;
+        is_open_ = is_open_ && outcome != Outcome::kError;
     }
 
-    Socket socket_;
+    beast::basic_stream<tcp, Executor> stream_;
     Shared& shared_;
     http::RequestReader reader_{kLimits};
     std::array<char, 16UL * 1024> input_;
     std::size_t pending_ = 0;  // bytes of an incomplete request in input_
+    std::string output_;
+    bool is_open_ = true;  // false after the last request and after an error
 };
 
 template <class Session>
@@ -285,12 +307,15 @@ void serve(std::uint16_t port) {
 
 int run(const std::vector<std::string>& arguments) {
     const std::string kind = arguments.size() == 2 ? arguments[1] : "";
-    if (kind != "beast" && kind != "asio") {
-        std::fputs("usage: beast_server PORT beast|asio\n", stderr);
+    const auto serve_kind = kind == "beast"       ? serve<BeastSession>
+                            : kind == "asio"      ? serve<AsioSession<Duties::kAll>>
+                            : kind == "asio-bare" ? serve<AsioSession<Duties::kNoTimeouts>>
+                                                  : nullptr;
+    if (serve_kind == nullptr) {
+        std::fputs("usage: beast_server PORT beast|asio|asio-bare\n", stderr);
         return 2;
     }
-    const auto port = static_cast<std::uint16_t>(std::stoi(arguments[0]));
-    kind == "beast" ? serve<BeastSession>(port) : serve<AsioSession>(port);
+    serve_kind(static_cast<std::uint16_t>(std::stoi(arguments[0])));
     return 0;
 }
 

@@ -115,7 +115,7 @@ def start_sluice(program, folder, flags=(), cores=SERVER_CORE):
 
 
 def start_beast(program, folder, kind):
-    """beast_server.cc, as the server `beast` or `asio`."""
+    """beast_server.cc; `kind` is one of the servers that it describes."""
     port = free_port()
     return Server(kind, [program, str(port), kind], port, os.path.join(folder, f"{kind}.log"))
 

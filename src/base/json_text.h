@@ -11,7 +11,7 @@ namespace sluice {
 // Appends `text` in quotes. Quotes and backslashes get a backslash, ASCII control characters become
 // \u00XX: the result is one line and a TOML string as well. Other bytes are copied unchanged, so
 // the result is JSON only if `text` is UTF-8.
-inline void append_json_text(std::string& out, std::string_view text) {
+inline void append_json_string(std::string& out, std::string_view text) {
     constexpr std::string_view kHex = "0123456789abcdef";
     const auto is_control = [](char c) {
         return static_cast<unsigned char>(c) < 0x20 || c == 0x7f;
@@ -34,12 +34,6 @@ inline void append_json_text(std::string& out, std::string_view text) {
         text = {stop + 1, text.end()};
     }
     out += '"';
-}
-
-inline std::string json_text(std::string_view text) {
-    std::string out;
-    append_json_text(out, text);
-    return out;
 }
 
 }  // namespace sluice

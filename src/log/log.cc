@@ -72,7 +72,7 @@ std::string text_line(LogLevel level, std::string_view event, LogFields fields) 
         if (!field.is_text() || is_plain(field.value())) {
             line += field.value();
         } else {
-            append_json_text(line, field.value());
+            append_json_string(line, field.value());
         }
     }
     line += '\n';
@@ -83,15 +83,15 @@ std::string json_line(LogLevel level, std::string_view event, LogFields fields) 
     std::string line = "{\"time\":\"";
     append_time(line, exact_wall_time());
     line += "\",\"level\":";
-    append_json_text(line, name_of(level));
+    append_json_string(line, name_of(level));
     line += ",\"event\":";
-    append_json_text(line, event);
+    append_json_string(line, event);
     for (const LogField& field : fields) {
         line += ',';
-        append_json_text(line, field.name());
+        append_json_string(line, field.name());
         line += ':';
         if (field.is_text()) {
-            append_json_text(line, field.value());
+            append_json_string(line, field.value());
         } else {
             line += field.value();
         }

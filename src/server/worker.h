@@ -14,8 +14,6 @@
 #include <boost/asio/io_context.hpp>
 
 #include "http/api/api.h"
-#include "http/api/api_context.h"
-#include "http/wire/counters.h"
 #include "http/wire/listener.h"
 #include "log/log.h"
 

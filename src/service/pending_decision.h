@@ -1,4 +1,4 @@
-// A decision that waits for the origin, with its deadline.
+// Decisions that wait for the origin, with copies of their requests and a deadline.
 #ifndef SLUICE_SERVICE_PENDING_DECISION_H_
 #define SLUICE_SERVICE_PENDING_DECISION_H_
 
@@ -10,13 +10,49 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <string>
+#include <string_view>
 #include <utility>
+#include <vector>
 
 #include "base/mutex.h"
 #include "counter/table.h"
 #include "window/sharing.h"
 
 namespace sluice {
+
+// Copies of requests, with their texts. Neither copied nor moved, since the requests point into it.
+// Thread-compatible.
+class OwnedRequests {
+  public:
+    explicit OwnedRequests(std::span<const Request> requests)
+        : requests_(requests.begin(), requests.end()) {
+        std::size_t size = 0;
+        for (const Request& request : requests)
+            size +=
+                request.workspace.size() + request.name_space.size() + request.identifier.size();
+        texts_.reserve(size);
+        for (Request& request : requests_) {
+            keep(request.workspace);
+            keep(request.name_space);
+            keep(request.identifier);
+        }
+    }
+    OwnedRequests(const OwnedRequests&) = delete;
+    OwnedRequests& operator=(const OwnedRequests&) = delete;
+
+    std::span<const Request> all() const { return requests_; }
+
+  private:
+    void keep(std::string_view& text) {
+        const std::size_t start = texts_.size();
+        texts_ += text;  // never reallocates: see the constructor
+        text = std::string_view(texts_).substr(start);
+    }
+
+    std::vector<Request> requests_;
+    std::string texts_;
+};
 
 // One or more requests that the sharing rule leaves to the origin. Normally the region's thread
 // decides them. At the deadline, the waiting caller or the deadline thread decides them instead,

@@ -13,7 +13,7 @@
 #include <boost/json/src.hpp>
 
 #include "http/api/body_reader.h"
-#include "http/api/json_fault.h"
+#include "http/api/json.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size);
 
@@ -21,10 +21,10 @@ namespace {
 
 namespace json = boost::json;
 using sluice::http::BodyReader;
+using sluice::http::FieldErrors;
 using sluice::http::FieldRule;
 using sluice::http::Fields;
 using sluice::http::Presence;
-using sluice::http::Problems;
 using sluice::http::Schema;
 
 // The first byte of the input chooses one of these.
@@ -94,21 +94,21 @@ bool obeys(const json::value& value, Schema schema, const Fields& read) {
 
 void check_object(BodyReader& reader, std::string_view body, Schema schema) {
     Fields fields;
-    Problems problems;
-    reader.read_object(body, schema, fields, problems);
+    FieldErrors errors;
+    reader.read_object(body, schema, fields, errors);
     json::value value;
     const Verdict verdict = parse(body, value);
-    if (problems.empty() && verdict == Verdict::kNotJson) fail("taken, but not JSON", body);
-    if (problems.empty() && verdict == Verdict::kJson && !obeys(value, schema, fields))
+    if (errors.empty() && verdict == Verdict::kNotJson) fail("taken, but not JSON", body);
+    if (errors.empty() && verdict == Verdict::kJson && !obeys(value, schema, fields))
         fail("taken, but against the schema", body);
 }
 
 void check_array(BodyReader& reader, std::string_view body, Schema schema) {
     std::vector<Fields> items;
-    Problems problems;
-    reader.read_array(body, schema, items, problems);
+    FieldErrors errors;
+    reader.read_array(body, schema, items, errors);
     json::value value;
-    if (!problems.empty() || parse(body, value) == Verdict::kUnclear) return;
+    if (!errors.empty() || parse(body, value) == Verdict::kUnclear) return;
     if (!value.is_array() || value.as_array().size() != items.size())
         fail("taken, but no such array", body);
     if (items.empty() || items.size() > sluice::http::kMaxItems) fail("too few or too many", body);

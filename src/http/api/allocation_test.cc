@@ -1,4 +1,4 @@
-// How often a request allocates memory once its thread has answered a few.
+// Counts the allocations of a request once its thread has answered a few.
 #include <cstdlib>
 #include <new>
 
@@ -8,11 +8,10 @@ namespace {
 
 std::size_t allocations = 0;
 
-// Where the compiler sees through these two it takes malloc and delete for a pair that doesn't
-// match.
+// noinline: inlined, the compiler would report malloc() and delete as a mismatched pair.
 [[gnu::noinline]] void* take(std::size_t size) noexcept {
     ++allocations;
-    return std::malloc(size);  // NOLINT: this is what new is made of
+    return std::malloc(size);  // NOLINT: implements operator new
 }
 
 [[gnu::noinline]] void give_back(void* memory) noexcept {
@@ -53,7 +52,7 @@ namespace {
 
 class Allocation : public ApiFixture {
   protected:
-    // How many allocations it takes to answer the same request once more.
+    // Returns the number of allocations for answering the same request once more.
     std::size_t count(std::string_view path, const std::string& body) {
         const std::string head = "POST " + std::string(path) +
                                  " HTTP/1.1\r\nHost: h\r\nContent-Type: application/json\r\n\r\n";
@@ -85,16 +84,16 @@ class Allocation : public ApiFixture {
     }
 };
 
-TEST_F(Allocation, ADecisionTakesNone) {
+TEST_F(Allocation, ADecisionAllocatesNothing) {
     EXPECT_EQ(count("/v2/ratelimit.limit", item("someone")), 0U);
 }
 
-TEST_F(Allocation, ABatchTakesNoMoreForAHundredThanForTwo) {
+TEST_F(Allocation, ABatchOfAHundredAllocatesNoMoreThanOneOfTwo) {
     EXPECT_LE(count("/v2/ratelimit.multiLimit", batch(100)),
               count("/v2/ratelimit.multiLimit", batch(2)) + 1);
 }
 
-TEST_F(Allocation, AnOverrideTakesNone) {
+TEST_F(Allocation, AnOverrideAllocatesNothing) {
     overrides_
         ->set({"default", "namespace-of-some-length", "vip_*"},
               {.limit = 9, .duration = std::chrono::seconds{60}})

@@ -7,8 +7,7 @@
 #include <string>
 
 #include "http/api/error_answer.h"
-#include "http/api/header_values.h"
-#include "http/api/routes.h"
+#include "http/api/request_headers.h"
 
 namespace sluice::http {
 
@@ -17,14 +16,14 @@ struct Permission {
     bool config::Permissions::*granted = nullptr;
 };
 
-// A route that takes a body needs a permission; a probe has neither.
-struct Route {
+// An entry of the route table. A route that takes a body needs a permission; a probe has neither.
+struct RouteEntry {
     std::string_view path;
     metrics::Route metric;
     void (*answer)(Call&);
     Permission permission{};
     ErrorFormat error_format = ErrorFormat::kV2;
-    bool is_admin = false;  // on the admin listener alone
+    bool is_admin = false;  // on the admin listener only
 
     bool is_on(Surface surface) const { return is_admin == (surface != Surface::kPublic); }
     bool takes_body() const { return permission.granted != nullptr && !is_admin; }
@@ -50,31 +49,33 @@ constexpr std::string_view kForeignHost =
     "The Host field names a host that this server does not answer for: it listens on loopback. The "
     "setting allowed_hosts adds names.";
 
-// The busiest first.
+// The most frequent first.
 constexpr std::array kRoutes{
-    Route{"/v2/ratelimit.limit", Metric::kLimit, answer_limit, kMayLimit},
-    Route{"/v2/ratelimit.multiLimit", Metric::kMultiLimit, answer_multi_limit, kMayLimit},
-    Route{"/v2/ratelimit.inspect", Metric::kInspect, answer_inspect, kMayLimit},
-    Route{"/v2/ratelimit.setOverride", Metric::kSetOverride, answer_set_override, kMaySet},
-    Route{"/v2/ratelimit.getOverride", Metric::kGetOverride, answer_get_override, kMayRead},
-    Route{"/v2/ratelimit.listOverrides", Metric::kListOverrides, answer_list_overrides, kMayRead},
-    Route{"/v2/ratelimit.deleteOverride",
-          Metric::kDeleteOverride,
-          answer_delete_override,
-          kMayDelete},
-    Route{"/v1/ratelimits.limit", Metric::kLimit, answer_v1_limit, kMayLimit, ErrorFormat::kV1},
-    Route{"/healthz", Metric::kHealth, answer_health},
-    Route{"/v2/liveness", Metric::kHealth, answer_liveness},
-    Route{"/readyz", Metric::kReady, answer_ready},
-    Route{.path = kMetricsPath,
-          .metric = Metric::kMetrics,
-          .answer = answer_metrics,
-          .permission = kMayReadMetrics,
-          .is_admin = true},
+    RouteEntry{"/v2/ratelimit.limit", Metric::kLimit, answer_limit, kMayLimit},
+    RouteEntry{"/v2/ratelimit.multiLimit", Metric::kMultiLimit, answer_multi_limit, kMayLimit},
+    RouteEntry{"/v2/ratelimit.inspect", Metric::kInspect, answer_inspect, kMayLimit},
+    RouteEntry{"/v2/ratelimit.setOverride", Metric::kSetOverride, answer_set_override, kMaySet},
+    RouteEntry{"/v2/ratelimit.getOverride", Metric::kGetOverride, answer_get_override, kMayRead},
+    RouteEntry{
+        "/v2/ratelimit.listOverrides", Metric::kListOverrides, answer_list_overrides, kMayRead},
+    RouteEntry{"/v2/ratelimit.deleteOverride",
+               Metric::kDeleteOverride,
+               answer_delete_override,
+               kMayDelete},
+    RouteEntry{
+        "/v1/ratelimits.limit", Metric::kLimit, answer_v1_limit, kMayLimit, ErrorFormat::kV1},
+    RouteEntry{"/healthz", Metric::kHealth, answer_health},
+    RouteEntry{"/v2/liveness", Metric::kHealth, answer_liveness},
+    RouteEntry{"/readyz", Metric::kReady, answer_ready},
+    RouteEntry{.path = kMetricsPath,
+               .metric = Metric::kMetrics,
+               .answer = answer_metrics,
+               .permission = kMayReadMetrics,
+               .is_admin = true},
 };
 
-const Route* find_route(std::string_view path, Surface surface) {
-    const auto* route = std::ranges::find(kRoutes, path, &Route::path);
+const RouteEntry* find_route(std::string_view path, Surface surface) {
+    const auto* route = std::ranges::find(kRoutes, path, &RouteEntry::path);
     return route == kRoutes.end() || !route->is_on(surface) ? nullptr : route;
 }
 
@@ -86,7 +87,7 @@ void answer_no_route(Call& call) {
                      : "There is no such route.");
 }
 
-void answer_wrong_method(Call& call, const Route& route) {
+void answer_wrong_method(Call& call, const RouteEntry& route) {
     const std::string detail = "This route takes " + std::string(route.methods()) + " only.";
     answer_error(call, 405, detail, {{"Allow", route.methods()}});
 }
@@ -108,24 +109,24 @@ void answer_unauthorised(Call& call) {
                  is_malformed ? error_type::kTokenMalformed : error_type::kTokenUnknown);
 }
 
-void answer_forbidden(Call& call, const Route& route) {
+void answer_forbidden(Call& call, const RouteEntry& route) {
     const std::string detail =
         "The token lacks the permission " + std::string(route.permission.name) + ".";
     answer_error(call, 403, detail);
 }
 
-// Who sent the request; null if it has no valid token and needs one.
+// Returns the caller that the token identifies; null if a valid token is required and missing.
 const Caller* caller_of(const RequestView& request, const TokenSet& tokens) {
-    if (tokens.is_open()) return &tokens.anybody();
+    if (tokens.is_open()) return &tokens.anonymous();
     const auto token = bearer_token(request.header("authorization"));
     return token ? tokens.find(*token) : nullptr;
 }
 
-// Memory ran out, most likely. A call that was put off has handed over its reply, so the cause is
-// logged and whoever holds the completion answers, or drops it, which makes this a 500.
+// Handles an exception, most likely std::bad_alloc. A deferred call no longer owns its reply: the
+// holder of the completion answers it, or drops it, which answers with 500. Here it is only logged.
 void fail(Call& call, std::string_view cause) {
     const ReportHooks& hooks = call.context.report;
-    if (!call.is_late) {
+    if (!call.is_deferred) {
         answer_failure(call, "The request could not be answered.", cause);
     } else if (hooks.on_failure) {
         hooks.on_failure(
@@ -138,20 +139,28 @@ void fail(Call& call, std::string_view cause) {
 Api::Api(const ApiContext& context)
     : context_(context), tokens_(context.tokens), overrides_(context.overrides) {}
 
-Progress Api::handle(const RequestView& request, Reply& reply, Completion completion) {
-    const auto began = std::chrono::steady_clock::now();
-    const Route* route = find_route(request.path, context_.surface);
+Call Api::make_call(const RequestView& request,
+                    Reply& reply,
+                    const RouteEntry* route,
+                    Completion& completion) {
     notes_.clear();
-    Call call{.request = request,
-              .reply = reply,
-              .context = context_,
-              .scratch = scratch_,
-              .overrides = overrides_,
-              .caller = nullptr,
-              .request_id = ids_.next(),
-              .error_format = route == nullptr ? ErrorFormat::kV2 : route->error_format,
-              .notes = notes_,
-              .completion = completion};
+    scratch_.errors.clear();
+    return {.request = request,
+            .reply = reply,
+            .context = context_,
+            .scratch = scratch_,
+            .overrides = overrides_,
+            .caller = nullptr,
+            .request_id = ids_.next(),
+            .error_format = route == nullptr ? ErrorFormat::kV2 : route->error_format,
+            .notes = notes_,
+            .completion = completion};
+}
+
+HandlerResult Api::handle(const RequestView& request, Reply& reply, Completion completion) {
+    const auto began = std::chrono::steady_clock::now();
+    const RouteEntry* route = find_route(request.path, context_.surface);
+    Call call = make_call(request, reply, route, completion);
     try {
         if (check(call, route)) {
             overrides_.refresh();
@@ -160,16 +169,16 @@ Progress Api::handle(const RequestView& request, Reply& reply, Completion comple
     } catch (const std::exception& error) {
         fail(call, error.what());
     }
-    if (call.is_late) return Progress::kLater;
+    if (call.is_deferred) return HandlerResult::kDeferred;
     const auto took = std::chrono::steady_clock::now() - began;
     context_.thread_metrics.latency(route == nullptr ? metrics::Route::kUnknown : route->metric)
         .observe(took);
     report_answer(call, took);
-    return Progress::kDone;
+    return HandlerResult::kDone;
 }
 
-// Everything that a request's head tells. False: it was answered with an error.
-bool Api::check(Call& call, const Route* route) {
+// Runs all checks that need only the head. False: the request was answered with an error.
+bool Api::check(Call& call, const RouteEntry* route) {
     if (!context_.hosts.allows(call.request)) {
         answer_error(call, 421, kForeignHost);
     } else if (route == nullptr) {
@@ -184,7 +193,7 @@ bool Api::check(Call& call, const Route* route) {
     return false;
 }
 
-bool Api::check_token(Call& call, const Route& route) {
+bool Api::check_token(Call& call, const RouteEntry& route) {
     call.caller = caller_of(call.request, tokens_.current());
     if (call.caller == nullptr) {
         answer_unauthorised(call);
@@ -194,8 +203,8 @@ bool Api::check_token(Call& call, const Route& route) {
     if (!(call.caller->permissions.*route.permission.granted)) {
         answer_forbidden(call, route);
     } else if (route.takes_body() && !is_json(call.request.header("content-type"))) {
-        // A request without a type is refused like one with another: a browser sends such for any
-        // page, to any host.
+        // A missing content type is refused too: a browser sends such requests to any host on
+        // behalf of any page.
         answer_error(call, 415, "The content type must be application/json.");
     } else {
         return true;
@@ -205,19 +214,9 @@ bool Api::check_token(Call& call, const Route& route) {
 
 bool Api::check_head(const RequestView& request, Reply& reply) {
     const auto began = std::chrono::steady_clock::now();
-    const Route* const route = find_route(request.path, context_.surface);
-    notes_.clear();
+    const RouteEntry* const route = find_route(request.path, context_.surface);
     Completion none(nullptr);
-    Call call{.request = request,
-              .reply = reply,
-              .context = context_,
-              .scratch = scratch_,
-              .overrides = overrides_,
-              .caller = nullptr,
-              .request_id = ids_.next(),
-              .error_format = route == nullptr ? ErrorFormat::kV2 : route->error_format,
-              .notes = notes_,
-              .completion = none};
+    Call call = make_call(request, reply, route, none);
     bool is_accepted = false;
     try {
         is_accepted = check(call, route);

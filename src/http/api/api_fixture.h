@@ -18,7 +18,7 @@
 #include <gtest/gtest.h>
 
 #include "http/api/api.h"
-#include "http/wire/head_parser.h"
+#include "http/wire/request_reader.h"
 #include "overrides/store.h"
 
 namespace sluice::http {
@@ -54,17 +54,17 @@ struct ErrorShape {
     std::string type;
 };
 
-// The body of an error without a list of problems.
+// The body of an error without a list of field errors.
 inline std::string body_of(const ErrorShape& error) {
     return R"({"meta":{"requestId":"ID"},"error":{"title":")" + error.title + R"(","detail":")" +
            error.detail + R"(","status":)" + std::to_string(error.status) +
            R"(,"type":"https://unkey.com/docs/errors/)" + error.type + R"("}})";
 }
 
-// A store whose writes can be made to fail.
-class FickleStore final : public overrides::OverrideStore {
+// A store whose writes fail on demand.
+class FailingStore final : public overrides::OverrideStore {
   public:
-    explicit FickleStore(const std::optional<Error>& fails) : fails_(fails) {}
+    explicit FailingStore(const std::optional<Error>& fails) : fails_(fails) {}
     Result<std::uint64_t> version() override { return 0; }
     Result<overrides::Contents> load_all() override { return overrides::Contents{}; }
     Result<overrides::Stored> put(const overrides::Override& entry) override {
@@ -109,7 +109,8 @@ class ApiFixture : public testing::Test {
         EXPECT_EQ(parse_head(head, request, facts).status, 0) << head;
         request.body = sent.body;
         Reply reply;
-        if (api.handle(request, reply, Completion(nullptr)) == Progress::kLater) run_posted();
+        if (api.handle(request, reply, Completion(nullptr)) == HandlerResult::kDeferred)
+            run_posted();
         return answer_of(reply);
     }
 
@@ -140,7 +141,7 @@ class ApiFixture : public testing::Test {
         return text;
     }
 
-    // Waits for an answer that comes later.
+    // Waits for a deferred answer and writes it.
     void run_posted() {
         std::unique_lock lock(mutex_);
         has_posted_.wait(lock, [this] { return !posted_.empty(); });
@@ -172,17 +173,17 @@ class ApiFixture : public testing::Test {
     }
 
     const Reports reports_;
-    // What was reported, by the id of the request.
+    // Reports by request id.
     std::map<std::string, std::string> requests_;
     std::map<std::string, std::string> refusals_;
     std::map<std::string, std::string> failures_;
-    std::optional<Error> store_fails_;  // how; unchanged while a call is underway
+    std::optional<Error> store_fails_;  // the error; unchanged during a call
     std::mutex mutex_;
     std::condition_variable has_posted_;
     std::deque<std::function<void()>> posted_;
     Limiter limiter_;
     std::unique_ptr<overrides::OverrideSet> overrides_ =
-        *overrides::OverrideSet::open(std::make_unique<FickleStore>(store_fails_));
+        *overrides::OverrideSet::open(std::make_unique<FailingStore>(store_fails_));
     overrides::OverrideChanges override_changes_{*overrides_, {}};
     KnownNamespaces namespaces_{1};
     CurrentTokens tokens_;

@@ -1,7 +1,7 @@
 #include "http/api/api.h"
 
 #include "http/api/api_fixture.h"
-#include "http/api/json_fault.h"
+#include "http/api/json.h"
 
 namespace sluice::http {
 namespace {
@@ -29,11 +29,11 @@ TEST_F(ApiTest, AnUnknownRouteIsNotFound) {
     }
 }
 
-TEST_F(ApiTest, AQueryIsNoPartOfTheRoute) {
+TEST_F(ApiTest, TheQueryIsIgnoredByRouting) {
     EXPECT_EQ(send({.path = "/v2/ratelimit.limit?a=b", .body = std::string(kGood)}).status, 200);
 }
 
-TEST_F(ApiTest, AnotherMethodIsRefusedWithTheOneToUse) {
+TEST_F(ApiTest, AWrongMethodIsRefusedWithAllow) {
     for (const std::string operation :
          {"limit", "multiLimit", "setOverride", "getOverride", "listOverrides", "deleteOverride"}) {
         const std::string path = "/v2/ratelimit." + operation;
@@ -61,7 +61,7 @@ TEST_F(ApiTest, AnotherMethodIsRefusedWithTheOneToUse) {
     }
 }
 
-TEST_F(ApiTest, AnotherContentTypeIsRefused) {
+TEST_F(ApiTest, AWrongContentTypeIsRefused) {
     for (const std::string_view type :
          {"text/plain", "application/x-www-form-urlencoded", "application/jsonl"}) {
         const Answer answer = send({.body = std::string(kGood),
@@ -82,7 +82,7 @@ TEST_F(ApiTest, AnotherContentTypeIsRefused) {
               200);
 }
 
-TEST_F(ApiTest, ABadRequestListsEveryProblem) {
+TEST_F(ApiTest, ABadRequestListsEveryFieldError) {
     const Answer answer = limit(R"({"namespace":"","limit":1.5,"duration":"60s","color":"red"})");
     EXPECT_EQ(answer.status, 400);
     EXPECT_EQ(answer.field("Content-Type"), "application/json");
@@ -98,7 +98,7 @@ TEST_F(ApiTest, ABadRequestListsEveryProblem) {
         R"({"location":"body.identifier","message":"is missing; allowed: a string of 1 to 512 characters"}]}})");
 }
 
-TEST_F(ApiTest, WhatIsNotJsonIsToldWithTheBytesPosition) {
+TEST_F(ApiTest, ASyntaxErrorNamesItsPosition) {
     const Answer answer = limit(R"({"namespace":"n",})");
     EXPECT_EQ(answer.status, 400);
     EXPECT_EQ(
@@ -109,7 +109,7 @@ TEST_F(ApiTest, WhatIsNotJsonIsToldWithTheBytesPosition) {
         R"({"location":"body","message":"is not JSON at byte 17; expected: a name in quotes"}]}})");
 }
 
-TEST_F(ApiTest, AFloodOfProblemsIsSummedUp) {
+TEST_F(ApiTest, FieldErrorsBeyondTheMaximumAreSummedUp) {
     std::string body = "{";
     for (int i = 0; i < 2000; ++i) {
         body += "\"u" + std::to_string(i) + "\":0,";
@@ -122,7 +122,7 @@ TEST_F(ApiTest, AFloodOfProblemsIsSummedUp) {
     EXPECT_FALSE(find_json_fault(answer.body));
 }
 
-TEST_F(ApiTest, ProblemJsonIsSentToThoseWhoAcceptIt) {
+TEST_F(ApiTest, ProblemJsonIsSentIfAccepted) {
     const Answer problem = send({.body = "{", .headers = {{"Accept", "application/problem+json"}}});
     EXPECT_EQ(problem.field("Content-Type"), "application/problem+json");
     const Answer plain = send({.body = "{", .headers = {{"Accept", "application/json"}}});
@@ -133,7 +133,7 @@ TEST_F(ApiTest, ProblemJsonIsSentToThoseWhoAcceptIt) {
     EXPECT_EQ(good.field("Content-Type"), "application/json") << "a decision is no problem";
 }
 
-TEST_F(ApiTest, WithoutTokensAnyAuthorizationIsIgnored) {
+TEST_F(ApiTest, WithoutTokensAuthorizationIsIgnored) {
     EXPECT_EQ(send({.body = std::string(kGood), .headers = {{"Authorization", "Bearer whatever"}}})
                   .status,
               200);
@@ -141,7 +141,7 @@ TEST_F(ApiTest, WithoutTokensAnyAuthorizationIsIgnored) {
               200);
 }
 
-TEST_F(ApiTest, HealthIsLiveWhateverTheServerDoes) {
+TEST_F(ApiTest, HealthIsLiveInEveryState) {
     for (const Readiness readiness :
          {Readiness::kStarting, Readiness::kReady, Readiness::kDraining}) {
         readiness_ = readiness;
@@ -182,7 +182,7 @@ TEST_F(ApiTest, ReadinessIs503WhileStartingAndDraining) {
     EXPECT_EQ(limit(std::string(kGood)).status, 200) << "what still arrives is answered";
 }
 
-TEST_F(ApiTest, AForeignHostIsRefusedWhereTheRuleIsLocal) {
+TEST_F(ApiTest, AForeignHostIsRefusedByALocalHostRule) {
     ApiContext local = context(Surface::kPublic);
     local.hosts = HostRule::local({});
     Api api(local);  // The fixture's requests name the host "h".
@@ -202,7 +202,7 @@ TEST_F(ApiTest, AForeignHostIsRefusedWhereTheRuleIsLocal) {
     EXPECT_EQ(send(other, {.body = std::string(kGood)}).status, 200);
 }
 
-TEST_F(ApiTest, TheMainListenerHasNoMetricsAndTheAdminListenerNothingElse) {
+TEST_F(ApiTest, MetricsAreServedByTheAdminListenerOnly) {
     const Answer answer = send({.method = "GET", .path = "/metrics", .json = false});
     EXPECT_EQ(answer.status, 404);
     EXPECT_EQ(answer.body,
@@ -223,7 +223,7 @@ TEST_F(ApiTest, MetricsAreTextForPrometheus) {
     EXPECT_NE(answer.body.find("# TYPE sluice_decisions_total counter"), std::string::npos);
 }
 
-TEST_F(ApiTest, ErrorsOfTheConnectionHaveTheSameShape) {
+TEST_F(ApiTest, ProtocolErrorsHaveTheSameFormat) {
     Reply reply;
     reply.body() = "left over";
     api_.protocol_error({.status = 413, .detail = "The body is too \"large\"."}, reply);

@@ -46,7 +46,7 @@ constexpr std::string_view kDecision =
     R"({"namespace":"n","identifier":"i","limit":1,"duration":1000})";
 constexpr std::string_view kName = R"({"namespace":"n","identifier":"i"})";
 
-TEST_F(Authorisation, WithoutATokenIsToldHowToAuthenticate) {
+TEST_F(Authorisation, AMissingTokenIsAnsweredWithTheScheme) {
     const Answer answer = send({.body = std::string(kDecision)});
     EXPECT_EQ(answer.status, 401);
     EXPECT_EQ(answer.field("WWW-Authenticate"), R"(Bearer realm="sluice")");
@@ -137,7 +137,7 @@ TEST_F(Authorisation, ATokenCoversItsNamespacesOnly) {
         << "the refused batch spent nothing";
 }
 
-TEST_F(Authorisation, EachWorkspaceIsAWorldOfItsOwn) {
+TEST_F(Authorisation, WorkspacesAreIsolated) {
     EXPECT_NE(call("all", "limit", std::string(kDecision)).body.find("\"success\":true"),
               std::string::npos);
     EXPECT_NE(call("all", "limit", std::string(kDecision)).body.find("\"success\":false"),
@@ -159,7 +159,7 @@ TEST_F(Authorisation, TheTokenIsCheckedBeforeTheBodyAndAfterTheRoute) {
     EXPECT_EQ(call("nothing", "limit", "{").status, 403);
 }
 
-TEST_F(Authorisation, AHeadIsJudgedLikeAWholeRequest) {
+TEST_F(Authorisation, CheckHeadAppliesTheSameChecks) {
     const auto status =
         [&](std::string_view method, std::string_view path, const std::string& fields) {
             const std::string head = std::string(method) + " " + std::string(path) +
@@ -187,7 +187,7 @@ TEST_F(Authorisation, ProbesNeedNoToken) {
     }
 }
 
-TEST_F(Authorisation, MetricsNeedATokenUnlessTheyAreServedOnLoopback) {
+TEST_F(Authorisation, MetricsNeedATokenUnlessOnLoopback) {
     const Sent scrape{.method = "GET", .path = "/metrics", .json = false};
     Api local(context(Surface::kAdmin));
     EXPECT_EQ(send(local, scrape).status, 200);
@@ -206,7 +206,7 @@ TEST_F(Authorisation, MetricsNeedATokenUnlessTheyAreServedOnLoopback) {
     }
 }
 
-TEST_F(Authorisation, AReloadHoldsFromTheNextRequest) {
+TEST_F(Authorisation, AReloadTakesEffectWithTheNextRequest) {
     EXPECT_EQ(call("limit", "limit", std::string(kDecision)).status, 200);
     tokens_.replace(std::vector{token("new", {.limit = true})});
     EXPECT_EQ(call("limit", "limit", std::string(kDecision)).status, 401);

@@ -8,8 +8,7 @@
 
 #include <simdjson.h>
 
-#include "http/api/json_fault.h"
-#include "http/api/json_number.h"
+#include "http/api/json.h"
 #include "http/wire/characters.h"
 
 namespace sluice::http {
@@ -17,7 +16,7 @@ namespace {
 
 namespace ondemand = simdjson::ondemand;
 
-// How much of a name or a number that somebody sent an answer repeats.
+// Bytes of a name or a number that an answer repeats.
 constexpr std::size_t kMaxEcho = 64;
 
 constexpr std::size_t kNotAnItem = static_cast<std::size_t>(-1);
@@ -81,9 +80,8 @@ std::string_view trim_end(std::string_view text) {
     return text.substr(0, last == std::string_view::npos ? 0 : last + 1);
 }
 
-// What nearly every number looks like: up to 16 digits, the first of them no zero unless it is the
-// only one. Anything else is none. The parser's own numbers won't do: it reads 01 and 10- as if
-// they were some.
+// The fast path for numbers: up to 16 digits without a leading zero. None for any other spelling.
+// simdjson's own conversion is too lenient: it accepts 01 and 10-.
 std::optional<std::int64_t> plain_digits(std::string_view token) {
     if (token.empty() || token.size() > 16 || (token[0] == '0' && token.size() > 1)) {
         return std::nullopt;
@@ -96,7 +94,7 @@ std::optional<std::int64_t> plain_digits(std::string_view token) {
     return number;
 }
 
-// One object of the body while it is read: the body itself, or an item of its array.
+// Reads one object: the body itself, or an item of its array.
 class ObjectReader {
   public:
     struct Where {
@@ -104,15 +102,15 @@ class ObjectReader {
         Schema schema;
     };
 
-    ObjectReader(const Where& where, Fields& fields, Problems& problems)
-        : where_(where), fields_(fields), problems_(problems) {}
+    ObjectReader(const Where& where, Fields& fields, FieldErrors& errors)
+        : where_(where), fields_(fields), errors_(errors) {}
 
     // False if the object could not be read to its end.
     template <class Value>
     bool read(Value&& value) {
         ondemand::object object;
         if (value.get_object().get(object) != simdjson::SUCCESS) {
-            problems_.add(location(), "is " + type_of(value) + "; allowed: an object");
+            errors_.add(location(), "is " + type_of(value) + "; allowed: an object");
             return true;
         }
         for (auto&& entry : object) {
@@ -124,21 +122,21 @@ class ObjectReader {
         return true;
     }
 
-    // Whether the object has a value that was not looked at.
+    // True if the object has an ignored field, whose value was not parsed.
     bool has_skipped() const { return skipped_; }
 
   private:
     void read_field(ondemand::field& field) {
         std::string_view name;
         if (field.unescaped_key().get(name) != simdjson::SUCCESS) {
-            problems_.add(location(), "has a field whose name is not Unicode");
+            errors_.add(location(), "has a field whose name is not Unicode");
             return;
         }
         const FieldRule* rule = find_rule(name);
         if (rule == nullptr) {
-            problems_.add(location(name), "is unknown; allowed: " + allowed(where_.schema));
+            errors_.add(location(name), "is unknown; allowed: " + allowed(where_.schema));
         } else if (!mark_seen(*rule)) {
-            problems_.add(location(name), "is given twice");
+            errors_.add(location(name), "is given twice");
         } else if (rule->text != nullptr) {
             read_text(*rule, field.value());
         } else if (rule->number != nullptr) {
@@ -148,8 +146,7 @@ class ObjectReader {
         }
     }
 
-    // Fields come in the schema's order or nearly so: the search begins after the last one that was
-    // found.
+    // Fields come in nearly the schema's order: the search starts after the field found last.
     const FieldRule* find_rule(std::string_view name) {
         for (std::size_t tried = 0; tried < where_.schema.size(); ++tried) {
             const FieldRule& rule = where_.schema[next_];
@@ -182,7 +179,7 @@ class ObjectReader {
             value.type().get(type) == simdjson::SUCCESS && type == ondemand::json_type::string;
         const std::string what =
             is_string ? "not Unicode: it has half of a surrogate pair" : type_of(value);
-        problems_.add(location(rule.name), "is " + what + "; allowed: " + allowed(rule));
+        errors_.add(location(rule.name), "is " + what + "; allowed: " + allowed(rule));
     }
 
     void check_length(const FieldRule& rule, std::string_view text) {
@@ -193,7 +190,7 @@ class ObjectReader {
         if (length >= static_cast<std::size_t>(rule.min) && length <= kMaxCharacters) return;
         const std::string what =
             text.empty() ? "empty" : std::to_string(length) + " characters long";
-        problems_.add(location(rule.name), "is " + what + "; allowed: " + allowed(rule));
+        errors_.add(location(rule.name), "is " + what + "; allowed: " + allowed(rule));
     }
 
     void read_number(const FieldRule& rule, ondemand::value& value) {
@@ -205,8 +202,7 @@ class ObjectReader {
         read_odd_number(rule, value, token);
     }
 
-    // A number that is out of range or not written as plain digits, or something that is no number
-    // at all.
+    // Handles a number that is out of range or not plain digits, or a value of another type.
     void read_odd_number(const FieldRule& rule, ondemand::value& value, std::string_view token) {
         std::string what = type_of(value);
         if (what == "a number") {
@@ -214,7 +210,7 @@ class ObjectReader {
             if (whole && store_number(rule, *whole)) return;
             what = echo(token);
         }
-        problems_.add(location(rule.name), "is " + what + "; allowed: " + allowed(rule));
+        errors_.add(location(rule.name), "is " + what + "; allowed: " + allowed(rule));
     }
 
     bool store_number(const FieldRule& rule, std::int64_t number) {
@@ -225,7 +221,7 @@ class ObjectReader {
     void report_missing() {
         for (const FieldRule& rule : where_.schema) {
             if (rule.presence == Presence::kOptional || (seen_ & bit_of(rule)) != 0) continue;
-            problems_.add(location(rule.name), "is missing; allowed: " + allowed(rule));
+            errors_.add(location(rule.name), "is missing; allowed: " + allowed(rule));
         }
     }
 
@@ -236,7 +232,7 @@ class ObjectReader {
 
     const Where where_;
     Fields& fields_;
-    Problems& problems_;
+    FieldErrors& errors_;
     unsigned seen_ = 0;
     std::size_t next_ = 0;
     bool skipped_ = false;
@@ -253,11 +249,11 @@ std::string describe(const JsonFault& fault, std::string_view body) {
 
 }  // namespace
 
-class BodyReader::Core {
+class BodyReader::Parser {
   public:
-    // The document of `body`, or none if it is not JSON at first sight.
+    // Returns the document of `body`; none if simdjson finds an error at once.
     std::optional<ondemand::document> open(std::string_view body) {
-        // The parser reads whole blocks and may look beyond the end of what it is given.
+        // simdjson reads whole blocks, beyond the end of the text.
         const std::size_t needed = body.size() + simdjson::SIMDJSON_PADDING;
         if (padded_.size() < needed) padded_.resize(std::bit_ceil(needed));
         if (!body.empty()) std::memcpy(padded_.data(), body.data(), body.size());
@@ -283,11 +279,11 @@ bool is_at_end(ondemand::document& document) {
 bool read_items(ondemand::document& document,
                 Schema schema,
                 std::vector<Fields>& items,
-                Problems& problems,
+                FieldErrors& errors,
                 bool& has_skipped) {
     ondemand::array array;
     if (document.get_array().get(array) != simdjson::SUCCESS) {
-        problems.add("body", "is " + type_of(document) + "; allowed: an array of 1 to 100 objects");
+        errors.add("body", "is " + type_of(document) + "; allowed: an array of 1 to 100 objects");
         return true;
     }
     std::size_t count = 0;
@@ -296,62 +292,62 @@ bool read_items(ondemand::document& document,
         if (entry.get(value) != simdjson::SUCCESS) return false;
         if (++count > kMaxItems) continue;
         Fields& item = items.emplace_back();
-        ObjectReader object({.item = count - 1, .schema = schema}, item, problems);
+        ObjectReader object({.item = count - 1, .schema = schema}, item, errors);
         if (!object.read(value)) return false;
         has_skipped |= object.has_skipped();
     }
     if (count < 1 || count > kMaxItems) {
-        problems.add("body", "has " + std::to_string(count) + " items; allowed: 1 to 100");
+        errors.add("body", "has " + std::to_string(count) + " items; allowed: 1 to 100");
     }
     return true;
 }
 
-// How far the parser has looked at a body.
+// The parts of a body that simdjson has parsed.
 struct Coverage {
     bool to_end;
-    bool has_skipped;  // values within it
+    bool has_skipped;  // ignored values within it
 };
 
-// The parser is lazy: what it skipped it has not checked. So a body with an ignored value or with
-// any problem is scanned in full, and its problems count only if it is JSON.
-void settle(const Coverage& read, std::string_view body, Problems& problems) {
-    if (read.to_end && !read.has_skipped && problems.empty()) [[likely]] {
+// simdjson is lazy and does not validate what it skips. So a body with an ignored value or with any
+// error is scanned in full; if that finds a syntax error, it replaces the field errors.
+void check_rest_of_body(const Coverage& read, std::string_view body, FieldErrors& errors) {
+    if (read.to_end && !read.has_skipped && errors.empty()) [[likely]] {
         return;
     }
     if (const auto fault = find_json_fault(body)) {
-        problems.clear();
-        problems.add("body", describe(*fault, body));
-    } else if (!read.to_end && problems.empty()) {
-        problems.add("body", "can't be read");
+        errors.clear();
+        errors.add("body", describe(*fault, body));
+    } else if (!read.to_end && errors.empty()) {
+        errors.add("body", "can't be read");
     }
 }
 
 }  // namespace
 
-BodyReader::BodyReader() : core_(std::make_unique<Core>()) {}
+BodyReader::BodyReader() : parser_(std::make_unique<Parser>()) {}
 BodyReader::~BodyReader() = default;
 
 void BodyReader::read_object(std::string_view body,
                              Schema schema,
                              Fields& fields,
-                             Problems& problems) {
-    auto document = core_->open(body);
-    ObjectReader object({.item = kNotAnItem, .schema = schema}, fields, problems);
+                             FieldErrors& errors) {
+    auto document = parser_->open(body);
+    ObjectReader object({.item = kNotAnItem, .schema = schema}, fields, errors);
     const bool read_to_end = document && object.read(*document) && is_at_end(*document);
-    settle({.to_end = read_to_end, .has_skipped = object.has_skipped()}, body, problems);
+    check_rest_of_body({.to_end = read_to_end, .has_skipped = object.has_skipped()}, body, errors);
 }
 
 void BodyReader::read_array(std::string_view body,
                             Schema schema,
                             std::vector<Fields>& items,
-                            Problems& problems) {
+                            FieldErrors& errors) {
     items.clear();
-    auto document = core_->open(body);
+    auto document = parser_->open(body);
     bool has_skipped = false;
     const bool read_to_end = document &&
-                             read_items(*document, schema, items, problems, has_skipped) &&
+                             read_items(*document, schema, items, errors, has_skipped) &&
                              is_at_end(*document);
-    settle({.to_end = read_to_end, .has_skipped = has_skipped}, body, problems);
+    check_rest_of_body({.to_end = read_to_end, .has_skipped = has_skipped}, body, errors);
 }
 
 }  // namespace sluice::http

@@ -7,7 +7,7 @@
 
 #include <gtest/gtest.h>
 
-#include "http/api/json_fault.h"
+#include "http/api/json.h"
 
 namespace sluice::http {
 namespace {
@@ -15,13 +15,13 @@ namespace {
 constexpr std::string_view kText = "a string of 1 to 512 characters";
 constexpr std::string_view kCount = "a whole number from 0 to 9007199254740991";
 
-// "location message" for each problem.
+// "location message" for each error.
 using Lines = std::vector<std::string>;
 
-Lines lines(const Problems& problems) {
+Lines lines(const FieldErrors& errors) {
     Lines all;
-    for (const Problem& problem : problems.kept()) {
-        all.push_back(problem.location + " " + problem.message);
+    for (const FieldError& error : errors.kept()) {
+        all.push_back(error.location + " " + error.message);
     }
     return all;
 }
@@ -30,18 +30,18 @@ class BodyReaderTest : public testing::Test {
   protected:
     Lines read(std::string_view body) {
         fields_ = {};
-        problems_.clear();
-        reader_.read_object(body, kDecisionSchema, fields_, problems_);
-        return lines(problems_);
+        errors_.clear();
+        reader_.read_object(body, kDecisionSchema, fields_, errors_);
+        return lines(errors_);
     }
 
     Lines read_many(std::string_view body) {
-        problems_.clear();
-        reader_.read_array(body, kDecisionSchema, items_, problems_);
-        return lines(problems_);
+        errors_.clear();
+        reader_.read_array(body, kDecisionSchema, items_, errors_);
+        return lines(errors_);
     }
 
-    // A body that is good but for what `field` says about one of its fields.
+    // A valid body, except that the field `name` has `value`.
     static std::string with(std::string_view name, std::string_view value) {
         std::string body = "{";
         for (const auto& [own, good] :
@@ -57,7 +57,7 @@ class BodyReaderTest : public testing::Test {
     }
 
     BodyReader reader_;
-    Problems problems_;
+    FieldErrors errors_;
     Fields fields_;
     std::vector<Fields> items_;
 };
@@ -83,7 +83,7 @@ TEST_F(BodyReaderTest, ReadsFieldsInAnyOrderWithSpaceAndEscapes) {
     EXPECT_EQ(fields_.cost, 1) << "the default";
 }
 
-TEST_F(BodyReaderTest, TellsEveryProblemInTheOrderOfTheBody) {
+TEST_F(BodyReaderTest, ReportsEveryErrorInTheOrderOfTheBody) {
     EXPECT_EQ(
         read(
             R"({"namespace":"","identifier":7,"limit":-1,"duration":999,"cost":1.5,"costs":{"a":[1]}})"),
@@ -100,14 +100,14 @@ TEST_F(BodyReaderTest, TellsEveryProblemInTheOrderOfTheBody) {
                      "body.limit is missing; allowed: a whole number from 0 to 9007199254740991"}));
 }
 
-TEST_F(BodyReaderTest, AFieldMayComeOnceOnly) {
+TEST_F(BodyReaderTest, AFieldMayAppearOnce) {
     EXPECT_EQ(
         read(
             R"({"namespace":"n","identifier":"i","limit":1,"limit":{"x":2},"duration":1000,"limit":1})"),
         (Lines{"body.limit is given twice", "body.limit is given twice"}));
 }
 
-TEST_F(BodyReaderTest, NumbersAreJudgedByTheirValue) {
+TEST_F(BodyReaderTest, NumbersAreComparedByValue) {
     for (const auto& [token, value] : {std::pair<std::string_view, std::int64_t>{"0", 0},
                                        {"-0", 0},
                                        {"1.0", 1},
@@ -156,14 +156,14 @@ TEST_F(BodyReaderTest, RangesIncludeTheirEnds) {
     }
 }
 
-TEST_F(BodyReaderTest, HugeNumbersAreNotRepeatedInFull) {
+TEST_F(BodyReaderTest, LongNumbersAreEchoedShortened) {
     const Lines found = read(with("limit", std::string(1000, '9')));
     EXPECT_EQ(
         found,
         Lines{"body.limit is " + std::string(64, '9') + "...; allowed: " + std::string(kCount)});
 }
 
-TEST_F(BodyReaderTest, EveryOtherTypeIsNamed) {
+TEST_F(BodyReaderTest, AValueOfAnotherTypeIsNamed) {
     for (const auto& [value, name] : {std::pair{"null", "null"},
                                       {"true", "a boolean"},
                                       {"[1]", "an array"},
@@ -181,7 +181,7 @@ TEST_F(BodyReaderTest, EveryOtherTypeIsNamed) {
               Lines{"body.limit is a string; allowed: " + std::string(kCount)});
 }
 
-TEST_F(BodyReaderTest, CharactersAreCountedAndNotBytes) {
+TEST_F(BodyReaderTest, LengthCountsCharactersNotBytes) {
     const auto quoted = [](std::string_view character, int times) {
         std::string text = "\"";
         for (int i = 0; i < times; ++i) {
@@ -198,7 +198,7 @@ TEST_F(BodyReaderTest, CharactersAreCountedAndNotBytes) {
     }
 }
 
-TEST_F(BodyReaderTest, HalfASurrogatePairIsNoText) {
+TEST_F(BodyReaderTest, HalfASurrogatePairIsInvalid) {
     for (const std::string_view value : {R"("\ud800")",
                                          R"("a\ud800b")",
                                          R"("\udc00")",
@@ -217,7 +217,7 @@ TEST_F(BodyReaderTest, HalfASurrogatePairIsNoText) {
     EXPECT_EQ(found, Lines{"body has a field whose name is not Unicode"});
 }
 
-TEST_F(BodyReaderTest, WhatIsNotJsonIsToldWithThePosition) {
+TEST_F(BodyReaderTest, SyntaxErrorsNameTheirPosition) {
     EXPECT_EQ(read(""), Lines{"body is empty at byte 0; expected: a value"});
     EXPECT_EQ(read("hello"), Lines{"body is not JSON at byte 0; expected: a value"});
     EXPECT_EQ(read(R"({"limit":1)"), Lines{"body ends too early at byte 10; expected: ',' or '}'"});
@@ -248,7 +248,7 @@ TEST_F(BodyReaderTest, ABodyOfAnotherTypeIsNamed) {
     EXPECT_EQ(read_many("true"), Lines{"body is a boolean; allowed: an array of 1 to 100 objects"});
 }
 
-TEST_F(BodyReaderTest, ProblemsOfABatchNameTheItem) {
+TEST_F(BodyReaderTest, ErrorsOfABatchNameTheItem) {
     const std::string good = with("limit", "10");
     EXPECT_EQ(read_many("[" + good + "," + good + "]"), Lines{});
     ASSERT_EQ(items_.size(), 2U);
@@ -279,15 +279,15 @@ TEST_F(BodyReaderTest, ABatchHasOneToAHundredItems) {
     EXPECT_EQ(items_.size(), 100U);
 }
 
-TEST_F(BodyReaderTest, AFloodOfProblemsIsCountedAndNotKept) {
+TEST_F(BodyReaderTest, ErrorsBeyondTheMaximumAreOnlyCounted) {
     std::string body = "{";
     for (int i = 0; i < 5000; ++i) {
         body += "\"" + std::string(200, 'x') + std::to_string(i) + "\":0,";
     }
     body += "\"x\":0}";
-    EXPECT_EQ(read(body).size(), Problems::kMaxKept);
-    EXPECT_EQ(problems_.found(), 5005U);
-    EXPECT_EQ(problems_.kept()[0].location, "body." + std::string(64, 'x') + "...");
+    EXPECT_EQ(read(body).size(), FieldErrors::kMaxKept);
+    EXPECT_EQ(errors_.found(), 5005U);
+    EXPECT_EQ(errors_.kept()[0].location, "body." + std::string(64, 'x') + "...");
 }
 
 TEST_F(BodyReaderTest, AnEchoedNameEndsWithAWholeCharacter) {
@@ -314,8 +314,8 @@ std::string mutate(std::string body, std::mt19937& random) {
     return body;
 }
 
-// The parser skips what nobody asked for. Nothing that it lets pass may be other than JSON.
-TEST_F(BodyReaderTest, AcceptsNothingThatIsNotJson) {
+// simdjson skips ignored values. The reader must reject them all the same if they are not JSON.
+TEST_F(BodyReaderTest, RejectsEveryMutationThatIsNotJson) {
     const std::array bodies = {with("limit", "10"),
                                with("identifier", R"("\u00e9\n")"),
                                with("cost", "1.0e2"),

@@ -17,7 +17,7 @@ class DecisionRoutes : public ApiFixture {
 constexpr std::string_view kAlice =
     R"({"namespace":"n","identifier":"alice","limit":2,"duration":60000})";
 
-TEST_F(DecisionRoutes, APassTellsLimitRemainingAndReset) {
+TEST_F(DecisionRoutes, APassHasLimitRemainingAndReset) {
     const Answer answer =
         limit(R"({"namespace":"n","cost":3,"duration":60000,"identifier":"i","limit":10})", 20'000);
     EXPECT_EQ(answer.status, 200);
@@ -30,7 +30,7 @@ TEST_F(DecisionRoutes, APassTellsLimitRemainingAndReset) {
               "RateLimit: \"default\";r=7;t=40\r\n");
 }
 
-TEST_F(DecisionRoutes, ADenialIsTold200AndWhenToComeBack) {
+TEST_F(DecisionRoutes, ADenialIs200WithRetryAt) {
     limit(std::string(kAlice));
     limit(std::string(kAlice));
     const Answer answer = limit(std::string(kAlice), 30'500);
@@ -46,7 +46,7 @@ TEST_F(DecisionRoutes, ADenialIsTold200AndWhenToComeBack) {
               "Retry-After: 60\r\n");
 }
 
-TEST_F(DecisionRoutes, WhatCanNeverPassHasNoRetryAt) {
+TEST_F(DecisionRoutes, ARequestThatCanNeverPassHasNoRetryAt) {
     const Answer answer =
         limit(R"({"namespace":"n","identifier":"banned","limit":0,"duration":1500})", 100);
     EXPECT_EQ(
@@ -56,7 +56,7 @@ TEST_F(DecisionRoutes, WhatCanNeverPassHasNoRetryAt) {
     EXPECT_EQ(answer.field("Retry-After"), "2");
 }
 
-TEST_F(DecisionRoutes, ADenialIs429ForThoseWhoPreferIt) {
+TEST_F(DecisionRoutes, ADenialIs429IfPreferred) {
     const auto ask = [this] {
         return send({.body = std::string(kAlice),
                      .headers = {{"Prefer", "status=429"}, {"X-Test-Time", std::to_string(kNow)}}});
@@ -76,7 +76,7 @@ TEST_F(DecisionRoutes, ADenialIs429ForThoseWhoPreferIt) {
 class V1Limit : public ApiFixture {
   protected:
     Answer ask(std::string body) { return post("/v1/ratelimits.limit", std::move(body)); }
-    // `fields` come behind those that are needed.
+    // `fields` are appended to the required ones.
     static std::string with(const std::string& fields) {
         return R"({"identifier":"i","limit":3,"duration":60000)" + fields + "}";
     }
@@ -98,7 +98,7 @@ TEST_F(V1Limit, AnswersWithoutAnEnvelope) {
     EXPECT_EQ(denied.body, R"({"success":false,"limit":3,"remaining":0,"reset":)" + reset + "}");
 }
 
-TEST_F(V1Limit, CountsInTheDefaultNamespaceUnlessOneIsNamed) {
+TEST_F(V1Limit, UsesTheDefaultNamespaceIfNoneIsGiven) {
     ask(with(""));
     const Answer same = ask(with(R"(,"namespace":"default")"));
     EXPECT_NE(same.body.find(R"("remaining":1,)"), std::string::npos) << same.body;
@@ -109,7 +109,7 @@ TEST_F(V1Limit, CountsInTheDefaultNamespaceUnlessOneIsNamed) {
     EXPECT_NE(v2.body.find(R"("remaining":0,)"), std::string::npos) << v2.body;
 }
 
-TEST_F(V1Limit, IgnoresWhatItHasNoUseFor) {
+TEST_F(V1Limit, IgnoresAsyncMetaAndResources) {
     const std::string extra =
         R"(,"async":true,"meta":{"a":[1,{"b":null}],"c":"}"},"resources":[{"type":"t","id":"1"}])";
     EXPECT_EQ(ask(with(extra)).status, 200);
@@ -145,14 +145,14 @@ TEST_F(DecisionRoutes, TheLargestNumbersAreExact) {
     EXPECT_EQ(answer.field("RateLimit-Policy"), "\"default\";q=999999999999999;w=31622400");
 }
 
-TEST_F(DecisionRoutes, WithoutAHeaderTheClockOfTheSystemDecides) {
+TEST_F(DecisionRoutes, WithoutTestTimeTheSystemClockIsUsed) {
     const Answer answer = send({.body = std::string(kAlice)});
     const std::int64_t reset = (exact_wall_time().time_since_epoch().count() / 60'000 + 1) * 60'000;
     EXPECT_NE(answer.body.find("\"reset\":" + std::to_string(reset)), std::string::npos)
         << answer.body;
 }
 
-TEST_F(DecisionRoutes, TheTestTimeIsIgnoredUnlessTheServerWasToldToHeedIt) {
+TEST_F(DecisionRoutes, TestTimeIsIgnoredWithTheSystemClock) {
     Api api({.limiter = limiter_,
              .overrides = *overrides_,
              .override_changes = override_changes_,
@@ -173,7 +173,7 @@ TEST_F(DecisionRoutes, TheTestTimeIsIgnoredUnlessTheServerWasToldToHeedIt) {
     EXPECT_EQ(reply.status(), 200);
 }
 
-TEST_F(DecisionRoutes, ATestTimeThatIsNoneIsOneOfTheProblems) {
+TEST_F(DecisionRoutes, AnInvalidTestTimeIsAFieldError) {
     const Answer answer =
         send({.body = R"({"namespace":"n","identifier":"i","limit":1,"duration":1})",
               .headers = {{"X-Test-Time", "soon"}}});
@@ -185,7 +185,7 @@ TEST_F(DecisionRoutes, ATestTimeThatIsNoneIsOneOfTheProblems) {
         << answer.body;
 }
 
-TEST_F(DecisionRoutes, ABatchTellsEachOfItsLimits) {
+TEST_F(DecisionRoutes, ABatchListsEachDecision) {
     const Answer answer =
         many(R"([{"namespace":"n","identifier":"a","limit":3,"duration":60000},)"
              R"({"namespace":"m\"","identifier":"b\n","limit":5,"duration":1000,"cost":2},)"
@@ -254,7 +254,7 @@ TEST_F(DecisionRoutes, AnOverrideReplacesLimitAndDuration) {
     EXPECT_NE(metrics_text().find("sluice_decisions_overridden_total 2"), std::string::npos);
 }
 
-TEST_F(DecisionRoutes, AnOverrideOfZeroIsABan) {
+TEST_F(DecisionRoutes, AnOverrideOfZeroDeniesEverything) {
     set_override(R"({"namespace":"n","identifier":"mallory","limit":0,"duration":60000})");
     const Answer answer =
         limit(R"({"namespace":"n","identifier":"mallory","limit":9,"duration":60000})");

@@ -1,21 +1,21 @@
-// Answers that tell what went wrong.
+// Error answers: their format, types and counters.
 #ifndef SLUICE_HTTP_API_ERROR_ANSWER_H_
 #define SLUICE_HTTP_API_ERROR_ANSWER_H_
 
 #include <optional>
 #include <string_view>
 
-#include "http/api/problems.h"
+#include "http/api/body_reader.h"
 #include "http/wire/exchange.h"
 
 namespace sluice::http {
 
 struct Call;
 
-// How an error is written: as Unkey's v2 API does, or its v1 API.
+// The format of an error: that of Unkey's v2 API or of its v1 API.
 enum class ErrorFormat { kV2, kV1 };
 
-// The error types of Unkey that a status alone does not name; each is the path of its page below
+// Error types of Unkey that do not follow from the status. Each is a path below
 // https://unkey.com/docs/errors/.
 namespace error_type {
 inline constexpr std::string_view kTokenMissing = "unkey/authentication/missing";
@@ -28,31 +28,32 @@ inline constexpr std::string_view kOverrideNotFound = "unkey/data/ratelimit_over
 struct ErrorAnswer {
     int status;
     std::string_view request_id;
-    std::string_view detail;  // a sentence for a person
+    std::string_view detail;  // one sentence
     std::string_view accept;  // the request's header of that name
-    std::string_view type{};  // empty: that of the status
+    std::string_view type{};  // empty: the default of the status
     ErrorFormat format = ErrorFormat::kV2;
-    std::optional<HeaderField> field{};  // a header field that the status calls for
-    const Problems* problems = nullptr;
+    std::optional<HeaderField> field{};  // a header field that the status requires
+    const FieldErrors* field_errors = nullptr;
 };
 
 // Writes {"meta":{...},"error":{"title","detail","status","type"}}; with status 400 also "errors",
-// which the published clients insist on, even where it is empty. As v1 it is
-// {"error":{"code","docs","message","requestId"}}. The body is the same for either content type.
+// which the published clients require even if it is empty. In the v1 format it is
+// {"error":{"code","docs","message","requestId"}}. The content type is application/problem+json if
+// the client accepts that, with the same body.
 void write_error(const ErrorAnswer& error, Reply& reply);
 
-// The same for a request, and counts it. Not for status 500, which answer_failure() is for.
+// Answers a request with write_error() and counts it. For status 500 see answer_failure().
 void answer_error(Call& call,
                   int status,
                   std::string_view detail,
                   const std::optional<HeaderField>& field = std::nullopt,
                   std::string_view type = {});
 
-// Status 500. `cause` is for the log, not for the client: it may name files and servers.
+// Answers with status 500. `cause` goes to the log only: it may name files and servers.
 void answer_failure(Call& call, std::string_view detail, std::string_view cause);
 
-// Status 400 with call.scratch.problems.
-void answer_problems(Call& call);
+// Answers with status 400 and call.scratch.errors.
+void answer_field_errors(Call& call);
 
 }  // namespace sluice::http
 

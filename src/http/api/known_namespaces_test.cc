@@ -8,7 +8,7 @@
 namespace sluice::http {
 namespace {
 
-TEST(KnownNamespaces, AreThoseThatWereAdded) {
+TEST(KnownNamespaces, ContainWhatWasAdded) {
     KnownNamespaces known(7);
     EXPECT_FALSE(known.contains({"w", "n"}));
     known.add({"w", "n"});
@@ -20,7 +20,7 @@ TEST(KnownNamespaces, AreThoseThatWereAdded) {
     EXPECT_FALSE(known.contains({"w", "m"}));
 }
 
-TEST(KnownNamespaces, BeyondTheMostEveryNameIsKnown) {
+TEST(KnownNamespaces, ContainEverythingOnceFull) {
     KnownNamespaces known(7);
     for (std::size_t i = 0; i + 1 < KnownNamespaces::kMaxNames; ++i)
         known.add({"w", std::to_string(i)});
@@ -31,7 +31,7 @@ TEST(KnownNamespaces, BeyondTheMostEveryNameIsKnown) {
     EXPECT_TRUE(known.contains({"w", "other"}));
 }
 
-TEST(KnownNamespaces, AreAddedByManyThreadsAtOnce) {
+TEST(KnownNamespaces, AcceptConcurrentAdds) {
     KnownNamespaces known(7);
     const auto add = [&] {
         for (int i = 0; i < 10'000; ++i)

@@ -1,10 +1,9 @@
+// Routes that read and change overrides.
 #include <memory>
 #include <string_view>
 #include <utility>
 
-#include "http/api/deferred_call.h"
-#include "http/api/error_answer.h"
-#include "http/api/routes.h"
+#include "http/api/call.h"
 
 namespace sluice::http {
 namespace {
@@ -21,10 +20,6 @@ void answer_no_override(Call& call) {
 
 OverrideKey key_of(const Call& call, const Fields& fields) {
     return {call.caller->workspace, fields.name_space, fields.identifier};
-}
-
-bool read_request(Call& call, Schema schema, Fields& fields) {
-    return read_fields(call, schema, fields) && check_namespace(call, fields.name_space);
 }
 
 void count_write(const Call& call, metrics::Success success) {
@@ -47,9 +42,9 @@ void answer_too_many(Call& call) {
                  kRetrySoon);
 }
 
-void answer_problem(Call& call, std::string_view location, const Error& error) {
-    call.scratch.problems.add(std::string(location), error.message);
-    answer_problems(call);
+void answer_invalid(Call& call, std::string_view location, const Error& error) {
+    call.scratch.errors.add(std::string(location), error.message);
+    answer_field_errors(call);
 }
 
 bool is_known(const Call& call, const overrides::NamespaceKey& key) {
@@ -71,10 +66,7 @@ void write_pagination(JsonWriter& json, const std::optional<std::string>& cursor
 }
 
 void answer_set(Call& call, const Result<std::string>& id) {
-    if (!id && id.error().code == kInvalidRequest) {
-        call.scratch.problems.clear();
-        return answer_problem(call, "body", id.error());
-    }
+    if (!id && id.error().code == kInvalidRequest) return answer_invalid(call, "body", id.error());
     if (!id) return answer_failed_write(call, id.error());
     count_write(call, metrics::Success::kOk);
     begin_answer(call, 200);
@@ -89,33 +81,35 @@ void answer_removed(Call& call, const Result<bool>& removed) {
     open_data(call).raw("{}}");
 }
 
-// What has `answer` answer the call with what a change came to.
+// Returns a callback that has `answer` answer the call with the result of a change.
 template <class T>
-auto answering(const std::shared_ptr<DeferredCall>& late, void (*answer)(Call&, const Result<T>&)) {
-    return [late, answer](Result<T> outcome) {
-        DeferredCall::answer(
-            late, [answer, outcome = std::move(outcome)](Call& again) { answer(again, outcome); });
+auto answering(const std::shared_ptr<DeferredCall>& deferred,
+               void (*answer)(Call&, const Result<T>&)) {
+    return [deferred, answer](Result<T> outcome) {
+        DeferredCall::answer(deferred, [answer, outcome = std::move(outcome)](Call& resumed) {
+            answer(resumed, outcome);
+        });
     };
 }
 
 }  // namespace
 
-// This and deleting wait for the store, and are answered when it has.
+// Setting and deleting are answered when the store has committed the change.
 void answer_set_override(Call& call) {
     Fields fields;
-    if (!read_request(call, kGrantSchema, fields)) return;
+    if (!read_fields(call, kGrantSchema, fields)) return;
     const OverrideKey key = key_of(call, fields);
     call.context.namespaces.add(key.namespace_key());
     const overrides::Grant grant{.limit = fields.limit,
                                  .duration = std::chrono::milliseconds{fields.duration}};
-    const auto late = DeferredCall::take(call, metrics::Route::kSetOverride);
-    if (!call.context.override_changes.set(key, grant, answering(late, answer_set)))
-        DeferredCall::answer(late, answer_too_many);
+    const auto deferred = DeferredCall::take(call, metrics::Route::kSetOverride);
+    if (!call.context.override_changes.set(key, grant, answering(deferred, answer_set)))
+        DeferredCall::answer(deferred, answer_too_many);
 }
 
 void answer_get_override(Call& call) {
     Fields fields;
-    if (!read_request(call, kNameSchema, fields)) return;
+    if (!read_fields(call, kNameSchema, fields)) return;
     const auto entry = call.context.overrides.get(key_of(call, fields));
     if (!entry) return answer_no_override(call);
     begin_answer(call, 200);
@@ -126,11 +120,11 @@ void answer_get_override(Call& call) {
 
 void answer_list_overrides(Call& call) {
     Fields fields;
-    if (!read_request(call, kPageSchema, fields)) return;
+    if (!read_fields(call, kPageSchema, fields)) return;
     const overrides::NamespaceKey key{call.caller->workspace, fields.name_space};
     const auto page = call.context.overrides.list(
         key, {.cursor = fields.cursor, .limit = static_cast<std::size_t>(fields.page_size)});
-    if (!page) return answer_problem(call, "body.cursor", page.error());
+    if (!page) return answer_invalid(call, "body.cursor", page.error());
     if (!is_known(call, key)) {
         return answer_error(call,
                             404,
@@ -153,11 +147,11 @@ void answer_list_overrides(Call& call) {
 
 void answer_delete_override(Call& call) {
     Fields fields;
-    if (!read_request(call, kNameSchema, fields)) return;
+    if (!read_fields(call, kNameSchema, fields)) return;
     const OverrideKey key = key_of(call, fields);
-    const auto late = DeferredCall::take(call, metrics::Route::kDeleteOverride);
-    if (!call.context.override_changes.remove(key, answering(late, answer_removed)))
-        DeferredCall::answer(late, answer_too_many);
+    const auto deferred = DeferredCall::take(call, metrics::Route::kDeleteOverride);
+    if (!call.context.override_changes.remove(key, answering(deferred, answer_removed)))
+        DeferredCall::answer(deferred, answer_too_many);
 }
 
 }  // namespace sluice::http

@@ -41,7 +41,7 @@ TEST_F(OverrideRoutes, SettingAgainKeepsTheId) {
               R"({"meta":{"requestId":"ID"},"data":)" + entry(id, "vip_*", 7) + "}");
 }
 
-TEST_F(OverrideRoutes, WhatIsNotSetIsNotFound) {
+TEST_F(OverrideRoutes, AMissingOverrideIsNotFound) {
     set("vip_*");
     const std::string body = body_of({404,
                                       "Not Found",
@@ -54,7 +54,7 @@ TEST_F(OverrideRoutes, WhatIsNotSetIsNotFound) {
     }
 }
 
-TEST_F(OverrideRoutes, DeletedAndSetAgainWorks) {
+TEST_F(OverrideRoutes, AnOverrideCanBeSetAgainAfterDeletion) {
     const std::string request = R"({"namespace":"n","identifier":"a","limit":1,"duration":60000})";
     set("a", 50);
     EXPECT_NE(limit(request).body.find("\"limit\":50"), std::string::npos);
@@ -67,7 +67,7 @@ TEST_F(OverrideRoutes, DeletedAndSetAgainWorks) {
     EXPECT_NE(limit(request).body.find("\"limit\":60"), std::string::npos);
 }
 
-TEST_F(OverrideRoutes, ANamespaceThatNoRequestHasNamedIsNotFound) {
+TEST_F(OverrideRoutes, AnUnknownNamespaceIsNotFound) {
     const Answer answer = call("listOverrides", R"({"namespace":"n"})");
     EXPECT_EQ(answer.status, 404);
     EXPECT_EQ(answer.body,
@@ -90,7 +90,7 @@ TEST_F(OverrideRoutes, ANamespaceInUseWithoutOverridesHasAnEmptyList) {
     EXPECT_EQ(call("listOverrides", R"({"namespace":"other"})").status, 404);
 }
 
-TEST_F(OverrideRoutes, ANamespaceWithOverridesIsKnownThoughNoRequestNamedIt) {
+TEST_F(OverrideRoutes, ANamespaceWithOverridesIsKnown) {
     overrides_->set({"default", "stored", "i"}, {.limit = 1, .duration = std::chrono::seconds{1}})
         .value();
     EXPECT_EQ(call("listOverrides", R"({"namespace":"stored"})").status, 200);
@@ -115,7 +115,7 @@ TEST_F(OverrideRoutes, PagesFollowTheirCursors) {
     EXPECT_TRUE(exact.body.ends_with(R"(],"pagination":{"hasMore":false}})")) << exact.body;
 }
 
-TEST_F(OverrideRoutes, APageHoldsTenUnlessAskedOtherwise) {
+TEST_F(OverrideRoutes, APageHasTenEntriesByDefault) {
     for (int i = 0; i < 11; ++i) {
         set("i" + std::to_string(i));
     }
@@ -132,7 +132,7 @@ TEST_F(OverrideRoutes, APageHoldsTenUnlessAskedOtherwise) {
     }
 }
 
-TEST_F(OverrideRoutes, ACursorThatNoPageCarriedIsAProblem) {
+TEST_F(OverrideRoutes, AnUnknownCursorIsAFieldError) {
     const Answer answer = call("listOverrides", R"({"namespace":"n","cursor":"nonsense"})");
     EXPECT_EQ(answer.status, 400);
     EXPECT_NE(answer.body.find(R"("errors":[{"location":"body.cursor","message":")"),
@@ -141,14 +141,14 @@ TEST_F(OverrideRoutes, ACursorThatNoPageCarriedIsAProblem) {
     EXPECT_EQ(call("listOverrides", R"({"namespace":"n","cursor":null})").status, 400);
 }
 
-TEST_F(OverrideRoutes, AnEmptyCursorAsksForTheFirstPage) {
+TEST_F(OverrideRoutes, AnEmptyCursorSelectsTheFirstPage) {
     const std::string id = set("a");
     EXPECT_EQ(call("listOverrides", R"({"namespace":"n","cursor":""})").body,
               R"({"meta":{"requestId":"ID"},"data":[)" + entry(id, "a") +
                   R"(],"pagination":{"hasMore":false}})");
 }
 
-TEST_F(OverrideRoutes, EachTakesItsOwnFieldsOnly) {
+TEST_F(OverrideRoutes, EachRouteAcceptsItsOwnFieldsOnly) {
     const Answer set_answer = call(
         "setOverride", R"({"namespace":"n","identifier":"i","limit":1,"duration":1000,"cost":1})");
     EXPECT_EQ(set_answer.status, 400);
@@ -174,7 +174,7 @@ TEST_F(OverrideRoutes, EachTakesItsOwnFieldsOnly) {
         << list.body;
 }
 
-TEST_F(OverrideRoutes, AnyTextIsAnIdentifier) {
+TEST_F(OverrideRoutes, AnIdentifierMayBeAnyText) {
     const std::string id = set(R"(a\"\\\n\u0000\u00e9*)");
     const Answer answer = call("getOverride", name(R"(a\"\\\n\u0000\u00e9*)"));
     EXPECT_EQ(answer.body,
@@ -185,7 +185,7 @@ TEST_F(OverrideRoutes, AnyTextIsAnIdentifier) {
     EXPECT_NE(decision.body.find(id), std::string::npos) << decision.body;
 }
 
-TEST_F(OverrideRoutes, AStoreThatFailsIsAnErrorThatTellsNoPath) {
+TEST_F(OverrideRoutes, AStoreFailureDoesNotRevealThePath) {
     set("a");
     store_fails_ = Error{kStoreFailed, "/secret/path is full"};
     const std::string body = body_of({500,
@@ -205,7 +205,7 @@ TEST_F(OverrideRoutes, AStoreThatFailsIsAnErrorThatTellsNoPath) {
     EXPECT_EQ(metrics_.thread(0).override_writes[metrics::Success::kOk].read(), 1U);
 }
 
-TEST_F(OverrideRoutes, AStoreThatIsAwayIsWorthAnotherTry) {
+TEST_F(OverrideRoutes, AnUnavailableStoreIs503WithRetryAfter) {
     set("a");
     store_fails_ = Error{kStoreUnavailable, "db.internal:3306: nothing answers there"};
     const std::string body = body_of({503,
@@ -225,7 +225,7 @@ TEST_F(OverrideRoutes, AStoreThatIsAwayIsWorthAnotherTry) {
     set("b");
 }
 
-TEST_F(OverrideRoutes, AFullNamespaceIsAProblemOfTheBody) {
+TEST_F(OverrideRoutes, AFullNamespaceIsAFieldError) {
     for (std::size_t i = 0; i < overrides::kMaxSearchedPerNamespace; ++i)
         set("*a*" + std::to_string(i));
     const Answer answer =

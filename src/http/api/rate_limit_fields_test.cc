@@ -1,8 +1,8 @@
-#include "http/api/rate_limit_fields.h"
-
 #include <vector>
 
 #include <gtest/gtest.h>
+
+#include "http/api/decision_routes.h"
 
 namespace sluice::http {
 namespace {
@@ -28,19 +28,19 @@ Decision denial(UnixTime reset, std::optional<UnixTime> retry) {
     return {.passed = false, .limit = 10, .remaining = 0, .reset_at = reset, .retry_at = retry};
 }
 
-TEST(RateLimitFields, TellQuotaWindowRemainingAndReset) {
+TEST(RateLimitFields, HaveQuotaWindowRemainingAndReset) {
     EXPECT_EQ(fields_of(pass(3, at(60'000)), milliseconds{60'000}, at(23'000)),
               "RateLimit-Policy: \"default\";q=10;w=60\r\nRateLimit: \"default\";r=3;t=37\r\n");
 }
 
-TEST(RateLimitFields, RoundPartsOfSecondsUp) {
+TEST(RateLimitFields, RoundSecondsUp) {
     EXPECT_EQ(fields_of(pass(3, at(3'000)), milliseconds{1'500}, at(1'501)),
               "RateLimit-Policy: \"default\";q=10;w=2\r\nRateLimit: \"default\";r=3;t=2\r\n");
     EXPECT_EQ(fields_of(pass(3, at(3'000)), milliseconds{1'000}, at(2'999)),
               "RateLimit-Policy: \"default\";q=10;w=1\r\nRateLimit: \"default\";r=3;t=1\r\n");
 }
 
-TEST(RateLimitFields, HoldNoIntegerBeyondFifteenDigits) {
+TEST(RateLimitFields, ClampIntegersToFifteenDigits) {
     const Decision decision{.passed = true,
                             .limit = 9'007'199'254'740'991,
                             .remaining = 1'000'000'000'000'000,
@@ -61,12 +61,12 @@ TEST(RateLimitFields, RetryAfterIsRoundedUpAndNeverZero) {
     }
 }
 
-TEST(RateLimitFields, WhatCanNeverPassIsToldToComeBackWhenItsWindowEnds) {
+TEST(RateLimitFields, RetryTimeOfAnImpossibleRequestIsTheEndOfItsWindow) {
     EXPECT_EQ(retry_time(denial(at(60'000), std::nullopt)), at(60'000));
     EXPECT_EQ(retry_time(denial(at(60'000), at(61'000))), at(61'000));
 }
 
-TEST(RateLimitFields, ABatchShowsTheOneThatHoldsBackMost) {
+TEST(RateLimitFields, OfABatchAreThoseOfTheMostRestrictiveDecision) {
     const auto worst = [](const std::vector<Decision>& decisions) {
         return most_restrictive(decisions);
     };

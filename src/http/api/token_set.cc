@@ -19,7 +19,7 @@ bool Caller::may_use(std::string_view name_space) const {
 }
 
 TokenSet::TokenSet(std::span<const config::Token> tokens) {
-    anybody_.namespaces.emplace_back("*");
+    anonymous_.namespaces.emplace_back("*");
     for (const config::Token& token : tokens) {
         hashes_.push_back(token.sha256);
         callers_.push_back({.workspace = token.workspace,
@@ -29,7 +29,7 @@ TokenSet::TokenSet(std::span<const config::Token> tokens) {
 }
 
 const Caller* TokenSet::find(std::string_view secret) const {
-    // None that long can have been configured, and hashing is not for free.
+    // No configured token is longer, and hashing costs time.
     if (secret.empty() || secret.size() > config::kMaxTokenLength) return nullptr;
     const Sha256 presented = sha256_of(secret);
     std::size_t found = hashes_.size();

@@ -1,4 +1,4 @@
-// Who may ask for what.
+// Bearer tokens and the permissions of their callers.
 #ifndef SLUICE_HTTP_API_TOKEN_SET_H_
 #define SLUICE_HTTP_API_TOKEN_SET_H_
 
@@ -17,7 +17,7 @@
 
 namespace sluice::http {
 
-// What the bearer of one token may do.
+// The permissions of one token.
 struct Caller {
     std::string workspace = "default";
     config::Permissions permissions = config::kAllPermissions;
@@ -31,29 +31,28 @@ class TokenSet {
   public:
     explicit TokenSet(std::span<const config::Token> tokens);
 
-    // Without any token, everybody may do everything in the workspace `default`.
+    // Without tokens, every caller has all permissions in the workspace `default`.
     bool is_open() const { return hashes_.empty(); }
-    const Caller& anybody() const { return anybody_; }
+    const Caller& anonymous() const { return anonymous_; }
 
-    // Whose token `secret` is, or null. The time depends on the length of `secret` and the number
-    // of tokens alone: what is sent is hashed, and the hash is compared with all others, each in
-    // constant time.
+    // Returns the caller with this token, or null. The time depends only on the length of `secret`
+    // and the number of tokens: its hash is compared with every other, each in constant time.
     const Caller* find(std::string_view secret) const;
 
   private:
-    Caller anybody_;
+    Caller anonymous_;
     std::vector<Sha256> hashes_;
     std::vector<Caller> callers_;  // in the order of hashes_
 };
 
-// The tokens that hold now; a reload replaces them under the feet of running requests.
+// The tokens in effect. A reload replaces them while requests run.
 //
 // Thread-safe. Serving threads read through a TokenReader.
 class CurrentTokens {
   public:
     explicit CurrentTokens(std::span<const config::Token> tokens);
 
-    // Holds for every request that begins afterwards.
+    // Takes effect for every request that starts afterwards.
     void replace(std::span<const config::Token> tokens);
 
   private:
@@ -62,7 +61,8 @@ class CurrentTokens {
     mutable Mutex mutex_;
     std::shared_ptr<const TokenSet> current_ SLUICE_GUARDED_BY(mutex_);
     // Counts the sets. Written under mutex_ with a release after current_ has changed; a reader's
-    // acquire of the new number makes it fetch current_ under the mutex, which orders the rest.
+    // acquire of the new number makes it fetch current_ under the mutex, which orders everything
+    // else.
     std::atomic<std::uint64_t> version_{1};
 };
 

@@ -13,12 +13,12 @@ config::Token token(const std::string& secret, std::string workspace) {
             .permissions = {.limit = true}};
 }
 
-TEST(TokenSet, WithoutTokensAnybodyMayDoEverything) {
+TEST(TokenSet, WithoutTokensEveryCallerHasAllPermissions) {
     const TokenSet tokens(std::vector<config::Token>{});
     EXPECT_TRUE(tokens.is_open());
-    EXPECT_EQ(tokens.anybody().workspace, "default");
-    EXPECT_EQ(tokens.anybody().permissions, config::kAllPermissions);
-    EXPECT_TRUE(tokens.anybody().may_use("anything\nat all"));
+    EXPECT_EQ(tokens.anonymous().workspace, "default");
+    EXPECT_EQ(tokens.anonymous().permissions, config::kAllPermissions);
+    EXPECT_TRUE(tokens.anonymous().may_use("anything\nat all"));
     EXPECT_EQ(tokens.find("anything"), nullptr);
 }
 
@@ -41,7 +41,7 @@ TEST(TokenSet, FindsEachTokenAndNoOther) {
     }
 }
 
-TEST(TokenSet, ATokenCoversTheNamespacesThatItsPatternsName) {
+TEST(TokenSet, ATokenCoversNamespacesThatMatchItsPatterns) {
     config::Token limited = token("t", "w");
     limited.namespaces = {"mail.*", "login"};
     const TokenSet tokens(std::vector{limited});
@@ -61,7 +61,7 @@ TEST(TokenSet, ATokenWithoutNamespacesCoversNone) {
     EXPECT_FALSE(TokenSet(std::vector{none}).find("t")->may_use("n"));
 }
 
-TEST(CurrentTokens, ReadersSeeAReplacementWithTheirNextRequest) {
+TEST(CurrentTokens, ReadersSeeAReplacementAtTheNextCall) {
     CurrentTokens current(std::vector{token("old", "a")});
     TokenReader reader(current);
     EXPECT_NE(reader.current().find("old"), nullptr);

@@ -1,4 +1,4 @@
-// The characters that HTTP's grammar tells apart.
+// The character classes of HTTP's grammar, and comparison without case.
 #ifndef SLUICE_HTTP_WIRE_CHARACTERS_H_
 #define SLUICE_HTTP_WIRE_CHARACTERS_H_
 
@@ -15,12 +15,12 @@ constexpr bool is_blank(char c) {
     return c == ' ' || c == '\t';
 }
 
-// What a field's value may hold: all but control characters.
+// Valid in the value of a field: all but control characters.
 constexpr bool is_text_char(char c) {
     return c == '\t' || (static_cast<unsigned char>(c) >= 0x20 && c != 0x7f);
 }
 
-// What methods and names of fields are made of.
+// Valid in a method and in the name of a field.
 constexpr bool is_token_char(char c) {
     if (is_digit(c) || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z')) return true;
     return c != '\0' && std::string_view("!#$%&'*+-.^_`|~").find(c) != std::string_view::npos;

@@ -12,24 +12,23 @@ namespace sluice::http {
 
 namespace {
 
-// Reads of one connection before the others get their turn.
+// Reads of one connection before the next one gets its turn.
 constexpr int kReadsPerTurn = 8;
 
-// Answers are sent when this much is at hand, even if more requests are. No request is answered
-// while answers can't leave, so this and one more answer is all that a client can leave unread
-// here.
-constexpr std::size_t kOutputAtHand = 32UL * 1024;
+// Answers are sent once they reach this size, even if more requests are buffered. No request is
+// answered while answers can't be sent, so a client can leave no more than this and one more answer
+// unread here.
+constexpr std::size_t kSendThreshold = 32UL * 1024;
 
-// A buffer of unfinished requests that is larger than this, and than twice its content, is
-// replaced.
-constexpr std::size_t kLooseInput = 64UL * 1024;
+// An input buffer that is larger than this, and than twice its content, is replaced.
+constexpr std::size_t kLargeInput = 64UL * 1024;
 
-// A buffer that has grown for one answer is not kept for all others.
+// An output buffer that has grown beyond this for one answer is freed.
 constexpr std::size_t kOutputKept = 1024UL * 1024;
 
 constexpr std::string_view kHandlerFailed = "The server failed to answer this request.";
 
-// Short strings have no memory of their own.
+// Returns the bytes that `text` has allocated: none for a short string.
 std::size_t allocated(const std::string& text) {
     static const std::size_t inside = std::string().capacity();
     return text.capacity() > inside ? text.capacity() + 1 : 0;
@@ -37,10 +36,10 @@ std::size_t allocated(const std::string& text) {
 
 }  // namespace
 
-Connection::Connection(LoopState& bench, Accepted accepted)
-    : bench_(bench),
+Connection::Connection(LoopState& loop, AcceptedSocket accepted)
+    : loop_(loop),
       transport_(accepted.socket, accepted.tls),
-      reader_(bench.limits),
+      reader_(loop.limits),
       is_established_(accepted.tls == nullptr),
       peer_size_(static_cast<std::uint8_t>(std::min(accepted.peer.size(), sizeof(peer_)))) {
     std::memcpy(peer_.data(), accepted.peer.data(), peer_size_);
@@ -48,19 +47,19 @@ Connection::Connection(LoopState& bench, Accepted accepted)
 
 Connection::~Connection() = default;
 
-Connection* Connection::open(LoopState& bench, Accepted accepted) {
-    auto owner = std::make_unique<Connection>(bench, accepted);
+Connection* Connection::open(LoopState& loop, AcceptedSocket accepted) {
+    auto owner = std::make_unique<Connection>(loop, accepted);
     Connection* connection = owner.get();
     const Phase first = connection->is_established_ ? Phase::kIdle : Phase::kHead;
-    connection->place_ = bench.timeout_list.add(std::move(owner), first, bench.now);
-    connection->share_ = bench.buffers.add(connection);
-    bench.counters.connections.add(1);
+    connection->place_ = loop.timeout_list.add(std::move(owner), first, loop.now);
+    connection->ledger_place_ = loop.buffers.add(connection);
+    loop.counters.connections.add(1);
     return connection;
 }
 
-void Connection::on_ready(Readiness readiness) {
-    is_readable_ |= readiness.readable;
-    is_hung_up_ |= readiness.hung_up;
+void Connection::on_ready(SocketEvents events) {
+    is_readable_ |= events.readable;
+    is_hung_up_ |= events.hung_up;
     work();
     end_turn();
 }
@@ -71,11 +70,10 @@ void Connection::on_turn() {
 }
 
 // The memory cap is enforced here, between turns: within one, a connection reads at most
-// kReadsPerTurn times, and what it buffers of its answers is bounded by kOutputAtHand and the
-// largest answer.
+// kReadsPerTurn times and buffers at most kSendThreshold bytes and one more answer.
 void Connection::end_turn() {
-    if (!is_closed_) bench_.buffers.set(share_, held_bytes());
-    bench_.shed_load();
+    if (!is_closed_) loop_.buffers.set(ledger_place_, held_bytes());
+    loop_.shed_load();
 }
 
 std::size_t Connection::held_bytes() const {
@@ -83,19 +81,19 @@ std::size_t Connection::held_bytes() const {
 }
 
 void Connection::on_answered() {
-    bench_.enqueue(this);
+    loop_.enqueue(this);
 }
 
 void Connection::on_timeout() {
     const Phase phase = place_->phase;
     if (phase == Phase::kIdle || phase == Phase::kLinger) return close();
-    bench_.counters.timeouts.add(1);
+    loop_.counters.timeouts.add(1);
     if (phase == Phase::kWrite || !is_established_) return abort();
     refuse({408, "The request did not arrive in time."});
 }
 
 void Connection::on_drain() {
-    // What the client has sent is answered, even if it was not read yet.
+    // Answers requests that have arrived but were not read yet.
     is_readable_ = true;
     work();
     end_turn();
@@ -105,13 +103,13 @@ void Connection::on_drain() {
 }
 
 void Connection::refuse(ProtocolError error) {
-    bench_.output.clear();
+    loop_.output.clear();
     write_error({.status = error.status, .detail = error.detail});
     send_output();
     if (is_closed_) return;
     release_pending();
-    settle(true);
-    bench_.buffers.set(share_, held_bytes());
+    update_phase(PhaseTimer::kRestart);
+    loop_.buffers.set(ledger_place_, held_bytes());
 }
 
 void Connection::shed() {
@@ -122,7 +120,7 @@ void Connection::shed() {
     if (!is_closed_ && !unsent_.empty()) abort();
 }
 
-// Closes without delivering what the client has not taken in.
+// Closes without delivering what the client has not received.
 void Connection::abort() {
     transport_.reset_on_close();
     close();
@@ -131,22 +129,22 @@ void Connection::abort() {
 void Connection::close() {
     if (is_closed_) return;
     is_closed_ = true;
-    bench_.buffers.remove(share_);
-    if (exchange_ != nullptr) --bench_.awaited;
-    // The handler still writes into the reply; its completion destroys it.
+    loop_.buffers.remove(ledger_place_);
+    if (exchange_ != nullptr) --loop_.deferred;
+    // The handler still writes into the reply; its completion deletes it.
     if (exchange_ != nullptr && exchange_->state() == PendingExchange::State::kWaiting) {
         exchange_.release()->orphan();
     }
-    bench_.counters.connections.add(-1);
-    bench_.defer_delete(this);
+    loop_.counters.connections.add(-1);
+    loop_.defer_delete(this);
 }
 
-// Goes on wherever it can.
+// Continues until the connection must wait: for the socket, for a deferred answer, or for its turn.
 void Connection::work() {
     if (is_closed_) return;
     if (is_lingering_) return discard();
-    // A handshake takes memory, so that it waits for the client's first byte.
-    if (!is_established_ && (!is_readable_ || !shake_hands())) return;
+    // A handshake allocates memory, so it starts only with the client's first byte.
+    if (!is_established_ && (!is_readable_ || !handshake())) return;
     if (!unsent_.empty() && !send_unsent()) return;
     if (exchange_ != nullptr) {
         if (exchange_->state() == PendingExchange::State::kWaiting) return;
@@ -154,7 +152,7 @@ void Connection::work() {
     }
     if (is_free() && has_turn_) serve({pending_.data(), pending_.size()});
     for (int reads = 0; is_readable_ && !is_closed_ && is_free() && !has_turn_; ++reads) {
-        if (reads == kReadsPerTurn) return bench_.enqueue(this);
+        if (reads == kReadsPerTurn) return loop_.enqueue(this);
         read_some();
     }
 }
@@ -164,167 +162,168 @@ bool Connection::is_free() const {
            (exchange_ == nullptr || exchange_->state() != PendingExchange::State::kWaiting);
 }
 
-bool Connection::shake_hands() {
-    switch (transport_.shake_hands()) {
+bool Connection::handshake() {
+    switch (transport_.handshake()) {
         case Transport::Outcome::kMoved:
             is_established_ = true;
-            // The client's first request may have come with the end of the handshake.
+            // The client's first request may have arrived with the end of the handshake.
             is_readable_ = true;
-            settle(true);
+            update_phase(PhaseTimer::kRestart);
             return true;
         case Transport::Outcome::kBlocked:
             return false;
         default:
-            bench_.counters.handshake_failures.add(1);
+            loop_.counters.handshake_failures.add(1);
             close();
             return false;
     }
 }
 
 void Connection::read_some() {
-    const Transport::Moved moved = transport_.read(bench_.input);
+    const Transport::Transfer moved = transport_.read(loop_.input);
     if (moved.outcome == Transport::Outcome::kClosed) return close();
     if (moved.outcome == Transport::Outcome::kBlocked) {
         is_readable_ = false;
         return;
     }
-    // After a hang-up no event will come any more: reading goes on until the end is seen.
+    // After a hang-up there are no further events: reading continues up to the end.
     if (moved.is_exhausted && !is_hung_up_) is_readable_ = false;
-    if (pending_.empty()) return serve({bench_.input.data(), moved.bytes});
-    pending_.append(bench_.input.data(), moved.bytes);
+    if (pending_.empty()) return serve({loop_.input.data(), moved.bytes});
+    pending_.append(loop_.input.data(), moved.bytes);
     serve({pending_.data(), pending_.size()});
 }
 
-// Answers the requests in `bytes`, which lie in pending_ or in the shared input, and keeps the
-// rest.
+// Answers the complete requests in `bytes`, which point into pending_ or the shared input, and
+// keeps the remaining bytes.
 void Connection::serve(std::span<char> bytes) {
     has_turn_ = false;
-    bench_.output.clear();
+    loop_.output.clear();
     std::size_t answered = 0;
     if (exchange_ != nullptr) {
-        --bench_.awaited;
+        --loop_.deferred;
         finish_exchange();
         ++answered;
     }
     while (!is_closing_) {
-        if (answered >= bench_.limits.pipelined || bench_.output.size() >= kOutputAtHand) {
+        if (answered >= loop_.limits.pipelined || loop_.output.size() >= kSendThreshold) {
             has_turn_ = !bytes.empty();
             break;
         }
-        const RequestReader::Outcome outcome = reader_.read(bytes, bench_.request);
+        const RequestReader::Outcome outcome = reader_.read(bytes, loop_.request);
         if (outcome == RequestReader::Outcome::kNeedMore) break;
         if (outcome == RequestReader::Outcome::kError) {
             write_error({.status = reader_.error().status,
                          .detail = reader_.error().detail,
-                         .accept = bench_.request.header("accept")});
+                         .accept = loop_.request.header("accept")});
             break;
         }
         ++answered;
         const std::size_t used = reader_.used();
-        const bool is_answered = answer(bench_.request);
+        const bool is_answered = answer(loop_.request);
         bytes = bytes.subspan(used);
         if (!is_answered) break;
     }
-    if (reader_.take_continue() && !is_closing_) answer_expectation(bench_.request);
+    if (reader_.take_continue() && !is_closing_) answer_expectation(loop_.request);
     keep(bytes);
-    if (!bench_.output.empty()) send_output();
+    if (!loop_.output.empty()) send_output();
     if (is_closed_) return;
-    settle(answered > 0);
-    if (has_turn_ && is_free()) bench_.enqueue(this);
+    update_phase(answered > 0 ? PhaseTimer::kRestart : PhaseTimer::kContinue);
+    if (has_turn_ && is_free()) loop_.enqueue(this);
 }
 
-// False if the answer is still to come.
+// False if the answer is deferred.
 bool Connection::answer(RequestView& request) {
-    exchange_ = bench_.take_exchange();
-    const bool closes = !reader_.keep_alive() || bench_.is_draining;
-    exchange_->framing = {.after = closes ? After::kClose : After::kKeepAlive,
+    exchange_ = loop_.take_exchange();
+    const bool closes = !reader_.keep_alive() || loop_.is_draining;
+    exchange_->framing = {.after = closes ? AfterReply::kClose : AfterReply::kKeepAlive,
                           .minor_version = request.minor_version,
                           .head_only = request.method == "HEAD"};
-    complete(request);
-    bench_.counters.requests.add(1);
-    if (ask_handler(request) == Progress::kLater &&
+    set_connection_facts(request);
+    loop_.counters.requests.add(1);
+    if (call_handler(request) == HandlerResult::kDeferred &&
         exchange_->state() == PendingExchange::State::kHandling) {
         exchange_->wait_for(this);
-        ++bench_.awaited;
+        ++loop_.deferred;
         return false;
     }
     finish_exchange();
     return true;
 }
 
-// The head of `request` was read in this turn, and its body has not come completely.
+// Answers "Expect: 100-continue". The head of `request` was read in this turn, its body is
+// incomplete.
 void Connection::answer_expectation(RequestView& request) {
-    complete(request);
+    set_connection_facts(request);
     request.body = {};
-    std::unique_ptr<PendingExchange> exchange = bench_.take_exchange();
+    std::unique_ptr<PendingExchange> exchange = loop_.take_exchange();
     exchange->reply.begin(500, "");
     try {
-        if (bench_.handler.check_head(request, exchange->reply)) {
-            bench_.output += "HTTP/1.1 100 Continue\r\n\r\n";
+        if (loop_.handler.check_head(request, exchange->reply)) {
+            loop_.output += "HTTP/1.1 100 Continue\r\n\r\n";
         } else {
-            bench_.writer.write(exchange->reply, {.after = After::kClose}, bench_.output);
+            loop_.writer.write(exchange->reply, {.after = AfterReply::kClose}, loop_.output);
             is_closing_ = true;
         }
     } catch (const std::exception& error) {
         write_error({.status = 500, .detail = kHandlerFailed, .cause = error.what()});
     }
-    bench_.return_exchange(std::move(exchange));
+    loop_.return_exchange(std::move(exchange));
 }
 
-void Connection::complete(RequestView& request) const {
+void Connection::set_connection_facts(RequestView& request) const {
     request.tls = transport_.is_tls();
     request.peer = {peer_.data(), peer_size_};
 }
 
-Progress Connection::ask_handler(RequestView& request) {
+HandlerResult Connection::call_handler(RequestView& request) {
     exchange_->start();
     exchange_->reply.begin(500, "");
-    Progress progress = Progress::kDone;
+    HandlerResult result = HandlerResult::kDone;
     try {
-        progress = bench_.handler.handle(request, exchange_->reply, Completion(exchange_.get()));
+        result = loop_.handler.handle(request, exchange_->reply, Completion(exchange_.get()));
     } catch (const std::exception& error) {
         exchange_->failure = error.what();
-        return Progress::kLater;  // Its completion was dropped, which makes this a 500.
+        return HandlerResult::kDeferred;  // Its completion was dropped, which answers with 500.
     }
-    // A completion that outlives a finished exchange would end another one's.
-    SLUICE_CHECK(progress == Progress::kLater ||
+    // A completion that outlives its exchange would end another one.
+    SLUICE_CHECK(result == HandlerResult::kDeferred ||
                  exchange_->state() != PendingExchange::State::kHandling);
-    if (progress == Progress::kDone) exchange_->end(PendingExchange::State::kAnswered);
-    return progress;
+    if (result == HandlerResult::kDone) exchange_->end(PendingExchange::State::kAnswered);
+    return result;
 }
 
 // Writes the reply that the handler has finished or abandoned.
 void Connection::finish_exchange() {
     std::unique_ptr<PendingExchange> exchange = std::move(exchange_);
     if (exchange->state() == PendingExchange::State::kAnswered) {
-        if (bench_.is_draining) exchange->framing.after = After::kClose;
-        bench_.writer.write(exchange->reply, exchange->framing, bench_.output);
-        is_closing_ |= exchange->framing.after == After::kClose;
+        if (loop_.is_draining) exchange->framing.after = AfterReply::kClose;
+        loop_.writer.write(exchange->reply, exchange->framing, loop_.output);
+        is_closing_ |= exchange->framing.after == AfterReply::kClose;
     } else {
         write_error({.status = 500, .detail = kHandlerFailed, .cause = exchange->failure});
     }
-    bench_.return_exchange(std::move(exchange));
+    loop_.return_exchange(std::move(exchange));
 }
 
 void Connection::write_error(const WireError& error) {
-    bench_.counters.protocol_errors.add(1);
-    std::unique_ptr<PendingExchange> exchange = bench_.take_exchange();
+    loop_.counters.protocol_errors.add(1);
+    std::unique_ptr<PendingExchange> exchange = loop_.take_exchange();
     exchange->reply.begin(error.status, "");
-    bench_.handler.protocol_error(error, exchange->reply);
-    bench_.writer.write(exchange->reply, {.after = After::kClose}, bench_.output);
-    bench_.return_exchange(std::move(exchange));
+    loop_.handler.protocol_error(error, exchange->reply);
+    loop_.writer.write(exchange->reply, {.after = AfterReply::kClose}, loop_.output);
+    loop_.return_exchange(std::move(exchange));
     is_closing_ = true;
 }
 
-// `rest` lies at the end of pending_ or in the shared input. Nothing is kept where nothing will be
-// read.
+// Keeps `rest`, which is at the end of pending_ or in the shared input, unless the connection is
+// closing.
 void Connection::keep(std::span<const char> rest) {
     if (is_closing_ || rest.empty()) return release_pending();
     const std::size_t size = rest.size();
     const bool is_own =
         rest.data() >= pending_.data() && rest.data() < pending_.data() + pending_.size();
-    const bool is_loose = pending_.capacity() > std::max(kLooseInput, 2 * size);
-    if (is_own && is_loose) {
+    const bool is_oversized = pending_.capacity() > std::max(kLargeInput, 2 * size);
+    if (is_own && is_oversized) {
         pending_ = std::string(rest.data(), size);
     } else if (is_own) {
         pending_.erase(0, static_cast<std::size_t>(rest.data() - pending_.data()));
@@ -339,10 +338,10 @@ void Connection::release_pending() {
 }
 
 void Connection::send_output() {
-    std::string& output = bench_.output;
+    std::string& output = loop_.output;
     std::size_t sent = 0;
     while (sent < output.size()) {
-        const Transport::Moved moved = transport_.write(std::string_view(output).substr(sent));
+        const Transport::Transfer moved = transport_.write(std::string_view(output).substr(sent));
         if (moved.outcome == Transport::Outcome::kClosed) return close();
         if (moved.outcome == Transport::Outcome::kBlocked) {
             unsent_.assign(output, sent);
@@ -354,10 +353,10 @@ void Connection::send_output() {
     if (unsent_.empty() && is_closing_) start_lingering();
 }
 
-// True when all has left and the connection goes on.
+// True if everything was sent and the connection stays open.
 bool Connection::send_unsent() {
     while (sent_ < unsent_.size()) {
-        const Transport::Moved moved = transport_.write(std::string_view(unsent_).substr(sent_));
+        const Transport::Transfer moved = transport_.write(std::string_view(unsent_).substr(sent_));
         if (moved.outcome == Transport::Outcome::kClosed) {
             close();
             return false;
@@ -368,43 +367,44 @@ bool Connection::send_unsent() {
     std::string().swap(unsent_);
     sent_ = 0;
     if (is_closing_) start_lingering();
-    settle(true);
+    update_phase(PhaseTimer::kRestart);
     return !is_closing_;
 }
 
-// Closing a socket that holds unread bytes makes the kernel reset the connection, and the client
-// may lose our last answer. So the client closes first, or time runs out.
+// Closing a socket with unread bytes makes the kernel reset the connection, and the client may lose
+// the last answer. So the client closes first, or the linger timeout ends.
 void Connection::start_lingering() {
     is_lingering_ = true;
     transport_.finish_writing();
     is_readable_ = true;
-    bench_.enqueue(this);
+    loop_.enqueue(this);
 }
 
 void Connection::discard() {
     for (int reads = 0; is_readable_; ++reads) {
-        if (reads == kReadsPerTurn) return bench_.enqueue(this);
-        const Transport::Moved moved = transport_.discard(bench_.input);
+        if (reads == kReadsPerTurn) return loop_.enqueue(this);
+        const Transport::Transfer moved = transport_.discard(loop_.input);
         if (moved.outcome == Transport::Outcome::kClosed) return close();
         if (moved.outcome == Transport::Outcome::kBlocked) is_readable_ = false;
     }
 }
 
-// Enters the phase that the connection is in. Time runs on within a phase, unless it starts over.
-void Connection::settle(bool starts_over) {
+// Records the phase that the connection is in. A new phase always restarts the timer.
+void Connection::update_phase(PhaseTimer timer) {
     Phase phase = Phase::kIdle;
     if (is_lingering_) {
         phase = Phase::kLinger;
     } else if (!unsent_.empty()) {
         phase = Phase::kWrite;
     } else if (exchange_ != nullptr) {
-        phase = Phase::kLater;
+        phase = Phase::kDeferred;
     } else if (reader_.part() == RequestReader::Part::kHead) {
         phase = Phase::kHead;
     } else if (reader_.part() == RequestReader::Part::kBody) {
         phase = Phase::kBody;
     }
-    if (starts_over || phase != place_->phase) bench_.timeout_list.enter(place_, phase, bench_.now);
+    if (timer == PhaseTimer::kRestart || phase != place_->phase)
+        loop_.timeout_list.enter(place_, phase, loop_.now);
 }
 
 }  // namespace sluice::http

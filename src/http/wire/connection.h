@@ -1,4 +1,4 @@
-// One client's connection: requests in, answers out, in order.
+// One client's connection: reads requests, has them answered, sends the answers in order.
 #ifndef SLUICE_HTTP_WIRE_CONNECTION_H_
 #define SLUICE_HTTP_WIRE_CONNECTION_H_
 
@@ -10,9 +10,8 @@
 #include <string>
 #include <string_view>
 
-#include "http/wire/buffer_ledger.h"
-#include "http/wire/head_parser.h"
-#include "http/wire/pending_exchange.h"
+#include "http/wire/exchange.h"
+#include "http/wire/loop_state.h"
 #include "http/wire/request_reader.h"
 #include "http/wire/timeout_list.h"
 #include "http/wire/transport.h"
@@ -21,50 +20,48 @@ using SSL_CTX = struct ssl_ctx_st;
 
 namespace sluice::http {
 
-class LoopState;
-
-// A connected socket as the kernel hands it over.
-struct Accepted {
+// A connected socket as accept4() returns it.
+struct AcceptedSocket {
     int socket;
     SSL_CTX* tls;           // null for a plain connection
     std::string_view peer;  // the client's address
 };
 
-// Answers all requests at hand and sends their answers in one write. While answers can't leave, or
-// one is still to come, nothing is read: a client that does not read is not read from either.
+// Answers all requests that have arrived and sends their answers in one write. While answers can't
+// be sent, or one is deferred, nothing is read: a client that does not read is not read from
+// either.
 //
-// 1. Once on_ready() has told that the socket is readable, it stays so until a read has emptied it.
-// The same
-//    goes for writing, where only a write can tell.
-// 2. Bytes are kept in pending_ only for an unfinished request, or for one whose turn has not come.
+// 1. The socket counts as readable from on_ready() until a read has emptied it, and as writable
+//    until a write blocks.
+// 2. pending_ holds bytes only of an unfinished request, or of requests that wait for a turn.
 // 3. At the end of each turn the LoopState's ledger has the memory that the connection holds.
 //
-// Belongs to the LoopState's timeout_list and is owned by one thread.
+// Owned by the LoopState's timeout_list; used by one thread.
 class Connection {
   public:
-    Connection(LoopState& bench, Accepted accepted);
+    Connection(LoopState& loop, AcceptedSocket accepted);
     ~Connection();
     Connection(const Connection&) = delete;
     Connection& operator=(const Connection&) = delete;
 
-    // Creates one in `bench`, which owns it.
-    static Connection* open(LoopState& bench, Accepted accepted);
+    // Creates a connection that `loop` owns.
+    static Connection* open(LoopState& loop, AcceptedSocket accepted);
 
-    // The socket's state has changed; each may be told without being so.
-    struct Readiness {
+    // The socket's state has changed. Either flag may be set spuriously.
+    struct SocketEvents {
         bool readable;
-        bool hung_up;  // nothing will come after what can be read
+        bool hung_up;  // the client has stopped sending
     };
-    void on_ready(Readiness readiness);
+    void on_ready(SocketEvents events);
 
     void on_turn();
     void on_answered();
     void on_timeout();
     void on_drain();
 
-    // Answers what has come so far with an error, and closes.
+    // Answers with an error and closes.
     void refuse(ProtocolError error);
-    // Gives up what it holds: answers with 503 where no other answer is underway, and closes.
+    // Frees its memory: answers with 503 if no other answer is in progress, and closes.
     void shed();
     // Closes at once.
     void close();
@@ -75,18 +72,20 @@ class Connection {
   private:
     friend class LoopState;
 
+    enum class PhaseTimer : bool { kContinue, kRestart };
+
     void work();
     void end_turn();
     std::size_t held_bytes() const;
     void abort();
     bool is_free() const;
-    bool shake_hands();
+    bool handshake();
     void read_some();
     void serve(std::span<char> bytes);
     bool answer(RequestView& request);
-    Progress ask_handler(RequestView& request);
+    HandlerResult call_handler(RequestView& request);
     void answer_expectation(RequestView& request);
-    void complete(RequestView& request) const;
+    void set_connection_facts(RequestView& request) const;
     void finish_exchange();
     void write_error(const WireError& error);
     void keep(std::span<const char> rest);
@@ -95,25 +94,25 @@ class Connection {
     bool send_unsent();
     void start_lingering();
     void discard();
-    void settle(bool starts_over);
+    void update_phase(PhaseTimer timer);
 
-    LoopState& bench_;
+    LoopState& loop_;
     TimeoutList<std::unique_ptr<Connection>>::Place place_;
-    BufferLedger<Connection>::Place share_;
+    BufferLedger<Connection>::Place ledger_place_;
     Transport transport_;
     RequestReader reader_;
-    std::unique_ptr<PendingExchange> exchange_;  // while an answer is still to come
-    std::string pending_;                        // bytes of requests that are not answered
+    std::unique_ptr<PendingExchange> exchange_;  // while an answer is deferred
+    std::string pending_;                        // bytes of unanswered requests
     std::string unsent_;                         // bytes of answers
     std::size_t sent_ = 0;                       // of unsent_
     bool is_readable_ = false;
     bool is_hung_up_ = false;
-    bool is_established_;      // TLS is
-    bool has_turn_ = false;    // pending_ was not looked at to its end
-    bool is_closing_ = false;  // nothing more will be answered after what is being sent
+    bool is_established_;      // TLS is established, or not used
+    bool has_turn_ = false;    // pending_ may hold complete requests
+    bool is_closing_ = false;  // no further request will be answered
     bool is_lingering_ = false;
     bool is_closed_ = false;
-    bool is_queued_ = false;  // for a turn; the loop_state's
+    bool is_queued_ = false;  // for a turn; set by LoopState
     std::uint8_t peer_size_;
     std::array<char, 46> peer_;
 };

@@ -1,8 +1,9 @@
 #include "http/wire/exchange.h"
 
-#include <algorithm>
+#include <utility>
 
 #include "http/wire/characters.h"
+#include "http/wire/connection.h"
 
 namespace sluice::http {
 
@@ -25,7 +26,7 @@ void RequestView::copy_headers(const RequestView& from,
     std::size_t size = 0;
     for (const std::string_view name : names)
         size += from.header(name).size();
-    texts.reserve(size);  // so that what is in it stays where it is
+    texts.reserve(size);  // so that views into it stay valid
     field_count_ = 0;
     for (const std::string_view name : names) {
         if (!from.has_header(name)) continue;
@@ -35,29 +36,24 @@ void RequestView::copy_headers(const RequestView& from,
     }
 }
 
-void Reply::begin(int status, std::string_view content_type) {
-    status_ = status;
-    fields_.clear();
-    body_.clear();
-    if (!content_type.empty()) header("Content-Type", content_type);
+void PendingExchange::end(State how) {
+    const State before = std::exchange(state_, how);
+    if (before != State::kWaiting) return;
+    if (connection_ == nullptr) {
+        delete this;
+    } else {
+        connection_->on_answered();
+    }
 }
 
-namespace {
-
-void append_text(std::string& to, std::string_view text) {
-    const std::size_t start = to.size();
-    to += text;
-    const auto ends_line = [](char c) { return c == '\r' || c == '\n'; };
-    std::replace_if(to.begin() + static_cast<std::ptrdiff_t>(start), to.end(), ends_line, ' ');
+void Completion::operator()() {
+    if (exchange_ != nullptr) {
+        std::exchange(exchange_, nullptr)->end(PendingExchange::State::kAnswered);
+    }
 }
 
-}  // namespace
-
-void Reply::header(std::string_view name, std::string_view value) {
-    append_text(fields_, name);
-    fields_ += ": ";
-    append_text(fields_, value);
-    fields_ += "\r\n";
+void Completion::drop() {
+    exchange_->end(PendingExchange::State::kAbandoned);
 }
 
 }  // namespace sluice::http

@@ -1,16 +1,21 @@
-// One HTTP exchange as a handler sees it: the request, the reply, and how to answer later.
+// One HTTP exchange: the request, the handler that answers it, and the state of a reply that is
+// not complete yet.
 #ifndef SLUICE_HTTP_WIRE_EXCHANGE_H_
 #define SLUICE_HTTP_WIRE_EXCHANGE_H_
 
 #include <array>
 #include <cstddef>
+#include <cstdint>
 #include <span>
 #include <string>
 #include <string_view>
 #include <utility>
 
+#include "http/wire/reply.h"
+
 namespace sluice::http {
 
+class Connection;
 class HeadParser;
 class PendingExchange;
 
@@ -20,7 +25,7 @@ struct HeaderField {
 };
 
 // A complete request. All views point into memory that is reused: they are valid until
-// Handler::handle() returns. A handler that answers later copies what it needs.
+// Handler::handle() returns. A handler that defers its answer copies what it needs.
 class RequestView {
   public:
     static constexpr std::size_t kMaxHeaders = 100;
@@ -33,12 +38,12 @@ class RequestView {
     bool tls = false;
     int minor_version = 1;  // HTTP/1.x
 
-    // The first value of the field `name`, in any case; empty if there is none.
+    // Returns the first value of the field `name`, in any case; empty if there is none.
     std::string_view header(std::string_view name) const;
     bool has_header(std::string_view name) const { return find(name) != nullptr; }
     std::span<const HeaderField> headers() const { return {fields_.data(), field_count_}; }
     void forget_headers() { field_count_ = 0; }
-    // Copies those of another request's fields that have one of these names. `texts` keeps them.
+    // Copies the fields with these names from another request; `texts` holds their values.
     void copy_headers(const RequestView& from,
                       std::span<const std::string_view> names,
                       std::string& texts);
@@ -52,44 +57,15 @@ class RequestView {
     std::size_t field_count_ = 0;
 };
 
-// A response in the making. Objects are reused, so that writing one allocates nothing in the steady
-// state. Content-Length, Date and Connection are added when it is sent: a handler must not set
-// them.
-//
-//     reply.begin(200, "application/json");
-//     reply.header("Retry-After", "3");
-//     reply.body() += "{}";
-class Reply {
-  public:
-    // Starts over, whatever was written before. An empty content type writes no such field.
-    void begin(int status, std::string_view content_type);
-
-    // Name and value are the program's own: CR and LF in them are the caller's fault, and are
-    // replaced by a space.
-    void header(std::string_view name, std::string_view value);
-
-    std::string& body() { return body_; }
-    const std::string& body() const { return body_; }
-
-    int status() const { return status_; }
-    // The header fields so far, each with its CRLF.
-    std::string_view fields() const { return fields_; }
-
-  private:
-    int status_ = 500;
-    std::string fields_;
-    std::string body_;
+enum class HandlerResult {
+    kDone,      // the reply is complete
+    kDeferred,  // the handler kept the Completion and will call it
 };
 
-enum class Progress {
-    kDone,   // the reply is complete
-    kLater,  // the handler kept the Completion and will call it
-};
-
-// The right to finish a reply later. Call it once, on the thread that called handle(), when the
-// reply is complete; the reply must not be touched afterwards. Destroyed without a call, it answers
-// with a 500. It does nothing where the connection has gone meanwhile, but until then the reply
-// stays valid.
+// Finishes a deferred reply. Call it once, on the thread that called handle(), when the reply is
+// complete; the reply must not be touched afterwards. Destroyed without a call, it answers with
+// 500. If the connection has closed meanwhile it sends nothing, but the reply stays valid until the
+// call.
 class Completion {
   public:
     explicit Completion(PendingExchange* exchange) : exchange_(exchange) {}
@@ -113,28 +89,65 @@ class Completion {
 // An error that the connection itself answers with.
 struct WireError {
     int status;                 // 400, 408, 413, 417, 431, 500, 501, 503 or 505
-    std::string_view detail;    // one sentence for the person who wrote the client
-    std::string_view accept{};  // the request's field of that name, where that was understood
-    std::string_view cause{};   // of a 500, for the log and not for the client
+    std::string_view detail;    // one sentence for the author of the client
+    std::string_view accept{};  // the request's Accept field, if it was parsed
+    std::string_view cause{};   // of a 500; for the log only
 };
 
-// What answers requests. Each serving thread has a handler of its own, which is called on that
-// thread only.
+// Answers requests. Each serving thread has a handler of its own, which is called on that thread
+// only.
 class Handler {
   public:
     virtual ~Handler() = default;
 
-    // Until a kLater is completed, its connection hands over no further request.
-    virtual Progress handle(const RequestView& request, Reply& reply, Completion later) = 0;
+    // While a reply is deferred, its connection passes on no further request.
+    virtual HandlerResult handle(const RequestView& request,
+                                 Reply& reply,
+                                 Completion completion) = 0;
 
-    // Judges the head of a request whose client waits for "100 Continue" before it sends the body,
-    // which `request` lacks. False: the client must not send it; `reply` is the answer, after which
-    // the connection is closed.
+    // Checks the head of a request whose client waits for "100 Continue" before it sends the body,
+    // which `request` lacks. False: `reply` is the answer, and the connection is closed after it.
     virtual bool check_head(const RequestView& request, Reply& reply) = 0;
 
-    // Words an answer to what never became a request, or to one at which handle() or check_head()
-    // failed. The connection is closed after it.
+    // Writes the answer to a malformed request, or to one at which handle() or check_head() threw.
+    // The connection is closed after it.
     virtual void protocol_error(const WireError& error, Reply& reply) = 0;
+};
+
+// The reply of an exchange and the connection that waits for it. Owned by its connection; if that
+// closes before the handler has answered, by the handler's Completion. Used by one thread.
+class PendingExchange {
+  public:
+    enum class State : std::uint8_t {
+        kHandling,   // handle() has not returned
+        kWaiting,    // it has returned kDeferred
+        kAnswered,   // the completion was called
+        kAbandoned,  // the completion was dropped
+    };
+
+    void start() {
+        state_ = State::kHandling;
+        failure.clear();
+    }
+    // Call after handle() has returned kDeferred and neither called nor dropped its completion.
+    void wait_for(Connection* connection) {
+        state_ = State::kWaiting;
+        connection_ = connection;
+    }
+    void orphan() { connection_ = nullptr; }
+
+    // The completion was called or dropped. Deletes an orphan.
+    void end(State how);
+
+    State state() const { return state_; }
+
+    Reply reply;
+    ReplyFraming framing;
+    std::string failure;  // the message of an exception from handle()
+
+  private:
+    State state_ = State::kHandling;
+    Connection* connection_ = nullptr;
 };
 
 }  // namespace sluice::http

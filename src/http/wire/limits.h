@@ -1,29 +1,59 @@
-// The bounds that http/wire holds a client to.
+// Limits on what a client may use, and the counters of a listener.
 #ifndef SLUICE_HTTP_WIRE_LIMITS_H_
 #define SLUICE_HTTP_WIRE_LIMITS_H_
 
+#include <atomic>
 #include <chrono>
 #include <cstddef>
+#include <cstdint>
 
 namespace sluice::http {
 
-// Everything that a client could make large or long. Counts are those of one listener, which has
-// one thread.
+// Limits on everything that a client could make large or slow. They apply to one listener, that is,
+// to one thread.
 struct WireLimits {
     std::size_t header = 16 * 1024;    // request line and fields together; 431 above
     std::size_t body = 1024 * 1024;    // decoded; 413 above
     std::size_t connections = 16'384;  // 503 above
     // Bytes allocated for unfinished requests, unsent answers and TLS records. Above it the
-    // connections that hold most are closed.
+    // connections that hold the most are closed.
     std::size_t buffered = 256UL * 1024 * 1024;
-    std::size_t pipelined = 64;  // requests answered before their answers must have left
+    std::size_t pipelined = 64;  // requests answered before the answers must be sent
 
-    std::chrono::milliseconds header_timeout{
-        10'000};  // from its first byte to its end; TLS handshakes too
+    // From its first byte to its end; for TLS handshakes as well.
+    std::chrono::milliseconds header_timeout{10'000};
     std::chrono::milliseconds body_timeout{30'000};   // from its first byte to its end
     std::chrono::milliseconds idle_timeout{75'000};   // between requests
-    std::chrono::milliseconds write_timeout{30'000};  // for the client to take in an answer
+    std::chrono::milliseconds write_timeout{30'000};  // for the client to receive an answer
     std::chrono::milliseconds linger_timeout{2'000};  // for the client to close after we did
+};
+
+// A number that one thread writes and any thread reads. Relaxed is enough: it publishes no other
+// memory, and with a single writer a load and a store make an increment.
+class WireCounter {
+  public:
+    void add(std::int64_t amount) {
+        value_.store(value_.load(std::memory_order_relaxed) + amount, std::memory_order_relaxed);
+    }
+    void set(std::int64_t value) { value_.store(value, std::memory_order_relaxed); }
+    std::int64_t get() const { return value_.load(std::memory_order_relaxed); }
+
+  private:
+    std::atomic<std::int64_t> value_{0};
+};
+
+// Counters of one listener. Aligned, so that the counters of two threads don't share a cache line.
+struct alignas(64) WireCounters {
+    WireCounter connections;      // open now
+    WireCounter accepted;         // connections ever accepted
+    WireCounter refused;          // connections answered with 503 or closed at the cap
+    WireCounter accept_failures;  // the system had no descriptor or memory for a connection
+    WireCounter requests;         // handed to the handler
+    WireCounter protocol_errors;  // answers that the handler wrote in protocol_error()
+    WireCounter shed;             // connections closed to keep within the memory cap
+    WireCounter buffered;         // bytes that connections keep in buffers now
+    WireCounter timeouts;         // clients too slow to send a head or a body, or to read an answer
+    WireCounter handshake_failures;  // TLS
 };
 
 }  // namespace sluice::http

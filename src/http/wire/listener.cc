@@ -3,13 +3,15 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
-#include <cstring>
+#include <ctime>
 
 #include <arpa/inet.h>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/ip/tcp.hpp>
+#include <boost/asio/posix/stream_descriptor.hpp>
 #include <boost/asio/post.hpp>
 #include <boost/asio/steady_timer.hpp>
+#include <boost/system/system_error.hpp>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <sys/epoll.h>
@@ -18,31 +20,39 @@
 
 #include "http/wire/connection.h"
 #include "http/wire/loop_state.h"
-#include "http/wire/ready_set.h"
 
 namespace sluice::http {
 
 namespace {
 
 using boost::asio::ip::tcp;
+using boost::asio::posix::stream_descriptor;
 using boost::system::error_code;
 using std::chrono::milliseconds;
 
-// Connections accepted before those that exist get a turn.
+// Connections accepted before existing ones get a turn.
 constexpr int kAcceptsPerTurn = 64;
 
-// How long to wait before the next accept when the system has no descriptor left.
+// The wait before the next accept when the system has no descriptor left.
 constexpr milliseconds kAcceptPause{100};
 
-// Connections above the cap are told so, up to this many at a time.
+// Connections above the cap that are answered with 503 at the same time; further ones are closed.
 constexpr std::size_t kRefusalsAtATime = 64;
 
-// How much of an answer the kernel holds beyond what the client's window takes in. Without it, that
-// would grow to megabytes for each client that reads nothing.
+// Bytes of an answer that the kernel holds beyond the client's window. Without a limit, that would
+// grow to megabytes for each client that reads nothing.
 constexpr int kUnsentInKernel = 64 * 1024;
 
 using UnsentInKernel = boost::asio::detail::socket_option::integer<IPPROTO_TCP, TCP_NOTSENT_LOWAT>;
 using ReusePort = boost::asio::detail::socket_option::boolean<SOL_SOCKET, SO_REUSEPORT>;
+
+constexpr int kEventsPerRound = 128;
+
+// Under load the next events follow soon after a round. Waiting for them here briefly saves the
+// system calls of a wait through Asio, about one per request. In return Asio's other work, such as
+// a timer, may be late by the product of the two.
+constexpr int kRoundsPerWait = 8;
+constexpr std::timespec kRoundWait{.tv_sec = 0, .tv_nsec = 50'000};
 
 Error listen_error(const ListenAddress& address, const error_code& failure) {
     return {
@@ -100,7 +110,7 @@ std::string_view text_of(const sockaddr_storage& address, PeerText& text) {
     return text.data();
 }
 
-// Often enough for the shortest timeout, and no more than that.
+// A quarter of the shortest timeout, within 5 ms and 1 s.
 milliseconds tick_of(const WireLimits& limits) {
     const milliseconds shortest = std::min({limits.header_timeout,
                                             limits.body_timeout,
@@ -108,6 +118,94 @@ milliseconds tick_of(const WireLimits& limits) {
                                             limits.write_timeout,
                                             limits.linger_timeout});
     return std::clamp(shortest / 4, milliseconds{5}, milliseconds{1'000});
+}
+
+int create_epoll() {
+    const int epoll = epoll_create1(EPOLL_CLOEXEC);
+    if (epoll < 0) {
+        throw boost::system::system_error(errno, boost::system::system_category(), "epoll_create1");
+    }
+    return epoll;
+}
+
+// The connected sockets of a thread, in an epoll set of its own inside Asio's. Waiting for a socket
+// through Asio costs a system call per wait, and so per request: a read that finds nothing, or an
+// epoll_ctl. Here a socket is registered once, and a wait costs its system calls once per round of
+// events, for any number of sockets (docs/decisions/0008-ready-set.md).
+//
+// Edge-triggered: each change is reported once. Owned by one thread.
+class ReadySet {
+  public:
+    // `on_event` gets the pointer that the socket was added with, which must stay valid until
+    // `after_round`, and its epoll events. `after_round` returns true if Asio's other work can
+    // wait.
+    struct Actions {
+        std::function<void(void* owner, std::uint32_t events)> on_event;
+        std::function<void()> before_round;
+        std::function<bool()> after_round;
+    };
+
+    // Throws boost::system::system_error where the system has no descriptor left.
+    ReadySet(boost::asio::io_context& context, Actions actions);
+
+    // Watches `socket` until it is closed. False if the system has no memory for it.
+    bool add(int socket, void* owner);
+
+    // Starts to report events.
+    void wait();
+
+  private:
+    enum class Wait : bool { kNo, kBriefly };
+
+    void on_ready();
+    bool run_round(Wait wait);
+
+    Actions actions_;
+    stream_descriptor epoll_;
+    // Expires with `this`, for handlers that Asio still holds.
+    std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
+};
+
+ReadySet::ReadySet(boost::asio::io_context& context, Actions actions)
+    : actions_(std::move(actions)), epoll_(context, create_epoll()) {}
+
+bool ReadySet::add(int socket, void* owner) {
+    epoll_event event{};
+    event.events = EPOLLIN | EPOLLOUT | EPOLLRDHUP | EPOLLET;
+    event.data.ptr = owner;
+    return epoll_ctl(epoll_.native_handle(), EPOLL_CTL_ADD, socket, &event) == 0;
+}
+
+void ReadySet::wait() {
+    const std::weak_ptr<bool> alive = alive_;
+    epoll_.async_wait(stream_descriptor::wait_read, [this, alive](const error_code& failure) {
+        if (!failure && !alive.expired()) on_ready();
+    });
+}
+
+void ReadySet::on_ready() {
+    Wait wait = Wait::kNo;
+    for (int round = 0; round < kRoundsPerWait && run_round(wait); ++round)
+        wait = Wait::kBriefly;
+    this->wait();
+}
+
+// Returns true if there were events and Asio's other work can wait.
+bool ReadySet::run_round(Wait wait) {
+    std::array<epoll_event, kEventsPerRound> events;
+    const int epoll = epoll_.native_handle();
+    // A kernel without epoll_pwait2() fails it, which leaves the waiting to Asio.
+    const int count =
+        wait == Wait::kNo
+            ? epoll_wait(epoll, events.data(), kEventsPerRound, 0)
+            : epoll_pwait2(epoll, events.data(), kEventsPerRound, &kRoundWait, nullptr);
+    if (count <= 0) return false;
+    actions_.before_round();
+    for (int i = 0; i < count; ++i) {
+        const epoll_event& event = events[static_cast<std::size_t>(i)];
+        actions_.on_event(event.data.ptr, event.events);
+    }
+    return actions_.after_round();
 }
 
 }  // namespace
@@ -120,35 +218,35 @@ Result<ListenAddress> claim(const ListenAddress& address) {
     return ListenAddress{address.host, *port};
 }
 
-// Held by shared_ptr, so that a handler that Asio still holds can find out that it is gone.
-class Listener::Core : public std::enable_shared_from_this<Core> {
-    // Wraps `act` for Asio: it does nothing on failure, on cancellation and when the listener is
-    // gone.
+// The listener's sockets, timers and connections. Held by shared_ptr, so that a handler that Asio
+// still holds can detect its end.
+class Listener::EventLoop : public std::enable_shared_from_this<EventLoop> {
+    // Wraps `act` for Asio: does nothing on failure, on cancellation and after the listener's end.
     template <class Act>
     auto guard(Act act) {
         return [alive = weak_from_this(), act = std::move(act)](const error_code& failure) {
             if (failure) return;
-            if (const std::shared_ptr<Core> self = alive.lock()) act();
+            if (const std::shared_ptr<EventLoop> self = alive.lock()) act();
         };
     }
 
   public:
-    Core(boost::asio::io_context& context, Handler& handler, Options options)
+    EventLoop(boost::asio::io_context& context, Handler& handler, Options options)
         : context_(context),
           tls_(std::move(options.tls)),
           tick_(tick_of(options.limits)),
           acceptor_(context),
           timer_(context),
           deadline_(context),
-          bench_(handler, options.limits, [this] { post_queue(); }),
+          loop_(handler, options.limits, [this] { post_queue(); }),
           ready_(context,
-                 {.on_event = [](void* who, std::uint32_t events) { on_event(who, events); },
-                  .before_round = [this] { bench_.set_time(); },
+                 {.on_event = [](void* owner, std::uint32_t events) { on_event(owner, events); },
+                  .before_round = [this] { loop_.set_time(); },
                   .after_round =
                       [this] {
                           after_round();
-                          // Answers that are to come do so by way of Asio.
-                          return !bench_.has_queue() && bench_.awaited == 0;
+                          // Deferred answers arrive through Asio.
+                          return !loop_.has_queue() && loop_.deferred == 0;
                       }}) {}
 
     Result<std::uint16_t> listen(const ListenAddress& address) {
@@ -160,46 +258,46 @@ class Listener::Core : public std::enable_shared_from_this<Core> {
         return port;
     }
 
-    void drain(milliseconds patience, std::function<void()> drained) {
+    void drain(milliseconds timeout, std::function<void()> drained) {
         drained_ = std::move(drained);
-        bench_.set_time();
-        // Whoever the kernel has accepted for us is served.
+        loop_.set_time();
+        // Connections that the kernel has accepted are served.
         if (acceptor_.is_open()) accept_all();
-        bench_.is_draining = true;
+        loop_.is_draining = true;
         error_code ignored;
         acceptor_.close(ignored);
-        bench_.timeout_list.for_each([](auto& connection) { connection->on_drain(); });
-        deadline_.expires_after(patience);
+        loop_.timeout_list.for_each([](auto& connection) { connection->on_drain(); });
+        deadline_.expires_after(timeout);
         deadline_.async_wait(guard([this] {
-            bench_.timeout_list.for_each([](auto& connection) { connection->close(); });
+            loop_.timeout_list.for_each([](auto& connection) { connection->close(); });
             after_round();
         }));
         after_round();
     }
 
-    const WireCounters& counters() const { return bench_.counters; }
+    const WireCounters& counters() const { return loop_.counters; }
 
   private:
-    static void on_event(void* who, std::uint32_t events) {
+    static void on_event(void* owner, std::uint32_t events) {
         constexpr std::uint32_t kHungUp = EPOLLRDHUP | EPOLLHUP | EPOLLERR;
-        static_cast<Connection*>(who)->on_ready(
+        static_cast<Connection*>(owner)->on_ready(
             {.readable = (events & (EPOLLIN | kHungUp)) != 0, .hung_up = (events & kHungUp) != 0});
     }
 
     void after_round() {
-        bench_.clear_graveyard();
-        if (!bench_.is_draining || bench_.timeout_list.size() != 0 || drained_ == nullptr) return;
+        loop_.delete_closed();
+        if (!loop_.is_draining || loop_.timeout_list.size() != 0 || drained_ == nullptr) return;
         deadline_.cancel();
         timer_.cancel();
-        // From the event loop, so that the callee may destroy the listener.
+        // Posted, so that the callee may destroy the listener.
         boost::asio::post(context_, std::exchange(drained_, nullptr));
     }
 
     void post_queue() {
         boost::asio::post(context_, [alive = weak_from_this()] {
-            const std::shared_ptr<Core> self = alive.lock();
+            const std::shared_ptr<EventLoop> self = alive.lock();
             if (self == nullptr) return;
-            self->bench_.run_queue();
+            self->loop_.run_queue();
             self->after_round();
         });
     }
@@ -207,20 +305,20 @@ class Listener::Core : public std::enable_shared_from_this<Core> {
     void wait_for_tick() {
         timer_.expires_after(tick_);
         timer_.async_wait(guard([this] {
-            bench_.set_time();
-            bench_.timeout_list.expire(bench_.now,
-                                       [](auto& connection) { connection->on_timeout(); });
-            bench_.shed_load();
+            loop_.set_time();
+            loop_.timeout_list.expire(loop_.now,
+                                      [](auto& connection) { connection->on_timeout(); });
+            loop_.shed_load();
             if (tls_ != nullptr) tls_->current()->expire_ticket_keys();
             after_round();
-            if (!bench_.is_draining || bench_.timeout_list.size() != 0) wait_for_tick();
+            if (!loop_.is_draining || loop_.timeout_list.size() != 0) wait_for_tick();
         }));
     }
 
     void wait_for_connections() {
         acceptor_.async_wait(tcp::acceptor::wait_read, guard([this] {
                                  if (!acceptor_.is_open()) return;
-                                 bench_.set_time();
+                                 loop_.set_time();
                                  if (accept_all()) {
                                      wait_for_connections();
                                  } else {
@@ -229,7 +327,7 @@ class Listener::Core : public std::enable_shared_from_this<Core> {
                              }));
     }
 
-    // False if the system has no room for a connection.
+    // False if the system has no descriptor or memory for a connection.
     bool accept_all() {
         for (int i = 0; i < kAcceptsPerTurn; ++i) {
             sockaddr_storage address{};
@@ -239,16 +337,16 @@ class Listener::Core : public std::enable_shared_from_this<Core> {
                                        &size,
                                        SOCK_NONBLOCK | SOCK_CLOEXEC);
             if (socket >= 0) {
-                welcome(socket, address);
+                open_connection(socket, address);
             } else if (errno == EAGAIN) {
                 break;
             } else if (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM) {
-                bench_.counters.accept_failures.add(1);
+                loop_.counters.accept_failures.add(1);
                 return false;
             }
-            // Anything else is an error of the connection, which is gone.
+            // Other errors are those of a connection that has already ended.
         }
-        bench_.clear_graveyard();
+        loop_.delete_closed();
         return true;
     }
 
@@ -259,26 +357,26 @@ class Listener::Core : public std::enable_shared_from_this<Core> {
         }));
     }
 
-    void welcome(int socket, const sockaddr_storage& address) {
-        const std::size_t open = bench_.timeout_list.size();
-        if (open >= bench_.limits.connections) {
-            bench_.counters.refused.add(1);
-            // The refusal of a TLS connection would first need a handshake.
-            if (tls_ != nullptr || open >= bench_.limits.connections + kRefusalsAtATime) {
+    void open_connection(int socket, const sockaddr_storage& address) {
+        const std::size_t open = loop_.timeout_list.size();
+        if (open >= loop_.limits.connections) {
+            loop_.counters.refused.add(1);
+            // Answering a TLS connection would need a handshake first.
+            if (tls_ != nullptr || open >= loop_.limits.connections + kRefusalsAtATime) {
                 ::close(socket);
                 return;
             }
         }
         PeerText text{};
-        // The connection keeps its context, even if another one takes its place.
+        // The connection keeps its context if that is replaced.
         const auto tls = tls_ == nullptr ? nullptr : tls_->current();
-        Connection* connection = Connection::open(bench_,
+        Connection* connection = Connection::open(loop_,
                                                   {.socket = socket,
                                                    .tls = tls == nullptr ? nullptr : tls->native(),
                                                    .peer = text_of(address, text)});
-        bench_.counters.accepted.add(1);
+        loop_.counters.accepted.add(1);
         if (!ready_.add(socket, connection)) return connection->close();
-        if (open >= bench_.limits.connections) {
+        if (open >= loop_.limits.connections) {
             connection->refuse({503, "The server has too many connections."});
         }
     }
@@ -289,26 +387,26 @@ class Listener::Core : public std::enable_shared_from_this<Core> {
     tcp::acceptor acceptor_;
     boost::asio::steady_timer timer_;
     boost::asio::steady_timer deadline_;
-    LoopState bench_;
+    LoopState loop_;
     ReadySet ready_;
     std::function<void()> drained_;
 };
 
 Listener::Listener(boost::asio::io_context& context, Handler& handler, Options options)
-    : core_(std::make_shared<Core>(context, handler, std::move(options))) {}
+    : event_loop_(std::make_shared<EventLoop>(context, handler, std::move(options))) {}
 
 Listener::~Listener() = default;
 
 Result<std::uint16_t> Listener::listen(const ListenAddress& address) {
-    return core_->listen(address);
+    return event_loop_->listen(address);
 }
 
-void Listener::drain(std::chrono::milliseconds patience, std::function<void()> drained) {
-    core_->drain(patience, std::move(drained));
+void Listener::drain(std::chrono::milliseconds timeout, std::function<void()> drained) {
+    event_loop_->drain(timeout, std::move(drained));
 }
 
 const WireCounters& Listener::counters() const {
-    return core_->counters();
+    return event_loop_->counters();
 }
 
 }  // namespace sluice::http

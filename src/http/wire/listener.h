@@ -1,4 +1,4 @@
-// An HTTP/1.1 server on one address, for one thread.
+// An HTTP/1.1 listener: accepts the connections of one thread on one address.
 #ifndef SLUICE_HTTP_WIRE_LISTENER_H_
 #define SLUICE_HTTP_WIRE_LISTENER_H_
 
@@ -11,7 +11,6 @@
 #include <memory>
 #include <string>
 
-#include "http/wire/counters.h"
 #include "http/wire/exchange.h"
 #include "http/wire/limits.h"
 #include "http/wire/tls.h"
@@ -27,14 +26,14 @@ struct ListenAddress {
     std::uint16_t port = 0;
 };
 
-// Finds out whether the port is free, and which one is if it is 0. Listeners share their port with
-// each other, so that two servers started by mistake would share it as well; call this once before
-// the listeners are made. kInvalidOption: it is taken, or is no address of this machine.
+// Checks that the port is free, and picks one if it is 0. Call this once before creating the
+// listeners: they share their port with each other (SO_REUSEPORT), so that two servers started by
+// mistake would share it as well. kInvalidOption: it is taken, or is no address of this machine.
 Result<ListenAddress> claim(const ListenAddress& address);
 
-// Each serving thread has an io_context and a listener; the kernel spreads connections over those
-// of one address. All calls come from the thread that runs the io_context, or before it runs;
-// counters() and any call on the TlsSlot may come from any thread.
+// Each serving thread has an io_context and a listener; the kernel distributes connections over the
+// listeners of one address. Calls must come from the thread that runs the io_context, or before it
+// runs, except that counters() and the TlsSlot are thread-safe.
 //
 //     const auto address = claim({.host = "127.0.0.1", .port = 8080});
 //     boost::asio::io_context context(1);
@@ -49,27 +48,27 @@ class Listener {
     };
 
     // The context and the handler must outlive the listener. Throws boost::system::system_error
-    // where the system has no descriptor left.
+    // if the system has no descriptor left.
     Listener(boost::asio::io_context& context, Handler& handler, Options options);
 
-    // Closes all connections. Completions that handlers still hold become void.
+    // Closes all connections. Completions that handlers still hold have no effect.
     ~Listener();
     Listener(const Listener&) = delete;
     Listener& operator=(const Listener&) = delete;
 
-    // Binds and starts to accept. Returns the port.
+    // Binds and starts accepting. Returns the port.
     Result<std::uint16_t> listen(const ListenAddress& address);
 
-    // Stops to accept, closes idle connections, answers what is underway with `Connection: close`,
-    // and calls `drained` when all connections are gone: at the latest after `patience`, when the
-    // rest is cut. Once only.
-    void drain(std::chrono::milliseconds patience, std::function<void()> drained);
+    // Stops accepting, closes idle connections, answers requests in progress with `Connection:
+    // close`, and calls `drained` when all connections have ended. After `timeout` it closes those
+    // that remain. May be called once.
+    void drain(std::chrono::milliseconds timeout, std::function<void()> drained);
 
     const WireCounters& counters() const;
 
   private:
-    class Core;
-    std::shared_ptr<Core> core_;
+    class EventLoop;
+    std::shared_ptr<EventLoop> event_loop_;
 };
 
 }  // namespace sluice::http

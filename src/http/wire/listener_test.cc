@@ -27,7 +27,7 @@ TEST(Listener, AnswersOneRequestAfterTheOther) {
 }
 
 TEST(Listener, AnswersPipelinedRequestsInOrder) {
-    // More than may be in flight at a time, and more than one read takes.
+    // More than limits.pipelined, and more than one read returns.
     TestServer server({.pipelined = 3});
     TestClient client(server.port());
     std::string all;
@@ -43,7 +43,7 @@ TEST(Listener, AnswersPipelinedRequestsInOrder) {
     sender.join();
 }
 
-TEST(Listener, SendsTheAnswersAtHandInOneWrite) {
+TEST(Listener, SendsPipelinedAnswersInOneWrite) {
     TestServer server;
     TestClient client(server.port());
     client.send(get("/1") + get("/2") + get("/3"));
@@ -54,7 +54,7 @@ TEST(Listener, SendsTheAnswersAtHandInOneWrite) {
     EXPECT_NE(bytes.find("GET /3?"), std::string::npos);
 }
 
-TEST(Listener, TakesRequestsThatComeByteByByte) {
+TEST(Listener, AcceptsRequestsByteByByte) {
     TestServer server;
     TestClient client(server.port());
     const int one = 1;
@@ -69,7 +69,7 @@ TEST(Listener, TakesRequestsThatComeByteByByte) {
     EXPECT_EQ(client.read_answer(), "200 POST /c? ab");
 }
 
-TEST(Listener, TakesALargeBodyAndRefusesALargerOne) {
+TEST(Listener, AcceptsALargeBodyAndRefusesALargerOne) {
     TestServer server;
     TestClient client(server.port());
     const std::string body(1024UL * 1024, 'x');
@@ -115,7 +115,7 @@ TEST(Listener, AnswersARefusedExpectationAtOnceAndCloses) {
     EXPECT_EQ(server.counters().requests.get(), 1);
 }
 
-TEST(Listener, JudgesAnExpectationWhoseHeadComesInParts) {
+TEST(Listener, ChecksAnExpectationWhoseHeadArrivesInParts) {
     TestServer server;
     TestClient client(server.port());
     const int one = 1;
@@ -160,7 +160,7 @@ TEST(Listener, AnswersAClientThatHasFinishedSending) {
     wait_until([&] { return server.counters().connections.get() == 0; });
 }
 
-TEST(Listener, AnswersLaterWithoutHoldingUpOthers) {
+TEST(Listener, DefersAnAnswerWithoutBlockingOtherConnections) {
     TestServer server;
     TestClient waiting(server.port());
     TestClient other(server.port());
@@ -175,7 +175,7 @@ TEST(Listener, AnswersLaterWithoutHoldingUpOthers) {
     EXPECT_EQ(waiting.read_answer(), "200 GET /after? ");
 }
 
-TEST(Listener, AnswersForAHandlerThatForgets) {
+TEST(Listener, AnswersIfACompletionIsDropped) {
     TestServer server;
     TestClient waiting(server.port());
     TestClient other(server.port());
@@ -187,7 +187,7 @@ TEST(Listener, AnswersForAHandlerThatForgets) {
     EXPECT_EQ(waiting.read_answer(), "closed");
 }
 
-TEST(Listener, TakesACompletionThatIsCalledOrDroppedAtOnce) {
+TEST(Listener, AcceptsACompletionCalledOrDroppedWithinHandle) {
     TestServer server;
     TestClient client(server.port());
     client.send(get("/at-once") + get("/dropped"));
@@ -221,7 +221,7 @@ TEST(Listener, SurvivesAClientThatLeavesBeforeItsAnswer) {
     wait_until([&] { return server.counters().connections.get() == 1; });
 }
 
-TEST(Listener, SurvivesItsOwnEndWhileAnswersAreToCome) {
+TEST(Listener, MayBeDestroyedWhileAnswersAreDeferred) {
     TestServer server;
     TestClient client(server.port());
     client.send(get("/held"));
@@ -230,14 +230,14 @@ TEST(Listener, SurvivesItsOwnEndWhileAnswersAreToCome) {
     EXPECT_EQ(client.read_answer(), "closed");
 }
 
-TEST(Listener, TellsASlowHeadThatItsTimeIsUp) {
+TEST(Listener, AnswersASlowHeadWith408) {
     TestServer server({.header_timeout = 50ms});
     TestClient client(server.port());
     client.send(get("/first"));
     EXPECT_EQ(client.read_answer(), "200 GET /first? ");
     const auto start = std::chrono::steady_clock::now();
     client.send("GET / HTTP/1.1\r\n");
-    // Trickling does not buy time.
+    // Sending slowly does not extend the deadline.
     std::thread trickle([&] {
         for (int i = 0; i < 40; ++i) {
             client.send("X: y\r\n");
@@ -251,7 +251,7 @@ TEST(Listener, TellsASlowHeadThatItsTimeIsUp) {
     EXPECT_EQ(server.counters().timeouts.get(), 1);
 }
 
-TEST(Listener, TellsASlowBodyThatItsTimeIsUp) {
+TEST(Listener, AnswersASlowBodyWith408) {
     TestServer server({.body_timeout = 50ms});
     TestClient client(server.port());
     client.send("POST / HTTP/1.1\r\nHost: h\r\nContent-Length: 5\r\n\r\nab");
@@ -259,7 +259,7 @@ TEST(Listener, TellsASlowBodyThatItsTimeIsUp) {
     EXPECT_EQ(client.read_answer(), "closed");
 }
 
-TEST(Listener, ClosesIdleConnectionsWithoutAWord) {
+TEST(Listener, ClosesIdleConnectionsSilently) {
     TestServer server({.idle_timeout = 50ms});
     TestClient silent(server.port());
     TestClient client(server.port());
@@ -285,7 +285,7 @@ TEST(Listener, RefusesConnectionsAboveItsCap) {
     EXPECT_EQ(server.counters().refused.get(), 1);
 }
 
-TEST(Listener, DrainsWithoutLosingWhatIsUnderway) {
+TEST(Listener, DrainsWithoutLosingRequestsInProgress) {
     TestServer server;
     TestClient idle(server.port());
     TestClient busy(server.port());
@@ -311,7 +311,7 @@ TEST(Listener, DrainsWithoutLosingWhatIsUnderway) {
     EXPECT_EQ(server.counters().requests.get(), 4);
 }
 
-TEST(Listener, AnswersWhatCameRightBeforeTheDrain) {
+TEST(Listener, AnswersRequestsThatArriveRightBeforeTheDrain) {
     for (int i = 0; i < 20; ++i) {
         TestServer server;
         TestClient client(server.port());
@@ -325,7 +325,7 @@ TEST(Listener, AnswersWhatCameRightBeforeTheDrain) {
     }
 }
 
-TEST(Listener, CutsWhatOutlastsTheDrain) {
+TEST(Listener, ClosesConnectionsThatOutlastTheDrain) {
     TestServer server;
     TestClient client(server.port());
     client.send(get("/held"));
@@ -336,7 +336,7 @@ TEST(Listener, CutsWhatOutlastsTheDrain) {
     EXPECT_EQ(server.counters().connections.get(), 0);
 }
 
-TEST(Listener, ClaimsAPortThatNobodyElseHas) {
+TEST(Listener, ClaimsOnlyAFreePort) {
     const auto free = claim({.host = "127.0.0.1", .port = 0});
     ASSERT_TRUE(free.has_value());
     EXPECT_NE(free->port, 0);

@@ -12,8 +12,7 @@ namespace {
 // Large enough for most bodies, small enough to stay in the second-level cache.
 constexpr std::size_t kInputSize = 64UL * 1024;
 
-// Exchanges that were answered later are kept for reuse up to this number, unless their reply has
-// grown beyond this size.
+// Exchanges kept for reuse, unless their reply has grown beyond kLargestSpareReply.
 constexpr std::size_t kSpareExchanges = 64;
 constexpr std::size_t kLargestSpareReply = 64UL * 1024;
 
@@ -62,20 +61,20 @@ void LoopState::run_queue() {
         connection->on_turn();
     }
     running_.clear();
-    clear_graveyard();
+    delete_closed();
 }
 
 void LoopState::defer_delete(Connection* connection) {
     if (connection->is_queued_) std::erase(queue_, connection);
-    graveyard_.push_back(timeout_list.remove(connection->place()));
+    closed_.push_back(timeout_list.remove(connection->place()));
 }
 
-void LoopState::clear_graveyard() {
-    graveyard_.clear();
+void LoopState::delete_closed() {
+    closed_.clear();
 }
 
 void LoopState::shed_load() {
-    // Ends: each call below makes a connection hold nothing, or closes it.
+    // Ends: each shed() makes a connection hold nothing, or closes it.
     while (buffers.total() > limits.buffered) {
         counters.shed.add(1);
         buffers.largest()->shed();

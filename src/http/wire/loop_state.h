@@ -1,29 +1,85 @@
-// What the connections of one thread share.
+// State that the connections of one thread share: buffers, timeouts, the queue of turns.
 #ifndef SLUICE_HTTP_WIRE_LOOP_STATE_H_
 #define SLUICE_HTTP_WIRE_LOOP_STATE_H_
 
+#include <array>
+#include <bit>
 #include <chrono>
 #include <cstddef>
 #include <functional>
+#include <limits>
+#include <list>
 #include <memory>
 #include <string>
 #include <vector>
 
-#include "http/wire/buffer_ledger.h"
-#include "http/wire/counters.h"
 #include "http/wire/exchange.h"
 #include "http/wire/limits.h"
-#include "http/wire/pending_exchange.h"
-#include "http/wire/reply_writer.h"
+#include "http/wire/reply.h"
 #include "http/wire/timeout_list.h"
 
 namespace sluice::http {
 
 class Connection;
 
+// Sums the buffer memory of all items and finds one of the largest holders. Items are grouped by
+// the power of two of their size, so that each update takes constant time and allocates nothing.
+//
+// Owned by one thread.
+template <class Item>
+class BufferLedger {
+  public:
+    struct Entry {
+        Item* item;
+        std::size_t bytes;
+    };
+    using Place = typename std::list<Entry>::iterator;
+
+    // Starts at 0 bytes.
+    Place add(Item* item) {
+        groups_[0].push_back({item, 0});
+        return std::prev(groups_[0].end());
+    }
+
+    // Sets the number of bytes that the item holds.
+    void set(Place place, std::size_t bytes) {
+        total_ += bytes;
+        total_ -= place->bytes;
+        auto& from = groups_[group_of(place->bytes)];
+        auto& to = groups_[group_of(bytes)];
+        if (&from != &to) to.splice(to.end(), from, place);
+        place->bytes = bytes;
+    }
+
+    void remove(Place place) {
+        total_ -= place->bytes;
+        groups_[group_of(place->bytes)].erase(place);
+    }
+
+    std::size_t total() const { return total_; }
+
+    // Returns an item that holds more than half of what any other holds; of several, the one that
+    // has been in its size class for the longest time. Null if no item holds anything.
+    Item* largest() const {
+        for (std::size_t i = groups_.size() - 1; i > 0; --i) {
+            if (!groups_[i].empty()) return groups_[i].front().item;
+        }
+        return nullptr;
+    }
+
+  private:
+    static std::size_t group_of(std::size_t bytes) {
+        return static_cast<std::size_t>(std::bit_width(bytes));
+    }
+
+    // Group i > 0 has the sizes from 2^(i-1) to 2^i - 1.
+    std::array<std::list<Entry>, std::numeric_limits<std::size_t>::digits + 1> groups_;
+    std::size_t total_ = 0;
+};
+
 // Connections take turns, so one input buffer, one output buffer and one request serve all of them:
-// what a connection keeps for itself between turns are unfinished requests and unsent answers. That
-// is what makes an idle connection small and a busy one stay in the processor's cache.
+// between turns a connection keeps only unfinished requests and unsent answers. So an idle
+// connection is small, and a busy one stays in the processor's cache.
 //
 // Owned by one thread.
 class LoopState {
@@ -42,13 +98,13 @@ class LoopState {
     void run_queue();
     bool has_queue() const { return !queue_.empty(); }
 
-    // Takes `connection` out of the timeout_list. It is destroyed in clear_graveyard(), since it is
-    // still at work.
+    // Removes `connection` from timeout_list. It is deleted in delete_closed(), since its code is
+    // still running.
     void defer_delete(Connection* connection);
-    void clear_graveyard();
+    void delete_closed();
 
-    // Closes the connections that hold most until the rest keeps within limits.buffered. Not while
-    // a connection uses the scratch memory below.
+    // Closes the connections that hold the most until the total is within limits.buffered. Must
+    // not be called while a connection uses the scratch memory below.
     void shed_load();
 
     std::unique_ptr<PendingExchange> take_exchange();
@@ -59,12 +115,12 @@ class LoopState {
     WireCounters counters;
     TimeoutList<std::unique_ptr<Connection>> timeout_list;
     ReplyWriter writer;
-    std::chrono::milliseconds now{};  // since some point, for the timeout_list
+    std::chrono::milliseconds now{};  // monotonic, for timeout_list
     bool is_draining = false;
-    BufferLedger<Connection> buffers;  // what connections keep between turns
-    std::size_t awaited = 0;           // exchanges whose answers are still to come
+    BufferLedger<Connection> buffers;  // memory that connections keep between turns
+    std::size_t deferred = 0;          // deferred exchanges
 
-    // Scratch memory of the connection whose turn it is.
+    // Scratch memory of the connection that has its turn.
     std::vector<char> input;
     std::string output;
     RequestView request;
@@ -73,7 +129,7 @@ class LoopState {
     std::function<void()> wake_;
     std::vector<Connection*> queue_;
     std::vector<Connection*> running_;
-    std::vector<std::unique_ptr<Connection>> graveyard_;
+    std::vector<std::unique_ptr<Connection>> closed_;
     std::vector<std::unique_ptr<PendingExchange>> exchanges_;
 };
 

@@ -15,7 +15,7 @@ namespace sluice::http {
 
 struct ReaderLog {
     std::vector<std::string> requests;  // "METHOD path?query body"
-    int error = 0;                      // the status of the refusal, or 0
+    int error = 0;                      // the status of the error, or 0
 
     bool operator==(const ReaderLog&) const = default;
 };
@@ -23,8 +23,8 @@ struct ReaderLog {
 // Reads `bytes`, which arrive in pieces of `piece` bytes, as a connection would.
 ReaderLog log_reading(std::string_view bytes, std::size_t piece, const WireLimits& limits);
 
-// Ends the program if what a reader makes of `bytes` depends on how they arrive. The first byte
-// chooses the size of the pieces, so that a fuzzer can.
+// Aborts if the result of reading `bytes` depends on how they arrive. The first byte is the size of
+// the pieces, for the fuzzer to choose.
 void exercise_reader(std::span<const std::uint8_t> bytes);
 
 }  // namespace sluice::http

@@ -15,8 +15,7 @@ using Outcome = RequestReader::Outcome;
 
 const WireLimits kLimits;
 
-// What a reader made of `bytes` that came at once, and what came out when they came one by one: the
-// same.
+// Reads `bytes` at once, and checks that reading them in pieces gives the same result.
 ReaderLog read_all(std::string_view bytes, const WireLimits& limits = kLimits) {
     const ReaderLog at_once = log_reading(bytes, bytes.size(), limits);
     EXPECT_EQ(at_once, log_reading(bytes, 1, limits)) << bytes.substr(0, 200);
@@ -33,7 +32,7 @@ std::string with_fields(std::string_view fields) {
     return "POST /p HTTP/1.1\r\nHost: h\r\n" + std::string(fields) + "\r\n";
 }
 
-TEST(RequestReader, ReadsWhatTheNpmClientsSend) {
+TEST(RequestReader, ReadsRequestsOfTheNpmClients) {
     const std::string bytes =
         "POST /v2/ratelimit.limit HTTP/1.1\r\nhost: 127.0.0.1:1\r\nconnection: keep-alive\r\n"
         "Content-Type: application/json\r\ncookie: \r\nx-empty:\r\naccept-language: *\r\n"
@@ -67,7 +66,7 @@ TEST(RequestReader, YieldsPipelinedRequestsOneByOne) {
         (std::vector<std::string>{"GET /a?b=c ", "POST /p? abc", "POST /p? x", "GET /a?b=c "}));
 }
 
-TEST(RequestReader, TakesEveryFormOfTarget) {
+TEST(RequestReader, AcceptsEveryFormOfTarget) {
     const auto read = [](std::string_view target, std::string_view method = "GET") {
         return read_all(std::string(method) + " " + std::string(target) +
                         " HTTP/1.1\r\nHost: h\r\n\r\n");
@@ -83,7 +82,7 @@ TEST(RequestReader, TakesEveryFormOfTarget) {
     EXPECT_EQ(read("/a#b").error, 400);
 }
 
-TEST(RequestReader, KeepsTheConnectionAsVersionAndFieldSay) {
+TEST(RequestReader, DerivesKeepAliveFromVersionAndConnectionField) {
     const auto keeps = [](std::string_view version, std::string_view connection) {
         std::string bytes = "GET / HTTP/" + std::string(version) + "\r\nHost: h\r\n";
         if (!connection.empty()) bytes += "Connection: " + std::string(connection) + "\r\n";
@@ -108,7 +107,7 @@ TEST(RequestReader, RefusesTwoLengths) {
     EXPECT_EQ(error_of(with_fields("Content-Length: 1,\r\n") + "a"), 400);
 }
 
-TEST(RequestReader, RefusesWhatIsNoLength) {
+TEST(RequestReader, RefusesMalformedLengths) {
     for (const std::string_view value :
          {"", "+1", "-1", "0x1", "1 1", "1.0", "1;", "18446744073709551616", "a"}) {
         EXPECT_EQ(error_of(with_fields("Content-Length: " + std::string(value) + "\r\n") + "a"),
@@ -126,7 +125,7 @@ TEST(RequestReader, RefusesALengthTogetherWithACoding) {
         400);
 }
 
-TEST(RequestReader, RefusesCodingsThatItDoesNotKnow) {
+TEST(RequestReader, RefusesUnknownCodings) {
     const auto error = [](std::string_view value) {
         return error_of(with_fields("Transfer-Encoding: " + std::string(value) + "\r\n") +
                         "0\r\n\r\n");
@@ -165,7 +164,7 @@ TEST(RequestReader, RefusesFoldedLines) {
     EXPECT_EQ(error_of("GET / HTTP/1.1\r\nHost: h\r\n \r\n\r\n"), 400);
 }
 
-TEST(RequestReader, RefusesOddNamesAndValues) {
+TEST(RequestReader, RefusesMalformedFields) {
     for (const std::string_view line :
          {"X : y", "X\t: y", ": y", "X y: z", "X", "X(: y", "X\x80: y", "=: y"}) {
         EXPECT_EQ(error_of(with_fields(std::string(line) + "\r\n")), 400) << line;
@@ -179,7 +178,7 @@ TEST(RequestReader, RefusesOddNamesAndValues) {
     EXPECT_EQ(error_of(with_fields("X: tab\tand \xc3\xa9 are fine \t \r\n")), 0);
 }
 
-TEST(RequestReader, RefusesOddRequestLines) {
+TEST(RequestReader, RefusesMalformedRequestLines) {
     for (const std::string_view line : {"GET  / HTTP/1.1",
                                         "GET /  HTTP/1.1",
                                         "GET / HTTP/1.1 ",
@@ -197,7 +196,7 @@ TEST(RequestReader, RefusesOddRequestLines) {
     }
 }
 
-TEST(RequestReader, TellsOtherVersionsApart) {
+TEST(RequestReader, AnswersOtherVersionsWith505) {
     for (const std::string_view version : {"2.0", "1.2", "0.9", "3.0"}) {
         EXPECT_EQ(error_of("GET / HTTP/" + std::string(version) + "\r\nHost: h\r\n\r\n"), 505)
             << version;
@@ -205,7 +204,7 @@ TEST(RequestReader, TellsOtherVersionsApart) {
     EXPECT_EQ(error_of("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"), 505);
 }
 
-TEST(RequestReader, WantsExactlyOneHost) {
+TEST(RequestReader, RequiresExactlyOneHost) {
     EXPECT_EQ(error_of("GET / HTTP/1.1\r\n\r\n"), 400);
     EXPECT_EQ(error_of("GET / HTTP/1.1\r\nHost: a\r\nHost: a\r\n\r\n"), 400);
     EXPECT_EQ(error_of("GET / HTTP/1.0\r\n\r\n"), 0);
@@ -249,7 +248,7 @@ TEST(RequestReader, BoundsTheBody) {
     EXPECT_EQ(error(chunked + "0\r\nx:" + std::string(200, 'x')), 431);
 }
 
-TEST(RequestReader, DecodesChunksWhereTheyLie) {
+TEST(RequestReader, DecodesChunksInPlace) {
     const std::string chunked = with_fields("Transfer-Encoding: chunked\r\n");
     const auto body = [&](std::string_view chunks) {
         return read_all(chunked + std::string(chunks)).requests.at(0);
@@ -262,7 +261,7 @@ TEST(RequestReader, DecodesChunksWhereTheyLie) {
     EXPECT_EQ(body("4\r\n\r\n\r\n\r\n0\r\n\r\n"), "POST /p? \r\n\r\n");
 }
 
-TEST(RequestReader, RefusesOddChunks) {
+TEST(RequestReader, RefusesMalformedChunks) {
     const std::string chunked = with_fields("Transfer-Encoding: chunked\r\n");
     for (const std::string_view chunks : {"\r\n",
                                           ";\r\n",
@@ -289,7 +288,7 @@ TEST(RequestReader, RefusesOddChunks) {
     }
 }
 
-TEST(RequestReader, AsksForTheBodyOnce) {
+TEST(RequestReader, ReportsAnExpectationOnce) {
     std::string bytes = with_fields("Expect: 100-Continue\r\nContent-Length: 2\r\n");
     RequestReader reader(kLimits);
     RequestView request;
@@ -306,7 +305,7 @@ TEST(RequestReader, AsksForTheBodyOnce) {
     EXPECT_EQ(error_of(with_fields("Expect: tea\r\n")), 417);
 }
 
-TEST(RequestReader, TellsWhatIsUnderway) {
+TEST(RequestReader, ReportsTheIncompletePart) {
     RequestReader reader(kLimits);
     RequestView request;
     std::string bytes;
@@ -322,7 +321,7 @@ TEST(RequestReader, TellsWhatIsUnderway) {
     }
 }
 
-TEST(RequestReader, KeepsTinyChunksSmall) {
+TEST(RequestReader, RemovesTheFramingOfTinyChunks) {
     RequestReader reader(kLimits);
     RequestView request;
     std::string kept = with_fields("Transfer-Encoding: chunked\r\n");
@@ -336,7 +335,7 @@ TEST(RequestReader, KeepsTinyChunksSmall) {
     }
 }
 
-TEST(RequestReader, StaysRefused) {
+TEST(RequestReader, StaysFailedAfterAnError) {
     std::string bytes = "x\n";
     RequestReader reader(kLimits);
     RequestView request;

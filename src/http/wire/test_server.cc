@@ -12,7 +12,7 @@
 
 namespace sluice::http {
 
-Progress FakeHandler::handle(const RequestView& request, Reply& reply, Completion later) {
+HandlerResult FakeHandler::handle(const RequestView& request, Reply& reply, Completion later) {
     reply.begin(200, "text/plain");
     ((reply.body() += request.method) += ' ') += request.path;
     ((reply.body() += '?') += request.query) += ' ';
@@ -35,16 +35,16 @@ Progress FakeHandler::handle(const RequestView& request, Reply& reply, Completio
             reply.body() += " later";
             (*held)();
         });
-        return Progress::kLater;
+        return HandlerResult::kDeferred;
     }
     if (request.path == "/held") {
         held_.push_back(std::move(later));
         // Release: a test that sees the count knows that the request has arrived.
         held_count.fetch_add(1, std::memory_order_release);
-        return Progress::kLater;
+        return HandlerResult::kDeferred;
     }
     const bool is_later = request.path == "/dropped" || request.path == "/at-once";
-    return is_later ? Progress::kLater : Progress::kDone;
+    return is_later ? HandlerResult::kDeferred : HandlerResult::kDone;
 }
 
 bool FakeHandler::check_head(const RequestView& request, Reply& reply) {
@@ -77,9 +77,9 @@ TestServer::~TestServer() {
     thread_.join();
 }
 
-void TestServer::start_drain(std::chrono::milliseconds patience) {
-    boost::asio::post(context_, [this, patience] {
-        listener_->drain(patience, [this] {
+void TestServer::start_drain(std::chrono::milliseconds timeout) {
+    boost::asio::post(context_, [this, timeout] {
+        listener_->drain(timeout, [this] {
             is_drained_.store(true, std::memory_order_release);
             is_drained_.notify_all();
         });
@@ -107,8 +107,8 @@ TestClient::TestClient(std::uint16_t port, int window)
     address.sin_family = AF_INET;
     address.sin_port = htons(port);
     address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    const timeval patience{.tv_sec = 20, .tv_usec = 0};
-    setsockopt(socket_, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience));
+    const timeval timeout{.tv_sec = 20, .tv_usec = 0};
+    setsockopt(socket_, SOL_SOCKET, SO_RCVTIMEO, &timeout, sizeof(timeout));
     SLUICE_CHECK(connect(socket_, reinterpret_cast<const sockaddr*>(&address), sizeof(address)) ==
                  0);
 }

@@ -1,4 +1,4 @@
-// A listener on loopback with a handler that does as the path says, and a client to talk to it.
+// For tests: a listener on loopback, a handler whose behaviour depends on the path, and a client.
 #ifndef SLUICE_HTTP_WIRE_TEST_SERVER_H_
 #define SLUICE_HTTP_WIRE_TEST_SERVER_H_
 
@@ -21,22 +21,22 @@ namespace sluice::http {
 // Answers "METHOD path?query body" with status 200, except for these paths:
 //     /later    the same, but after handle() has returned
 //     /at-once  the same, by a completion that is called within handle()
-//     /held     when somebody asks for /finish; never, if it is /forget
+//     /held     on a request for /finish; dropped on one for /forget
 //     /dropped  never: the completion is dropped
 //     /throw    throws
 //     /big      8 MiB
 //     /page     64 KiB
-//     /closed   403 before its body is sent, where the client waits for that
+//     /closed   403 in check_head()
 class FakeHandler : public Handler {
   public:
     explicit FakeHandler(boost::asio::io_context& context) : context_(context) {}
 
-    Progress handle(const RequestView& request, Reply& reply, Completion later) override;
+    HandlerResult handle(const RequestView& request, Reply& reply, Completion later) override;
     bool check_head(const RequestView& request, Reply& reply) override;
     void protocol_error(const WireError& error, Reply& reply) override;
 
-    std::atomic<int> held_count{
-        0};  // written by the server's thread, read by tests that wait for it
+    // Written by the server's thread, read by tests that wait for it.
+    std::atomic<int> held_count{0};
 
   private:
     boost::asio::io_context& context_;
@@ -53,8 +53,8 @@ class TestServer {
     const WireCounters& counters() const { return listener_->counters(); }
     FakeHandler& handler() { return handler_; }
 
-    // Returns at once; drained() waits until the listener says so.
-    void start_drain(std::chrono::milliseconds patience);
+    // Returns at once; wait_until_drained() blocks.
+    void start_drain(std::chrono::milliseconds timeout);
     void wait_until_drained();
     // Destroys the listener while its io_context runs on.
     void destroy_listener();
@@ -84,7 +84,7 @@ class TestClient {
 
     // The next answer as "STATUS body"; "closed" at the end of the connection.
     std::string read_answer();
-    // Its head, for a test that looks at fields.
+    // The head of that answer.
     const std::string& head() const { return head_; }
     // Everything up to the end of the connection.
     std::string read_to_end();
@@ -97,14 +97,14 @@ class TestClient {
     std::string head_;
 };
 
-// Waits for something that another thread does.
+// Spins until another thread has made `condition` true.
 template <class Condition>
 void wait_until(Condition condition) {
     while (!condition())
         std::this_thread::yield();
 }
 
-// A receive buffer that takes in little of an answer before it is read.
+// A receive buffer that holds little of an unread answer.
 inline constexpr int kSmallWindow = 4096;
 
 inline std::string get(std::string_view path, std::string_view fields = "") {

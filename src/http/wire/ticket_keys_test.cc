@@ -1,6 +1,6 @@
-#include "http/wire/ticket_keys.h"
-
 #include <gtest/gtest.h>
+
+#include "http/wire/tls.h"
 
 namespace sluice::http {
 namespace {
@@ -39,14 +39,14 @@ TEST_F(TicketKeysTest, DecryptsWithAKeyForAnotherHour) {
     EXPECT_FALSE(keys.find(first->name).has_value());
 }
 
-TEST_F(TicketKeysTest, DoesNotKeepAKeyThatNobodyRenewed) {
+TEST_F(TicketKeysTest, ErasesAKeyThatWasNotRenewed) {
     const auto first = keys.current();
     now += 5h;
     keys.current();
     EXPECT_FALSE(keys.find(first->name).has_value());
 }
 
-TEST_F(TicketKeysTest, KnowsNoForeignKey) {
+TEST_F(TicketKeysTest, DoesNotFindAnUnknownKey) {
     keys.current();
     TicketKeys foreign([this] { return now; });
     EXPECT_FALSE(keys.find(foreign.current()->name).has_value());

@@ -1,4 +1,4 @@
-// Everybody who waits, by what for and since when.
+// Connections by phase, ordered by deadline.
 #ifndef SLUICE_HTTP_WIRE_TIMEOUT_LIST_H_
 #define SLUICE_HTTP_WIRE_TIMEOUT_LIST_H_
 
@@ -9,14 +9,14 @@
 
 namespace sluice::http {
 
-// What a connection waits for.
-enum class Phase { kIdle, kHead, kBody, kWrite, kLinger, kLater };
+// The event that a connection waits for. kDeferred: a deferred answer.
+enum class Phase { kIdle, kHead, kBody, kWrite, kLinger, kDeferred };
 inline constexpr std::size_t kPhases = 6;
 
-// Owns items and finds those that have waited too long. All who are in one phase have the same
-// timeout, so that a list per phase in the order of arrival is sorted by deadline: each operation
-// takes constant time and allocates nothing, and one timer serves all. It has no clock; the caller
-// says what time it is.
+// Owns items and finds those whose deadline has passed. All items of one phase have the same
+// timeout, so a list per phase in the order of arrival is sorted by deadline: each operation takes
+// constant time and allocates nothing, and one timer is enough. It has no clock; the caller passes
+// the time.
 //
 // Owned by one thread.
 template <class Item>
@@ -30,7 +30,7 @@ class TimeoutList {
     };
     using Place = typename std::list<Entry>::iterator;
 
-    // A phase whose timeout is 0 never ends by itself.
+    // A phase whose timeout is 0 never expires.
     void set_timeout(Phase phase, Time timeout) { timeouts_[index(phase)] = timeout; }
 
     Place add(Item item, Phase phase, Time now) {
@@ -39,7 +39,7 @@ class TimeoutList {
         return std::prev(lists_[index(phase)].end());
     }
 
-    // Starts `phase`, or starts it over.
+    // Moves to `phase` and restarts the timeout.
     void enter(Place place, Phase phase, Time now) {
         if (place->phase == phase && place->since == now) return;
         auto& to = lists_[index(phase)];
@@ -57,8 +57,7 @@ class TimeoutList {
 
     std::size_t size() const { return size_; }
 
-    // Calls `act` with each item that is overdue. It must remove that item or make it enter a
-    // phase.
+    // Calls `act` with each expired item. It must remove that item or make it enter a phase.
     template <class Act>
     void expire(Time now, Act act) {
         for (std::size_t i = 0; i < kPhases; ++i) {
@@ -69,13 +68,12 @@ class TimeoutList {
         }
     }
 
-    // Calls `act` with each item, which it may remove or make enter another phase. It may remove
-    // other items as well.
+    // Calls `act` with each item. It may remove any items, and make them enter another phase.
     template <class Act>
     void for_each(Act act) {
         for (auto& list : lists_) {
             for (std::size_t left = list.size(); left > 0 && !list.empty(); --left) {
-                // To the back first: whatever `act` does, the next one is then in front.
+                // Moved to the back first, so that the next one is in front whatever `act` does.
                 list.splice(list.end(), list, list.begin());
                 act(list.back().item);
             }

@@ -17,7 +17,7 @@ class TimeoutListTest : public testing::Test {
         timeout_list.set_timeout(Phase::kHead, 10ms);
     }
 
-    // Removes whatever is overdue, and tells what it was.
+    // Removes all expired items and returns them.
     std::vector<int> expired(std::chrono::milliseconds now) {
         std::vector<int> found;
         timeout_list.expire(now, [&](int item) {
@@ -35,7 +35,7 @@ class TimeoutListTest : public testing::Test {
     std::vector<TimeoutList<int>::Place> places;
 };
 
-TEST_F(TimeoutListTest, FindsWhoeverWaitedTooLong) {
+TEST_F(TimeoutListTest, FindsExpiredItems) {
     add(Phase::kIdle, 0ms);
     add(Phase::kHead, 0ms);
     add(Phase::kIdle, 50ms);
@@ -46,7 +46,7 @@ TEST_F(TimeoutListTest, FindsWhoeverWaitedTooLong) {
     EXPECT_EQ(expired(150ms), (std::vector<int>{2}));
 }
 
-TEST_F(TimeoutListTest, StartsTheTimeOverWithThePhase) {
+TEST_F(TimeoutListTest, RestartsTheTimeoutWithThePhase) {
     add(Phase::kIdle, 0ms);
     add(Phase::kIdle, 1ms);
     timeout_list.enter(places[0], Phase::kIdle, 60ms);
@@ -56,12 +56,12 @@ TEST_F(TimeoutListTest, StartsTheTimeOverWithThePhase) {
     EXPECT_EQ(expired(160ms), (std::vector<int>{0}));
 }
 
-TEST_F(TimeoutListTest, NeverEndsAPhaseWithoutATimeout) {
-    add(Phase::kLater, 0ms);
+TEST_F(TimeoutListTest, NeverExpiresAPhaseWithoutATimeout) {
+    add(Phase::kDeferred, 0ms);
     EXPECT_EQ(expired(1'000'000ms), (std::vector<int>{}));
 }
 
-TEST_F(TimeoutListTest, VisitsEachEvenIfTheVisitMovesOrRemovesIt) {
+TEST_F(TimeoutListTest, VisitsEachItemEvenIfItIsMovedOrRemoved) {
     for (int i = 0; i < 6; ++i)
         add(i % 2 == 0 ? Phase::kIdle : Phase::kHead, 0ms);
     std::vector<int> visited;

@@ -1,18 +1,165 @@
 #include "http/wire/tls.h"
 
+#include <algorithm>
 #include <array>
+#include <cstring>
+#include <memory>
+#include <new>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
 
+#include <openssl/core_names.h>
+#include <openssl/crypto.h>
+#include <openssl/evp.h>
+#include <openssl/params.h>
+#include <openssl/rand.h>
 #include <openssl/ssl.h>
 
 #include "base/check.h"
 #include "base/tls_files.h"
-#include "http/wire/ticket_keys.h"
 
 namespace sluice::http {
+
+namespace {
+
+using Key = TicketKeys::Key;
+
+void erase(std::optional<Key>& key) {
+    if (key) OPENSSL_cleanse(&*key, sizeof(Key));
+    key.reset();
+}
+
+std::optional<Key> make_key(TicketKeys::Time now) {
+    Key key{.name = {}, .cipher = {}, .mac = {}, .made = now};
+    const auto fill = [](auto& bytes) {
+        return RAND_bytes(bytes.data(), static_cast<int>(bytes.size())) == 1;
+    };
+    if (!fill(key.name) || !fill(key.cipher) || !fill(key.mac)) return std::nullopt;
+    return key;
+}
+
+// The index of the keys in an SSL_CTX, which deletes them: sessions may outlive the TlsContext.
+int keys_index() {
+    static const int index = SSL_CTX_get_ex_new_index(
+        0, nullptr, nullptr, nullptr, [](void*, void* keys, CRYPTO_EX_DATA*, int, long, void*) {
+            delete static_cast<TicketKeys*>(keys);
+        });
+    return index;
+}
+
+enum class Ticket { kFailed = -1, kUnknown = 0, kGood = 1, kGoodButOld = 2 };
+
+bool set_up(
+    Key& key, unsigned char* vector, EVP_CIPHER_CTX* cipher, EVP_MAC_CTX* mac, bool encrypts) {
+    std::array digest{'S', 'H', 'A', '2', '5', '6', '\0'};
+    const std::array parameters{
+        OSSL_PARAM_construct_octet_string(OSSL_MAC_PARAM_KEY, key.mac.data(), key.mac.size()),
+        OSSL_PARAM_construct_utf8_string(OSSL_MAC_PARAM_DIGEST, digest.data(), 0),
+        OSSL_PARAM_construct_end()};
+    return EVP_MAC_CTX_set_params(mac, parameters.data()) == 1 &&
+           EVP_CipherInit_ex(
+               cipher, EVP_aes_256_cbc(), nullptr, key.cipher.data(), vector, encrypts ? 1 : 0) ==
+               1;
+}
+
+Ticket write_ticket(TicketKeys& keys,
+                    unsigned char* name,
+                    unsigned char* vector,
+                    EVP_CIPHER_CTX* cipher,
+                    EVP_MAC_CTX* mac) {
+    auto key = keys.current();
+    if (!key || RAND_bytes(vector, EVP_CIPHER_get_iv_length(EVP_aes_256_cbc())) != 1)
+        return Ticket::kFailed;
+    std::copy(key->name.begin(), key->name.end(), name);
+    return set_up(*key, vector, cipher, mac, true) ? Ticket::kGood : Ticket::kFailed;
+}
+
+Ticket read_ticket(TicketKeys& keys,
+                   const unsigned char* name,
+                   unsigned char* vector,
+                   EVP_CIPHER_CTX* cipher,
+                   EVP_MAC_CTX* mac) {
+    auto found = keys.find(std::span<const unsigned char, 16>(name, 16));
+    if (!found) return Ticket::kUnknown;
+    if (!set_up(found->key, vector, cipher, mac, false)) return Ticket::kFailed;
+    return found->is_current ? Ticket::kGood : Ticket::kGoodButOld;
+}
+
+int on_ticket(SSL* session,
+              unsigned char* name,
+              unsigned char* vector,
+              EVP_CIPHER_CTX* cipher,
+              EVP_MAC_CTX* mac,
+              int encrypts) {
+    TicketKeys& keys = TicketKeys::of(SSL_get_SSL_CTX(session));
+    return static_cast<int>(encrypts != 0 ? write_ticket(keys, name, vector, cipher, mac)
+                                          : read_ticket(keys, name, vector, cipher, mac));
+}
+
+}  // namespace
+
+TicketKeys::~TicketKeys() {
+    const MutexLock lock(mutex_);
+    erase(current_);
+    erase(previous_);
+}
+
+void TicketKeys::install(SSL_CTX* context, std::function<Time()> clock) {
+    auto keys = std::make_unique<TicketKeys>(std::move(clock));
+    if (SSL_CTX_set_ex_data(context, keys_index(), keys.get()) != 1) throw std::bad_alloc();
+    keys.release();
+    SSL_CTX_set_tlsext_ticket_key_evp_cb(context, on_ticket);
+    SSL_CTX_set_timeout(context, std::chrono::seconds{kLifetime}.count());
+}
+
+TicketKeys& TicketKeys::of(SSL_CTX* context) {
+    return *static_cast<TicketKeys*>(SSL_CTX_get_ex_data(context, keys_index()));
+}
+
+std::optional<TicketKeys::Key> TicketKeys::current() {
+    const Time now = clock_();
+    const MutexLock lock(mutex_);
+    expire_at(now);
+    if (!renew_at(now)) return std::nullopt;
+    return current_;
+}
+
+std::optional<TicketKeys::Found> TicketKeys::find(std::span<const unsigned char, 16> name) {
+    const Time now = clock_();
+    const MutexLock lock(mutex_);
+    expire_at(now);
+    for (const std::optional<Key>* key : {&current_, &previous_}) {
+        if (!*key || !std::equal(name.begin(), name.end(), (*key)->name.begin())) continue;
+        return Found{**key, now - (*key)->made < kLifetime};
+    }
+    return std::nullopt;
+}
+
+void TicketKeys::expire() {
+    const Time now = clock_();
+    const MutexLock lock(mutex_);
+    expire_at(now);
+}
+
+void TicketKeys::expire_at(Time now) {
+    for (std::optional<Key>* key : {&current_, &previous_}) {
+        if (*key && now - (*key)->made >= 2 * kLifetime) erase(*key);
+    }
+}
+
+// Makes a new key if there is none or the current one is older than kLifetime.
+bool TicketKeys::renew_at(Time now) {
+    if (current_ && now - current_->made < kLifetime) return true;
+    auto key = make_key(now);
+    if (!key) return false;
+    erase(previous_);
+    std::swap(previous_, current_);
+    current_ = key;
+    erase(key);
+    return true;
+}
 
 namespace {
 
@@ -32,28 +179,28 @@ int select_protocol(SSL* /*ssl*/,
     const int outcome = SSL_select_next_proto(
         &match, chosen_size, kHttp11.data(), kHttp11.size(), offered, offered_size);
     *chosen = match;
-    // A client that speaks HTTP/2 alone learns it here instead of from a reply that it can't read.
+    // A client that speaks only HTTP/2 fails here rather than at a reply that it can't parse.
     return outcome == OPENSSL_NPN_NEGOTIATED ? SSL_TLSEXT_ERR_OK : SSL_TLSEXT_ERR_ALERT_FATAL;
 }
 
-// Of TLS 1.2; all suites of TLS 1.3 are of this kind. No CBC, no static RSA.
+// For TLS 1.2: no CBC, no static RSA. TLS 1.3 has no such suites.
 constexpr const char* kCiphers = "ECDHE+AESGCM:ECDHE+CHACHA20";
 
 void set_behaviour(SSL_CTX* context) {
     SSL_CTX_set_min_proto_version(context, TLS1_2_VERSION);
     SLUICE_CHECK(SSL_CTX_set_cipher_list(context, kCiphers) == 1);
     SSL_CTX_set_options(context, SSL_OP_NO_RENEGOTIATION | SSL_OP_NO_COMPRESSION);
-    // Buffers exist only while a record is underway, so that idle connections stay small.
+    // Buffers exist only while a record is in progress, so that idle connections stay small.
     SSL_CTX_set_mode(context,
                      SSL_MODE_RELEASE_BUFFERS | SSL_MODE_ENABLE_PARTIAL_WRITE |
                          SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER);
     SSL_CTX_set_read_ahead(context, 1);
-    // Sessions are resumed by tickets; the cache would be a lock that all threads share.
+    // Sessions are resumed by tickets; a cache would need a lock that all threads share.
     SSL_CTX_set_session_cache_mode(context, SSL_SESS_CACHE_OFF);
     SSL_CTX_set_alpn_select_cb(context, select_protocol, nullptr);
 }
 
-// Returns what is wrong with the file, if anything is.
+// Returns an error message, or none.
 std::optional<std::string> require_client_certificates(SSL_CTX* context,
                                                        const std::string& authorities) {
     if (auto why = internal::unreadable(authorities)) return why;
@@ -68,7 +215,7 @@ std::optional<std::string> require_client_certificates(SSL_CTX* context,
     }
     SSL_CTX_set_client_CA_list(context, names);
     SSL_CTX_set_verify(context, SSL_VERIFY_PEER | SSL_VERIFY_FAIL_IF_NO_PEER_CERT, nullptr);
-    // Without it, OpenSSL refuses to resume sessions of clients that have shown a certificate.
+    // Without it, OpenSSL refuses to resume sessions with client certificates.
     static constexpr std::array<unsigned char, 6> kContext{'s', 'l', 'u', 'i', 'c', 'e'};
     SLUICE_CHECK(SSL_CTX_set_session_id_context(context, kContext.data(), kContext.size()) == 1);
     return std::nullopt;

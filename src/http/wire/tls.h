@@ -1,12 +1,15 @@
-// TLS settings that can be replaced while connections live.
+// TLS for listeners: certificates, session ticket keys, and their replacement at run time.
 #ifndef SLUICE_HTTP_WIRE_TLS_H_
 #define SLUICE_HTTP_WIRE_TLS_H_
 
 #include <sluice/result.h>
 
+#include <array>
 #include <chrono>
 #include <functional>
 #include <memory>
+#include <optional>
+#include <span>
 #include <string>
 
 #include "base/mutex.h"
@@ -18,18 +21,68 @@ namespace sluice::http {
 struct TlsFiles {
     std::string certificate;  // PEM, the chain in order, our own first
     std::string key;          // PEM
-    // PEM; where it is set, a client needs a certificate that one of these authorities has signed.
+    // PEM; if set, a client needs a certificate that one of these authorities has signed.
     std::string client_ca{};
 };
 
-// A certificate with its key, ready to serve TLS 1.2 and 1.3 with ephemeral key exchange and
-// authenticated encryption alone. Immutable but for the keys of session tickets, which belong to it
-// and are replaced every hour; thread-safe.
+// Keys that encrypt session tickets. They are replaced every hour: a stolen key exposes the resumed
+// TLS 1.2 sessions of two hours, not of the whole life of the process.
+//
+// Thread-safe.
+class TicketKeys {
+  public:
+    using Time = std::chrono::steady_clock::time_point;
+
+    // A key encrypts new tickets for this long, and decrypts them for as long again.
+    static constexpr std::chrono::hours kLifetime{1};
+
+    struct Key {
+        std::array<unsigned char, 16> name;
+        std::array<unsigned char, 32> cipher;  // of AES-256-CBC
+        std::array<unsigned char, 32> mac;     // of HMAC-SHA-256
+        Time made;
+    };
+
+    explicit TicketKeys(std::function<Time()> clock) : clock_(std::move(clock)) {}
+    ~TicketKeys();
+    TicketKeys(const TicketKeys&) = delete;
+    TicketKeys& operator=(const TicketKeys&) = delete;
+
+    // Installs keys in `context`, which owns them. `clock` determines their age.
+    static void install(SSL_CTX* context, std::function<Time()> clock);
+    // Returns the keys that were installed in `context`.
+    static TicketKeys& of(SSL_CTX* context);
+
+    // Returns the key for new tickets; none if the system has no random bytes.
+    std::optional<Key> current();
+
+    struct Found {
+        Key key;
+        bool is_current;
+    };
+    // Returns the key with this name, if it may still decrypt.
+    std::optional<Found> find(std::span<const unsigned char, 16> name);
+
+    // Erases keys that may no longer decrypt.
+    void expire();
+
+  private:
+    void expire_at(Time now) SLUICE_REQUIRES(mutex_);
+    bool renew_at(Time now) SLUICE_REQUIRES(mutex_);
+
+    const std::function<Time()> clock_;
+    Mutex mutex_;
+    std::optional<Key> current_ SLUICE_GUARDED_BY(mutex_);
+    std::optional<Key> previous_ SLUICE_GUARDED_BY(mutex_);
+};
+
+// A certificate with its key, for TLS 1.2 and 1.3 with ephemeral key exchange and authenticated
+// encryption only. Immutable except for its session ticket keys; thread-safe.
 class TlsContext {
   public:
     // kInvalidOption: a file can't be read, is no PEM, or the key is encrypted or not the
     // certificate's. The error names the setting, tls.cert, tls.key or tls.client_ca, and the file.
-    // `clock` is for tests: it says when the keys of session tickets are due for replacement.
+    // `clock`, for tests, determines the age of session ticket keys.
     static Result<std::shared_ptr<const TlsContext>> load(
         const TlsFiles& files,
         std::function<std::chrono::steady_clock::time_point()> clock =
@@ -41,7 +94,7 @@ class TlsContext {
 
     SSL_CTX* native() const { return context_; }
 
-    // Erases keys of session tickets that are no longer of use. To be called now and then.
+    // Erases session ticket keys that have expired. To be called regularly.
     void expire_ticket_keys() const;
 
   private:
@@ -50,7 +103,7 @@ class TlsContext {
     SSL_CTX* context_;
 };
 
-// The context that new connections use; those that exist keep theirs. Thread-safe.
+// The context for new connections; existing ones keep theirs. Thread-safe.
 class TlsSlot {
   public:
     explicit TlsSlot(std::shared_ptr<const TlsContext> context) : context_(std::move(context)) {}

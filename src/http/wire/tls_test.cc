@@ -68,7 +68,7 @@ std::shared_ptr<TlsSlot> make_slot(const std::string& name) {
     return std::make_shared<TlsSlot>(*context);
 }
 
-// A blocking TLS client that trusts everybody.
+// A blocking TLS client that trusts any certificate.
 class TlsClient {
   public:
     struct Offer {
@@ -76,7 +76,7 @@ class TlsClient {
         std::string protocols{};  // in ALPN's coding
         std::string ciphers{};    // of TLS 1.2
         SSL_SESSION* session = nullptr;
-        TlsFiles own{};  // the certificate to show, if any
+        TlsFiles own{};  // the client certificate, if any
     };
 
     explicit TlsClient(std::uint16_t port) : TlsClient(port, Offer{}) {}
@@ -113,7 +113,7 @@ class TlsClient {
         SSL_write(ssl_, bytes.data(), static_cast<int>(bytes.size()));
     }
 
-    // Reads until `end` has come, or the connection has ended.
+    // Reads until `end`, or the end of the connection.
     std::string read_until(std::string_view end) {
         std::string all;
         std::vector<char> bytes(65536);
@@ -173,7 +173,7 @@ TEST(Tls, RefusesOldVersionsAndOtherProtocols) {
         std::this_thread::yield();
 }
 
-TEST(Tls, TakesModernCiphersOnly) {
+TEST(Tls, AcceptsOnlyModernCiphers) {
     const auto context = TlsContext::load(make_certificate("ciphers", KeyType::kRsa));
     ASSERT_TRUE(context.has_value());
     TestServer server({}, std::make_shared<TlsSlot>(*context));
@@ -197,7 +197,7 @@ TEST(Tls, TakesModernCiphersOnly) {
 }
 
 TEST(Tls, ResumesSessionsUntilTheirTicketKeyIsTooOld) {
-    // Written by the test, read by the server's thread; relaxed, since it stands for itself.
+    // Written by the test, read by the server's thread; relaxed, since it publishes nothing else.
     std::atomic<std::chrono::hours::rep> hours{0};
     const auto clock = [&] {
         return std::chrono::steady_clock::time_point(
@@ -207,7 +207,7 @@ TEST(Tls, ResumesSessionsUntilTheirTicketKeyIsTooOld) {
     ASSERT_TRUE(context.has_value());
     TestServer server({}, std::make_shared<TlsSlot>(*context));
     const auto resumes = [&](SSL_SESSION* original) {
-        // OpenSSL does not resume a session again that ended without a farewell.
+        // OpenSSL does not resume a session that ended without close_notify.
         const std::unique_ptr<SSL_SESSION, void (*)(SSL_SESSION*)> copy(SSL_SESSION_dup(original),
                                                                         SSL_SESSION_free);
         TlsClient client(server.port(), {.version = TLS1_2_VERSION, .session = copy.get()});
@@ -239,7 +239,7 @@ TEST(Tls, DoesNotResumeSessionsOfAnotherContext) {
     EXPECT_EQ(SSL_session_reused(second.native()), 0);
 }
 
-TEST(Tls, RequiresACertificateOfTheClientWhereAuthoritiesAreSet) {
+TEST(Tls, RequiresAClientCertificateIfAuthoritiesAreSet) {
     const TlsFiles client = make_certificate("client");
     TlsFiles files = make_certificate("strict");
     files.client_ca = client.certificate;
@@ -273,7 +273,7 @@ TEST(Tls, PipelinesAndSendsLargeAnswers) {
     EXPECT_NE(all.find("POST /echo? " + body), std::string::npos);
     EXPECT_GT(all.size(), 8UL * 1024 * 1024);
     EXPECT_TRUE(all.ends_with("GET /end? "));
-    // The end was announced, not cut.
+    // The connection ended with close_notify.
     EXPECT_NE(SSL_get_shutdown(client.native()) & SSL_RECEIVED_SHUTDOWN, 0);
 }
 

@@ -19,7 +19,7 @@ bool is_temporary(int error) {
     return error == EAGAIN || error == EINTR;
 }
 
-// What OpenSSL 3.0 allocates, as measured with CRYPTO_set_mem_functions().
+// Allocations of OpenSSL 3.0, measured with CRYPTO_set_mem_functions().
 constexpr std::size_t kHandshakeBytes = 56UL * 1024;
 constexpr std::size_t kRecordBytes = 17UL * 1024;
 
@@ -29,8 +29,8 @@ int clamp_to_int(std::size_t size) {
 
 }  // namespace
 
-// OpenSSL's own socket BIO raises SIGPIPE, and does not tell whether it has emptied the socket,
-// which costs a system call per request.
+// A socket BIO. OpenSSL's own raises SIGPIPE, and does not report whether a read has emptied the
+// socket, which costs a system call per request.
 struct SocketBio {
     static BIO* create(Transport* transport) {
         static BIO_METHOD* const method = create_method();
@@ -116,13 +116,13 @@ Transport::Outcome Transport::tls_outcome(int result) {
     }
 }
 
-Transport::Outcome Transport::shake_hands() {
+Transport::Outcome Transport::handshake() {
     if (tls_ == nullptr || SSL_is_init_finished(tls_) != 0) return Outcome::kMoved;
     const int result = SSL_do_handshake(tls_);
     return result == 1 ? Outcome::kMoved : tls_outcome(result);
 }
 
-Transport::Moved Transport::read(std::span<char> to) {
+Transport::Transfer Transport::read(std::span<char> to) {
     if (tls_ != nullptr) {
         const int got = SSL_read(tls_, to.data(), clamp_to_int(to.size()));
         if (got <= 0) return {.outcome = tls_outcome(got)};
@@ -138,7 +138,7 @@ Transport::Moved Transport::read(std::span<char> to) {
     return {.outcome = got < 0 && is_temporary(errno) ? Outcome::kBlocked : Outcome::kClosed};
 }
 
-Transport::Moved Transport::write(std::string_view from) {
+Transport::Transfer Transport::write(std::string_view from) {
     if (tls_ != nullptr) {
         const int put = SSL_write(tls_, from.data(), clamp_to_int(from.size()));
         if (put <= 0) return {.outcome = tls_outcome(put)};
@@ -162,7 +162,7 @@ void Transport::finish_writing() {
     shutdown(socket_, SHUT_WR);
 }
 
-Transport::Moved Transport::discard(std::span<char> scratch) {
+Transport::Transfer Transport::discard(std::span<char> scratch) {
     const ssize_t got = recv(socket_, scratch.data(), scratch.size(), 0);
     if (got > 0) return {.outcome = Outcome::kMoved, .bytes = static_cast<std::size_t>(got)};
     return {.outcome = got < 0 && is_temporary(errno) ? Outcome::kBlocked : Outcome::kClosed};

@@ -1,4 +1,4 @@
-// Bytes to and from one client, with or without TLS.
+// A client's socket, with or without TLS.
 #ifndef SLUICE_HTTP_WIRE_TRANSPORT_H_
 #define SLUICE_HTTP_WIRE_TRANSPORT_H_
 
@@ -11,15 +11,15 @@ using SSL_CTX = struct ssl_ctx_st;
 
 namespace sluice::http {
 
-// A connected non-blocking socket, which it owns. Nothing here waits, and nothing raises SIGPIPE.
+// Owns a connected non-blocking socket. No call blocks, none raises SIGPIPE.
 class Transport {
   public:
     enum class Outcome { kMoved, kBlocked, kClosed };
 
-    struct Moved {
+    struct Transfer {
         Outcome outcome;
         std::size_t bytes = 0;
-        bool is_exhausted = false;  // of a read: the socket holds no more for now
+        bool is_exhausted = false;  // of a read: the socket is empty for now
     };
 
     // Without a TLS context the connection is plain.
@@ -31,24 +31,23 @@ class Transport {
     int socket() const { return socket_; }
     bool is_tls() const { return tls_ != nullptr; }
 
-    // Memory that TLS holds for a handshake or an unfinished record. Its sessions, some 14 KiB for
-    // each connection, are bounded by the number of connections instead.
+    // Returns the memory that TLS holds for a handshake or an unfinished record. Its sessions,
+    // about 14 KiB for each connection, are bounded by the number of connections instead.
     std::size_t buffer_bytes() const;
 
-    // kMoved when TLS is established, which a plain connection is from the start.
-    Outcome shake_hands();
+    // Returns kMoved when TLS is established or not used.
+    Outcome handshake();
 
-    Moved read(std::span<char> to);
-    Moved write(std::string_view from);
+    Transfer read(std::span<char> to);
+    Transfer write(std::string_view from);
 
-    // Makes the close discard what the client has not taken in yet, instead of leaving it to the
-    // kernel to deliver.
+    // Makes the close discard unsent bytes, instead of leaving them to the kernel to deliver.
     void reset_on_close() const;
 
-    // Says that nothing more will be written.
+    // Shuts down the sending side.
     void finish_writing();
-    // Reads what the client still sends, below TLS, and forgets it.
-    Moved discard(std::span<char> scratch);
+    // Reads and drops what the client still sends, below TLS.
+    Transfer discard(std::span<char> scratch);
 
   private:
     friend struct SocketBio;
@@ -56,8 +55,8 @@ class Transport {
     Outcome tls_outcome(int result);
 
     int socket_;
-    bool is_drained_ = false;  // the last read from the socket got less than it asked for
-    bool is_broken_ = false;   // TLS has failed, nothing more may be sent through it
+    bool is_drained_ = false;  // the last read got less than requested
+    bool is_broken_ = false;   // TLS has failed; nothing more may be sent
     SSL* tls_ = nullptr;
 };
 

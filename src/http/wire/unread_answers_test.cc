@@ -1,4 +1,4 @@
-// Clients that don't read, and how much memory they can make a listener take.
+// Tests the memory that a listener uses for clients that don't read.
 #include <chrono>
 #include <deque>
 #include <string>
@@ -39,7 +39,7 @@ TEST(UnreadAnswers, BoundsWhatItKeepsForUnfinishedRequests) {
     EXPECT_EQ(client.read_answer(), "503 The server holds too many unfinished requests.");
 }
 
-TEST(UnreadAnswers, CountsUnreadAnswersAgainstTheMemoryCapAndServesTheOthers) {
+TEST(UnreadAnswers, CountAgainstTheMemoryCapWithoutAffectingOtherConnections) {
     constexpr std::size_t kCap = 4UL * 1024 * 1024;
     TestServer server({.buffered = kCap});
     std::string requests;
@@ -61,7 +61,7 @@ TEST(UnreadAnswers, CountsUnreadAnswersAgainstTheMemoryCapAndServesTheOthers) {
         EXPECT_LE(server.counters().buffered.get(), kCap);
     }
     EXPECT_GT(server.counters().shed.get(), 0);
-    // Nobody's answers were made far ahead of what was read.
+    // No answers were made far ahead of what was read.
     EXPECT_LT(server.counters().requests.get(), 200 * 64);
 }
 
@@ -103,7 +103,7 @@ TEST(UnreadAnswers, ReadsNothingFromAClientThatDoesNotRead) {
     for (int i = 0; i < 20; ++i)
         all += get("/big");
     client.send(all);
-    // What the sockets hold fits into few answers; the rest must wait for the client.
+    // The socket buffers hold a few answers; further requests must wait for the client.
     wait_until([&] { return server.counters().requests.get() >= 1; });
     std::this_thread::yield();
     EXPECT_LT(server.counters().requests.get(), 20);

@@ -1,13 +1,11 @@
+// Routes that report state: probes, metrics, and the inspection of one key.
 #include <algorithm>
 #include <optional>
 #include <span>
 #include <string>
 #include <utility>
 
-#include "http/api/decision_time.h"
-#include "http/api/deferred_call.h"
-#include "http/api/error_answer.h"
-#include "http/api/routes.h"
+#include "http/api/call.h"
 
 namespace sluice::http {
 namespace {
@@ -31,7 +29,7 @@ void write_origin(JsonWriter& json, const CellInspection::AtOrigin& origin) {
     json.raw("]}");
 }
 
-// A store may hold names of regions that are no text.
+// Replaces bytes that are not printable ASCII: a store may hold any bytes as a region's name.
 std::string shown_region(std::string name) {
     std::ranges::replace_if(
         name, [](char c) { return c < ' ' || c > '~'; }, '?');
@@ -90,25 +88,59 @@ void answer_inspection(Call& call, const Result<Inspection>& inspection, UnixTim
 }  // namespace
 
 void answer_inspect(Call& call) {
-    Problems& problems = call.scratch.problems;
-    problems.clear();
     const UnixTime now = decision_time(call);
     Fields fields;
-    call.scratch.reader.read_object(call.request.body, kKeySchema, fields, problems);
-    if (!problems.empty()) return answer_problems(call);
-    if (!check_namespace(call, fields.name_space)) return;
+    if (!read_fields(call, kKeySchema, fields)) return;
 
     const Request request{.workspace = call.caller->workspace,
                           .name_space = fields.name_space,
                           .identifier = fields.identifier,
                           .limit = 0,
                           .duration = std::chrono::milliseconds{fields.duration}};
-    const auto late = DeferredCall::take(call, metrics::Route::kInspect);
-    call.context.limiter.inspect(request, now, [late, now](Result<Inspection> inspection) {
-        DeferredCall::answer(late, [now, inspection = std::move(inspection)](Call& again) {
-            answer_inspection(again, inspection, now);
+    const auto deferred = DeferredCall::take(call, metrics::Route::kInspect);
+    call.context.limiter.inspect(request, now, [deferred, now](Result<Inspection> inspection) {
+        DeferredCall::answer(deferred, [now, inspection = std::move(inspection)](Call& resumed) {
+            answer_inspection(resumed, inspection, now);
         });
     });
+}
+
+// Liveness: the process runs and this thread answers.
+void answer_health(Call& call) {
+    begin_answer(call, 200);
+    open_data(call).raw(R"({"status":"live"}})");
+}
+
+// The same in the format of Unkey's API.
+void answer_liveness(Call& call) {
+    begin_answer(call, 200);
+    open_data(call).raw(R"({"message":"we're cooking"}})");
+}
+
+// Readiness: whether a load balancer should send requests here. A node whose shared stores are
+// unavailable is still ready, since it decides from local counts: `degraded` names those stores.
+void answer_ready(Call& call) {
+    switch (call.context.readiness.load(std::memory_order_relaxed)) {
+        case Readiness::kStarting:
+            return answer_error(call, 503, "The server is starting.");
+        case Readiness::kDraining:
+            return answer_error(call, 503, "The server is draining.");
+        case Readiness::kReady:
+            break;
+    }
+    begin_answer(call, 200);
+    const Stats stats = call.context.limiter.stats();
+    JsonWriter json = open_data(call);
+    json.raw(R"({"status":"ready","degraded":[)");
+    if (stats.origin.unavailable) json.raw(R"("origin")");
+    if (stats.global.unavailable)
+        json.raw(stats.origin.unavailable ? R"(,"global")" : R"("global")");
+    json.raw("]}}");
+}
+
+void answer_metrics(Call& call) {
+    call.reply.begin(200, metrics::kTextContentType);
+    call.context.metrics.write(call.reply.body());
 }
 
 }  // namespace sluice::http

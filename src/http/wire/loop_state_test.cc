@@ -1,4 +1,4 @@
-#include "http/wire/buffer_ledger.h"
+#include "http/wire/loop_state.h"
 
 #include <array>
 

@@ -1,11 +1,99 @@
-#include "http/api/json_fault.h"
+#include "http/api/json.h"
 
 #include <algorithm>
+#include <array>
+#include <charconv>
 #include <string>
 
+#include "base/json_text.h"
 #include "http/wire/characters.h"
 
 namespace sluice::http {
+
+JsonWriter& JsonWriter::text(std::string_view value) {
+    append_json_string(out_, value);
+    return *this;
+}
+
+JsonWriter& JsonWriter::number(std::int64_t value) {
+    // NOLINTNEXTLINE(cppcoreguidelines-pro-type-member-init): written before it is read
+    std::array<char, 20> digits;
+    const auto end = std::to_chars(digits.data(), digits.data() + digits.size(), value).ptr;
+    out_.append(digits.data(), end);
+    return *this;
+}
+
+namespace {
+
+constexpr std::uint64_t kMaxMagnitude = (std::uint64_t{1} << 53) - 1;
+constexpr std::int64_t kMaxDigits = 16;
+
+// More than any body has digits: zeros can't compensate an exponent that is clamped to this.
+constexpr std::int64_t kMaxExponent = std::int64_t{1} << 40;
+
+struct Decimal {
+    std::string_view digits;  // without leading and trailing zeros; may hold the point
+    std::int64_t exponent;    // of the last digit
+};
+
+std::int64_t parse_exponent(std::string_view text) {
+    const bool negative = text.starts_with('-');
+    if (negative || text.starts_with('+')) text.remove_prefix(1);
+    std::int64_t exponent = 0;
+    for (const char c : text) {
+        exponent = std::min(exponent * 10 + (c - '0'), kMaxExponent);
+    }
+    return negative ? -exponent : exponent;
+}
+
+Decimal split(std::string_view token) {
+    const std::size_t mark = token.find_first_of("eE");
+    std::int64_t exponent = 0;
+    if (mark != std::string_view::npos) {
+        exponent = parse_exponent(token.substr(mark + 1));
+        token = token.substr(0, mark);
+    }
+    const std::size_t point = token.find('.');
+    if (point != std::string_view::npos) {
+        exponent -= static_cast<std::int64_t>(token.size() - point - 1);
+    }
+    while (!token.empty() && (token.back() == '0' || token.back() == '.')) {
+        if (token.back() == '0') ++exponent;
+        token.remove_suffix(1);
+    }
+    const std::size_t first = token.find_first_not_of("0.");
+    token.remove_prefix(std::min(first, token.size()));
+    return {.digits = token, .exponent = exponent};
+}
+
+std::optional<std::uint64_t> magnitude(const Decimal& decimal) {
+    if (decimal.digits.empty()) return 0;
+    if (decimal.exponent < 0) return std::nullopt;
+    if (static_cast<std::int64_t>(decimal.digits.size()) + decimal.exponent > kMaxDigits + 1) {
+        return std::nullopt;
+    }
+    std::uint64_t value = 0;
+    for (const char c : decimal.digits) {
+        if (c != '.') value = value * 10 + static_cast<std::uint64_t>(c - '0');
+    }
+    for (std::int64_t i = 0; i < decimal.exponent; ++i) {
+        value *= 10;
+    }
+    if (value > kMaxMagnitude) return std::nullopt;
+    return value;
+}
+
+}  // namespace
+
+std::optional<std::int64_t> whole_number(std::string_view token) {
+    const bool negative = token.starts_with('-');
+    if (negative) token.remove_prefix(1);
+    const auto value = magnitude(split(token));
+    if (!value) return std::nullopt;
+    const auto whole = static_cast<std::int64_t>(*value);
+    return negative ? -whole : whole;
+}
+
 namespace {
 
 bool is_hex(char c) {
@@ -16,7 +104,7 @@ bool is_within(unsigned char byte, unsigned char low, unsigned char high) {
     return byte >= low && byte <= high;
 }
 
-// Reads forward; the first failure stays.
+// A validating scan that stops at the first error.
 class Scanner {
   public:
     explicit Scanner(std::string_view text) : text_(text) {}
@@ -30,8 +118,8 @@ class Scanner {
     }
 
   private:
-    // One value with all that it holds. The levels of nesting are kept in open_ and not on the
-    // stack of calls: the sender decides how deep they go.
+    // Scans one value with its content. Nesting is tracked in open_ rather than by recursion, since
+    // the sender decides how deep it goes.
     bool scan_values() {
         do {
             skip_space();
@@ -43,7 +131,7 @@ class Scanner {
         return true;
     }
 
-    // A scalar, an empty container, or the start of a container up to where its first value stands.
+    // Scans a scalar, an empty container, or a container up to its first value.
     bool scan_value_start() {
         awaits_value_ = false;
         switch (peek()) {
@@ -76,8 +164,8 @@ class Scanner {
         return bracket == '[' || scan_key("a name in quotes or '}'");
     }
 
-    // What follows a value inside a container: a comma and, in an object, the next name; or the end
-    // of it.
+    // Scans what follows a value inside a container: its end, or a comma and, in an object, the
+    // next name.
     bool scan_after_value() {
         const char bracket = open_.back();
         skip_space();
@@ -133,7 +221,7 @@ class Scanner {
         return true;
     }
 
-    // One character in UTF-8: no overlong forms, no surrogates, nothing beyond U+10FFFF.
+    // Scans one UTF-8 character: no overlong forms, no surrogates, nothing beyond U+10FFFF.
     bool scan_character(unsigned char lead) {
         if (lead < 0x80) {
             ++at_;
@@ -199,7 +287,7 @@ class Scanner {
 
     static char closing(char bracket) { return bracket == '{' ? '}' : ']'; }
 
-    // A byte that no rule allows outside of strings stands for the end, too.
+    // Returns NUL at the end; NUL is not valid anywhere outside of strings either.
     char peek() const { return at_ < text_.size() ? text_[at_] : '\0'; }
 
     bool fail(std::string_view expected) {

@@ -1,5 +1,6 @@
-#include "http/wire/reply_writer.h"
+#include "http/wire/reply.h"
 
+#include <algorithm>
 #include <array>
 #include <charconv>
 #include <ctime>
@@ -7,6 +8,13 @@
 namespace sluice::http {
 
 namespace {
+
+void append_text(std::string& to, std::string_view text) {
+    const std::size_t start = to.size();
+    to += text;
+    const auto ends_line = [](char c) { return c == '\r' || c == '\n'; };
+    std::replace_if(to.begin() + static_cast<std::ptrdiff_t>(start), to.end(), ends_line, ' ');
+}
 
 void append_number(std::string& out, std::size_t number) {
     std::array<char, 20> digits;
@@ -27,11 +35,25 @@ void append_status_line(std::string& out, int status) {
 }
 
 std::string_view connection_field(ReplyFraming framing) {
-    if (framing.after == After::kClose) return "Connection: close\r\n";
+    if (framing.after == AfterReply::kClose) return "Connection: close\r\n";
     return framing.minor_version == 0 ? "Connection: keep-alive\r\n" : "";
 }
 
 }  // namespace
+
+void Reply::begin(int status, std::string_view content_type) {
+    status_ = status;
+    fields_.clear();
+    body_.clear();
+    if (!content_type.empty()) header("Content-Type", content_type);
+}
+
+void Reply::header(std::string_view name, std::string_view value) {
+    append_text(fields_, name);
+    fields_ += ": ";
+    append_text(fields_, value);
+    fields_ += "\r\n";
+}
 
 void ReplyWriter::set_time(std::chrono::sys_seconds now) {
     if (now == now_) return;
@@ -39,7 +61,7 @@ void ReplyWriter::set_time(std::chrono::sys_seconds now) {
     const std::time_t seconds = now.time_since_epoch().count();
     std::tm parts{};
     gmtime_r(&seconds, &parts);
-    // Not strftime: its names of days and months follow the locale.
+    // strftime() would use the names of the locale.
     static constexpr std::array kDays{"Sun", "Mon", "Tue", "Wed", "Thu", "Fri", "Sat"};
     static constexpr std::array kMonths{
         "Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"};

@@ -1,11 +1,14 @@
-#include "http/api/header_values.h"
+#include "http/api/request_headers.h"
 
 #include <gtest/gtest.h>
 
+#include "http/wire/request_reader.h"
+
 namespace sluice::http {
+
 namespace {
 
-TEST(HeaderValues, JsonIsKnownByItsTypeWhateverTheParameters) {
+TEST(HeaderValues, ContentTypeIsComparedWithoutParameters) {
     for (const std::string_view value : {"application/json",
                                          "Application/JSON",
                                          "application/json; charset=utf-8",
@@ -25,7 +28,7 @@ TEST(HeaderValues, JsonIsKnownByItsTypeWhateverTheParameters) {
     }
 }
 
-TEST(HeaderValues, ProblemJsonIsForThoseWhoAskForIt) {
+TEST(HeaderValues, ProblemJsonMustBeAccepted) {
     for (const std::string_view value : {"application/problem+json",
                                          "Application/Problem+JSON",
                                          "application/json, application/problem+json",
@@ -47,7 +50,7 @@ TEST(HeaderValues, ProblemJsonIsForThoseWhoAskForIt) {
     }
 }
 
-TEST(HeaderValues, Status429IsPreferredByThoseWhoSaySo) {
+TEST(HeaderValues, PreferNamesStatus429) {
     for (const std::string_view value : {"status=429",
                                          "Status = 429",
                                          "status=\"429\"",
@@ -70,7 +73,7 @@ TEST(HeaderValues, Status429IsPreferredByThoseWhoSaySo) {
     }
 }
 
-TEST(HeaderValues, ABearerTokenFollowsItsScheme) {
+TEST(HeaderValues, BearerTokenFollowsItsScheme) {
     EXPECT_EQ(bearer_token("Bearer abc"), "abc");
     EXPECT_EQ(bearer_token("bearer   abc  "), "abc");
     EXPECT_EQ(bearer_token("Bearer "), "");
@@ -81,7 +84,7 @@ TEST(HeaderValues, ABearerTokenFollowsItsScheme) {
     }
 }
 
-TEST(HeaderValues, ATestTimeIsMillisecondsSince1970) {
+TEST(HeaderValues, TestTimeIsMillisecondsSince1970) {
     const auto at = [](std::int64_t ms) { return UnixTime{std::chrono::milliseconds{ms}}; };
     EXPECT_EQ(test_time("0"), at(0));
     EXPECT_EQ(test_time("1700000000000"), at(1'700'000'000'000));
@@ -101,5 +104,75 @@ TEST(HeaderValues, ATestTimeIsMillisecondsSince1970) {
     }
 }
 
+bool allows(const HostRule& rule, const std::string& fields, const std::string& version = "1.1") {
+    const std::string head = "GET / HTTP/" + version + "\r\n" + fields + "\r\n";
+    RequestView request;
+    HeadFacts facts;
+    EXPECT_EQ(parse_head(head, request, facts).status, 0) << head;
+    return rule.allows(request);
+}
+
+TEST(HostRule, AllowsEveryHostUnlessItIsLocal) {
+    EXPECT_TRUE(allows(HostRule(), "Host: example.com\r\n"));
+    EXPECT_TRUE(allows(HostRule(), "Host: \r\n"));
+}
+
+TEST(HostRule, AllowsNamesAndAddressesOfLoopback) {
+    const HostRule rule = HostRule::local({});
+    for (const std::string host : {"localhost",
+                                   "localhost:8080",
+                                   "LocalHost:1",
+                                   "localhost.",
+                                   "api.localhost:8080",
+                                   "127.0.0.1",
+                                   "127.0.0.1:8080",
+                                   "127.255.1.2:80",
+                                   "[::1]",
+                                   "[::1]:8080",
+                                   "[0:0:0:0:0:0:0:1]:8080",
+                                   "[::ffff:127.0.0.1]:8080"}) {
+        EXPECT_TRUE(allows(rule, "Host: " + host + "\r\n")) << host;
+    }
+}
+
+TEST(HostRule, RefusesForeignHosts) {
+    const HostRule rule = HostRule::local({});
+    for (const std::string host : {"example.com",
+                                   "example.com:8080",
+                                   "localhost.example.com",
+                                   "notlocalhost",
+                                   "127.0.0.1.example.com",
+                                   "127.0.0.1:8080.example.com",
+                                   "127.1",
+                                   "128.0.0.1",
+                                   "0.0.0.0:8080",
+                                   "10.0.0.1",
+                                   "[::2]:8080",
+                                   "[::]",
+                                   "[localhost]",
+                                   "[::1",
+                                   "::1",
+                                   "localhost:8080:1",
+                                   "localhost:123456",
+                                   ":8080",
+                                   "."}) {
+        EXPECT_FALSE(allows(rule, "Host: " + host + "\r\n")) << host;
+    }
+    EXPECT_FALSE(allows(rule, "Host: \r\n"));
+}
+
+TEST(HostRule, AllowsConfiguredNames) {
+    const HostRule rule = HostRule::local({"sluice.internal", "api"});
+    EXPECT_TRUE(allows(rule, "Host: Sluice.Internal:8080\r\n"));
+    EXPECT_TRUE(allows(rule, "Host: api\r\n"));
+    EXPECT_FALSE(allows(rule, "Host: x.sluice.internal\r\n"));
+}
+
+TEST(HostRule, AllowsARequestWithoutAHost) {
+    EXPECT_TRUE(allows(HostRule::local({}), "", "1.0"));
+    EXPECT_FALSE(allows(HostRule::local({}), "Host: example.com\r\n", "1.0"));
+}
+
 }  // namespace
+
 }  // namespace sluice::http

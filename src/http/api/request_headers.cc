@@ -1,16 +1,21 @@
-#include "http/api/header_values.h"
+#include "http/api/request_headers.h"
 
 #include <algorithm>
+#include <array>
 #include <charconv>
 #include <cstdint>
+
+#include <arpa/inet.h>
+#include <netinet/in.h>
 
 #include "http/wire/characters.h"
 
 namespace sluice::http {
+
 namespace {
 
-// The next part of `rest` up to `separator`, trimmed; a separator between quotes is text. `rest`
-// becomes what follows.
+// Removes the part up to `separator` from the front of `rest` and returns it, trimmed. A separator
+// between quotes does not count.
 std::string_view next_part(std::string_view& rest, char separator) {
     std::size_t end = 0;
     bool quoted = false;
@@ -29,8 +34,8 @@ std::string_view unquote(std::string_view text) {
     return text.substr(1, text.size() - 2);
 }
 
-// A quality from 0 to 1 in thousandths: "0.5" is 500. What can't be read counts as 1, as if it were
-// not there.
+// Returns a quality from 0 to 1 in thousandths: 500 for "0.5". A malformed one counts as 1, like a
+// missing one.
 int parse_quality(std::string_view text) {
     if (!text.starts_with("0")) return 1000;
     if (text.size() < 2 || text[1] != '.') return 0;
@@ -99,6 +104,73 @@ std::optional<UnixTime> test_time(std::string_view value) {
     const bool is_whole = error == std::errc{} && end == value.data() + value.size();
     if (!is_whole || time < 0 || time > kMaxTime) return std::nullopt;
     return UnixTime{std::chrono::milliseconds{time}};
+}
+
+namespace {
+
+bool is_port(std::string_view text) {
+    return text.size() <= 5 && std::all_of(text.begin(), text.end(), is_digit);
+}
+
+struct Host {
+    std::string_view name;  // without brackets
+    bool is_bracketed;
+};
+
+// Parses HOST, HOST:PORT, [IPv6] and [IPv6]:PORT.
+std::optional<Host> parse_host(std::string_view text) {
+    const bool is_bracketed = text.starts_with('[');
+    const std::size_t end = is_bracketed ? text.find(']') : std::min(text.find(':'), text.size());
+    if (end == std::string_view::npos) return std::nullopt;
+    const std::string_view rest = text.substr(is_bracketed ? end + 1 : end);
+    if (!rest.empty() && (rest[0] != ':' || !is_port(rest.substr(1)))) return std::nullopt;
+    return Host{is_bracketed ? text.substr(1, end - 1) : text.substr(0, end), is_bracketed};
+}
+
+bool is_loopback_address(const Host& host) {
+    std::array<char, INET6_ADDRSTRLEN> text{};
+    if (host.name.size() >= text.size()) return false;
+    std::copy(host.name.begin(), host.name.end(), text.begin());
+    if (host.is_bracketed) {
+        in6_addr six{};
+        if (inet_pton(AF_INET6, text.data(), &six) != 1) return false;
+        return IN6_IS_ADDR_LOOPBACK(&six) || (IN6_IS_ADDR_V4MAPPED(&six) && six.s6_addr[12] == 127);
+    }
+    in_addr four{};
+    return inet_pton(AF_INET, text.data(), &four) == 1 && ntohl(four.s_addr) >> 24U == 127;
+}
+
+bool ends_with_in_any_case(std::string_view text, std::string_view end) {
+    return text.size() >= end.size() &&
+           equal_in_any_case(text.substr(text.size() - end.size()), end);
+}
+
+}  // namespace
+
+HostRule HostRule::local(std::vector<std::string> names) {
+    HostRule rule;
+    rule.is_local_ = true;
+    rule.names_ = std::move(names);
+    return rule;
+}
+
+bool HostRule::allows(const RequestView& request) const {
+    if (!is_local_ || !request.has_header("host")) return true;
+    return allows_host(request.header("host"));
+}
+
+bool HostRule::allows_host(std::string_view text) const {
+    const auto host = parse_host(text);
+    if (!host || host->name.empty()) return false;
+    if (is_loopback_address(*host)) return true;
+    if (host->is_bracketed) return false;
+    std::string_view name = host->name;
+    if (name.ends_with('.')) name.remove_suffix(1);
+    const auto is_same = [&](const std::string& allowed) {
+        return equal_in_any_case(name, allowed);
+    };
+    return equal_in_any_case(name, "localhost") || ends_with_in_any_case(name, ".localhost") ||
+           std::any_of(names_.begin(), names_.end(), is_same);
 }
 
 }  // namespace sluice::http

@@ -1,4 +1,4 @@
-#include "http/wire/reply_writer.h"
+#include "http/wire/reply.h"
 
 #include <chrono>
 #include <string>
@@ -20,7 +20,7 @@ std::string written(const Reply& reply, ReplyFraming framing = {}) {
     return out;
 }
 
-TEST(ReplyWriter, AddsWhatAHandlerDoesNotKnow) {
+TEST(ReplyWriter, AddsDateAndContentLength) {
     Reply reply;
     reply.begin(429, "application/json");
     reply.header("Retry-After", "3");
@@ -30,17 +30,17 @@ TEST(ReplyWriter, AddsWhatAHandlerDoesNotKnow) {
               "Content-Type: application/json\r\nRetry-After: 3\r\nContent-Length: 2\r\n\r\n{}");
 }
 
-TEST(ReplyWriter, SaysWhetherTheConnectionStays) {
+TEST(ReplyWriter, AddsTheConnectionField) {
     Reply reply;
     reply.begin(200, "");
     EXPECT_EQ(written(reply).find("Connection"), std::string::npos);
-    EXPECT_NE(written(reply, {.after = After::kClose}).find("\r\nConnection: close\r\n"),
+    EXPECT_NE(written(reply, {.after = AfterReply::kClose}).find("\r\nConnection: close\r\n"),
               std::string::npos);
     EXPECT_NE(written(reply, {.minor_version = 0}).find("\r\nConnection: keep-alive\r\n"),
               std::string::npos);
 }
 
-TEST(ReplyWriter, LeavesOutBodiesThatHaveNoPlace) {
+TEST(ReplyWriter, OmitsBodiesThatAreNotAllowed) {
     Reply reply;
     reply.begin(200, "text/plain");
     reply.body() = "hello";
@@ -51,7 +51,7 @@ TEST(ReplyWriter, LeavesOutBodiesThatHaveNoPlace) {
               "HTTP/1.1 204 No Content\r\nDate: Tue, 14 Nov 2023 22:13:20 GMT\r\n\r\n");
 }
 
-TEST(ReplyWriter, AppendsAndFollowsTheTime) {
+TEST(ReplyWriter, AppendsAndUpdatesTheDate) {
     ReplyWriter writer;
     std::string out = "before ";
     Reply reply;
@@ -76,7 +76,7 @@ TEST(Reply, StartsOver) {
               "0\r\n\r\n");
 }
 
-TEST(Reply, LetsNoFieldEndItsLine) {
+TEST(Reply, ReplacesLineEndsInFields) {
     Reply reply;
     reply.begin(200, "a\r\nX: y");
     reply.header("N\n", "v\r\n\r\nbody");

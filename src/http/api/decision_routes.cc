@@ -1,0 +1,339 @@
+#include "http/api/decision_routes.h"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "http/api/call.h"
+#include "service/pending_decision.h"
+
+namespace sluice::http {
+namespace {
+
+using overrides::Override;
+
+// A request to the limiter. Where an override applies, its limit and duration replace the client's.
+struct RequestWithOverride {
+    Request request;
+    const Override* applied;  // null if none applies
+};
+
+// Also records the namespace as known.
+RequestWithOverride apply_override(const Call& call, const Fields& fields) {
+    call.context.namespaces.add({call.caller->workspace, fields.name_space});
+    RequestWithOverride result{.request = {.workspace = call.caller->workspace,
+                                           .name_space = fields.name_space,
+                                           .identifier = fields.identifier,
+                                           .limit = fields.limit,
+                                           .duration = std::chrono::milliseconds{fields.duration},
+                                           .cost = fields.cost},
+                               .applied = call.overrides.match(
+                                   {call.caller->workspace, fields.name_space, fields.identifier})};
+    if (result.applied != nullptr) {
+        result.request.limit = result.applied->grant.limit;
+        result.request.duration = result.applied->grant.duration;
+    }
+    return result;
+}
+
+// Begins the answer: with 429 for a denial if the client prefers that, else with 200.
+void begin_decision(Call& call, bool passed) {
+    call.notes.outcome = passed ? "passed" : "denied";
+    if (passed || !prefers_429(call.request.header("prefer"))) return begin_answer(call, 200);
+    begin_answer(call, 429);
+    call.reply.header("Preference-Applied", "status=429");
+}
+
+// Writes "limit", "remaining", "reset" and, where they exist, "retryAt" and "overrideId", without
+// braces.
+void write_decision(JsonWriter& json, const Decision& decision, const Override* applied) {
+    json.raw(R"("limit":)").number(decision.limit);
+    json.raw(R"(,"remaining":)").number(decision.remaining);
+    json.raw(R"(,"reset":)").number(decision.reset_at.time_since_epoch().count());
+    if (decision.retry_at) {
+        json.raw(R"(,"retryAt":)").number(decision.retry_at->time_since_epoch().count());
+    }
+    if (applied != nullptr) json.raw(R"(,"overrideId":)").text(applied->id);
+}
+
+// `source` is the counts that the decision was based on.
+void count_decision(const Call& call,
+                    const Decision& decision,
+                    const Override* applied,
+                    metrics::Source source) {
+    using metrics::Outcome;
+    metrics::ThreadMetrics& counts = call.context.thread_metrics;
+    counts.decisions(source, decision.passed ? Outcome::kPassed : Outcome::kDenied).add();
+    if (applied != nullptr) counts.overridden.add();
+}
+
+void answer_undecided(Call& call, const Error& error) {
+    if (error.code == kOutOfMemory) {
+        return answer_error(call, 503, "There is no memory for a new key.");
+    }
+    answer_failure(call, "The request could not be decided.", error.message);
+}
+
+// Writes the body of an answer to one request.
+using WriteBody = void (*)(Call&, const Decision&, const Override* applied);
+
+// The parameters of a decision that its answer depends on.
+struct LimitParameters {
+    std::chrono::milliseconds duration;
+    const Override* applied;
+    UnixTime now;
+    WriteBody write;
+};
+
+void write_v2(Call& call, const Decision& decision, const Override* applied) {
+    JsonWriter json = open_data(call);
+    json.raw(R"({"success":)").boolean(decision.passed).raw(",");
+    write_decision(json, decision, applied);
+    json.raw("}}");
+}
+
+// The v1 API has no envelope, no "retryAt" and no "overrideId".
+void write_v1(Call& call, const Decision& decision, const Override* /*applied*/) {
+    JsonWriter json(call.reply.body());
+    json.raw(R"({"success":)").boolean(decision.passed);
+    json.raw(R"(,"limit":)").number(decision.limit);
+    json.raw(R"(,"remaining":)").number(decision.remaining);
+    json.raw(R"(,"reset":)").number(decision.reset_at.time_since_epoch().count()).raw("}");
+}
+
+void answer_decision(Call& call,
+                     const Result<Decision>& decision,
+                     const LimitParameters& parameters,
+                     metrics::Source source) {
+    if (!decision) return answer_undecided(call, decision.error());
+    count_decision(call, *decision, parameters.applied, source);
+
+    begin_decision(call, decision->passed);
+    add_rate_limit_fields(call.reply, *decision, parameters.duration, parameters.now);
+    if (!decision->passed) add_retry_after(call.reply, retry_time(*decision), parameters.now);
+    parameters.write(call, *decision, parameters.applied);
+}
+
+// Has the origin consulted before the request is answered.
+void decide_later(Call& call, const Request& request, const LimitParameters& parameters) {
+    std::optional<Override> applied;
+    if (parameters.applied != nullptr) applied = *parameters.applied;
+    const auto deferred = DeferredCall::take(call, metrics::Route::kLimit);
+    call.context.limiter.limit_async(
+        request, parameters.now, [deferred, applied, parameters](Result<Decision> decision) {
+            DeferredCall::answer(
+                deferred, [applied, parameters, decision = std::move(decision)](Call& resumed) {
+                    LimitParameters owned = parameters;
+                    owned.applied = applied ? &*applied : nullptr;
+                    answer_decision(resumed, decision, owned, metrics::Source::kOrigin);
+                });
+        });
+}
+
+void decide(Call& call, Schema schema, WriteBody write) {
+    const UnixTime now = decision_time(call);
+    Fields fields;
+    fields.name_space = "default";  // v1 requests may omit it
+    if (!read_fields(call, schema, fields)) return;
+
+    const auto [request, applied] = apply_override(call, fields);
+    const LimitParameters parameters{request.duration, applied, now, write};
+    const auto decision = call.context.limiter.try_limit(request, now);
+    if (!decision) return decide_later(call, request, parameters);
+    answer_decision(call, *decision, parameters, metrics::Source::kLocal);
+}
+
+// The parameters of a batch that its answer depends on.
+struct BatchParameters {
+    std::span<const Request> requests;
+    std::span<const Override* const> applied;  // one for each request; null if none applies
+    UnixTime now;
+};
+
+// Fills scratch.requests and scratch.applied. These and scratch.items keep their memory, so that a
+// batch of any size allocates nothing here.
+void apply_overrides(Call& call) {
+    Scratch& scratch = call.scratch;
+    scratch.requests.clear();
+    scratch.applied.clear();
+    for (const Fields& item : scratch.items) {
+        const auto [request, applied] = apply_override(call, item);
+        scratch.requests.push_back(request);
+        scratch.applied.push_back(applied);
+    }
+}
+
+bool check_namespaces(Call& call) {
+    return std::ranges::all_of(call.scratch.items, [&call](const Fields& item) {
+        return check_namespace(call, item.name_space);
+    });
+}
+
+void add_batch_fields(Call& call, const BatchDecision& batch, const BatchParameters& parameters) {
+    const std::size_t worst = most_restrictive(batch.decisions);
+    const Decision& decision = batch.decisions[worst];
+    add_rate_limit_fields(
+        call.reply, decision, parameters.requests[worst].duration, parameters.now);
+    if (!batch.passed) add_retry_after(call.reply, retry_time(decision), parameters.now);
+}
+
+void write_items(JsonWriter& json,
+                 const BatchParameters& parameters,
+                 std::span<const Decision> decisions) {
+    for (std::size_t i = 0; i < decisions.size(); ++i) {
+        json.raw(i == 0 ? R"({"namespace":)" : R"(,{"namespace":)")
+            .text(parameters.requests[i].name_space);
+        json.raw(R"(,"identifier":)").text(parameters.requests[i].identifier);
+        json.raw(R"(,"passed":)").boolean(decisions[i].passed).raw(",");
+        write_decision(json, decisions[i], parameters.applied[i]);
+        json.raw("}");
+    }
+}
+
+void answer_batch(Call& call,
+                  const Result<BatchDecision>& batch,
+                  const BatchParameters& parameters,
+                  metrics::Source source) {
+    if (!batch) return answer_undecided(call, batch.error());
+    for (std::size_t i = 0; i < batch->decisions.size(); ++i)
+        count_decision(call, batch->decisions[i], parameters.applied[i], source);
+
+    begin_decision(call, batch->passed);
+    add_batch_fields(call, *batch, parameters);
+    JsonWriter json = open_data(call);
+    json.raw(R"({"passed":)").boolean(batch->passed).raw(R"(,"limits":[)");
+    write_items(json, parameters, batch->decisions);
+    json.raw("]}}");
+}
+
+// A copy of BatchParameters that outlives the request.
+class OwnedBatchParameters {
+  public:
+    explicit OwnedBatchParameters(const BatchParameters& from)
+        : requests_(from.requests), now_(from.now) {
+        overrides_.reserve(from.applied.size());  // so that pointers into it stay valid
+        for (const Override* applied : from.applied) {
+            if (applied != nullptr) overrides_.push_back(*applied);
+            applied_.push_back(applied == nullptr ? nullptr : &overrides_.back());
+        }
+    }
+    BatchParameters view() const { return {requests_.all(), applied_, now_}; }
+
+  private:
+    const OwnedRequests requests_;
+    std::vector<Override> overrides_;
+    std::vector<const Override*> applied_;
+    const UnixTime now_;
+};
+
+// Has the origin consulted before the batch is answered.
+void decide_batch_later(Call& call, const BatchParameters& parameters) {
+    const auto owned = std::make_shared<const OwnedBatchParameters>(parameters);
+    const auto deferred = DeferredCall::take(call, metrics::Route::kMultiLimit);
+    call.context.limiter.limit_many_async(
+        parameters.requests, parameters.now, [deferred, owned](Result<BatchDecision> batch) {
+            DeferredCall::answer(deferred, [owned, batch = std::move(batch)](Call& resumed) {
+                answer_batch(resumed, batch, owned->view(), metrics::Source::kOrigin);
+            });
+        });
+}
+
+// The value of a header field, of constants and numbers, built without an allocation.
+class FieldValue {
+  public:
+    FieldValue& add(std::string_view text) {
+        end_ = std::ranges::copy(text, end_).out;
+        return *this;
+    }
+    FieldValue& add(std::int64_t number) {
+        constexpr std::int64_t kMaxStructuredInteger = 999'999'999'999'999;
+        number = std::min(number, kMaxStructuredInteger);
+        end_ = std::to_chars(end_, buffer_.data() + buffer_.size(), number).ptr;
+        return *this;
+    }
+    std::string_view view() const {
+        return {buffer_.data(), static_cast<std::size_t>(end_ - buffer_.data())};
+    }
+
+  private:
+    std::array<char, 64> buffer_;  // "default";q= and ;w= take 16, the two numbers 15 each
+    char* end_ = buffer_.data();
+};
+
+std::int64_t seconds_up(std::chrono::milliseconds time) {
+    return std::chrono::ceil<std::chrono::seconds>(time).count();
+}
+
+std::int64_t seconds_until(UnixTime at, UnixTime now) {
+    return std::max<std::int64_t>(seconds_up(at - now), 0);
+}
+
+// True if `a` is less restrictive than `b`.
+bool is_looser(const Decision& a, const Decision& b) {
+    if (a.passed != b.passed) return a.passed;
+    if (!a.passed) return retry_time(a) < retry_time(b);
+    if (a.remaining != b.remaining) return a.remaining > b.remaining;
+    return a.reset_at < b.reset_at;
+}
+
+}  // namespace
+
+void answer_limit(Call& call) {
+    decide(call, kDecisionSchema, write_v2);
+}
+
+void answer_v1_limit(Call& call) {
+    decide(call, kV1DecisionSchema, write_v1);
+}
+
+void answer_multi_limit(Call& call) {
+    Scratch& scratch = call.scratch;
+    const UnixTime now = decision_time(call);
+    scratch.reader.read_array(call.request.body, kDecisionSchema, scratch.items, scratch.errors);
+    if (!scratch.errors.empty()) return answer_field_errors(call);
+    if (!check_namespaces(call)) return;
+
+    apply_overrides(call);
+    const BatchParameters parameters{scratch.requests, scratch.applied, now};
+    const auto batch = call.context.limiter.try_limit_many(scratch.requests, now);
+    if (!batch) return decide_batch_later(call, parameters);
+    answer_batch(call, *batch, parameters, metrics::Source::kLocal);
+}
+
+void add_rate_limit_fields(Reply& reply,
+                           const Decision& decision,
+                           std::chrono::milliseconds duration,
+                           UnixTime now) {
+    FieldValue policy;
+    policy.add("\"default\";q=").add(decision.limit).add(";w=").add(seconds_up(duration));
+    reply.header("RateLimit-Policy", policy.view());
+    FieldValue state;
+    state.add("\"default\";r=")
+        .add(decision.remaining)
+        .add(";t=")
+        .add(seconds_until(decision.reset_at, now));
+    reply.header("RateLimit", state.view());
+}
+
+void add_retry_after(Reply& reply, UnixTime at, UnixTime now) {
+    FieldValue seconds;
+    seconds.add(std::max<std::int64_t>(seconds_until(at, now), 1));
+    reply.header("Retry-After", seconds.view());
+}
+
+UnixTime retry_time(const Decision& denial) {
+    return denial.retry_at.value_or(denial.reset_at);
+}
+
+std::size_t most_restrictive(std::span<const Decision> decisions) {
+    const auto worst = std::max_element(decisions.begin(), decisions.end(), is_looser);
+    return static_cast<std::size_t>(worst - decisions.begin());
+}
+
+}  // namespace sluice::http
