@@ -7,7 +7,7 @@
 #include <string>
 #include <string_view>
 
-#include "counter/key_hash.h"
+#include "counter/limit_key.h"
 
 namespace sluice::overrides {
 

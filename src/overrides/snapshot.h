@@ -13,7 +13,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "counter/key_hash.h"
+#include "counter/limit_key.h"
 #include "overrides/override.h"
 #include "overrides/patterns.h"
 

@@ -34,7 +34,7 @@ constexpr std::array kLayers = {
     Layer{"service",
           "decide regional regional/redis regional/sqlite global global/mysql global/sqlite "
           "mysql sqlite counter breaker window url metrics base"},
-    Layer{"overrides", "counter/key_hash.h sqlite mysql url window base"},
+    Layer{"overrides", "counter/limit_key.h sqlite mysql url window base"},
     Layer{"log", "base"},
     Layer{"config", "log url base"},
     Layer{"http/wire", "base"},
