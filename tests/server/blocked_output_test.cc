@@ -108,7 +108,7 @@ TEST(BlockedOutput, SecondSignalEndsTheServerAtOnce) {
     EXPECT_EQ(server.program().wait(8s).exit_code, 128 + SIGTERM);
 }
 
-TEST(BlockedOutput, ThatIsReadAgainTellsHowManyLinesWereDropped) {
+TEST(BlockedOutput, ThatIsReadAgainReportsTheDroppedLines) {
     FullPipe err;
     Server server({.flags = {"--log-requests"}, .streams = {.err = err.writer()}});
     flood(server);

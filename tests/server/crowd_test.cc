@@ -57,7 +57,7 @@ void be_client(const Server& server, unsigned seed, Ledger& ledger) {
     }
 }
 
-TEST(Crowd, IsToldExactlyWhatTheServerCounts) {
+TEST(Crowd, IsAdmittedExactlyWhatTheServerCounts) {
     const Server server({.flags = {"--threads", "4"}});
     Ledger ledger{};
     std::vector<std::thread> clients;

@@ -1,4 +1,4 @@
-// Who may do what.
+// Tokens and their permissions.
 #include <boost/json.hpp>
 #include <gtest/gtest.h>
 
