@@ -174,7 +174,7 @@ boost::asio::ssl::context client_tls_context(const Target& target) {
 
 std::string json_string(std::string_view text) {
     std::string out;
-    append_json_text(out, text);
+    append_json_string(out, text);
     return out;
 }
 

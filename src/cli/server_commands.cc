@@ -136,7 +136,7 @@ void append_toml_list(std::string& out, const std::vector<std::string>& texts) {
     const char* separator = "[";
     for (const std::string& text : texts) {
         out += separator;
-        append_json_text(out, text);
+        append_json_string(out, text);
         separator = ", ";
     }
     out += texts.empty() ? "[]" : "]";
@@ -145,9 +145,9 @@ void append_toml_list(std::string& out, const std::vector<std::string>& texts) {
 // The [[tokens]] table that grants these permissions to the bearer of `secret`.
 std::string token_table(const TokenArguments& arguments, const std::string& secret) {
     std::string lines = "[[tokens]]\nname = ";
-    append_json_text(lines, arguments.name);
+    append_json_string(lines, arguments.name);
     lines += "\nsha256 = \"" + config::to_hex(config::sha256_of(secret)) + "\"\nworkspace = ";
-    append_json_text(lines, arguments.workspace);
+    append_json_string(lines, arguments.workspace);
     lines += "\nnamespaces = ";
     append_toml_list(lines, arguments.namespaces);
     lines += "\npermissions = ";
