@@ -1,7 +1,7 @@
-# The front door. Behind it stand the presets of CMakePresets.json; each builds in build/<preset>/.
+# The usual tasks, as shortcuts for the presets of CMakePresets.json; each preset builds in build/<preset>/.
 
 PREFIX ?= /usr/local
-# Set SETUP=: to take care of the needed packages yourself.
+# Set SETUP=: to install the needed packages yourself.
 SETUP ?= scripts/setup
 
 .DEFAULT_GOAL := help
@@ -51,7 +51,7 @@ soak: ## Simulate SEEDS=10000 random fleets, from seed FIRST=1000000 on, until o
 	@cmake --build --preset release --target sluice_program
 	@sim/soak build/release/sluice $(SEEDS) $(FIRST)
 
-mutations: ## Break the code on purpose, and see that the simulator finds it
+mutations: ## Run the mutation tests: break the code in known ways, and check that the tests fail
 	@$(SETUP) build test
 	@sim/mutations/run
 

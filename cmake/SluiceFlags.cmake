@@ -1,5 +1,5 @@
-# How every target of Sluice is compiled. Targets get this by linking sluice_flags, which is never exported:
-# none of it reaches a program that uses the library.
+# Compiler flags of all targets. Targets get them by linking sluice_flags, which is never exported: none of them
+# reaches a program that uses the library.
 
 option(SLUICE_WERROR "Treat warnings as errors" ${PROJECT_IS_TOP_LEVEL})
 option(SLUICE_ASSERTIONS "Keep assert() and the checks of the standard library, whatever the build type" OFF)
@@ -44,7 +44,7 @@ if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
     # GCC 12 sees overlapping copies in the standard library's string concatenation where there are none.
     target_compile_options(sluice_flags INTERFACE -Wduplicated-cond -Wlogical-op -Wno-restrict)
     # GCC follows paths across inlined calls and, at -O2 or with sanitizers, reports dereferences that can't
-    # happen, such as *std::get_if<0>(&variant) after index() was asked. So -Wnull-dereference is left to clang,
+    # happen, such as *std::get_if<0>(&variant) after a check of index(). So -Wnull-dereference is left to clang,
     # which reports what is written only.
 
     # GCC reads two neighbouring words, which were just written one by one, as one vector: the processor can't

@@ -1,10 +1,12 @@
-# sluice_library, sluice_test and sluice_check: with these a folder says what it holds.
+# The functions by which each folder declares its library and tests: sluice_library, sluice_test, sluice_check.
 
 if(SLUICE_BUILD_TESTS)
     find_package(GTest REQUIRED)
 endif()
 
 set(SLUICE_TEST_LABELS "" CACHE STRING "Build and run only the tests with one of these labels. Empty: all tests")
+# Builds the selected tests and what they need, and nothing else.
+add_custom_target(sluice_tests)
 # Tests are compiled far more often than they run: where the optimiser would cost more than it saves, -O0.
 set(SLUICE_TEST_OPTIONS "" CACHE STRING "Compiler options for the sources of tests, after all others")
 
@@ -29,7 +31,7 @@ function(sluice_library)
         add_library(${target} STATIC ${arg_SOURCES})
         set(scope PUBLIC)
         if(NOT root STREQUAL "${PROJECT_SOURCE_DIR}/src")
-            # What tests and benchmarks share is built for those of them that are.
+            # Libraries of tests and benchmarks are built only if a target needs them.
             set_target_properties(${target} PROPERTIES EXCLUDE_FROM_ALL ON)
         endif()
     else()
@@ -111,7 +113,9 @@ function(sluice_test)
     target_link_libraries(${arg_NAME} PRIVATE sluice_flags ${arg_LIBS} GTest::gtest_main)
     target_compile_options(${arg_NAME} PRIVATE ${SLUICE_TEST_OPTIONS})
     _sluice_precompile(${arg_NAME})
-    if(NOT selected_sources)
+    if(selected_sources)
+        add_dependencies(sluice_tests ${arg_NAME})
+    else()
         # It stays in compile_commands.json for clang-tidy and editors.
         set_target_properties(${arg_NAME} PROPERTIES EXCLUDE_FROM_ALL ON)
     endif()

@@ -8,10 +8,8 @@
 #include <string>
 #include <vector>
 
-#include "core/figures.h"
-#include "core/progress.h"
+#include "core/report.h"
 #include "core/suite.h"
-#include "core/verdict.h"
 
 namespace sluice::bench {
 namespace {
@@ -81,7 +79,7 @@ int run(const Arguments& arguments) {
     Figures figures;
     benchmark::RunSpecifiedBenchmarks(&figures);
     end_progress();
-    print_verdict(figures, std::cout);
+    print_report(figures, std::cout);
     std::cout << "All figures: " << arguments.json << '\n';
     return 0;
 }

@@ -41,8 +41,8 @@ void run_batch(benchmark::State& state) {
 
 Limiter& limiter_of(std::int64_t keys) {
     static PerKeyCount<Limiter> limiters;
-    // The keys are made in turn and asked for at random: a table that was filled in the order in
-    // which it is asked would lie in memory in that order, too.
+    // Keys are inserted in order and requested at random: a table that was filled in the order of
+    // the requests would be laid out in that order.
     return limiters.get(keys, [keys] {
         Limiter limiter = make_limiter(kMaxKeys);
         warm_up(limiter, in_turn(static_cast<std::uint32_t>(keys)));

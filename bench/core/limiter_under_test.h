@@ -1,4 +1,4 @@
-// The limiter that the benchmarks ask.
+// The limiter under test and its requests.
 #ifndef SLUICE_BENCH_CORE_LIMITER_UNDER_TEST_H_
 #define SLUICE_BENCH_CORE_LIMITER_UNDER_TEST_H_
 
@@ -35,7 +35,7 @@ inline bool passes(Limiter& limiter, const Request& request) {
 // The limiter that holds this many keys, shared by the benchmarks.
 Limiter& limiter_of(std::int64_t keys);
 
-// Asks for each key once: a key that no benchmark touched for two durations would be a cold one.
+// Requests each key once: a key that was idle for two durations would be cold.
 inline bool warm_up(Limiter& limiter, const std::vector<Key>& keys) {
     bool passed = true;
     for (const Key& key : keys) {

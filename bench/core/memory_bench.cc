@@ -1,7 +1,7 @@
 #include <cstdio>
 
 #include "core/limiter_under_test.h"
-#include "core/progress.h"
+#include "core/report.h"
 #include "measure/process.h"
 
 namespace sluice::bench {

@@ -14,8 +14,7 @@ inline constexpr std::array<std::int64_t, 3> kKeyCounts{1, 1'000, 1'000'000};
 // A limit that is never reached, so that every decision passes.
 inline constexpr std::int64_t kEndless = std::int64_t{1} << 52;
 
-// Two passes tell in seconds that everything runs; the full size is what the figures are taken
-// from.
+// kQuick checks in seconds that everything runs; kFull gives the figures.
 enum class Size { kFull, kQuick };
 
 void register_floor();

@@ -1,4 +1,4 @@
-// How a benchmark's thread begins: on its own core, with its own share of the keys.
+// The start of a benchmark thread: its core and its share of the keys.
 #ifndef SLUICE_BENCH_CORE_THREAD_SHARE_H_
 #define SLUICE_BENCH_CORE_THREAD_SHARE_H_
 
@@ -8,7 +8,7 @@
 
 #include <benchmark/benchmark.h>
 
-#include "core/progress.h"
+#include "core/report.h"
 #include "measure/keys.h"
 #include "measure/process.h"
 
@@ -26,7 +26,7 @@ inline std::vector<Key> begin_thread(const std::string& name, const benchmark::S
                          .of = static_cast<std::uint32_t>(state.threads())});
 }
 
-// One subject per number of keys, made when first asked for and kept for all repetitions.
+// One subject per number of keys, made on first use and kept for all repetitions.
 // Thread-safe.
 template <class Subject>
 class PerKeyCount {

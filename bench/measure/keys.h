@@ -1,4 +1,4 @@
-// The keys that every benchmark asks for, and the random order in which it asks.
+// The keys of all benchmarks, and the random order of requests.
 #ifndef SLUICE_BENCH_MEASURE_KEYS_H_
 #define SLUICE_BENCH_MEASURE_KEYS_H_
 

@@ -1,5 +1,4 @@
-// What a benchmark asks of its own process: a core to itself, its time, its memory, a fresh copy of
-// itself.
+// The benchmark's own process: pinning to a core, processor time, memory, and a fresh copy of it.
 #ifndef SLUICE_BENCH_MEASURE_PROCESS_H_
 #define SLUICE_BENCH_MEASURE_PROCESS_H_
 

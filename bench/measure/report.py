@@ -1,4 +1,4 @@
-"""What the measurements of whole programs share: turns, the table at the end, and signs of life."""
+"""Shared by the benchmarks of whole programs: alternating runs, progress, and the table at the end."""
 
 import json
 import os
@@ -7,11 +7,11 @@ import sys
 import time
 
 
-def in_turn(repetitions, contestants, tell=lambda what: None):
+def in_turn(repetitions, contestants, report=lambda what: None):
     """Runs each contestant once per repetition; gives the medians of what they returned, by name."""
     rounds = []
     for repetition in range(repetitions):
-        tell(f"round {repetition + 1} of {repetitions}")
+        report(f"round {repetition + 1} of {repetitions}")
         rounds.append({name: measure() for name, measure in contestants.items()})
     return {
         name: {figure: statistics.median(turn[name][figure] for turn in rounds) for figure in rounds[0][name]}
@@ -20,7 +20,7 @@ def in_turn(repetitions, contestants, tell=lambda what: None):
 
 
 class Progress:
-    """Tells, while it takes a while, what is being measured: on a terminal over the line before."""
+    """Shows what is being measured; on a terminal, overwrites the line before."""
 
     def __init__(self):
         self.start = time.monotonic()
@@ -72,7 +72,7 @@ class Report:
             )
 
     def write(self, folder, name, setup):
-        """Keeps the figures in a file of this name, and tells where."""
+        """Writes the figures to a file of this name and prints its path."""
         path = os.path.join(folder, name)
         with open(path, "w", encoding="utf-8") as file:
             json.dump({"setup": setup, "figures": self.figures}, file, indent=2)

@@ -23,7 +23,7 @@ class Client:
     def __init__(self, server):
         self.connection = http.client.HTTPConnection("127.0.0.1", server.port, timeout=30)
 
-    def ask(self, operation, body):
+    def call(self, operation, body):
         headers = {"Content-Type": "application/json"}
         self.connection.request("POST", f"/v2/ratelimit.{operation}", json.dumps(body), headers)
         answer = self.connection.getresponse()
@@ -43,14 +43,14 @@ class Probe:
 
     def spend(self):
         self.spent_at = time.monotonic()
-        if not self.node.ask("limit", {**self.key, "limit": LIMIT, "cost": 1})["success"]:
+        if not self.node.call("limit", {**self.key, "limit": LIMIT, "cost": 1})["success"]:
             raise RuntimeError("a probe was denied")
         self.spent += 1
         self.next_look = self.spent_at
 
     def look(self):
         """The age of the spend if Redis holds it, else none. An older one is looked at less often."""
-        data = self.observer.ask("inspect", self.key)
+        data = self.observer.call("inspect", self.key)
         age = time.monotonic() - self.spent_at
         held = sum((data[window]["origin"] or {"total": 0})["total"] for window in ("current", "previous"))
         if held < self.spent:

@@ -1,5 +1,5 @@
--- A load as production has it: KEYS identifiers, of which the k-th is asked for with density 1/k, with limits and windows
--- that differ by key. Keys are drawn with the given SEED. Thread i asks the server on the i-th PORT.
+-- A load as production has it: KEYS identifiers, of which the k-th is requested with density 1/k, with limits and windows
+-- that differ by key. Keys are drawn with the given SEED. Thread i calls the server on the i-th PORT.
 --
 --     wrk -t THREADS ... -s mixed.lua URL -- KEYS SEED PORT...
 

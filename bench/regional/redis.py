@@ -35,18 +35,18 @@ class Redis(Server):
     def origin(self):
         return f"redis://127.0.0.1:{self.port}"
 
-    def ask(self, *words):
-        command = ["redis-cli", "-p", str(self.port), *words]
-        return subprocess.run(command, check=True, capture_output=True, text=True).stdout
+    def command(self, *words):
+        words = ["redis-cli", "-p", str(self.port), *words]
+        return subprocess.run(words, check=True, capture_output=True, text=True).stdout
 
     def forget(self):
-        self.ask("FLUSHALL")
-        self.ask("CONFIG", "RESETSTAT")
+        self.command("FLUSHALL")
+        self.command("CONFIG", "RESETSTAT")
 
     def calls(self, *names):
-        """How often these commands were called since it was told to forget, by clients and scripts."""
+        """How often these commands were called since the last forget(), by clients and scripts."""
         calls = 0
-        for line in self.ask("INFO", "commandstats").splitlines():
+        for line in self.command("INFO", "commandstats").splitlines():
             name, _, figures = line.removeprefix("cmdstat_").partition(":")
             if name.partition("|")[0] in names:
                 calls += int(figures.split(",")[0].removeprefix("calls="))
@@ -54,15 +54,15 @@ class Redis(Server):
 
     def commands_in(self, category):
         """The names of the commands of an ACL category, such as read or write."""
-        return self.ask("COMMAND", "LIST", "FILTERBY", "ACLCAT", category).split()
+        return self.command("COMMAND", "LIST", "FILTERBY", "ACLCAT", category).split()
 
     def processor_seconds(self):
         """The processor time that Redis reports of itself, which is finer than the system's."""
-        figures = dict(line.split(":") for line in self.ask("INFO", "cpu").splitlines() if ":" in line)
+        figures = dict(line.split(":") for line in self.command("INFO", "cpu").splitlines() if ":" in line)
         return float(figures["used_cpu_user"]) + float(figures["used_cpu_sys"])
 
     @contextlib.contextmanager
-    def standing_still(self):
+    def stopped(self):
         self.process.send_signal(signal.SIGSTOP)
         try:
             yield

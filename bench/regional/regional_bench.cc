@@ -2,7 +2,7 @@
 //
 //     regional_bench warm   ORIGIN THREADS MILLISECONDS       ORIGIN may be "none"
 //     regional_bench hot    ORIGIN REQUESTS PER_SECOND
-//     regional_bench replay ORIGIN KEYS
+//     regional_bench flush  ORIGIN KEYS
 //     regional_bench cold   ORIGIN KEYS OUTSTANDING COST
 //     regional_bench commands
 //
@@ -29,7 +29,7 @@ int run_named(const std::vector<std::string>& words) {
     if (name == "hot")
         return run(HotTrial{.origin = origin, .requests = number(2), .per_second = number(3)});
     const auto keys = static_cast<std::uint32_t>(number(2));
-    if (name == "replay") return run(ReplayTrial{.origin = origin, .keys = keys});
+    if (name == "flush") return run(FlushTrial{.origin = origin, .keys = keys});
     if (name != "cold") throw std::invalid_argument(name);
     return run(ColdTrial{.origin = origin,
                          .keys = keys,

@@ -1,5 +1,5 @@
-// What regional_bench can measure. Each trial prints its figures as one JSON object and returns the
-// program's exit code.
+// The trials of regional_bench. Each prints its figures as one JSON object and returns the exit
+// code of the program.
 #ifndef SLUICE_BENCH_REGIONAL_TRIALS_H_
 #define SLUICE_BENCH_REGIONAL_TRIALS_H_
 
@@ -18,8 +18,8 @@ struct WarmTrial {
 };
 int run(const WarmTrial& trial);
 
-// A number of requests on a few keys, all told in the end. How many commands that took is for the
-// caller to ask Redis.
+// A number of requests on a few keys, all flushed in the end. The caller reads from Redis how many
+// commands that took.
 struct HotTrial {
     std::string origin;
     std::uint64_t requests;
@@ -27,16 +27,16 @@ struct HotTrial {
 };
 int run(const HotTrial& trial);
 
-// Keys that are spent once each while Redis stands still, and told when it goes on. Prints
-// "attached" when Redis is to be stopped and "spent" when it is to go on, and waits for a line of
-// input after the first.
-struct ReplayTrial {
+// Keys that are spent once each while Redis is stopped, and flushed when it continues. Prints
+// "attached" when Redis is to be stopped and "spent" when it is to continue, and waits for a line
+// of input after the first.
+struct FlushTrial {
     std::string origin;
     std::uint32_t keys;
 };
-int run(const ReplayTrial& trial);
+int run(const FlushTrial& trial);
 
-// Keys that are asked for once each, so many of them at any time.
+// Keys that are requested once each, with `outstanding` requests in flight.
 struct ColdTrial {
     std::string origin;
     std::uint32_t keys;

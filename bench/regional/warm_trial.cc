@@ -17,7 +17,7 @@ using Clock = std::chrono::steady_clock;
 
 constexpr std::uint32_t kKeys = 1'000;
 
-// What one thread has done.
+// The work of one thread.
 struct Work {
     std::uint64_t decisions = 0;
     double processor_seconds = 0;
@@ -68,7 +68,7 @@ void print(const std::vector<Work>& all, double seconds, const OriginStats& orig
     }
     const auto count = static_cast<double>(decisions);
     std::printf(
-        "{\"rate\": %.0f, \"per_processor_second\": %.0f, \"waits\": %lld, \"told\": %llu, "
+        "{\"rate\": %.0f, \"per_processor_second\": %.0f, \"waits\": %lld, \"flushed\": %llu, "
         "\"reads\": %llu, "
         "\"fallbacks\": %llu}\n",
         count / seconds,

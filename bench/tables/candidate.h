@@ -1,4 +1,4 @@
-// What a table must offer to be weighed, and what all of them count with.
+// The interface of a table under comparison, and the counter that all use.
 #ifndef SLUICE_BENCH_TABLES_CANDIDATE_H_
 #define SLUICE_BENCH_TABLES_CANDIDATE_H_
 
@@ -21,7 +21,7 @@ concept Candidate = std::constructible_from<T, std::size_t> && requires(T table,
     { table.count(key) } -> std::same_as<void>;
 };
 
-// For tables that ask nothing of their threads.
+// For tables that need no registration of threads.
 struct NoThread {};
 
 // Relaxed, because the counter guards no other memory. A try fails only where another thread's try

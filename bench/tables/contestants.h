@@ -1,4 +1,4 @@
-// The tables that are weighed against each other.
+// The tables that are compared.
 #ifndef SLUICE_BENCH_TABLES_CONTESTANTS_H_
 #define SLUICE_BENCH_TABLES_CONTESTANTS_H_
 

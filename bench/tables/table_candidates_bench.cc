@@ -24,7 +24,7 @@ namespace {
 constexpr Sizes kQuick{.few = 1'000, .many = 20'000, .growth = 50'000};
 constexpr std::array kTrials{Trial::kCount, Trial::kGrowth, Trial::kMemory};
 
-// How this program tells its fresh copy what to measure: --trial NUMBER CONTESTANT SIZE.
+// The arguments for a fresh copy of this program: --trial NUMBER CONTESTANT SIZE.
 constexpr const char* kTrialFlag = "--trial";
 
 struct Arguments {

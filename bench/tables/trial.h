@@ -23,7 +23,7 @@ struct Load {
 };
 
 // Nanoseconds per count. One thread's cost is its processor time, which doesn't count what else the
-// machine does meanwhile; what several threads get done together is told by real time alone.
+// machine does meanwhile; the throughput of several threads is measured in real time.
 struct Pace {
     double cpu;   // of one thread
     double real;  // of all threads together

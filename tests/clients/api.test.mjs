@@ -73,7 +73,7 @@ test('of 200 requests at once exactly the limit passes', async () => {
   assert.equal(answers.filter(({ data }) => data.success).length, 50);
 });
 
-test('multiLimit spends all or nothing and tells how each fared', async () => {
+test('multiLimit spends all or nothing and returns each result', async () => {
   const { data } = await api().multiLimit([about('m1'), about('m2', { limit: 5, cost: 2 }), about('m1')]);
   assert.equal(data.passed, true);
   assert.deepEqual(data.limits.map(item => [item.namespace, item.identifier, item.passed, item.limit, item.remaining]),

@@ -1,4 +1,4 @@
-// What the tests of all clients ask about.
+// Requests that the tests of all clients share.
 import { createHash } from 'node:crypto';
 
 // So long that as good as no window ends while a test runs.

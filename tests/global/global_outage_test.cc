@@ -12,10 +12,10 @@
 #include <gtest/gtest.h>
 
 #include "global/regions.h"
-#include "server/server.h"
 #include "support/eventually.h"
 #include "support/limit_client.h"
 #include "support/mariadb_server.h"
+#include "support/server.h"
 
 namespace sluice::global_test {
 namespace {

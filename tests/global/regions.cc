@@ -5,9 +5,8 @@
 #include <boost/json.hpp>
 #include <gtest/gtest.h>
 
-#include "server/expect.h"
-#include "server/metrics_text.h"
 #include "support/eventually.h"
+#include "support/http_answer.h"
 
 namespace sluice::global_test {
 

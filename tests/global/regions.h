@@ -8,9 +8,9 @@
 #include <string_view>
 #include <vector>
 
-#include "server/server.h"
 #include "support/limit_client.h"
 #include "support/mariadb_server.h"
+#include "support/server.h"
 
 namespace sluice::global_test {
 

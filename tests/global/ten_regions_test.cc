@@ -7,7 +7,7 @@
 
 #include "global/fleet.h"
 #include "global/sqlite/sqlite_global_store.h"
-#include "server/scratch_folder.h"
+#include "support/process.h"
 
 namespace sluice {
 namespace {

@@ -4,9 +4,9 @@
 
 #include <gtest/gtest.h>
 
-#include "server/program.h"
 #include "support/eventually.h"
 #include "support/mariadb_server.h"
+#include "support/process.h"
 
 namespace sluice::mariadb_test {
 namespace {

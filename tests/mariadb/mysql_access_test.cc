@@ -9,8 +9,8 @@
 #include <unistd.h>
 
 #include "mysql/mysql_connection.h"
-#include "server/server.h"
 #include "support/mariadb_server.h"
+#include "support/server.h"
 #include "support/store_client.h"
 
 namespace sluice::mariadb_test {

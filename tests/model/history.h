@@ -51,8 +51,8 @@ Answer make_call(AnyLimiter& limiter, const Call& call);
 // Makes the calls of `history` in order and forgets the answers.
 void replay(Limiter& limiter, const History& history);
 
-// Plays `history` against a fresh Limiter and the naive model. Tells the first call that the two
-// answer differently, and how; nothing if they agree to the end.
+// Plays `history` against a fresh Limiter and the naive model. Describes the first call that the
+// two answer differently, and how; nothing if they agree to the end.
 std::optional<std::string> first_difference(const History& history);
 
 // A history that fails as `history` does and from which no call and no ask can be left out.

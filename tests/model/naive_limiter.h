@@ -20,7 +20,7 @@ inline constexpr std::int64_t kMaxNumber = (std::int64_t{1} << 53) - 1;
 // NaiveLimiter gives the answers that Limiter promises, from every cell that there ever was. It
 // forgets nothing, shares no code with the library and computes in 128 bits. Its rules:
 //
-//  1. A key remembers the highest sequence that it was ever asked at. A request up to one sequence
+//  1. A key remembers the highest sequence of its requests. A request up to one sequence
 //  below
 //     that is decided at its own time, an older one at the beginning of the sequence below the
 //     highest.

@@ -5,10 +5,10 @@
 #include <boost/json.hpp>
 #include <gtest/gtest.h>
 
-#include "server/expect.h"
-#include "server/server.h"
 #include "sqlite/database.h"
 #include "support/eventually.h"
+#include "support/http_answer.h"
+#include "support/server.h"
 
 namespace sluice::server_test {
 namespace {

@@ -7,10 +7,10 @@
 #include <boost/json.hpp>
 #include <gtest/gtest.h>
 
-#include "server/expect.h"
-#include "server/server.h"
 #include "support/eventually.h"
+#include "support/http_answer.h"
 #include "support/mariadb_server.h"
+#include "support/server.h"
 
 namespace sluice::server_test {
 namespace {

@@ -10,8 +10,8 @@
 
 #include "overrides/mysql_store.h"
 #include "overrides/sqlite_store.h"
-#include "server/scratch_folder.h"
 #include "support/mariadb_server.h"
+#include "support/process.h"
 
 namespace sluice::overrides {
 namespace {

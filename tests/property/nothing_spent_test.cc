@@ -14,31 +14,31 @@ namespace {
 
 constexpr std::uint64_t kSeeds = 600;
 
-struct Told {
+struct AnsweredCall {
     Call call;
     Answer answer;
 };
 
-std::vector<Told> play(const History& history) {
+std::vector<AnsweredCall> play(const History& history) {
     Limiter limiter = fresh_limiter();
-    std::vector<Told> told;
+    std::vector<AnsweredCall> answered;
     for (const Call& call : history) {
-        told.push_back({call, make_call(limiter, call)});
+        answered.push_back({call, make_call(limiter, call)});
     }
-    return told;
+    return answered;
 }
 
-bool spent(const Told& told) {
-    return told.answer && told.answer->passed &&
-           std::ranges::any_of(told.call.asks, [](const Ask& ask) { return ask.cost > 0; });
+bool spent(const AnsweredCall& answered) {
+    return answered.answer && answered.answer->passed &&
+           std::ranges::any_of(answered.call.asks, [](const Ask& ask) { return ask.cost > 0; });
 }
 
-// Only the calls that spent something are compared, by what they were told to be left.
-std::vector<std::int64_t> remainders_of_spending(const std::vector<Told>& played) {
+// Only the calls that spent something are compared, by their remaining counts.
+std::vector<std::int64_t> remainders_of_spending(const std::vector<AnsweredCall>& played) {
     std::vector<std::int64_t> remainders;
-    for (const Told& told : played) {
-        if (!spent(told)) continue;
-        for (const Decision& decision : told.answer->decisions) {
+    for (const AnsweredCall& answered : played) {
+        if (!spent(answered)) continue;
+        for (const Decision& decision : answered.answer->decisions) {
             remainders.push_back(decision.remaining);
         }
     }
@@ -52,9 +52,9 @@ void expect_no_trace(Change change) {
     for (std::uint64_t seed = 0; seed < kSeeds; ++seed) {
         const auto played = play(random_history(seed));
         History changed;
-        for (const Told& told : played) {
-            changed.push_back(told.call);
-            if (!spent(told)) change(changed, told);
+        for (const AnsweredCall& answered : played) {
+            changed.push_back(answered.call);
+            if (!spent(answered)) change(changed, answered);
         }
         ASSERT_EQ(remainders_of_spending(play(changed)), remainders_of_spending(played))
             << "seed " << seed << ", changed to\n"
@@ -63,15 +63,15 @@ void expect_no_trace(Change change) {
 }
 
 TEST(NothingSpent, AnInvalidRequestMayAsWellNotHaveBeenMade) {
-    expect_no_trace([](History& history, const Told& told) {
-        if (!told.answer) history.pop_back();
+    expect_no_trace([](History& history, const AnsweredCall& answered) {
+        if (!answered.answer) history.pop_back();
     });
 }
 
 // A peek moves the key's time on just as the denial does; it must not do anything else.
 TEST(NothingSpent, ADenialMayAsWellHaveBeenAPeek) {
-    expect_no_trace([](History& history, const Told& told) {
-        if (!told.answer) return;
+    expect_no_trace([](History& history, const AnsweredCall& answered) {
+        if (!answered.answer) return;
         for (Ask& ask : history.back().asks) {
             ask.cost = 0;
         }
@@ -79,8 +79,8 @@ TEST(NothingSpent, ADenialMayAsWellHaveBeenAPeek) {
 }
 
 TEST(NothingSpent, APeekMayAsWellHaveBeenADenial) {
-    expect_no_trace([](History& history, const Told& told) {
-        if (!told.answer) return;
+    expect_no_trace([](History& history, const AnsweredCall& answered) {
+        if (!answered.answer) return;
         for (Ask& ask : history.back().asks) {
             ask.limit = 0;
         }
@@ -88,8 +88,8 @@ TEST(NothingSpent, APeekMayAsWellHaveBeenADenial) {
 }
 
 TEST(NothingSpent, RepeatingADenialChangesNothing) {
-    expect_no_trace([](History& history, const Told& told) {
-        if (told.answer) history.insert(history.end(), 3, told.call);
+    expect_no_trace([](History& history, const AnsweredCall& answered) {
+        if (answered.answer) history.insert(history.end(), 3, answered.call);
     });
 }
 

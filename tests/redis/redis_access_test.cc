@@ -3,12 +3,11 @@
 
 #include <gtest/gtest.h>
 
-#include "server/program.h"
-#include "server/scratch_folder.h"
-#include "server/server.h"
 #include "support/canned_server.h"
 #include "support/origin_client.h"
+#include "support/process.h"
 #include "support/redis_server.h"
+#include "support/server.h"
 
 namespace sluice::redis_test {
 namespace {

@@ -8,8 +8,8 @@
 #include <gtest/gtest.h>
 
 #include "regional/redis/redis_keys.h"
-#include "server/server.h"
 #include "support/origin_client.h"
+#include "support/server.h"
 
 namespace sluice::redis_test {
 namespace {

@@ -6,11 +6,11 @@
 #include <boost/json.hpp>
 #include <gtest/gtest.h>
 
-#include "server/program.h"
 #include "support/eventually.h"
 #include "support/held_cells.h"
 #include "support/limit_client.h"
 #include "support/nodes.h"
+#include "support/process.h"
 #include "support/redis_server.h"
 
 namespace sluice::regional_test {

@@ -6,11 +6,11 @@
 
 #include <gtest/gtest.h>
 
-#include "server/expect.h"
-#include "server/scratch_folder.h"
 #include "support/eventually.h"
+#include "support/http_answer.h"
 #include "support/limit_client.h"
 #include "support/nodes.h"
+#include "support/process.h"
 #include "support/redis_server.h"
 
 namespace sluice::regional_test {

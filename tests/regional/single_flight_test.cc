@@ -9,9 +9,9 @@
 
 #include <gtest/gtest.h>
 
-#include "server/metrics_text.h"
 #include "support/eventually.h"
 #include "support/held_cells.h"
+#include "support/http_answer.h"
 #include "support/limit_client.h"
 #include "support/nodes.h"
 #include "support/redis_server.h"

@@ -11,10 +11,9 @@
 #include <boost/asio/write.hpp>
 #include <gtest/gtest.h>
 
-#include "server/expect.h"
-#include "server/metrics_text.h"
 #include "support/eventually.h"
 #include "support/held_cells.h"
+#include "support/http_answer.h"
 #include "support/limit_client.h"
 #include "support/nodes.h"
 #include "support/redis_server.h"

@@ -9,8 +9,8 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
-#include "server/metrics_text.h"
-#include "server/server.h"
+#include "support/http_answer.h"
+#include "support/server.h"
 
 namespace sluice::server_test {
 namespace {
@@ -108,7 +108,7 @@ TEST(BlockedOutput, SecondSignalEndsTheServerAtOnce) {
     EXPECT_EQ(server.program().wait(8s).exit_code, 128 + SIGTERM);
 }
 
-TEST(BlockedOutput, ThatIsReadAgainTellsHowManyLinesWereDropped) {
+TEST(BlockedOutput, ThatIsReadAgainReportsTheDroppedLines) {
     FullPipe err;
     Server server({.flags = {"--log-requests"}, .streams = {.err = err.writer()}});
     flood(server);

@@ -8,9 +8,7 @@
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 
-#include "server/certificate.h"
-#include "server/server.h"
-#include "server/token_config.h"
+#include "support/server.h"
 
 namespace sluice::server_test {
 namespace {
@@ -22,7 +20,7 @@ AssertionResult contains(const std::string& text, const std::string& part) {
     return testing::AssertionFailure() << "'" << part << "' is not in:\n" << text;
 }
 
-TEST(CommandLine, HelpsEverywhere) {
+TEST(CommandLine, PrintsHelpForEveryCommand) {
     const Ending help = run({"--help"});
     EXPECT_EQ(help.exit_code, 0);
     for (const std::string command :
@@ -34,7 +32,7 @@ TEST(CommandLine, HelpsEverywhere) {
     }
 }
 
-TEST(CommandLine, TellsItsVersion) {
+TEST(CommandLine, PrintsItsVersion) {
     const Ending version = run({"--version"});
     EXPECT_EQ(version.exit_code, 0);
     EXPECT_TRUE(contains(version.out, "0."));
@@ -167,7 +165,7 @@ TEST_F(OverrideCommand, ListsMoreThanOnePage) {
     EXPECT_EQ(json(as_json.out).at("data").as_array().size(), static_cast<std::size_t>(kMany));
 }
 
-TEST(BenchCommand, TellsThroughputLatencyAndErrors) {
+TEST(BenchCommand, PrintsThroughputLatencyAndErrors) {
     const Server server;
     const Ending ending = run({"bench",
                                "--url",

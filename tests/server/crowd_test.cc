@@ -6,8 +6,8 @@
 #include <boost/json.hpp>
 #include <gtest/gtest.h>
 
-#include "server/expect.h"
-#include "server/server.h"
+#include "support/http_answer.h"
+#include "support/server.h"
 
 namespace sluice::server_test {
 namespace {
@@ -57,7 +57,7 @@ void be_client(const Server& server, unsigned seed, Ledger& ledger) {
     }
 }
 
-TEST(Crowd, IsToldExactlyWhatTheServerCounts) {
+TEST(Crowd, IsAdmittedExactlyWhatTheServerCounts) {
     const Server server({.flags = {"--threads", "4"}});
     Ledger ledger{};
     std::vector<std::thread> clients;

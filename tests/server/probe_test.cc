@@ -1,8 +1,8 @@
 // GET /healthz, /readyz and /metrics.
 #include <gtest/gtest.h>
 
-#include "server/metrics_text.h"
-#include "server/server.h"
+#include "support/http_answer.h"
+#include "support/server.h"
 
 namespace sluice::server_test {
 namespace {

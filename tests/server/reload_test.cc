@@ -3,10 +3,8 @@
 
 #include <gtest/gtest.h>
 
-#include "server/expect.h"
-#include "server/metrics_text.h"
-#include "server/server.h"
-#include "server/token_config.h"
+#include "support/http_answer.h"
+#include "support/server.h"
 
 namespace sluice::server_test {
 namespace {

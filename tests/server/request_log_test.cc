@@ -8,10 +8,9 @@
 #include <gtest/gtest.h>
 #include <sys/resource.h>
 
-#include "server/expect.h"
-#include "server/scratch_folder.h"
-#include "server/server.h"
-#include "server/token_config.h"
+#include "support/http_answer.h"
+#include "support/process.h"
+#include "support/server.h"
 
 namespace sluice::server_test {
 namespace {
@@ -77,7 +76,7 @@ TEST(RequestLog, AFailureOfTheServerIsLoggedWithItsCauseAndTheRequestId) {
                                  R"(","limit":1,"duration":1000})");
     }
     ASSERT_EQ(answer.status, 500) << "the disk did not fill up";
-    EXPECT_FALSE(has(answer.body, "overrides.db")) << "the client is not told of files";
+    EXPECT_FALSE(has(answer.body, "overrides.db")) << "the client sees no paths";
     const std::string line = line_about(*server, "request_failed", id_of(answer));
     EXPECT_TRUE(has(line, " error ")) << line;
     EXPECT_TRUE(has(line, " path=/v2/ratelimit.setOverride ")) << line;

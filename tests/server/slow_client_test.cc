@@ -3,9 +3,8 @@
 
 #include <gtest/gtest.h>
 
-#include "server/expect.h"
-#include "server/metrics_text.h"
-#include "server/server.h"
+#include "support/http_answer.h"
+#include "support/server.h"
 
 namespace sluice::server_test {
 namespace {
@@ -32,7 +31,7 @@ std::string trickle(Connection& connection, char byte) {
     return connection.receive_rest();
 }
 
-TEST(SlowClient, WhoseHeaderTricklesIsCutOffWith408) {
+TEST(SlowClient, WithASlowHeaderIsClosedWith408) {
     const Server server(impatient("header_timeout = \"300ms\"\n"));
     Connection connection = server.connect();
     connection.send("GET /healthz HTTP/1.1\r\nHost: localhost\r\nX-Slow: ");
@@ -40,28 +39,28 @@ TEST(SlowClient, WhoseHeaderTricklesIsCutOffWith408) {
     EXPECT_EQ(server.get("/healthz").status, 200);
 }
 
-TEST(SlowClient, WhoseBodyTricklesIsCutOffWith408) {
+TEST(SlowClient, WithASlowBodyIsClosedWith408) {
     const Server server(impatient("body_timeout = \"300ms\"\n"));
     Connection connection = server.connect();
     connection.send(post(kLimit, "", {{"Content-Length", "1000000"}}));
     EXPECT_TRUE(trickle(connection, ' ').starts_with("HTTP/1.1 408 "));
 }
 
-TEST(SlowClient, WhoStaysSilentFromTheStartIsClosed) {
+TEST(SlowClient, ThatSendsNothingIsClosed) {
     const Server server(impatient("header_timeout = \"300ms\"\nidle_timeout = \"300ms\"\n"));
     Connection connection = server.connect();
     const std::string rest = connection.receive_rest();
     EXPECT_TRUE(rest.empty() || rest.starts_with("HTTP/1.1 408 ")) << rest;
 }
 
-TEST(SlowClient, WhoStaysSilentBetweenRequestsIsClosedWithoutAWord) {
+TEST(SlowClient, ThatIsIdleBetweenRequestsIsClosedWithoutAResponse) {
     const Server server(impatient("idle_timeout = \"300ms\"\n"));
     Connection connection = server.connect();
     EXPECT_EQ(connection.ask(post(kLimit, kBody)).status, 200);
     EXPECT_EQ(connection.receive_rest(), "");
 }
 
-TEST(SlowClient, WhoNeverReadsIsClosed) {
+TEST(SlowClient, ThatNeverReadsIsClosed) {
     const Server server(impatient("write_timeout = \"500ms\"\n"));
     Connection connection = Connection::with_small_window(server.port());
     std::string requests;
@@ -126,7 +125,7 @@ TEST(SlowClient, IsCounted) {
     EXPECT_EQ(sum_of(server.get("/metrics").body, "sluice_http_timeouts_total"), 1);
 }
 
-TEST(TooManyClients, AreTurnedAwayAndLetInWhenOthersLeave) {
+TEST(TooManyClients, AreRefusedUntilOthersDisconnect) {
     const Server server({.flags = {"--threads", "1"}, .config = "[http]\nmax_connections = 2\n"});
     {
         Connection first = server.connect();
@@ -146,7 +145,7 @@ TEST(TooManyClients, AreTurnedAwayAndLetInWhenOthersLeave) {
         }
         std::this_thread::sleep_for(10ms);
     }
-    FAIL() << "the places of those who left were not given away";
+    FAIL() << "closed connections did not make room for new ones";
 }
 
 }  // namespace

@@ -2,9 +2,8 @@
 #include <gtest/gtest.h>
 #include <openssl/ssl.h>
 
-#include "server/certificate.h"
-#include "server/expect.h"
-#include "server/server.h"
+#include "support/http_answer.h"
+#include "support/server.h"
 
 namespace sluice::server_test {
 namespace {

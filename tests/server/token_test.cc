@@ -1,10 +1,9 @@
-// Who may do what.
+// Tokens and their permissions.
 #include <boost/json.hpp>
 #include <gtest/gtest.h>
 
-#include "server/expect.h"
-#include "server/server.h"
-#include "server/token_config.h"
+#include "support/http_answer.h"
+#include "support/server.h"
 
 namespace sluice::server_test {
 namespace {

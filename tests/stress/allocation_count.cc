@@ -21,7 +21,7 @@ std::int64_t allocations_of_this_thread() {
 // NOLINTBEGIN(bugprone-reserved-identifier, readability-inconsistent-declaration-parameter-name)
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 
-// A sanitizer brings its own malloc, and calls whoever wants to know.
+// A sanitizer has its own malloc, with hooks.
 extern "C" int __sanitizer_install_malloc_and_free_hooks(void (*on_malloc)(const volatile void*,
                                                                            std::size_t),
                                                          void (*on_free)(const volatile void*));

@@ -1,4 +1,4 @@
-// What was admitted is what callers were told, exactly once, while threads race each other and the
+// Every admission is counted exactly once, while threads race each other and the
 // clock.
 #include <sluice/limiter.h>
 
@@ -131,8 +131,8 @@ struct Plan {
     int calls;  // of each thread in each round
 };
 
-// Lets threads race in rounds. After each, all cells that are still held must contain what callers
-// were told.
+// Lets threads race in rounds. After each, all cells that are still held must match the
+// ledger.
 void expect_conservation(const Plan& plan) {
     Limiter limiter = new_limiter();
     JitteryClock clock(kStart, plan.pace);
@@ -194,7 +194,7 @@ TEST(Conservation, HoldsWhileClocksAreWindowsApart) {
                          .calls = kCalls});
 }
 
-// Single requests of cost 1 leave no gap: whoever is denied knows that the limit was spent to the
+// Single requests of cost 1 leave no gap: a denial shows that the limit was spent to the
 // last unit.
 TEST(Conservation, SpendsTheLimitToTheLastUnit) {
     constexpr std::int64_t kLimit = scaled(20'000) + 7;

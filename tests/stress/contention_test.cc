@@ -22,12 +22,12 @@ constexpr int kThreads = 4;
 constexpr std::chrono::milliseconds kDuration{1'000};
 constexpr std::int64_t kStart = 1'700'000'000'000;
 
-// What each thread was told, one list for each.
-using Told = std::array<std::vector<std::int64_t>, kThreads>;
+// The results of each thread.
+using ResultsByThread = std::array<std::vector<std::int64_t>, kThreads>;
 
-std::vector<std::int64_t> sorted(const Told& told) {
+std::vector<std::int64_t> sorted(const ResultsByThread& results) {
     std::vector<std::int64_t> all;
-    for (const auto& own : told) {
+    for (const auto& own : results) {
         all.insert(all.end(), own.begin(), own.end());
     }
     std::sort(all.begin(), all.end());
@@ -46,15 +46,15 @@ Request request_for(std::string_view identifier, std::int64_t limit) {
             .cost = 1};
 }
 
-// While all pass and spend 1, what remains after each is a number that nobody else was told, and
+// While all pass and spend 1, each caller gets a different remainder, and
 // none is left out.
-TEST(Contention, TellsNoTwoCallersTheSameRemainder) {
+TEST(Contention, GivesEachCallerADifferentRemainder) {
     constexpr std::int64_t kLimit = 10'000'000;
     constexpr int kCalls = scaled(400'000);
     Limiter limiter = new_limiter();
-    Told told;
+    ResultsByThread results;
     race(kThreads, [&](int thread) {
-        auto& own = told.at(static_cast<std::size_t>(thread));
+        auto& own = results.at(static_cast<std::size_t>(thread));
         const Request request = request_for("hot", kLimit);
         const std::array three{request, request, request};
         for (int call = 0; call < kCalls; ++call) {
@@ -68,11 +68,11 @@ TEST(Contention, TellsNoTwoCallersTheSameRemainder) {
             }
         }
     });
-    const auto all = sorted(told);
+    const auto all = sorted(results);
     ASSERT_EQ(all.size(), kThreads * kCalls * 10 / 8);
     for (std::size_t i = 0; i < all.size(); ++i) {
         ASSERT_EQ(all[i], kLimit - static_cast<std::int64_t>(all.size() - i))
-            << "told twice, or left out";
+            << "given twice, or never";
     }
 }
 
@@ -82,9 +82,9 @@ TEST(Contention, LetsALimitOfOnePassOnceInEachWindowThatThreadsRaceToOpen) {
     constexpr std::int64_t kWindows = scaled(600'000);
     Limiter limiter = new_limiter();
     std::atomic<std::int64_t> window{0};  // raised by all threads; says nothing about other memory
-    Told told;
+    ResultsByThread results;
     race(kThreads, [&](int thread) {
-        auto& own = told.at(static_cast<std::size_t>(thread));
+        auto& own = results.at(static_cast<std::size_t>(thread));
         const Request request = request_for("hot", 1);
         std::int64_t mine = 0;
         while ((mine = window.load(std::memory_order_relaxed)) < kWindows) {
@@ -94,7 +94,7 @@ TEST(Contention, LetsALimitOfOnePassOnceInEachWindowThatThreadsRaceToOpen) {
             window.compare_exchange_strong(mine, mine + 1, std::memory_order_relaxed);
         }
     });
-    const auto all = sorted(told);
+    const auto all = sorted(results);
     EXPECT_EQ(std::adjacent_find(all.begin(), all.end()), all.end()) << "a window was spent twice";
     EXPECT_EQ(std::adjacent_find(all.begin(), all.end(), [](auto a, auto b) { return b == a + 1; }),
               all.end())
@@ -107,9 +107,9 @@ TEST(Contention, LetsALimitOfOnePassOnceForEachKeyThatThreadsRaceToMake) {
     constexpr std::int64_t kKeys = scaled(100'000);
     Limiter limiter = new_limiter();
     std::atomic<std::int64_t> key{0};  // raised by all threads; says nothing about other memory
-    Told told;
+    ResultsByThread results;
     race(kThreads, [&](int thread) {
-        auto& own = told.at(static_cast<std::size_t>(thread));
+        auto& own = results.at(static_cast<std::size_t>(thread));
         std::int64_t mine = 0;
         while ((mine = key.load(std::memory_order_relaxed)) < kKeys) {
             const std::string identifier = std::to_string(mine);
@@ -122,7 +122,7 @@ TEST(Contention, LetsALimitOfOnePassOnceForEachKeyThatThreadsRaceToMake) {
             key.compare_exchange_strong(mine, mine + 1, std::memory_order_relaxed);
         }
     });
-    const auto all = sorted(told);
+    const auto all = sorted(results);
     EXPECT_EQ(std::adjacent_find(all.begin(), all.end()), all.end()) << "a key was spent twice";
     EXPECT_EQ(all.size(), kKeys);
     EXPECT_EQ(limiter.stats().keys_created, kKeys);

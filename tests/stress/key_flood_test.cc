@@ -116,7 +116,7 @@ class KeyFlood : public testing::TestWithParam<Flood> {
 };
 
 TEST_P(KeyFlood, LeavesKeysCloseToTheirLimitsExactlyAsTheyAre) {
-    if (kOnlyRaces && GetParam().threads == 1) GTEST_SKIP() << "one thread races nobody";
+    if (kOnlyRaces && GetParam().threads == 1) GTEST_SKIP() << "one thread does not race";
     const std::size_t share = GetParam().max_keys / static_cast<std::size_t>(GetParam().threads);
     for (int i = 0; i < kRealKeys; ++i) {
         ASSERT_TRUE(

@@ -61,7 +61,7 @@ std::string Ledger::mismatch_at(Limiter& limiter, Request peek, std::int64_t tim
     const std::int64_t counted = kMaxNumber - limiter.limit(peek, at(time)).value().remaining;
     if (counted == current + weighted) return {};
     std::ostringstream out;
-    out << identifier << " at " << time << ": callers were told " << current
+    out << identifier << " at " << time << ": callers were admitted " << current
         << " in this window and " << previous << " in the one before, which makes "
         << current + weighted << ", but the limiter counts " << counted;
     return out.str();

@@ -1,5 +1,4 @@
-// What callers were told: the sums against which a limiter's counts are checked after threads have
-// raced.
+// Sums of admitted costs, against which a limiter's counts are checked after threads have raced.
 #ifndef SLUICE_TESTS_STRESS_LEDGER_H_
 #define SLUICE_TESTS_STRESS_LEDGER_H_
 
@@ -21,7 +20,7 @@ inline UnixTime at(std::int64_t milliseconds) {
 }
 
 // Ledger sums, for each identifier and sequence, the costs of the requests that passed. All
-// requests of a ledger have one duration. A decision itself tells in which sequence it was made:
+// requests of a ledger have one duration. A decision shows the sequence in which it was made:
 // the one that ends at its reset_at.
 //
 // Thread-compatible: each thread keeps its own, which are then added up.
@@ -40,8 +39,8 @@ class Ledger {
     // The largest sum of any identifier and sequence.
     std::int64_t largest() const;
 
-    // Peeks at every cell that `limiter` still holds and tells the first that holds something else
-    // than what callers were told; empty if all agree. `latest` is the highest time that any
+    // Peeks at every cell that `limiter` still holds and describes the first one that differs from
+    // the ledger; empty if all agree. `latest` is the highest time that any
     // request was made at.
     std::string first_mismatch(Limiter& limiter, const Request& sample, std::int64_t latest) const;
 

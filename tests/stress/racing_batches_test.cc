@@ -25,8 +25,8 @@ constexpr int kThreads = 4;
 constexpr int kRounds = 15;
 constexpr int kCalls = scaled(6'000);
 
-// The sum of what callers were told. All threads add to it; it is read after they were joined.
-using Told = std::atomic<std::int64_t>;
+// The sum of admitted costs. All threads add to it; it is read after they were joined.
+using AdmittedSum = std::atomic<std::int64_t>;
 
 Limiter new_limiter() {
     return Limiter::create({.region = "test", .max_keys = 1'000}).value();
@@ -52,7 +52,7 @@ TEST(RacingBatches, SpendTheSameOnEachOfTheirKeys) {
     Limiter limiter = new_limiter();
     for (std::int64_t round = 0; round < kRounds; ++round) {
         const std::int64_t now = kStart + round * 2'000;
-        Told told{0};
+        AdmittedSum admitted{0};
         race(kThreads, [&](int thread) {
             std::vector<Request> requests;
             for (const char* key : kKeys) {
@@ -62,12 +62,12 @@ TEST(RacingBatches, SpendTheSameOnEachOfTheirKeys) {
             std::rotate(requests.begin(), requests.begin() + thread, requests.end());
             for (int i = 0; i < kCalls; ++i) {
                 const bool passed = limiter.limit_many(requests, at(now)).value().passed;
-                told.fetch_add(passed ? requests[0].cost : 0, std::memory_order_relaxed);
+                admitted.fetch_add(passed ? requests[0].cost : 0, std::memory_order_relaxed);
             }
         });
-        EXPECT_LE(told.load(), 2 * kCalls);
+        EXPECT_LE(admitted.load(), 2 * kCalls);
         for (const char* key : kKeys) {
-            ASSERT_EQ(counted(limiter, key, now), told.load()) << key << " in round " << round;
+            ASSERT_EQ(counted(limiter, key, now), admitted.load()) << key << " in round " << round;
         }
     }
 }
@@ -79,7 +79,7 @@ TEST(RacingBatches, LeaveNothingBehindWhenTheyFail) {
     Limiter limiter = new_limiter();
     for (std::int64_t round = 0; round < kRounds; ++round) {
         const std::int64_t now = kStart + round * 2'000;
-        Told told{0};
+        AdmittedSum admitted{0};
         race(kThreads, [&](int thread) {
             const Request single = request_for("shared", 1, kLimit);
             const std::array hopeless{request_for("shared", 20, kLimit),
@@ -90,15 +90,15 @@ TEST(RacingBatches, LeaveNothingBehindWhenTheyFail) {
                 if (thread % 2 == 0) {
                     EXPECT_FALSE(limiter.limit_many(hopeless, at(now)).value().passed);
                 } else {
-                    told.fetch_add(limiter.limit(single, at(now)).value().passed ? 1 : 0,
-                                   std::memory_order_relaxed);
+                    admitted.fetch_add(limiter.limit(single, at(now)).value().passed ? 1 : 0,
+                                       std::memory_order_relaxed);
                 }
             }
         });
-        ASSERT_EQ(counted(limiter, "shared", now), told.load()) << "in round " << round;
+        ASSERT_EQ(counted(limiter, "shared", now), admitted.load()) << "in round " << round;
         ASSERT_EQ(counted(limiter, "other", now), 0);
         ASSERT_EQ(counted(limiter, "banned", now), 0);
-        ASSERT_TRUE(limiter.limit(request_for("shared", kLimit - told.load(), kLimit), at(now))
+        ASSERT_TRUE(limiter.limit(request_for("shared", kLimit - admitted.load(), kLimit), at(now))
                         .value()
                         .passed);
     }
@@ -114,24 +114,24 @@ TEST(RacingBatches, NeverTakeMoreThanTheSlidingWindowHasFree) {
         ASSERT_TRUE(
             limiter.limit(request_for("shared", kLimit, kLimit), at(boundary - 1)).value().passed);
         const std::int64_t elapsed = 100 + round * 50;
-        Told told{0};
+        AdmittedSum admitted{0};
         race(kThreads, [&](int thread) {
             const std::array pair{request_for("shared", 2, kLimit),
                                   request_for("shared", 1, kLimit)};
             for (int i = 0; i < kCalls; ++i) {
                 const UnixTime now = at(boundary + elapsed * (i + 1) / kCalls);
                 if (thread % 2 == 0) {
-                    told.fetch_add(limiter.limit_many(pair, now).value().passed ? 3 : 0,
-                                   std::memory_order_relaxed);
+                    admitted.fetch_add(limiter.limit_many(pair, now).value().passed ? 3 : 0,
+                                       std::memory_order_relaxed);
                 } else {
-                    told.fetch_add(limiter.limit(pair[1], now).value().passed ? 1 : 0,
-                                   std::memory_order_relaxed);
+                    admitted.fetch_add(limiter.limit(pair[1], now).value().passed ? 1 : 0,
+                                       std::memory_order_relaxed);
                 }
             }
         });
-        ASSERT_LE(told.load(), kLimit * elapsed / 1'000) << "in round " << round;
+        ASSERT_LE(admitted.load(), kLimit * elapsed / 1'000) << "in round " << round;
         ASSERT_EQ(counted(limiter, "shared", boundary + elapsed),
-                  told.load() + (kLimit * (1'000 - elapsed) + 999) / 1'000);
+                  admitted.load() + (kLimit * (1'000 - elapsed) + 999) / 1'000);
     }
 }
 

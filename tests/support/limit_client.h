@@ -7,8 +7,8 @@
 #include <optional>
 #include <string>
 
-#include "server/connection.h"
-#include "server/server.h"
+#include "support/http_connection.h"
+#include "support/server.h"
 
 namespace sluice::regional_test {
 

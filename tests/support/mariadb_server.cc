@@ -8,8 +8,8 @@
 #include <utility>
 
 #include "mysql/mysql_schema.h"
-#include "server/program.h"
-#include "server/server.h"
+#include "support/process.h"
+#include "support/server.h"
 
 namespace sluice::mariadb_test {
 namespace {

@@ -8,9 +8,8 @@
 #include <vector>
 
 #include "mysql/mysql_connection.h"
-#include "server/certificate.h"
-#include "server/peer_process.h"
-#include "server/scratch_folder.h"
+#include "support/process.h"
+#include "support/server.h"
 #include "url/mysql_url.h"
 
 namespace sluice::mariadb_test {

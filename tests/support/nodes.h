@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "server/server.h"
+#include "support/server.h"
 
 namespace sluice::regional_test {
 

@@ -6,7 +6,7 @@
 #include <thread>
 #include <utility>
 
-#include "server/program.h"
+#include "support/process.h"
 
 namespace sluice::redis_test {
 namespace {

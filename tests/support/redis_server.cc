@@ -11,8 +11,8 @@
 
 #include <hiredis/hiredis.h>
 
-#include "server/program.h"
-#include "server/server.h"
+#include "support/process.h"
+#include "support/server.h"
 
 namespace sluice::redis_test {
 namespace {

@@ -7,9 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "server/certificate.h"
-#include "server/peer_process.h"
-#include "server/scratch_folder.h"
+#include "support/process.h"
+#include "support/server.h"
 
 struct redisContext;
 

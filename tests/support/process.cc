@@ -1,20 +1,49 @@
-#include "server/program.h"
+#include "support/process.h"
 
 #include <algorithm>
+#include <csignal>
 #include <cstdlib>
 #include <filesystem>
+#include <fstream>
+#include <iterator>
 #include <stdexcept>
 #include <string_view>
 #include <thread>
 
 #include <fcntl.h>
 #include <signal.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 extern char** environ;
 
 namespace sluice::server_test {
+
+ScratchFolder::ScratchFolder() {
+    std::string name = (std::filesystem::temp_directory_path() / "sluice-test-XXXXXX").string();
+    if (::mkdtemp(name.data()) == nullptr) throw std::runtime_error("mkdtemp failed: " + name);
+    folder_ = name;
+}
+
+ScratchFolder::~ScratchFolder() {
+    std::error_code ignored;
+    std::filesystem::remove_all(folder_, ignored);
+}
+
+std::string ScratchFolder::write(std::string_view name, std::string_view content) const {
+    const std::string place = path(name);
+    const std::string draft = place + ".draft";
+    std::ofstream(draft, std::ios::binary) << content;
+    std::filesystem::rename(draft, place);
+    return place;
+}
+
+std::string read_file(const std::string& path) {
+    std::ifstream file(path, std::ios::binary);
+    return {std::istreambuf_iterator<char>(file), {}};
+}
+
 namespace {
 
 std::string path_of_program() {
@@ -133,6 +162,47 @@ bool Program::reap(int options) {
 
 Ending run(const std::vector<std::string>& arguments, const std::vector<std::string>& environment) {
     return Program(arguments, environment).wait();
+}
+
+void PeerProcess::start(std::vector<std::string> words, const std::string& log) {
+    std::vector<char*> argv;
+    for (std::string& word : words)
+        argv.push_back(word.data());
+    argv.push_back(nullptr);
+    pid_ = ::fork();
+    if (pid_ < 0) throw std::runtime_error("fork failed");
+    if (pid_ > 0) return;
+    ::prctl(PR_SET_PDEATHSIG, SIGKILL);  // a test that crashes leaves no server behind
+    const int file = ::open(log.c_str(), O_WRONLY | O_CREAT | O_APPEND, 0600);
+    ::dup2(file, STDOUT_FILENO);
+    ::dup2(file, STDERR_FILENO);
+    ::execvp(argv[0], argv.data());
+    ::_exit(127);
+}
+
+void PeerProcess::kill() {
+    if (pid_ <= 0) return;
+    ::kill(pid_, SIGKILL);
+    ::waitpid(pid_, nullptr, 0);
+    pid_ = -1;
+}
+
+bool PeerProcess::has_ended() {
+    if (pid_ > 0 && ::waitpid(pid_, nullptr, WNOHANG) == pid_) pid_ = -1;
+    return pid_ <= 0;
+}
+
+void PeerProcess::pause() const {
+    ::kill(pid_, SIGSTOP);
+    int status = 0;
+    while (::waitpid(pid_, &status, WUNTRACED) == pid_ && !WIFSTOPPED(status)) {
+        if (WIFEXITED(status) || WIFSIGNALED(status))
+            throw std::runtime_error("the server ended instead of standing still");
+    }
+}
+
+void PeerProcess::resume() const {
+    ::kill(pid_, SIGCONT);
 }
 
 }  // namespace sluice::server_test

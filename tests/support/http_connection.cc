@@ -1,4 +1,4 @@
-#include "server/connection.h"
+#include "support/http_connection.h"
 
 #include <array>
 #include <cerrno>

@@ -1,6 +1,6 @@
-// A client that sends exactly the bytes that it is given.
-#ifndef SLUICE_TESTS_SERVER_CONNECTION_H_
-#define SLUICE_TESTS_SERVER_CONNECTION_H_
+// An HTTP client that sends exactly the bytes that it is given, with or without TLS.
+#ifndef SLUICE_TESTS_SUPPORT_HTTP_CONNECTION_H_
+#define SLUICE_TESTS_SUPPORT_HTTP_CONNECTION_H_
 
 #include <chrono>
 #include <cstdint>
@@ -8,29 +8,29 @@
 #include <string>
 #include <string_view>
 
-#include "server/answer.h"
-#include "server/program.h"
+#include "support/http_answer.h"
+#include "support/process.h"
 
 struct ssl_st;
 
 namespace sluice::server_test {
 
-// What a TLS connection insists on.
+// Requirements of a TLS connection.
 struct TlsDemand {
     std::string trusted;           // path of the certificate that the server must prove to have
-    int version = 0;               // such as TLS1_2_VERSION, and no other; 0 takes any
+    int version = 0;               // the only one accepted, such as TLS1_2_VERSION; 0: any
     std::string alpn = {};         // a protocol to offer
     std::string ciphers = {};      // of TLS 1.2, as OpenSSL names them; empty offers the usual
     std::string certificate = {};  // paths of a certificate of its own and its key
     std::string key = {};
 };
 
-// A connection to the server on this machine. Owned by one thread. Whatever can't be done throws.
+// A connection to the server on this machine. Owned by one thread. Throws on errors.
 class Connection {
   public:
     explicit Connection(std::uint16_t port);
     Connection(std::uint16_t port, const TlsDemand& demand);
-    // One that takes in as few bytes as the system allows before it is read from.
+    // With the smallest receive buffer that the system allows.
     static Connection with_small_window(std::uint16_t port);
     ~Connection();
     Connection(Connection&&) noexcept;
@@ -38,16 +38,16 @@ class Connection {
 
     void send(std::string_view bytes);
 
-    // Sends what the system takes without waiting, and tells whether the connection is still there.
+    // Sends without blocking. Returns whether the connection is still open.
     bool try_send(std::string_view bytes);
 
-    // Tells the server that no more will be sent.
+    // Shuts down the sending side.
     void finish_sending() const;
 
     // The next response. Throws if the connection ends before it.
     Answer receive(std::chrono::milliseconds patience = kPatience);
 
-    // Everything that still arrives, until the server closes the connection.
+    // All bytes until the server closes the connection.
     std::string receive_rest(std::chrono::milliseconds patience = kPatience);
 
     // True if nothing arrives, not even an end, for this long.
@@ -58,8 +58,8 @@ class Connection {
         return receive();
     }
 
-    // Of a TLS connection: "TLSv1.3", the protocol that was agreed on, the subject of the
-    // certificate.
+    // Of a TLS connection: the version ("TLSv1.3"), the negotiated protocol, and the subject of
+    // the certificate.
     std::string tls_version() const;
     std::string alpn() const;
     std::string subject() const;
@@ -80,4 +80,4 @@ class Connection {
 
 }  // namespace sluice::server_test
 
-#endif  // SLUICE_TESTS_SERVER_CONNECTION_H_
+#endif  // SLUICE_TESTS_SUPPORT_HTTP_CONNECTION_H_

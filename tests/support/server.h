@@ -1,6 +1,6 @@
-// `sluice serve`, started for a test and ready for requests.
-#ifndef SLUICE_TESTS_SERVER_SERVER_H_
-#define SLUICE_TESTS_SERVER_SERVER_H_
+// `sluice serve` as a process that is ready for requests, with its tokens and certificates.
+#ifndef SLUICE_TESTS_SUPPORT_SERVER_H_
+#define SLUICE_TESTS_SUPPORT_SERVER_H_
 
 #include <cstdint>
 #include <memory>
@@ -8,21 +8,21 @@
 #include <string_view>
 #include <vector>
 
-#include "server/answer.h"
-#include "server/connection.h"
-#include "server/program.h"
+#include "support/http_answer.h"
+#include "support/http_connection.h"
+#include "support/process.h"
 
 namespace sluice::server_test {
 
 struct ServerOptions {
     std::vector<std::string> flags = {};
-    std::string config = {};   // the text of its file, which is passed where this isn't empty
-    std::string trusted = {};  // the certificate that it serves with, if it speaks TLS
+    std::string config = {};   // text of its configuration file; empty: none
+    std::string trusted = {};  // its certificate, if it uses TLS
     std::vector<std::string> environment = {};
     Streams streams = {};
 };
 
-// Owned by one thread, save that any thread may connect.
+// Owned by one thread, but any thread may connect.
 class Server {
   public:
     // Throws, with the program's output, if it does not become ready.
@@ -38,10 +38,10 @@ class Server {
     // One POST on a connection of its own.
     Answer ask(std::string_view path, std::string_view body, const Fields& fields = {}) const;
 
-    // One GET on a connection of its own; /metrics is asked of the admin listener.
+    // One GET on a connection of its own; /metrics goes to the admin listener.
     Answer get(std::string_view path) const;
 
-    // Replaces the configuration file, without a word to the program.
+    // Replaces the configuration file without a signal to the program.
     void rewrite_config(std::string_view text);
 
   private:
@@ -66,6 +66,30 @@ std::string get_request(std::string_view path);
 // A port on which nothing listens at the moment.
 std::uint16_t free_port();
 
+struct TokenEntry {
+    std::string token;
+    std::string workspace = "default";
+    std::string namespaces = R"(["*"])";
+    std::string permissions = R"(["limit", "read_override", "set_override", "delete_override"])";
+};
+
+// The lines of the file for one token.
+std::string to_toml(const TokenEntry& entry);
+
+// The field that presents a token.
+Fields bearing(std::string_view token);
+
+struct Certificate {
+    std::string cert;  // the paths of two PEM files
+    std::string key;
+};
+
+// Makes a key and a certificate signed with it, for `name` and 127.0.0.1, in the files <file>.crt
+// and <file>.key.
+Certificate make_certificate(const ScratchFolder& folder,
+                             const std::string& file,
+                             const std::string& name);
+
 }  // namespace sluice::server_test
 
-#endif  // SLUICE_TESTS_SERVER_SERVER_H_
+#endif  // SLUICE_TESTS_SUPPORT_SERVER_H_

@@ -1,12 +1,15 @@
-#include "server/server.h"
+#include "support/server.h"
 
 #include <algorithm>
+#include <array>
+#include <cstdlib>
 #include <stdexcept>
 #include <thread>
 #include <utility>
 
 #include <arpa/inet.h>
 #include <netinet/in.h>
+#include <openssl/sha.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -106,6 +109,46 @@ std::uint16_t free_port() {
     ::getsockname(socket, reinterpret_cast<sockaddr*>(&address), &size);
     ::close(socket);
     return ntohs(address.sin_port);
+}
+
+namespace {
+
+std::string sha256_in_hex(const std::string& text) {
+    std::array<unsigned char, SHA256_DIGEST_LENGTH> digest{};
+    SHA256(reinterpret_cast<const unsigned char*>(text.data()), text.size(), digest.data());
+    std::string hex;
+    for (const unsigned char byte : digest) {
+        constexpr std::string_view kDigits = "0123456789abcdef";
+        hex += kDigits[byte >> 4U];
+        hex += kDigits[byte & 0xFU];
+    }
+    return hex;
+}
+
+}  // namespace
+
+std::string to_toml(const TokenEntry& entry) {
+    return "[[tokens]]\nname = \"" + entry.token.substr(0, 4) + "\"\nsha256 = \"" +
+           sha256_in_hex(entry.token) + "\"\nworkspace = \"" + entry.workspace +
+           "\"\nnamespaces = " + entry.namespaces + "\npermissions = " + entry.permissions + "\n";
+}
+
+Fields bearing(std::string_view token) {
+    return {{"Authorization", "Bearer " + std::string(token)}};
+}
+
+Certificate make_certificate(const ScratchFolder& folder,
+                             const std::string& file,
+                             const std::string& name) {
+    const Certificate made = {folder.path(file + ".crt"), folder.path(file + ".key")};
+    const std::string command =
+        "openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -days 2 -subj "
+        "/CN=" +
+        name + " -addext subjectAltName=IP:127.0.0.1 -out " + made.cert + " -keyout " + made.key +
+        " 2>/dev/null";
+    if (std::system(command.c_str()) != 0)
+        throw std::runtime_error("openssl could not make a certificate");
+    return made;
 }
 
 }  // namespace sluice::server_test

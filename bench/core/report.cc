@@ -1,23 +1,78 @@
-#include "core/verdict.h"
+#include "core/report.h"
 
+#include <chrono>
 #include <cmath>
+#include <cstdio>
 #include <iomanip>
 #include <optional>
 #include <sstream>
 
+#include <unistd.h>
+
 #include "core/suite.h"
+#include "measure/median.h"
 
 namespace sluice::bench {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+const Clock::time_point start = Clock::now();
+const bool on_terminal = isatty(STDERR_FILENO) == 1;
+
+}  // namespace
+
+void show_progress(const std::string& what) {
+    constexpr std::chrono::seconds kBetweenLines{5};
+    static Clock::time_point next_line = start;
+    const Clock::time_point now = Clock::now();
+    if (!on_terminal && now < next_line) return;
+    next_line = now + kBetweenLines;
+    const double seconds = std::chrono::duration<double>(now - start).count();
+    std::fprintf(stderr,
+                 "%s%4.0f s  %s%s",
+                 on_terminal ? "\r\033[K" : "",
+                 seconds,
+                 what.c_str(),
+                 on_terminal ? "" : "\n");
+    std::fflush(stderr);
+}
+
+void end_progress() {
+    if (on_terminal) std::fputs("\r\033[K", stderr);
+}
+
+void Figures::ReportRuns(const std::vector<Run>& runs) {
+    for (const Run& run : runs) {
+        if (run.run_type != Run::RT_Iteration) continue;
+        const std::string name = run.run_name.str();
+        if (run.error_occurred) {
+            errors_.push_back(name + ": " + run.error_message);
+            continue;
+        }
+        repetitions_[name + " real"].push_back(run.GetAdjustedRealTime());
+        repetitions_[name + " cpu"].push_back(run.GetAdjustedCPUTime());
+        for (const auto& [counter, value] : run.counters) {
+            repetitions_[name + " " + counter].push_back(value);
+        }
+    }
+}
+
+double Figures::median(const std::string& figure) const {
+    const auto found = repetitions_.find(figure);
+    return median_of(found == repetitions_.end() ? std::vector<double>() : found->second);
+}
+
 namespace {
 
 struct Bound {
     enum class Kind { kAtMost, kAtLeast } kind;
     double value;
-    const char* aim = "";  // what would be better still
+    const char* goal = "";  // a better value
 };
 
-constexpr Bound at_most(double value, const char* aim = "") {
-    return {Bound::Kind::kAtMost, value, aim};
+constexpr Bound at_most(double value, const char* goal = "") {
+    return {Bound::Kind::kAtMost, value, goal};
 }
 
 constexpr Bound at_least(double value) {
@@ -52,7 +107,7 @@ std::string wanted(const Row& row) {
     if (!row.wanted) return "";
     const bool at_most = row.wanted->kind == Bound::Kind::kAtMost;
     return (at_most ? "<= " : ">= ") + number(row.wanted->value, row.ratio ? 1 : 0) +
-           row.wanted->aim + (misses(row) ? "  MISSED" : "");
+           row.wanted->goal + (misses(row) ? "  MISSED" : "");
 }
 
 struct Cells {
@@ -103,7 +158,7 @@ class Rows {
     static constexpr const char* kTwoThreads = "/threads:2";
 
     // One thread's cost is its processor time, which doesn't count what else the machine does
-    // meanwhile. What two threads get done together is told by real time alone.
+    // meanwhile. The throughput of two threads is measured in real time.
     double cost(const std::string& name) const { return figures_.median(name + " cpu"); }
     double pace(const std::string& name) const { return figures_.median(name + " real"); }
 
@@ -178,7 +233,7 @@ class Rows {
 
 }  // namespace
 
-void print_verdict(const Figures& figures, std::ostream& out) {
+void print_report(const Figures& figures, std::ostream& out) {
     print({"median of all repetitions", "figure", "", "compared with", "ratio", "wanted"}, out);
     for (const Row& row : Rows(figures).all()) {
         if (!std::isnan(row.figure)) print(cells(row), out);
