@@ -38,7 +38,7 @@ class alignas(64) Bucket {
         return find_elsewhere(key.hashed_request());
     }
 
-    // What find() most probably returns, and is on its way from memory then; or nullptr.
+    // The most probable result of find(), already being fetched from memory; or nullptr.
     [[gnu::always_inline]] Entry* guess(std::uint64_t hash) const {
         for (;;) {  // ends: repeats only after the epoch has moved on
             std::uint64_t below = candidate(hash);

@@ -218,10 +218,10 @@ class alignas(64) Entry {
             suspended_.fetch_sub(1, std::memory_order_relaxed);
     }
 
-    // What the origin has acknowledged of this entry's component of `sequence`, when it had also
-    // acknowledged all that was settled in the cell before. Written by the region's thread alone;
-    // relaxed, since an old value only makes more of the spend count as unsynced.
-    // Answers may come in any order: of one cell, the highest count holds.
+    // The count of this entry's component of `sequence` that the origin has acknowledged, when it
+    // had also acknowledged all that was settled in the cell before. Written by the region's thread
+    // alone; relaxed, since an old value only makes more of the spend count as unsynced. Answers
+    // may come in any order: of one cell, the highest count holds.
     void set_synced(Sequence sequence, Count count) {
         const std::uint64_t word = static_cast<std::uint64_t>(sequence) << kCountBits | count;
         const std::uint64_t held = synced_.load(std::memory_order_relaxed);

@@ -70,7 +70,7 @@ TEST_F(EntryTest, DecidesNothingBeforeWhatWasForgotten) {
 }
 
 TEST_F(EntryTest, FollowsARingThatMovedBeforeItsNewestSequenceWasStored) {
-    // What a thread leaves behind that stops between opening the cells of 102 and storing 102.
+    // The state after a thread stopped between opening the cells of 102 and storing 102.
     for (const Sequence sequence : {102, 103}) {
         CellCount& count = entry_.admitted(sequence);
         count.reopen(count.load(), sequence);

@@ -96,7 +96,7 @@ class KeyHash {
         return XXH3_64bits_withSeed(text.data(), text.size(), secrets_[part].first() ^ salt);
     }
 
-    // What a shape, or a part of it, adds to the hash of a text.
+    // The salt that a shape, or a part of it, adds to the hash of a text.
     std::uint64_t salt_of(std::uint64_t shape) const { return shape * multiplier_; }
 
   private:

@@ -100,7 +100,7 @@ class alignas(64) Shard {
         return end_.load(std::memory_order_relaxed) >> offset_bits();
     }
 
-    // What an eviction may choose from.
+    // The entries that an eviction may choose from.
     enum class Evicts { kAny, kUnrequested };
 
     Entry* find_held(const LimitKey& key, UnixTime now) SLUICE_REQUIRES(mutex_);

@@ -84,7 +84,7 @@ class Table {
         return shard_at(hash).entries_with_hash(hash);
     }
 
-    // What find() most probably returns, without a look at it; or nullptr.
+    // The most probable result of find(), not compared with the key; or nullptr.
     [[gnu::always_inline]] Entry* guess(std::uint64_t hash) {
         return shard_at(hash).bucket_of(hash).guess(hash);
     }

@@ -198,7 +198,7 @@ class ImportTest : public TableTest, public testing::WithParamInterface<Sharing>
             use(working(i), 1, 1'000);
     }
     static std::string working(int i) { return "working " + std::to_string(i); }
-    // What an attacker has used up in another region.
+    // Keys that an attacker has used up in another region.
     Entry* import(const std::string& identifier) {
         const Request request{
             .workspace = "w", .name_space = "n", .identifier = identifier, .duration = kSecond};

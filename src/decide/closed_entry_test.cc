@@ -58,7 +58,7 @@ class ClosedEntryTest : public testing::TestWithParam<Sharing> {
             table_->entry_for(table_->key(one), kLater, at);
         }
     }
-    // All that the other threads do.
+    // The steps of the other threads.
     void move_and_close(const Request& victim) {
         Entry& entry = *find(victim);
         const Instant at = entry.locate(kNow);
@@ -105,7 +105,7 @@ class ClosedEntryTest : public testing::TestWithParam<Sharing> {
     }
     std::uint64_t hash_of(const Request& request) { return table_->key(request).hash(); }
 
-    // What a new entry holds of the victim.
+    // The count of the victim's key in a new entry.
     Count spent(const Request& victim) {
         const Entry* const entry = find(victim);
         return entry == nullptr ? 0 : entry->spent(entry->high());

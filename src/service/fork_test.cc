@@ -79,7 +79,7 @@ int use(Limiter& limiter) {
         SLUICE_REQUIRE(limiter.limit(request(identifier), kNow)->passed);
     }
     SLUICE_REQUIRE(limiter.stats().keys_created - created == 10 * kMaxKeys);
-    // What the changed list held in the parent may stay, on top of twice the cap.
+    // Entries of the parent's changed list may stay, on top of twice the cap.
     SLUICE_REQUIRE(limiter.stats().keys_held <= 3 * kMaxKeys);
     for (int i = 0; i < 10; ++i)
         SLUICE_REQUIRE(limiter.limit(request("ten", 10), kNow)->passed);

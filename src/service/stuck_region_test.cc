@@ -62,7 +62,7 @@ class StuckRegionTest : public testing::Test {
                                  .origin_timeout = timeout,
                                  .on_origin_change = [gate = gate_](auto&) { gate->pass(); }});
     }
-    // What `work` returns; the test ends the process where it hangs.
+    // Returns the result of `work`; ends the process where it hangs.
     template <class Work>
     static auto soon(Work work) {
         auto done = std::async(std::launch::async, work);
