@@ -2,8 +2,8 @@
 
 #include <string_view>
 
-#include "url/mysql_url.h"
 #include "overrides/mysql_store.h"
+#include "url/mysql_url.h"
 
 namespace sluice::overrides {
 
