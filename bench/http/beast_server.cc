@@ -40,7 +40,6 @@
 
 #include "config/settings.h"
 #include "http/api/api.h"
-#include "http/wire/request_reader.h"
 #include "http/wire/limits.h"
 #include "http/wire/request_reader.h"
 #include "overrides/store.h"

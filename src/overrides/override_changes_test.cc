@@ -188,7 +188,7 @@ Override foreign(std::uint64_t order) {
             .order = order};
 }
 
-TEST_F(OverrideChangesTest, OthersAreHeardBeforeItIsReadyAndAgainAndAgain) {
+TEST_F(OverrideChangesTest, ReadsChangesOfOtherNodesBeforeItIsReadyAndPeriodically) {
     change([](auto& state) {
         state.mutex.assert_held();
         state.foreign = {foreign(1)};
@@ -206,16 +206,16 @@ TEST_F(OverrideChangesTest, OthersAreHeardBeforeItIsReadyAndAgainAndAgain) {
     EXPECT_FALSE(set_->get(key_of("foreign")));
 }
 
-TEST_F(OverrideChangesTest, TroubleIsToldWhenItBeginsChangesAndEnds) {
-    std::vector<std::string> told;
-    const Error away{kStoreUnavailable, "away"};
+TEST_F(OverrideChangesTest, ReportsTroubleWhenItBeginsChangesAndEnds) {
+    std::vector<std::string> reported;
+    const Error unavailable{kStoreUnavailable, "unavailable"};
     const Error full{kStoreFailed, "full"};
     {
         OverrideChanges changes(*set_, {.on_trouble = [&](const auto& trouble) {
-            told.push_back(trouble ? trouble->message : "none");
+            reported.push_back(trouble ? trouble->message : "none");
         }});
         EXPECT_TRUE(set(changes, "a").get());
-        fail(away);
+        fail(unavailable);
         EXPECT_FALSE(set(changes, "b").get());
         EXPECT_TRUE(changes.is_failing());
         EXPECT_FALSE(set(changes, "b").get());
@@ -227,7 +227,7 @@ TEST_F(OverrideChangesTest, TroubleIsToldWhenItBeginsChangesAndEnds) {
         EXPECT_TRUE(set(changes, "b").get());
         EXPECT_FALSE(changes.is_failing());
     }
-    EXPECT_EQ(told, (std::vector<std::string>{"away", "full", "none"}));
+    EXPECT_EQ(reported, (std::vector<std::string>{"unavailable", "full", "none"}));
 }
 
 }  // namespace

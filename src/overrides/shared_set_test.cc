@@ -135,7 +135,7 @@ TEST_F(SharedSet, AnOverrideThatWasMadeAnewElsewhereHasItsNewIdAndAge) {
     EXPECT_EQ(page.overrides[1].id, anew);
 }
 
-TEST_F(SharedSet, WhatANodeHasNotHeardOfItCanRemove) {
+TEST_F(SharedSet, ANodeCanRemoveAnOverrideThatItHasNotRead) {
     (void)here_->set(key_of("a"), kGrant).value();
     EXPECT_TRUE(there_->remove(key_of("a")).value());
     EXPECT_FALSE(there_->remove(key_of("a")).value());
@@ -158,7 +158,7 @@ TEST_F(SharedSet, OnlyNewsIsLoaded) {
     EXPECT_TRUE(here_->get(key_of("b")));
 }
 
-TEST_F(SharedSet, AStoreThatIsAwayLeavesTheLastKnown) {
+TEST_F(SharedSet, AnUnavailableStoreLeavesTheLastKnown) {
     (void)here_->set(key_of("a"), kGrant).value();
     EXPECT_FALSE(there_->reload());
     world_.failure = Error{kStoreUnavailable, "gone"};

@@ -38,8 +38,8 @@ constexpr Duration flush_within(Duration window) {
     return std::min(kFlushWithin, window / static_cast<int>(kShareParts));
 }
 
-// The number of nodes that share the region's limits. While it is unknown, because the node has just
-// joined or the origin does not answer, the origin decides everything.
+// The number of nodes that share the region's limits. While it is unknown, because the node has
+// just joined or the origin does not answer, the origin decides everything.
 using NodeCount = std::uint32_t;
 inline constexpr NodeCount kUnknownNodes = 0;
 
