@@ -247,11 +247,11 @@ std::optional<Error> check_options(const Options& options) {
                          std::to_string(options.regions) +
                          " regions; allowed: a node in each region at least"};
     for (const Fault& fault : options.faults.scheduled) {
-        const bool has_region =
+        const bool has_origin =
             fault.target.kind != Target::Kind::kRegion || fault.target.index < options.regions;
         const bool has_node =
             fault.target.kind != Target::Kind::kNode || fault.target.index < options.nodes;
-        if (!has_region || !has_node)
+        if (!has_origin || !has_node)
             return Error{kInvalidOption,
                          "--fault is \"" + fault.spec + "\": there is no such target in " +
                              std::to_string(options.regions) + " regions of " +

@@ -64,7 +64,7 @@ LocalVerdict apply_rule(const Entry& entry, const LocalPass& pass);
 
 // The same, with a fast path for a key with a young view of which this node has spent little,
 // synced or not: a few comparisons and no further cache line.
-[[gnu::always_inline]] inline LocalVerdict may_pass_locally(const Entry& entry, LocalPass pass) {
+[[gnu::always_inline]] inline LocalVerdict local_verdict(const Entry& entry, LocalPass pass) {
     const auto milliseconds = [](UnixTime time) {
         return static_cast<std::uint64_t>(time.time_since_epoch().count());
     };
@@ -111,13 +111,13 @@ LocalVerdict apply_rule(const Entry& entry, const LocalPass& pass);
         return true;
     }
     if (attempt.rule == SharingRule::kApply) {
-        const LocalVerdict local = may_pass_locally(entry,
-                                                    {.at = attempt.at,
-                                                     .now = attempt.now,
-                                                     .ask = ask,
-                                                     .own = own,
-                                                     .remaining = verdict.remaining,
-                                                     .nodes = attempt.nodes});
+        const LocalVerdict local = local_verdict(entry,
+                                                 {.at = attempt.at,
+                                                  .now = attempt.now,
+                                                  .ask = ask,
+                                                  .own = own,
+                                                  .remaining = verdict.remaining,
+                                                  .nodes = attempt.nodes});
         if (local == LocalVerdict::kAskOrigin) [[unlikely]] {
             admission.outcome = AdmitOutcome::kAskOrigin;
             return true;

@@ -261,13 +261,13 @@ bool Batch::may_pass(std::size_t index, const Ask& together) const {
     const Sequence sequence = item.at.sequence;
     const Spent own{.current = entry.admitted(sequence).of(sequence),
                     .previous = entry.admitted(sequence - 1).of(sequence - 1)};
-    return may_pass_locally(entry,
-                            {.at = item.at,
-                             .now = now_,
-                             .ask = together,
-                             .own = own,
-                             .remaining = item.remaining,
-                             .nodes = nodes_}) != LocalVerdict::kAskOrigin;
+    return local_verdict(entry,
+                         {.at = item.at,
+                          .now = now_,
+                          .ask = together,
+                          .own = own,
+                          .remaining = item.remaining,
+                          .nodes = nodes_}) != LocalVerdict::kAskOrigin;
 }
 
 // Field by field, in place: copying whole decisions would cost more than the rest.

@@ -115,13 +115,13 @@ bool report_denial(Table& table, const Request& request, const Denial& denial, D
 // denial starts over in decide_at(). The clock is read before anything of the entry is: the fewer
 // instructions lie between a read of the entry that misses the cache and the next decision, the
 // more of that one the processor executes meanwhile.
-template <bool has_region, class Time>
+template <bool has_origin, class Time>
 [[gnu::always_inline]] inline AdmitOutcome decide(Table& table,
                                                   const Request& request,
                                                   Time time,
                                                   Decision& decision) {
     // Without an origin, the local counts are complete.
-    constexpr auto rule = has_region ? SharingRule::kApply : SharingRule::kSkip;
+    constexpr auto rule = has_origin ? SharingRule::kApply : SharingRule::kSkip;
     const LimitKey key = table.key(request);
     const Ask ask = ask_of(request);
     const EpochPin pin;
@@ -135,7 +135,7 @@ template <bool has_region, class Time>
         const Attempt attempt{.at = at,
                               .now = now,
                               .ask = ask,
-                              .nodes = has_region ? table.nodes() : kUnknownNodes,
+                              .nodes = has_origin ? table.nodes() : kUnknownNodes,
                               .rule = rule};
         if (!try_admit(*entry, attempt, admission)) [[unlikely]] {
             Tally::add(table.tally().cas_retries, 1);
@@ -144,7 +144,7 @@ template <bool has_region, class Time>
             decision.limit = request.limit;
             decision.remaining = static_cast<std::int64_t>(admission.remaining);
             decision.reset_at = start_of(at.sequence + 1, request.duration);
-            if (has_region || table.sharing() != Sharing::kAlone)
+            if (has_origin || table.sharing() != Sharing::kAlone)
                 settle_pass(table, *entry, admission, request);
             return AdmitOutcome::kPassed;
         } else if (admission.outcome == AdmitOutcome::kDenied &&

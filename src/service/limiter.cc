@@ -98,43 +98,43 @@ class Limiter::Core {
     }
 
     // Each of these has two instances; the choice is made before anything else, and costs a jump.
-    bool has_region() const { return decider_.has_region(); }
-    template <bool has_region>
+    bool has_origin() const { return decider_.has_origin(); }
+    template <bool has_origin>
     [[gnu::noinline, gnu::flatten]] Result<Decision> limit(const Request& request) {
         Result<Decision> decision = Decision{};
-        if (!decider_.decide_or_defer<has_region>(SystemTime{}, request, decision)) [[unlikely]]
+        if (!decider_.decide_or_defer<has_origin>(SystemTime{}, request, decision)) [[unlikely]]
             decide_and_wait(request, std::nullopt, decision);
         return decision;
     }
-    template <bool has_region>
+    template <bool has_origin>
     [[gnu::noinline, gnu::flatten]] Result<Decision> limit(const Request& request, UnixTime now) {
         Result<Decision> decision = Decision{};
         if (!is_valid_time(now)) [[unlikely]] {
             decision = refused_time(now);
-        } else if (!decider_.decide_or_defer<has_region>(CallersTime{now}, request, decision))
+        } else if (!decider_.decide_or_defer<has_origin>(CallersTime{now}, request, decision))
             [[unlikely]] {
             decide_and_wait(request, now, decision);
         }
         return decision;
     }
-    template <bool has_region>
+    template <bool has_origin>
     [[gnu::noinline, gnu::flatten]] std::optional<Result<Decision>> try_limit(
         const Request& request, UnixTime now) {
         std::optional<Result<Decision>> decision = Decision{};
         if (!is_valid_time(now)) [[unlikely]] {
             decision = refused_time(now);
-        } else if (!decider_.decide_or_defer<has_region>(CallersTime{now}, request, *decision))
+        } else if (!decider_.decide_or_defer<has_origin>(CallersTime{now}, request, *decision))
             [[unlikely]] {
             decision.reset();
         }
         return decision;
     }
 
-    template <bool has_region>
+    template <bool has_origin>
     [[gnu::noinline, gnu::flatten]] std::optional<Result<Decision>> try_limit(
         const Request& request) {
         std::optional<Result<Decision>> decision = Decision{};
-        if (!decider_.decide_or_defer<has_region>(SystemTime{}, request, *decision)) [[unlikely]]
+        if (!decider_.decide_or_defer<has_origin>(SystemTime{}, request, *decision)) [[unlikely]]
             decision.reset();
         return decision;
     }
@@ -314,9 +314,9 @@ Result<Limiter> Limiter::create(Options options) {
 Result<Limiter> create_limiter(Options options, const TestOptions& test) try {
     if (auto error = invalid_option(options, test)) return *std::move(error);
     if (options.region.empty()) options.region = "default";
-    const bool has_region = !options.origin.empty();
+    const bool has_origin = !options.origin.empty();
     const bool has_global = !options.global.empty();
-    const Sharing sharing = has_region   ? Sharing::kShared
+    const Sharing sharing = has_origin   ? Sharing::kShared
                             : has_global ? Sharing::kSole
                                          : Sharing::kAlone;
     auto table =
@@ -328,7 +328,7 @@ Result<Limiter> create_limiter(Options options, const TestOptions& test) try {
         if (auto error = limiter.core_->start_global(test.global_interval))
             return *std::move(error);
     }
-    if (has_region) {
+    if (has_origin) {
         if (auto error = limiter.core_->start_region()) return *std::move(error);
     }
     return limiter;
@@ -356,21 +356,21 @@ Limiter::~Limiter() {
 }
 
 Result<Decision> Limiter::limit(const Request& request, RequestTime now) {
-    return core_->has_region() ? core_->limit<true>(request, now.at)
+    return core_->has_origin() ? core_->limit<true>(request, now.at)
                                : core_->limit<false>(request, now.at);
 }
 
 Result<Decision> Limiter::limit(const Request& request) {
-    return core_->has_region() ? core_->limit<true>(request) : core_->limit<false>(request);
+    return core_->has_origin() ? core_->limit<true>(request) : core_->limit<false>(request);
 }
 
 std::optional<Result<Decision>> Limiter::try_limit(const Request& request, RequestTime now) {
-    return core_->has_region() ? core_->try_limit<true>(request, now.at)
+    return core_->has_origin() ? core_->try_limit<true>(request, now.at)
                                : core_->try_limit<false>(request, now.at);
 }
 
 std::optional<Result<Decision>> Limiter::try_limit(const Request& request) {
-    return core_->has_region() ? core_->try_limit<true>(request) : core_->try_limit<false>(request);
+    return core_->has_origin() ? core_->try_limit<true>(request) : core_->try_limit<false>(request);
 }
 
 void Limiter::limit_async(const Request& request, RequestTime now, Later later) {

@@ -36,18 +36,18 @@ class LocalDecider {
     // To be called before the first decision; `link` must outlive it.
     void join(Link& link) { link_ = &link; }
 
-    bool has_region() const { return link_ != nullptr; }
+    bool has_origin() const { return link_ != nullptr; }
 
     // Decides a request; false if the origin has to. Separate instances with and without a region,
     // and a separate path for short texts, keep the common case free of other code.
-    template <bool has_region, class Time>
+    template <bool has_origin, class Time>
     [[gnu::always_inline]] bool decide_or_defer(Time time,
                                                 const Request& request,
                                                 Result<Decision>& result) try {
         if (KeyShape::is_short(request) && has_valid_numbers(request)) [[likely]] {
-            return decide_valid<has_region>(time, request, result);
+            return decide_valid<has_origin>(time, request, result);
         }
-        return decide_any<has_region>(time, request, result);
+        return decide_any<has_origin>(time, request, result);
     } catch (const std::bad_alloc&) {
         result = out_of_memory();
         return true;
@@ -92,21 +92,21 @@ class LocalDecider {
     }
 
   private:
-    template <bool has_region, class Time>
+    template <bool has_origin, class Time>
     [[gnu::always_inline]] bool decide_valid(Time time,
                                              const Request& request,
                                              Result<Decision>& result) {
-        const AdmitOutcome outcome = decide<has_region>(table_, request, time, *result);
-        if (!has_region || outcome != AdmitOutcome::kAskOrigin) [[likely]]
+        const AdmitOutcome outcome = decide<has_origin>(table_, request, time, *result);
+        if (!has_origin || outcome != AdmitOutcome::kAskOrigin) [[likely]]
             return true;
         if (!link_->is_unavailable()) return false;
         fall_back(request, time.exact(), result);
         return true;
     }
 
-    template <bool has_region, class Time>
+    template <bool has_origin, class Time>
     [[gnu::noinline]] bool decide_any(Time time, const Request& request, Result<Decision>& result) {
-        if (is_valid(request)) return decide_valid<has_region>(time, request, result);
+        if (is_valid(request)) return decide_valid<has_origin>(time, request, result);
         result = invalid_request(request);
         return true;
     }
