@@ -49,7 +49,7 @@ struct OriginTls {
 
 struct Options {
     // The region that this process counts for, a name of 1 to 48 bytes. Required with a global
-    // store; without one, empty means "default".
+    // store; without one, empty means "local".
     std::string region = {};
 
     // The most keys held at the same time, 1 to 1,000,000,000. A key is one (workspace, namespace,
@@ -160,8 +160,8 @@ class SLUICE_EXPORT Limiter {
     Result<BatchDecision> limit_many(std::span<const Request> requests, RequestTime now);
 
     // The same for event loops; these never wait. `later` is called once with the decision, within
-    // the time above: before the call returns, or on a thread of the limiter. It must neither block
-    // nor throw. Texts of requests are copied where they are needed longer.
+    // the time above: before the call returns, on a thread of the limiter, or in close(). It must be
+    // callable, and neither block nor throw. Texts are copied where they are needed longer.
     using Later = UniqueFunction<void(Result<Decision>)>;
     using LaterMany = UniqueFunction<void(Result<BatchDecision>)>;
     void limit_async(const Request& request, Later later);

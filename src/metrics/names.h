@@ -33,7 +33,7 @@ inline constexpr Name kKeysExpired{"sluice_keys_expired_total", Type::kCounter,
 inline constexpr Name kKeysEvicted{"sluice_keys_evicted_total", Type::kCounter,
     "Keys displaced at the cap although their counts still mattered."};
 inline constexpr Name kKeysEvictedUnsynced{"sluice_keys_evicted_unsynced_total", Type::kCounter,
-    "Keys displaced at twice the cap, while the origin was unavailable, before it was told of their counts."};
+    "Keys evicted at twice the cap, while the origin was unavailable, with counts it had not acknowledged."};
 inline constexpr Name kCasRetries{"sluice_cas_retries_total", Type::kCounter,
     "Decisions repeated because another thread changed the same counts first."};
 inline constexpr Name kStrictActivations{"sluice_strict_activations_total", Type::kCounter,
@@ -62,10 +62,10 @@ inline constexpr Name kOriginQueueOverflows{"sluice_origin_queue_overflows_total
 inline constexpr Name kOriginOutages{"sluice_origin_outages_total", Type::kCounter,
     "How often the origin became unavailable."};
 inline constexpr Name kOriginResubmissions{"sluice_origin_resubmissions_total", Type::kCounter,
-    "How often everything was told again because the origin may have lost what it held."};
+    "How often all counts were written again because the origin may have lost data."};
 
 inline constexpr Name kGlobalUnavailable{"sluice_global_unavailable", Type::kGauge,
-    "1 while the global store fails and regions don't hear of each other's counts, else 0."};
+    "1 while the global store fails and regions don't see each other's new counts, else 0."};
 inline constexpr Name kGlobalPublishUnavailable{"sluice_global_publish_unavailable", Type::kGauge,
     "1 while publishing to the global store fails, else 0."};
 inline constexpr Name kGlobalImportUnavailable{"sluice_global_import_unavailable", Type::kGauge,
@@ -123,7 +123,7 @@ inline constexpr Name kConnectionsOpen{"sluice_http_connections_open", Type::kGa
 inline constexpr Name kConnectionsAccepted{"sluice_http_connections_accepted_total", Type::kCounter,
     "Connections accepted."};
 inline constexpr Name kConnectionsRefused{"sluice_http_connections_refused_total", Type::kCounter,
-    "Connections turned away because as many as allowed were open."};
+    "Connections refused because as many as allowed were open."};
 inline constexpr Name kConnectionsShed{"sluice_http_connections_shed_total", Type::kCounter,
     "Connections closed to keep the buffered bytes within their limit, the largest first."};
 inline constexpr Name kBufferedBytes{"sluice_http_buffered_bytes", Type::kGauge,
@@ -146,7 +146,7 @@ inline constexpr Name kThreads{"sluice_threads", Type::kGauge,
 inline constexpr Name kUptime{"sluice_uptime_seconds", Type::kGauge,
     "Time since the process started."};
 inline constexpr Name kBuildInfo{"sluice_build_info", Type::kGauge,
-    "Always 1; the labels tell what runs."};
+    "Always 1; the labels identify the build."};
 // clang-format on
 
 inline constexpr std::array kAllNames = {

@@ -52,7 +52,8 @@ class Glob {
 // TextSearch finds the inner texts of many patterns in one pass over an identifier: an Aho-Corasick
 // automaton over these texts, with the order of each pattern's texts on top. first_match() takes
 // time linear in the identifier plus the number of texts, whatever the patterns and the identifier
-// are: each byte takes two steps on average, and each text is completed at most once. Memory is
+// are: each byte takes two steps on average, each a search among
+// the children of a node, and each text is completed at most once. Memory is
 // about 12 bytes for each byte of the texts.
 //
 // Immutable, hence thread-safe.

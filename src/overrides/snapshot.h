@@ -135,7 +135,7 @@ class NamespaceMarks {
 };
 
 // All overrides at one point of time. with() and without() make a changed copy, which shares the
-// namespaces that stay as they are; their cost hardly depends on the number of namespaces.
+// namespaces that stay as they are: they copy 1/256 of the list of namespaces.
 //
 // Immutable, hence thread-safe.
 class Snapshot {

@@ -243,6 +243,8 @@ Time GlobalThreads::clean_up() {
     global_sync_.publish_breaker().ended(
         StoreUse::kCleanup, {.began = now, .ended = steady_clock::now()}, failure);
     note_trouble();
+    if (failure != nullptr && failure->kind == StoreFailure::Kind::kBusy)
+        clean_at_ = steady_clock::now() + kCleanupPause;  // another node deletes rows, too
     if (failure != nullptr) return clean_at_;
     const std::size_t rows = std::get<std::size_t>(deleted);
     rows_cleaned_.fetch_add(rows, std::memory_order_relaxed);

@@ -57,7 +57,7 @@ std::optional<Error> invalid_option(const Options& options, const TestOptions& t
     const std::chrono::milliseconds interval = test.global_interval;
     if (interval.count() != 0 && (interval < kShortestTimeout || interval > kLongestInterval)) {
         return Error{kInvalidOption,
-                     "global_interval is " + std::to_string(interval.count()) +
+                     "the test's global_interval is " + std::to_string(interval.count()) +
                          " ms; allowed: 0, or 10 to 3600000"};
     }
     return std::nullopt;
@@ -313,7 +313,7 @@ Result<Limiter> Limiter::create(Options options) {
 
 Result<Limiter> create_limiter(Options options, const TestOptions& test) try {
     if (auto error = invalid_option(options, test)) return *std::move(error);
-    if (options.region.empty()) options.region = "default";
+    if (options.region.empty()) options.region = "local";
     const bool has_origin = !options.origin.empty();
     const bool has_global = !options.global.empty();
     const Sharing sharing = has_origin   ? Sharing::kShared
