@@ -160,8 +160,8 @@ class SLUICE_EXPORT Limiter {
     Result<BatchDecision> limit_many(std::span<const Request> requests, RequestTime now);
 
     // The same for event loops; these never wait. `later` is called once with the decision, within
-    // the time above: before the call returns, on a thread of the limiter, or in close(). It must be
-    // callable, and neither block nor throw. Texts are copied where they are needed longer.
+    // the time above: before the call returns, on a thread of the limiter, or in close(). It must
+    // not be empty, block or throw. Texts of requests are copied where they are needed longer.
     using Later = UniqueFunction<void(Result<Decision>)>;
     using LaterMany = UniqueFunction<void(Result<BatchDecision>)>;
     void limit_async(const Request& request, Later later);

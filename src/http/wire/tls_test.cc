@@ -377,7 +377,7 @@ TEST(Tls, SaysThatAKeyIsEncrypted) {
         const auto context = TlsContext::load(files);
         ASSERT_FALSE(context);
         EXPECT_TRUE(context.error().message.starts_with("tls.key is \"" + files.key +
-                                                        "\": the key is encrypted, "))
+                                                        "\": the key is encrypted and "))
             << context.error().message;
     }
     EVP_PKEY_free(key);
