@@ -71,7 +71,8 @@ class ApiHost {
   public:
     // The reply is valid until the next call.
     http::Reply& handle(const http::RequestView& request) {
-        if (api_.handle(request, reply_, http::Completion(nullptr)) == http::Progress::kLater)
+        if (api_.handle(request, reply_, http::Completion(nullptr)) ==
+            http::HandlerResult::kDeferred)
             throw std::runtime_error("this server answers decisions only");
         return reply_;
     }
@@ -268,7 +269,7 @@ class AsioSession : public std::enable_shared_from_this<AsioSession<kDuties>> {
         Outcome outcome = Outcome::kNeedMore;
         while (is_open_ && (outcome = reader_.read(bytes, shared_.request)) == Outcome::kRequest) {
             is_open_ = reader_.keep_alive();
-            const auto after = is_open_ ? http::After::kKeepAlive : http::After::kClose;
+            const auto after = is_open_ ? http::AfterReply::kKeepAlive : http::AfterReply::kClose;
             shared_.writer.write(shared_.api.handle(shared_.request), {.after = after}, output_);
             bytes = bytes.subspan(reader_.used());
         }
