@@ -112,6 +112,7 @@ void PageProvisioner::avoid_deciding_processors() {
     cpu_set_t rest;
     {
         const MutexLock lock(mutex_);
+        if (CPU_COUNT(&takers_) == 0) return;  // nothing was taken since the last choice
         CPU_AND(&rest, &allowed_, &takers_);
         CPU_XOR(&rest, &allowed_, &rest);
         CPU_ZERO(&takers_);
