@@ -353,13 +353,15 @@ void Node::note_lost() {
     });
 }
 
-// A settled region has nothing unsynced, unless its origin has lost data.
+// A settled region has nothing unsynced, unless its origin has lost data, or the entry was evicted
+// at twice the cap while the origin was unavailable.
 void Node::check_flushed() {
     OriginServer& origin = world_.origins[place_.region];
     if (origin.losses != 0 || region_->is_unavailable()) return;
     audit_->each_admitted([&](const Audit::Admitted& cell) {
         const bool is_dead = wall() >= start_of(cell.sequence + 2, world_.options.load.duration);
         if (is_dead || world_.expectations.is_forgotten(cell.sequence, world_.true_ms())) return;
+        if (audit_->has_dropped() && audit_->has_displaced(cell.key, cell.sequence)) return;
         const Count held =
             origin.component(place_.serial, cell.key, cell.sequence, cell.incarnation);
         if (held + cell.retired < cell.count)

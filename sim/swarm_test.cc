@@ -95,6 +95,9 @@ TEST(SwarmRegressions, PassWhereTheAuditWasWrong) {
         FailedSeed{1'900'124'404,
                    "a heartbeat was answered half a millisecond before the last count of nodes was "
                    "too old, which the audit, in milliseconds, took for too late"},
+        FailedSeed{2'700'135'796,
+                   "a node at twice its cap evicted keys while its origin refused writes, and was "
+                   "expected to have flushed them when it stopped"},
     });
 }
 
