@@ -1,4 +1,4 @@
-// What the client commands share: their options, and an HTTP request to a running server.
+// Options and the HTTP request that all client commands share.
 #ifndef SLUICE_CLI_CLIENT_H_
 #define SLUICE_CLI_CLIENT_H_
 

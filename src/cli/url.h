@@ -1,4 +1,4 @@
-// Where a server is, as a person writes it.
+// The URL of a server, as given on the command line.
 #ifndef SLUICE_CLI_URL_H_
 #define SLUICE_CLI_URL_H_
 

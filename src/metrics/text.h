@@ -41,7 +41,7 @@ class Text {
     std::string_view name_;
 };
 
-// A number as the format wants it, in as few digits as tell it apart.
+// A number in the format's notation, with the fewest digits that identify it.
 std::string to_text(double value);
 
 }  // namespace sluice::metrics

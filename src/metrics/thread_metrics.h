@@ -1,4 +1,4 @@
-// What one serving thread counts.
+// The counters of one serving thread.
 #ifndef SLUICE_METRICS_THREAD_METRICS_H_
 #define SLUICE_METRICS_THREAD_METRICS_H_
 
@@ -26,7 +26,7 @@ class Counter {
     std::atomic<std::uint64_t> value_{0};
 };
 
-// Counters that are told apart by one label.
+// Counters that differ in one label.
 template <class Label>
 class CounterBy {
   public:
