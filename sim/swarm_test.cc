@@ -123,6 +123,8 @@ TEST(SwarmRegressions, PassWhereTheCodeWasWrong) {
         FailedSeed{1'900'109'504,
                    "a node believed the lower count of nodes of an origin that had just been "
                    "emptied, since its last count was three seconds old"},
+        FailedSeed{2'700'087'880,
+                   "the same, since an earlier count had been lower, rightly, for three seconds"},
     });
 }
 

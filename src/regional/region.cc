@@ -173,20 +173,28 @@ void Region::on_heartbeat(Time began, const Heartbeat& answer) {
     // The answer with `has_joined` may have been lost.
     const bool is_count_outdated = !counted_at_ || now >= *counted_at_ + kCountLifetime;
     if (answer.has_joined || is_count_outdated) joined_at_ = now;
-    // An origin that has lost the heartbeats counts all nodes again within that time, from the
-    // first count that was lower.
-    const bool is_lower = answer.nodes < nodes_;
-    if (is_lower && !fewer_since_) fewer_since_ = now;
-    if (!is_lower || began >= *fewer_since_ + kCountLifetime) {
-        nodes_ = answer.nodes;
-        fewer_since_.reset();
-    }
+    use_count(answer.nodes, began);
     counted_at_ = began;
     update_nodes(now);
     clock_offset_ms_.store(answer.clock_offset.count(), std::memory_order_relaxed);
     const bool is_off = std::chrono::abs(answer.clock_offset) > kMaxClockOffset;
     const bool was_off = std::exchange(is_clock_off_, is_off);
     if (is_off && !was_off && config_.clock_offset) config_.clock_offset(answer.clock_offset);
+}
+
+// A lower count is used late: an origin that has lost the heartbeats counts all nodes again within
+// that time. It may lose them after a count that was rightly lower, so the highest one of that time
+// is used.
+void Region::use_count(NodeCount nodes, Time began) {
+    if (nodes < nodes_ && fewer_ && began >= fewer_->since + kCountLifetime)
+        nodes_ = std::max(std::exchange(fewer_, std::nullopt)->most, nodes);
+    if (nodes < nodes_) {
+        if (!fewer_) fewer_ = Fewer{.since = config_.clock(), .most = nodes};
+        fewer_->most = std::max(fewer_->most, nodes);
+    } else {
+        nodes_ = nodes;
+        fewer_.reset();
+    }
 }
 
 void Region::update_nodes(Time now) {

@@ -123,6 +123,8 @@ class Region {
     void resubmit_everything();
     void send_heartbeat();
     void on_heartbeat(Time began, const Heartbeat& answer);
+    // The count of nodes in the answer to a heartbeat that was sent at `began`.
+    void use_count(NodeCount nodes, Time began);
     void update_nodes(Time now);
     void set_wake(Time now);
     bool advance_stop();
@@ -196,7 +198,12 @@ class Region {
     std::optional<Time> counted_at_;  // when the heartbeat with the count of nodes was sent
     std::optional<Time> joined_at_;
     NodeCount nodes_ = kUnknownNodes;
-    std::optional<Time> fewer_since_;  // when the first lower count came, which is not used yet
+    // Counts of nodes that were lower than nodes_, which are not used yet.
+    struct Fewer {
+        Time since;
+        NodeCount most;
+    };
+    std::optional<Fewer> fewer_;
     bool is_clock_off_ = false;
 
     FlushQueue queue_;

@@ -78,6 +78,20 @@ TEST_F(RegionTest, UsesALowerCountOfNodesLaterAlsoAfterUnansweredHeartbeats) {
     EXPECT_EQ(table_->nodes(), 1U);
 }
 
+TEST_F(RegionTest, UsesTheHighestOfTheLowerCountsOfTheLastThreeSeconds) {
+    origin_.nodes = 3;
+    know_nodes();
+    ASSERT_EQ(table_->nodes(), 3U);
+    origin_.nodes = 2;  // one node has stopped
+    pass_time(2'900ms);
+    EXPECT_EQ(table_->nodes(), 3U);
+    origin_.nodes = 1;  // the origin has lost the heartbeats just now
+    pass_time(1'200ms);
+    EXPECT_EQ(table_->nodes(), 2U) << "the other node may not have sent one since";
+    pass_time(4'100ms);
+    EXPECT_EQ(table_->nodes(), 1U);
+}
+
 TEST_F(RegionTest, CountsTheNodesAgainWhenTheOriginHasLostData) {
     know_nodes();
     origin_.events.data_lost();
