@@ -7,6 +7,9 @@
 namespace sluice {
 namespace {
 
+// Reads of the previous cell are at least as many times as far apart as the key waited for a flush.
+constexpr int kWaitsPerRead = 4;
+
 // The time of the entry's last request. An older request is decided at the oldest instant that the
 // entry holds.
 UnixTime last_use(const Entry& entry, Sequence high) {
@@ -41,11 +44,12 @@ KeyComponents EntrySync::components(const Entry& entry) const {
             .has_previous = has_previous_};
 }
 
-std::optional<Sequence> EntrySync::settled_previous(Entry& entry) {
+std::optional<Sequence> EntrySync::settled_previous(Entry& entry, Duration waited) {
     const Sequence current = entry.high();
     const UnixTime start = start_of(current, entry.duration());
     const Duration elapsed = last_use(entry, current) - start;
-    const Duration step = std::min(entry.duration() / kViewParts, 2 * kMaxViewAge);
+    const Duration step =
+        std::min(entry.duration() / kViewParts, std::max(2 * kMaxViewAge, kWaitsPerRead * waited));
     const UnixTime since = start + std::max(kMaxViewAge, elapsed / step * step);
     // In this order: a late pass raises the count before it sets the flag.
     if (entry.take_late() || !entry.is_synced_in(current)) return std::nullopt;

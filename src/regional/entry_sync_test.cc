@@ -96,6 +96,16 @@ TEST_F(EntrySyncTest, ReadsThePreviousCellEveryTenSeconds) {
     EXPECT_TRUE(needs_previous());
 }
 
+TEST_F(EntrySyncTest, ReadsThePreviousCellLessOftenWhereKeysWaitLongForAFlush) {
+    sync(10s);
+    sync(13s);
+    use(23s);
+    EXPECT_TRUE(EntrySync::settled_previous(entry_, Duration{3s}));
+    EXPECT_FALSE(EntrySync::settled_previous(entry_, Duration{2s})) << "every ten seconds at least";
+    use(25s);
+    EXPECT_FALSE(EntrySync::settled_previous(entry_, Duration{3s}));
+}
+
 TEST_F(EntrySyncTest, WritesThePreviousCellThatWasSpentInLate) {
     sync(10s);
     entry_.note_late();

@@ -88,7 +88,7 @@ std::vector<KeyComponents> FlushQueue::next(Time now, Scope scope) {
     const std::size_t most = is_late ? kLateBatchKeys : kBatchKeys;
     std::size_t urgent = 0;
     for (; urgent < urgent_.size() && batch.size() < most; ++urgent)
-        add({.entry = urgent_[urgent], .since = now}, true, batch);
+        add({.entry = urgent_[urgent], .since = now}, {}, true, batch);
     urgent_.erase(urgent_.begin(), urgent_.begin() + static_cast<std::ptrdiff_t>(urgent));
     // A call for urgent keys includes due ones.
     if (!batch.empty() && scope == Scope::kUrgent) scope = Scope::kDue;
@@ -97,18 +97,21 @@ std::vector<KeyComponents> FlushQueue::next(Time now, Scope scope) {
         if (lane == nullptr) break;
         const Queued queued = lane->front();
         lane->pop_front();
-        add(queued, false, batch);
+        add(queued, now - queued.since, false, batch);
     }
     return batch;
 }
 
-void FlushQueue::add(const Queued& queued, bool is_in_lane, std::vector<KeyComponents>& batch) {
+void FlushQueue::add(const Queued& queued,
+                     Time::duration waited,
+                     bool is_in_lane,
+                     std::vector<KeyComponents>& batch) {
     Entry& entry = *queued.entry;
     if (is_in_lane) entry.end_urgent();
     ChangedList::begin_read(entry);
-    const Underway one{.queued = queued,
-                       .sync = EntrySync(entry, EntrySync::settled_previous(entry)),
-                       .is_in_lane = is_in_lane};
+    const auto settled = EntrySync::settled_previous(entry, std::chrono::floor<Duration>(waited));
+    const Underway one{
+        .queued = queued, .sync = EntrySync(entry, settled), .is_in_lane = is_in_lane};
     if (entry.is_retired() || one.sync.is_empty()) return release(one);
     batch.push_back(one.sync.components(entry));
     underway_.push_back(one);

@@ -173,6 +173,7 @@ void Region::on_heartbeat(Time began, const Heartbeat& answer) {
     // The answer with `has_joined` may have been lost.
     const bool is_count_outdated = !counted_at_ || now >= *counted_at_ + kCountLifetime;
     if (answer.has_joined || is_count_outdated) joined_at_ = now;
+    quickest_heartbeat_.note(now - began);
     use_count(answer.nodes, began);
     counted_at_ = began;
     update_nodes(now);

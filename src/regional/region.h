@@ -214,7 +214,16 @@ class Region {
     Time not_before_ = Time::min();    // the next flush that is not urgent
     Time retry_at_ = Time::min();      // the next flush with unanswered keys
     std::size_t retries_ = 1;          // their number in it
-    Time::duration quickest_flush_{};  // per key, recently
+    // The shortest of the last durations; a longer one raises it a little.
+    struct RecentMinimum {
+        Time::duration value{};
+        void note(Time::duration one) {
+            const auto raised = value + value / 64 + std::chrono::nanoseconds{1};
+            value = value == Time::duration::zero() ? one : std::min(one, raised);
+        }
+    };
+    RecentMinimum quickest_flush_;  // per key
+    RecentMinimum quickest_heartbeat_;
     Time tidy_at_ = Time::min();
     std::size_t syncs_underway_ = 0;  // of sync()
 

@@ -75,11 +75,12 @@ void Region::on_flushed(Time began, std::span<const KeyAnswer> answers) {
 }
 
 // The origin's work for a flush is estimated from the quickest recent one, per key: a slower one
-// includes time in which the origin, or this thread, waited for a processor.
+// includes time in which the origin, or this thread, waited for a processor. What a call takes that
+// makes the origin do next to nothing, a heartbeat, is not work; but a third of the time at most is
+// taken for that, since heartbeats are few.
 void Region::note_flush_time(Time::duration took, std::size_t keys) {
-    const auto each = took / static_cast<std::int64_t>(keys);
-    const auto slower = quickest_flush_ + quickest_flush_ / 16 + std::chrono::nanoseconds{1};
-    quickest_flush_ = quickest_flush_ == Time::duration::zero() ? each : std::min(each, slower);
+    const auto work = took - std::min(quickest_heartbeat_.value, took / 3);
+    quickest_flush_.note(work / static_cast<std::int64_t>(keys));
 }
 
 // The origin works on flushes for a fifth of the time. A slow one must not stop the flow.
@@ -88,7 +89,7 @@ Region::Time::duration Region::pause_after(Time::duration took,
                                            std::size_t missing) const {
     if (missing == keys) return took < kNotSent ? Time::duration::zero() : kLongestPause;
     if (is_catching_up_) return {};
-    const auto busy = static_cast<std::int64_t>(keys) * quickest_flush_;
+    const auto busy = static_cast<std::int64_t>(keys) * quickest_flush_.value;
     return std::clamp<Time::duration>(kFlushParts * busy - took, {}, kLongestPause);
 }
 
