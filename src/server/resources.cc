@@ -90,12 +90,13 @@ Options limiter_options(const config::Settings& settings, Log& log) {
             .origin_tls = {.ca = tls.ca, .cert = tls.cert, .key = tls.key},
             .origin_timeout = settings.origin_timeout,
             .on_origin_change =
-                [&log](const OriginChange& change) {
+                [&log, was_unavailable = false](const OriginChange& change) mutable {
                     if (change.unavailable) {
                         log.warn("origin_unavailable", {{"why", change.why}});
-                    } else {
+                    } else if (was_unavailable) {  // else it is the first connection
                         log.info("origin_recovered");
                     }
+                    was_unavailable = change.unavailable;
                 },
             .on_origin_clock_offset =
                 [&log](std::chrono::milliseconds offset) {

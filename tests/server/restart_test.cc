@@ -46,6 +46,17 @@ TEST_F(Restart, AfterKillKeepsEveryOverrideThatWasAnswered) {
     EXPECT_EQ(expect_data(server.ask(kLimit, grant("i3", 1))).at("limit").as_int64(), 333);
 }
 
+TEST_F(Restart, LogsNoRecoveryOfCountsThatWereNeverUnavailable) {
+    for (int start = 0; start < 2; ++start) {
+        Server server(options());
+        expect_data(server.ask(kLimit, grant("a", 5)));
+        server.program().signal(SIGTERM);
+        EXPECT_EQ(server.program().wait().exit_code, 0);
+        EXPECT_EQ(server.program().output().find("origin_recovered"), std::string::npos)
+            << server.program().output();
+    }
+}
+
 TEST_F(Restart, GivesAnOverrideThatIsSetAgainItsOldId) {
     boost::json::value id;
     {
