@@ -11,6 +11,12 @@ namespace {
 
 constexpr std::size_t kWordBytes = sizeof(std::uint64_t);
 
+constexpr std::array kAmounts{&Usage::overrides,
+                              &Usage::patterns,
+                              &Usage::pattern_bytes,
+                              &Usage::searched,
+                              &Usage::inner_texts};
+
 std::uint64_t word_of(const std::array<char, kWordBytes>& bytes) {
     std::uint64_t word = 0;
     std::memcpy(&word, bytes.data(), kWordBytes);
@@ -36,16 +42,38 @@ std::string_view ones(std::size_t size) {
     return kOnes.substr(0, std::min(size, kWordBytes));
 }
 
-std::optional<Glob> glob_of(std::string_view pattern) {
-    if (pattern.find('*') == std::string_view::npos) return std::nullopt;
-    return Glob(pattern);
-}
-
 NamespaceKey key_of(const Rules& rules) {
     return rules.in_order().front()->entry.key().namespace_key();
 }
 
 }  // namespace
+
+std::optional<Glob> glob_of(std::string_view pattern) {
+    if (pattern.find('*') == std::string_view::npos) return std::nullopt;
+    return Glob(pattern);
+}
+
+Usage Usage::of(std::string_view pattern, const std::optional<Glob>& glob) {
+    if (!glob) return {.overrides = 1};
+    const std::size_t texts = glob->inner().size();
+    return {.overrides = 1,
+            .patterns = 1,
+            .pattern_bytes = pattern.size(),
+            .searched = texts == 0 ? 0U : 1U,
+            .inner_texts = texts};
+}
+
+Usage& Usage::operator+=(const Usage& other) {
+    for (const auto amount : kAmounts)
+        this->*amount += other.*amount;
+    return *this;
+}
+
+Usage& Usage::operator-=(const Usage& other) {
+    for (const auto amount : kAmounts)
+        this->*amount -= other.*amount;
+    return *this;
+}
 
 Rule::Rule(Override held) : entry(std::move(held)), glob(glob_of(entry.identifier)) {}
 
@@ -61,24 +89,14 @@ Rules::Rules(std::vector<RulePointer> in_order, const KeyHash& hash)
     SLUICE_CHECK(!in_order_.empty());
     for (const RulePointer& rule : in_order_) {
         by_pattern_.emplace(rule->entry.identifier, rule.get());
-        if (!rule->glob) continue;
-        patterns_.emplace_back(*rule);
-        pattern_bytes_ += rule->entry.identifier.size();
+        usage_ += Usage::of(rule->entry.identifier, rule->glob);
+        if (rule->glob) patterns_.emplace_back(*rule);
     }
     // Stable: of two with equally many literal bytes, the older stays in front.
     std::ranges::stable_sort(patterns_, std::ranges::greater{}, [](const Pattern& pattern) {
         return pattern.rule->glob->literal_bytes();
     });
-    count_inner_texts();
-    if (searched_ > kMaxUnindexed) index_inner_texts();
-}
-
-void Rules::count_inner_texts() {
-    for (const Pattern& pattern : patterns_) {
-        const std::size_t texts = pattern.rule->glob->inner().size();
-        searched_ += texts == 0 ? 0 : 1;
-        inner_texts_ += texts;
-    }
+    if (usage_.searched > kMaxUnindexed) index_inner_texts();
 }
 
 void Rules::index_inner_texts() {
@@ -167,7 +185,6 @@ Snapshot::Snapshot(std::vector<Override> overrides, std::uint64_t hash_seed)
     }
     std::array<Bucket, kBuckets> buckets;
     for (auto& [key, rules] : grouped) {
-        count_mark(key, 1);
         buckets[hash(key) % kBuckets].push_back(
             {hash(key), std::make_shared<const Rules>(std::move(rules), hash_)});
     }
@@ -200,9 +217,8 @@ std::shared_ptr<const Snapshot> Snapshot::with(Override entry) const {
     auto next = std::make_shared<Snapshot>(*this);
     auto rule = std::make_shared<const Rule>(std::move(entry));
     const NamespaceKey key = rule->entry.key().namespace_key();
-    const Rules* held = rules(key);
-    const bool is_new = held == nullptr || held->find(rule->entry.identifier) == nullptr;
-    next->size_ += is_new ? 1 : 0;
+    const Rules* const held = rules(key);
+    if (find(rule->entry.key()) == nullptr) ++next->size_;
     next->replace(key,
                   held != nullptr ? held->with(rule)
                                   : std::make_shared<const Rules>(std::vector{rule}, hash_));
@@ -222,7 +238,6 @@ void Snapshot::replace(const NamespaceKey& key, std::shared_ptr<const Rules> nex
     auto bucket = held == nullptr ? std::make_shared<Bucket>() : std::make_shared<Bucket>(*held);
     const auto at = bucket->begin() + (find(*bucket, hash, key) - bucket->cbegin());
     const bool is_held = at != bucket->end() && at->hash == hash;
-    count_mark(key, (next == nullptr ? 0 : 1) - (is_held ? 1 : 0));
     if (next == nullptr) {
         if (is_held) bucket->erase(at);
     } else if (is_held) {
@@ -231,12 +246,6 @@ void Snapshot::replace(const NamespaceKey& key, std::shared_ptr<const Rules> nex
         bucket->insert(at, {hash, std::move(next)});
     }
     held = std::move(bucket);
-}
-
-void Snapshot::count_mark(const NamespaceKey& key, int change) {
-    const std::size_t mark = NamespaceMarks::mark_of(key.workspace, key.name_space);
-    sharing_mark_[mark] += static_cast<std::uint32_t>(change);
-    marks_.set(mark, sharing_mark_[mark] > 0);
 }
 
 }  // namespace sluice::overrides
