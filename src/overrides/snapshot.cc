@@ -42,6 +42,10 @@ std::string_view ones(std::size_t size) {
     return kOnes.substr(0, std::min(size, kWordBytes));
 }
 
+std::uint64_t order_in(const RulePointer& rule) {
+    return rule->entry.order;
+}
+
 NamespaceKey key_of(const Rules& rules) {
     return rules.in_order().front()->entry.key().namespace_key();
 }
@@ -152,27 +156,7 @@ const Override* Rules::find(std::string_view pattern) const {
 }
 
 std::span<const RulePointer> Rules::after(std::uint64_t order) const {
-    const auto first = std::ranges::upper_bound(
-        in_order_, order, {}, [](const RulePointer& rule) { return rule->entry.order; });
-    return {first, in_order_.end()};
-}
-
-std::shared_ptr<const Rules> Rules::with(RulePointer rule) const {
-    std::vector<RulePointer> next = in_order_;
-    std::erase_if(next, [&](const RulePointer& held) {
-        return held->entry.identifier == rule->entry.identifier;
-    });
-    const auto place = std::ranges::upper_bound(
-        next, rule->entry.order, {}, [](const RulePointer& held) { return held->entry.order; });
-    next.insert(place, std::move(rule));
-    return std::make_shared<const Rules>(std::move(next), by_pattern_.hash_function().hash);
-}
-
-std::shared_ptr<const Rules> Rules::without(std::string_view pattern) const {
-    std::vector<RulePointer> next = in_order_;
-    std::erase_if(next, [&](const RulePointer& held) { return held->entry.identifier == pattern; });
-    if (next.empty()) return nullptr;
-    return std::make_shared<const Rules>(std::move(next), by_pattern_.hash_function().hash);
+    return {std::ranges::upper_bound(in_order_, order, {}, order_in), in_order_.end()};
 }
 
 Snapshot::Snapshot(std::vector<Override> overrides, std::uint64_t hash_seed)
@@ -214,38 +198,41 @@ const Rules* Snapshot::rules(const NamespaceKey& key) const {
 }
 
 std::shared_ptr<const Snapshot> Snapshot::with(Override entry) const {
-    auto next = std::make_shared<Snapshot>(*this);
-    auto rule = std::make_shared<const Rule>(std::move(entry));
-    const NamespaceKey key = rule->entry.key().namespace_key();
-    const Rules* const held = rules(key);
-    if (find(rule->entry.key()) == nullptr) ++next->size_;
-    next->replace(key,
-                  held != nullptr ? held->with(rule)
-                                  : std::make_shared<const Rules>(std::vector{rule}, hash_));
-    return next;
+    const auto rule = std::make_shared<const Rule>(std::move(entry));
+    std::vector<RulePointer> next = others_than(rule->entry.key());
+    next.insert(std::ranges::upper_bound(next, rule->entry.order, {}, order_in), rule);
+    return changed(rule->entry.key().namespace_key(), std::move(next));
 }
 
 std::shared_ptr<const Snapshot> Snapshot::without(const OverrideKey& key) const {
-    auto next = std::make_shared<Snapshot>(*this);
-    next->size_ -= 1;
-    next->replace(key.namespace_key(), rules(key.namespace_key())->without(key.identifier));
-    return next;
+    return changed(key.namespace_key(), others_than(key));
 }
 
-void Snapshot::replace(const NamespaceKey& key, std::shared_ptr<const Rules> next) {
+std::vector<RulePointer> Snapshot::others_than(const OverrideKey& key) const {
+    std::vector<RulePointer> others;
+    if (const Rules* const held = rules(key.namespace_key()))
+        others.assign(held->in_order().begin(), held->in_order().end());
+    std::erase_if(others,
+                  [&](const auto& rule) { return rule->entry.identifier == key.identifier; });
+    return others;
+}
+
+std::shared_ptr<const Snapshot> Snapshot::changed(const NamespaceKey& key,
+                                                  std::vector<RulePointer> rules) const {
+    auto next = std::make_shared<Snapshot>(*this);
     const std::uint64_t hash = hash_of(key, hash_);
-    auto& held = buckets_[hash % kBuckets];
+    auto& held = next->buckets_[hash % kBuckets];
     auto bucket = held == nullptr ? std::make_shared<Bucket>() : std::make_shared<Bucket>(*held);
-    const auto at = bucket->begin() + (find(*bucket, hash, key) - bucket->cbegin());
-    const bool is_held = at != bucket->end() && at->hash == hash;
-    if (next == nullptr) {
-        if (is_held) bucket->erase(at);
-    } else if (is_held) {
-        at->rules = std::move(next);
-    } else {
-        bucket->insert(at, {hash, std::move(next)});
+    auto at = find(*bucket, hash, key);
+    if (at != bucket->end() && at->hash == hash) {
+        next->size_ -= at->rules->in_order().size();
+        at = bucket->erase(at);
     }
+    next->size_ += rules.size();
+    if (!rules.empty())
+        bucket->insert(at, {hash, std::make_shared<const Rules>(std::move(rules), hash_)});
     held = std::move(bucket);
+    return next;
 }
 
 }  // namespace sluice::overrides

@@ -45,8 +45,7 @@ using RulePointer = std::shared_ptr<const Rule>;
 // None for a pattern without a `*`.
 std::optional<Glob> glob_of(std::string_view pattern);
 
-// The overrides of one namespace, arranged for lookup. Never empty; with() and without() make a
-// changed copy, which shares the rules that stay.
+// The overrides of one namespace, arranged for lookup. Never empty.
 //
 // match() takes one hash lookup and a comparison of two words for each pattern. The ends of those
 // that pass are compared in full, and the inner texts of all that remain are found in one pass over
@@ -74,12 +73,6 @@ class Rules {
     // Those that are younger than the one with this order.
     std::span<const RulePointer> after(std::uint64_t order) const;
     const Usage& usage() const { return usage_; }
-
-    // Adds the rule where its order puts it, instead of the one with the same pattern if there is
-    // one.
-    std::shared_ptr<const Rules> with(RulePointer rule) const;
-    // Null if nothing is left.
-    std::shared_ptr<const Rules> without(std::string_view pattern) const;
 
   private:
     struct TextHash {
@@ -114,7 +107,7 @@ class Rules {
 };
 
 // All overrides at one point of time. with() and without() make a changed copy, which shares the
-// namespaces that stay as they are: they copy 1/256 of the list of namespaces.
+// rules and the namespaces that stay as they are: they copy 1/256 of the list of namespaces.
 //
 // Immutable, hence thread-safe.
 class Snapshot {
@@ -136,6 +129,8 @@ class Snapshot {
     }
     std::size_t size() const { return size_; }
 
+    // Adds the override where its order puts it, instead of the one with the same key if there is
+    // one.
     std::shared_ptr<const Snapshot> with(Override entry) const;
     // The key names an override that is there.
     std::shared_ptr<const Snapshot> without(const OverrideKey& key) const;
@@ -152,8 +147,11 @@ class Snapshot {
     static Bucket::const_iterator find(const Bucket& bucket,
                                        std::uint64_t hash,
                                        const NamespaceKey& key);
-    // Puts `next` in the place of the rules under `key`, or removes those if it is null.
-    void replace(const NamespaceKey& key, std::shared_ptr<const Rules> next);
+    // The rules of the key's namespace without the one that has the key.
+    std::vector<RulePointer> others_than(const OverrideKey& key) const;
+    // A copy in which the namespace has these rules.
+    std::shared_ptr<const Snapshot> changed(const NamespaceKey& key,
+                                            std::vector<RulePointer> rules) const;
 
     KeyHash hash_;
     std::size_t size_ = 0;
