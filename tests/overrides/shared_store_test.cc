@@ -80,7 +80,7 @@ TEST_P(SharedStore, IsEmptyAtFirst) {
     EXPECT_EQ(contents.version, here_->version().value());
 }
 
-TEST_P(SharedStore, AnyBytesComeBack) {
+TEST_P(SharedStore, StoresAnyBytes) {
     std::vector<Override> wanted{sample("zero \0, newline \n, \xFF, \\ and 'quotes'"s),
                                  sample(std::string(2'048, 'x')),
                                  sample("a"),
@@ -97,7 +97,7 @@ TEST_P(SharedStore, AnyBytesComeBack) {
     EXPECT_EQ(there_->load_all()->overrides, wanted) << "in the order of their creation";
 }
 
-TEST_P(SharedStore, PartsAreNotMixedUp) {
+TEST_P(SharedStore, DistinguishesThePartsOfAKey) {
     Override left = sample("c");
     left.workspace = "a";
     left.name_space = "b";
@@ -113,7 +113,7 @@ TEST_P(SharedStore, PartsAreNotMixedUp) {
     EXPECT_EQ(here_->load_all()->overrides.at(0).id, "rlor_right");
 }
 
-TEST_P(SharedStore, PuttingAgainChangesTheGrantAlone) {
+TEST_P(SharedStore, PuttingAgainChangesOnlyTheGrant) {
     const Override first = here_->put(sample("a"))->entry;
     Override again = sample("a");
     again.grant = {.limit = 3, .duration = 1s};

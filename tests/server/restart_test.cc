@@ -1,4 +1,4 @@
-// What survives a restart, and a sudden end.
+// Restarts after a shutdown and after a kill: overrides and counts that must survive.
 #include <boost/json.hpp>
 #include <gtest/gtest.h>
 
@@ -70,7 +70,7 @@ TEST_F(Restart, GivesAnOverrideThatIsSetAgainItsOldId) {
     EXPECT_NE(expect_data(server.ask(kSet, grant("b", 2))), id);
 }
 
-TEST_F(Restart, KilledAgainAndAgainLosesNothing) {
+TEST_F(Restart, AfterRepeatedKillsLosesNothing) {
     for (int round = 0; round < 5; ++round) {
         Server server(options());
         expect_data(server.ask(kSet, grant("i" + std::to_string(round), round)));
@@ -81,7 +81,7 @@ TEST_F(Restart, KilledAgainAndAgainLosesNothing) {
     }
 }
 
-TEST_F(Restart, WithoutADataFolderForgets) {
+TEST_F(Restart, WithoutADataDirectoryKeepsNothing) {
     {
         Server server;
         expect_data(server.ask(kSet, grant("a", 1)));
