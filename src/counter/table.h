@@ -34,11 +34,12 @@
 
 namespace sluice {
 
-// A bucket has seven slots and, for what doesn't fit, a chain of entries. A slot is an entry's
-// address with 16 bits of its hash above it, so that a lookup goes to hardly any entry but its own.
-// The hash also says in which pair of slots an entry is at home; nearly all are there. A lookup
-// compares these two at once, and the processor has nothing to guess. The last pair is one slot and
-// the head of the chain, an address without a tag: to be taken for a slot is harmless.
+// A bucket is one cache line of tagged pointers to entries: seven slots and, for what doesn't fit,
+// a chain of entries. A slot is an entry's address with 16 bits of its hash above it, so that a
+// lookup goes to hardly any entry but its own. The hash also says in which pair of slots an entry
+// is at home; nearly all are there. A lookup compares these two at once, and the processor has
+// nothing to guess. The last pair is one slot and the head of the chain, an address without a tag:
+// to be taken for a slot is harmless.
 //
 // A bucket of zeros is an empty bucket: fresh memory from the system needs no constructor.
 //
@@ -145,11 +146,12 @@ static_assert(sizeof(Bucket) == 64);
 // The entries that a batch has found so far, and is about to spend in.
 using Needed = std::span<Entry* const>;
 
-// Shard is a table by linear hashing. It starts with one bucket and splits one more, in turn, when
-// the average bucket grows past kAverage: an insertion moves the entries of one bucket at the most,
-// and nothing is ever rehashed as a whole. The buckets of all shards take turns in one stretch of
-// reserved addresses, of which the system fills only what was touched: apart, the shards' first
-// buckets would compete for the same places in the processor's caches.
+// A shard is a part of the table with a lock of its own for changes, by linear hashing. It starts
+// with one bucket and splits one more, in turn, when the average bucket grows past kAverage: an
+// insertion moves the entries of one bucket at the most, and nothing is ever rehashed as a whole.
+// The buckets of all shards take turns in one stretch of reserved addresses, of which the system
+// fills only what was touched: apart, the shards' first buckets would compete for the same places
+// in the processor's caches.
 //
 // Thread-safe. find() takes no lock and needs an EpochPin; all other methods lock.
 class alignas(64) Shard {
