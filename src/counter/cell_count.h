@@ -56,9 +56,9 @@ class LapCount {
 //
 // Memory order. A decision loads the current cell's admitted count, then the previous cell's, then
 // swaps the first: the order of the two loads is what makes the decision atomic (see
-// decide/admit.h), and the changed list relies on the swap being ordered against the entry's change
-// state (see counter/changed.h). Both are had by sequential consistency, which costs a load or a
-// locked instruction nothing on x86 and little elsewhere.
+// decide/single.h), and the changed list relies on the swap being ordered against the entry's
+// change state (see counter/changed.h). Both are had by sequential consistency, which costs a load
+// or a locked instruction nothing on x86 and little elsewhere.
 class CellCount {
   public:
     LapCount load() const { return LapCount{word_.load(std::memory_order_seq_cst)}; }

@@ -88,18 +88,18 @@ bool ChangedList::sleep() {
 void ChangedList::urge(Entry& entry) {
     if (!entry.begin_urgent()) return;
     const std::uint64_t number = urged_.fetch_add(1, std::memory_order_relaxed);
-    urgent_[number % kUrgent].store(entry.hash(), std::memory_order_release);
+    urgent_[number % kMaxUrgent].store(entry.hash(), std::memory_order_release);
     if (wake_) wake_();
 }
 
 std::vector<std::uint64_t> ChangedList::take_urgent() {
     std::vector<std::uint64_t> hashes;
     const std::uint64_t urged = urged_.load(std::memory_order_relaxed);
-    urgent_taken_ = std::max(urgent_taken_, urged - std::min(urged, kUrgent));
+    urgent_taken_ = std::max(urgent_taken_, urged - std::min(urged, kMaxUrgent));
     // Stops at a slot whose writer has not come to it yet; it wakes the consumer when it has.
     for (; urgent_taken_ < urged; ++urgent_taken_) {
         const std::uint64_t hash =
-            urgent_[urgent_taken_ % kUrgent].exchange(0, std::memory_order_acquire);
+            urgent_[urgent_taken_ % kMaxUrgent].exchange(0, std::memory_order_acquire);
         if (hash == 0) break;
         hashes.push_back(hash);
     }

@@ -82,7 +82,7 @@ class ChangedList {
     [[nodiscard]] bool sleep();
 
     // Puts a marked entry at the front of the next flush, and wakes the consumer. If more than
-    // kUrgent are pending, some are flushed in their turn.
+    // kMaxUrgent are pending, some are flushed in their turn.
     void urge(Entry& entry);
     // The hashes of the entries urged since the last call. Those entries are listed, taken, or were
     // flushed meanwhile.
@@ -143,8 +143,8 @@ class ChangedList {
     std::function<void()> wake_;
     // A ring that is written to without a lock: urged_ counts the additions, a slot holds a hash or
     // 0. A writer may overwrite what was not taken yet; that entry is flushed in its turn.
-    static constexpr std::uint64_t kUrgent = 256;
-    std::array<std::atomic<std::uint64_t>, kUrgent> urgent_{};
+    static constexpr std::uint64_t kMaxUrgent = 256;
+    std::array<std::atomic<std::uint64_t>, kMaxUrgent> urgent_{};
     std::atomic<std::uint64_t> urged_{0};
     std::uint64_t urgent_taken_ = 0;  // the consumer's
 };

@@ -265,20 +265,20 @@ class alignas(64) Entry {
     // Whether the next flush should begin with this entry. The deciding thread that sets it puts
     // the entry on the list of urgent ones (counter/changed.h). Relaxed: a hint.
     bool begin_urgent() {
-        return (flags_.load(std::memory_order_relaxed) & kUrgent) == 0 &&
-               (flags_.fetch_or(kUrgent, std::memory_order_relaxed) & kUrgent) == 0;
+        return (flags_.load(std::memory_order_relaxed) & kUrgentFlag) == 0 &&
+               (flags_.fetch_or(kUrgentFlag, std::memory_order_relaxed) & kUrgentFlag) == 0;
     }
-    void end_urgent() { flags_.fetch_and(kLate, std::memory_order_relaxed); }
+    void end_urgent() { flags_.fetch_and(kLateFlag, std::memory_order_relaxed); }
 
     // Whether a cost was spent in the cell before the newest one, which a flush may leave out
     // otherwise. Sequentially consistent: set after the count has grown, cleared before it is read.
     void note_late() {
-        if ((flags_.load(std::memory_order_seq_cst) & kLate) == 0)
-            flags_.fetch_or(kLate, std::memory_order_seq_cst);
+        if ((flags_.load(std::memory_order_seq_cst) & kLateFlag) == 0)
+            flags_.fetch_or(kLateFlag, std::memory_order_seq_cst);
     }
     bool take_late() {
-        return (flags_.load(std::memory_order_seq_cst) & kLate) != 0 &&
-               (flags_.fetch_and(kUrgent, std::memory_order_seq_cst) & kLate) != 0;
+        return (flags_.load(std::memory_order_seq_cst) & kLateFlag) != 0 &&
+               (flags_.fetch_and(kUrgentFlag, std::memory_order_seq_cst) & kLateFlag) != 0;
     }
 
     // Whether a denial lies less than a duration back: strict mode.
@@ -380,8 +380,8 @@ class alignas(64) Entry {
         bool is_unlinked : 1;    // meanwhile, it was removed from the table
         bool is_given_back : 1;  // and the consumer of the changed list has released it
     } leaving_{};
-    static constexpr std::uint8_t kUrgent = 1;  // see begin_urgent()
-    static constexpr std::uint8_t kLate = 2;    // see note_late()
+    static constexpr std::uint8_t kUrgentFlag = 1;  // see begin_urgent()
+    static constexpr std::uint8_t kLateFlag = 2;    // see note_late()
     std::atomic<std::uint8_t> flags_{0};
     std::atomic<std::uint8_t> suspended_{0};  // see suspend_view(); relaxed: one thread's
     // See set_credit(): the sequence modulo 2^11, and the count.

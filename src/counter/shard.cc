@@ -1,12 +1,11 @@
-#include "counter/shard.h"
+// Changes of a shard, under its lock: entries are made, removed and evicted, and buckets are split.
 
 #include <algorithm>
 #include <compare>
 #include <optional>
 #include <utility>
 
-#include "counter/changed.h"
-#include "counter/epoch.h"
+#include "counter/table.h"
 
 namespace sluice {
 namespace {

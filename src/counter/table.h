@@ -1,30 +1,266 @@
-// The table of all entries: finds the entry of a LimitKey in one lookup.
+// The table of all entries. A lookup goes from the hash of a LimitKey to a shard, to a bucket and
+// to an entry, without a lock: Table, Shard and Bucket, in the reverse order here. Changes lock one
+// shard (shard.cc).
 #ifndef SLUICE_COUNTER_TABLE_H_
 #define SLUICE_COUNTER_TABLE_H_
 
 #include <sluice/result.h>
 #include <sluice/time.h>
 
+#include <algorithm>
 #include <array>
 #include <atomic>
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <limits>
 #include <memory>
+#include <span>
 #include <utility>
 #include <vector>
 
 #include "base/fork.h"
+#include "base/mutex.h"
 #include "counter/changed.h"
 #include "counter/entry.h"
+#include "counter/entry_pool.h"
+#include "counter/epoch.h"
+#include "counter/forgotten_counts.h"
 #include "counter/limit_key.h"
 #include "counter/page_provisioner.h"
-#include "counter/shard.h"
 #include "counter/tally.h"
 #include "window/sharing.h"
 
 namespace sluice {
+
+// A bucket is one cache line of tagged pointers to entries: seven slots and, for what doesn't fit,
+// a chain of entries. A slot is an entry's address with 16 bits of its hash above it, so that a
+// lookup goes to hardly any entry but its own. The hash also says in which pair of slots an entry
+// is at home; nearly all are there. A lookup compares these two at once, and the processor has
+// nothing to guess. The last pair is one slot and the head of the chain, an address without a tag:
+// to be taken for a slot is harmless.
+//
+// A bucket of zeros is an empty bucket: fresh memory from the system needs no constructor.
+//
+// Thread-safe lookups without a lock; changes only under the shard's lock. A lookup that races with
+// a change may miss an entry that moves, never find a wrong one; the table looks again under the
+// lock before it believes a miss.
+//
+// Memory order: slots publish the content of their entries, and lookups must be ordered after the
+// reader's epoch announcement. Sequential consistency gives both; see counter/epoch.h. A
+// thread that looks up is pinned; each address is confirmed before it is followed.
+class alignas(64) Bucket {
+  public:
+    [[gnu::always_inline]] Entry* find(const LimitKey& key) const {
+        Entry* const entry = guess(key.hash());
+        if (entry != nullptr && entry->has_key(key)) [[likely]]
+            return entry;
+        return find_elsewhere(key.hashed_request());
+    }
+
+    // The most probable result of find(), already being fetched from memory; or nullptr.
+    [[gnu::always_inline]] Entry* guess(std::uint64_t hash) const {
+        for (;;) {  // ends: repeats only after the epoch has moved on
+            std::uint64_t below = candidate(hash);
+            if (below >= kAddressMask) [[unlikely]]
+                below = find_slot(hash);
+            if (below >= kAddressMask) return nullptr;
+            Entry* const entry = address_in(below + 1);
+            // A decision needs two lines of an entry: fetched at once, they cost one miss.
+            __builtin_prefetch(entry);
+            __builtin_prefetch(entry->admitted_, 1);
+            if (Epoch::confirm()) [[likely]]
+                return entry;
+        }
+    }
+
+    void insert(Entry& entry);
+    bool insert_in_slot(const Entry& entry);  // false if all are taken
+    bool has_in_slot(const Entry& entry) const;
+    void remove(Entry& entry);
+
+    // Calls visit(entry) for each entry; `visit` may remove it.
+    template <class Visit>
+    void for_each(Visit visit) {
+        for (const auto& slot : slots()) {
+            const std::uint64_t word = slot.load(std::memory_order_relaxed);
+            if (word != 0) visit(*address_in(word));
+        }
+        Entry* entry = address_in(chain().load(std::memory_order_relaxed));
+        while (entry != nullptr) {
+            Entry* const next = entry->next_in_bucket_.load(std::memory_order_relaxed);
+            visit(*entry);
+            entry = next;
+        }
+    }
+
+  private:
+    static constexpr std::size_t kPlaces = 8;
+    static constexpr int kAddressBits = 48;
+    static constexpr std::uint64_t kAddressMask = (std::uint64_t{1} << kAddressBits) - 1;
+
+    // Shard, bucket, pair and tag are chosen by different bits of the hash.
+    static std::size_t home_of(std::uint64_t hash) { return (hash >> 36U & 3U) * 2; }
+    static std::uint64_t tag_of(std::uint64_t hash) { return hash >> 43U << kAddressBits; }
+    static Entry* address_in(std::uint64_t word) {
+        return reinterpret_cast<Entry*>(word & kAddressMask);  // NOLINT(performance-no-int-to-ptr)
+    }
+    static std::uint64_t word_for(const Entry& entry);
+    static std::uint64_t word_in_chain(const Entry* entry);
+
+    // If the slot leads to an entry whose hash has the tag of `hash`: its address, less one, which
+    // is below kAddressMask. Else a number that is not: a free slot is 0, and no address is.
+    static std::uint64_t below_address(const std::atomic<std::uint64_t>& slot, std::uint64_t hash) {
+        return (slot.load(std::memory_order_seq_cst) ^ tag_of(hash)) - 1;
+    }
+
+    // The same of the two slots where it most probably is: the smaller one is an address if any of
+    // the two is.
+    [[gnu::always_inline]] std::uint64_t candidate(std::uint64_t hash) const {
+        const std::size_t home = home_of(hash);
+        return std::min(below_address(places_[home], hash), below_address(places_[home + 1], hash));
+    }
+
+    // The same of all slots, or of the last one.
+    std::uint64_t find_slot(std::uint64_t hash) const;
+
+    // The slow path of a lookup. The second is false if the epoch has moved on; it is then
+    // repeated.
+    Entry* find_elsewhere(HashedRequest request) const;
+    bool try_find_elsewhere(const LimitKey& key, Entry*& found) const;
+
+    using Place = std::atomic<std::uint64_t>;
+    std::span<Place, kPlaces - 1> slots() { return std::span(places_).first<kPlaces - 1>(); }
+    std::span<const Place, kPlaces - 1> slots() const {
+        return std::span(places_).first<kPlaces - 1>();
+    }
+    Place& chain() { return places_.back(); }
+    const Place& chain() const { return places_.back(); }
+
+    std::array<Place, kPlaces> places_;
+};
+
+static_assert(sizeof(Bucket) == 64);
+
+// The entries that a batch has found so far, and is about to spend in.
+using Needed = std::span<Entry* const>;
+
+// A shard is a part of the table with a lock of its own for changes, by linear hashing. It starts
+// with one bucket and splits one more, in turn, when the average bucket grows past kAverage: an
+// insertion moves the entries of one bucket at the most, and nothing is ever rehashed as a whole.
+// The buckets of all shards take turns in one stretch of reserved addresses, of which the system
+// fills only what was touched: apart, the shards' first buckets would compete for the same places
+// in the processor's caches.
+//
+// Thread-safe. find() takes no lock and needs an EpochPin; all other methods lock.
+class alignas(64) Shard {
+  public:
+    // Every (1 << stride_bits)th bucket from `first` on is the shard's, `count` of them: empty
+    // ones, zeroed memory. They, `tally` and `memory` outlive the shard.
+    struct Buckets {
+        Bucket* first;
+        int stride_bits;
+        std::size_t count;
+    };
+    void attach(const Buckets& buckets, Tally& tally, PageProvisioner& memory);
+    ~Shard();
+
+    [[gnu::always_inline]] Entry* find(const LimitKey& key) const {
+        return bucket_of(key.hash()).find(key);
+    }
+
+    // Pairs with the stores in split(): the buckets of a count that is seen are filled. A lookup
+    // that sees the count of one split and the mask of another goes to a bucket that exists, and at
+    // the worst misses.
+    [[gnu::always_inline]] Bucket& bucket_of(std::uint64_t hash) const {
+        const std::uint64_t mask = offset_mask_.load(std::memory_order_seq_cst);
+        const std::uint64_t offset = hash & mask;
+        const bool exists = offset < end_.load(std::memory_order_seq_cst);
+        return bucket_at_offset(exists ? offset : offset & mask >> 1U);
+    }
+
+    // The entry for `key`, made if there is none. An entry that `now` has outgrown is replaced. The
+    // entries in `needed` are evicted last of all.
+    Entry& find_or_make(const LimitKey& key, UnixTime now, Sharing sharing, Needed needed);
+
+    // The same for what other regions have spent. nullptr if the table is at its cap, and one would
+    // have to go that a request asked for.
+    Entry* find_or_import(const LimitKey& key, UnixTime now, Sharing sharing);
+
+    // All entries whose keys have that hash. The caller is pinned.
+    std::vector<Entry*> entries_with_hash(std::uint64_t hash);
+
+    // Disposes of an entry that the changed list returned as retired.
+    void dispose(Entry& entry);
+
+    // Lists the entries of up to `buckets` buckets, from the bucket `from` on, that hold anything
+    // of their own that matters at `now`. Returns how many buckets there were. A bucket that is
+    // split meanwhile moves entries to a later one.
+    std::size_t list_again(std::size_t from,
+                           std::size_t buckets,
+                           UnixTime now,
+                           ChangedList& changed);
+
+    // Of the memory for entries. `examined` includes the checks whether an entry may leave.
+    EntryPool::Stats memory() const;
+
+    static constexpr std::size_t kAverage = 2;
+
+  private:
+    static constexpr int kBucketBits = std::countr_zero(sizeof(Bucket));
+
+    // The bits of a hash that choose a bucket are those that, as a number of bytes, lead to it: a
+    // lookup shifts nothing. A mask's half then has a bit that no offset has.
+    int offset_bits() const { return kBucketBits + buckets_.stride_bits; }
+    Bucket& bucket_at_offset(std::uint64_t offset) const {
+        return *reinterpret_cast<Bucket*>(first_ + offset);
+    }
+    Bucket& bucket_at(std::size_t index) const { return bucket_at_offset(index << offset_bits()); }
+    std::size_t bucket_count() const {
+        return end_.load(std::memory_order_relaxed) >> offset_bits();
+    }
+
+    // The entries that an eviction may choose from.
+    enum class Evicts { kAny, kUnrequested };
+
+    Entry* find_held(const LimitKey& key, UnixTime now) SLUICE_REQUIRES(mutex_);
+    Entry& make(const LimitKey& key, UnixTime now, Sharing sharing) SLUICE_REQUIRES(mutex_);
+    void insert(Entry& entry) SLUICE_REQUIRES(mutex_);
+    void make_room(UnixTime now, Needed needed) SLUICE_REQUIRES(mutex_);
+    bool make_room_for_import(UnixTime now) SLUICE_REQUIRES(mutex_);
+    void clean(UnixTime now) SLUICE_REQUIRES(mutex_);
+    void sweep(UnixTime now) SLUICE_REQUIRES(mutex_);
+    bool evict(UnixTime now, Needed needed, Evicts evicts) SLUICE_REQUIRES(mutex_);
+    bool drop_if_dead(Entry& entry, UnixTime now) SLUICE_REQUIRES(mutex_);
+    bool drop(Entry& entry) SLUICE_REQUIRES(mutex_);
+    void finish_leaving() SLUICE_REQUIRES(mutex_);
+    void leave_queue(Entry& entry) SLUICE_REQUIRES(mutex_);
+    void give_back(Entry& entry) SLUICE_REQUIRES(mutex_);
+    void remove(Entry& entry) SLUICE_REQUIRES(mutex_);
+    void unlink(Entry& entry) SLUICE_REQUIRES(mutex_);
+    void split() SLUICE_REQUIRES(mutex_);
+    Bucket& next_bucket() SLUICE_REQUIRES(mutex_);
+
+    // Constant after attach().
+    Buckets buckets_{};
+    Tally* tally_ = nullptr;
+    PageProvisioner* memory_ = nullptr;
+    char* first_ = nullptr;  // the first bucket
+    // Where the buckets in use end, and bit_ceil(their count) - 1, both as offsets. Grow only;
+    // written under the lock, read by lookups.
+    std::atomic<std::uint64_t> end_{0};
+    std::atomic<std::uint64_t> offset_mask_{0};
+
+    alignas(64) mutable ForkSafeMutex mutex_{ForkSafeMutex::Rank::kShard};
+    std::size_t size_ SLUICE_GUARDED_BY(mutex_) = 0;
+    std::size_t hand_ SLUICE_GUARDED_BY(mutex_) =
+        0;  // the bucket that was looked at last for removals
+    // Entries being removed. Some may have been used again since, and stay; some may have expired.
+    GraceQueue leaving_ SLUICE_GUARDED_BY(mutex_);
+    ForgottenCounts forgotten_ SLUICE_GUARDED_BY(mutex_);
+    EntryPool pool_ SLUICE_GUARDED_BY(mutex_);
+};
 
 // Table holds up to `max_keys` entries. Lookups take no lock; a key that is new takes the lock of
 // its shard, makes its entry, and pays for one step of growth and one of cleaning at the most.

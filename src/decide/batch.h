@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "counter/table.h"
-#include "decide/admit.h"
+#include "decide/single.h"
 
 namespace sluice {
 

@@ -1,11 +1,14 @@
-#include "overrides/mysql_store.h"
-
+// The store of overrides in a MySQL or MariaDB that nodes share.
+#include <chrono>
+#include <optional>
+#include <string>
 #include <string_view>
 #include <utility>
 
 #include "base/sha256.h"
 #include "mysql/mysql_connection.h"
 #include "mysql/mysql_schema.h"
+#include "overrides/stores.h"
 
 namespace sluice::overrides {
 namespace {
@@ -53,115 +56,141 @@ Override override_in(const MysqlRow& row) {
             .order = static_cast<std::uint64_t>(row.number(0))};
 }
 
+// The tables are those of src/mysql/mysql_schema.cc. Each change first locks the row that holds the
+// version: changes are serialised, and an override's order is that of their commits.
+//
+// Thread-compatible, but for interrupt().
+class MysqlOverrideStore final : public OverrideStore {
+  public:
+    explicit MysqlOverrideStore(MysqlOptions options) : connection_(std::move(options)) {}
+
+    void interrupt() override { connection_.interrupt(); }
+
+    Result<std::uint64_t> version() override {
+        if (auto error = make_ready()) return *std::move(error);
+        return read_version();
+    }
+
+    // The version is read first: a change that is made while the rows are read is found by the next
+    // call of version().
+    Result<Contents> load_all() override {
+        if (auto error = make_ready()) return *std::move(error);
+        const auto version = read_version();
+        if (!version) return version.error();
+        Contents contents{.overrides = {}, .version = *version};
+        const auto add = [&](const MysqlRow& row) {
+            contents.overrides.push_back(override_in(row));
+        };
+        if (auto error = query(std::string(kColumns) + " ORDER BY pk", add))
+            return *std::move(error);
+        return contents;
+    }
+
+    Result<Stored> put(const Override& entry) override {
+        if (auto error = begin()) return *std::move(error);
+        if (auto error = run(put_statement(entry))) return rolled_back(*std::move(error));
+        Stored stored{.entry = entry, .version = 0};
+        const auto see = [&](const MysqlRow& row) { stored.entry = override_in(row); };
+        if (auto error = query(kColumns + where(entry.key()), see))
+            return rolled_back(*std::move(error));
+        const auto version = read_version();
+        if (!version) return rolled_back(version.error());
+        stored.version = *version;
+        if (auto error = run("COMMIT")) return rolled_back(*std::move(error));
+        return stored;
+    }
+
+    Result<Removed> remove(const OverrideKey& key) override {
+        if (auto error = begin()) return *std::move(error);
+        const auto deleted = connection_.run("DELETE FROM ratelimit_overrides" + where(key));
+        if (const auto* const failure = std::get_if<MysqlFailure>(&deleted))
+            return rolled_back(failed(*failure));
+        const bool found = std::get<0>(deleted) > 0;
+        const auto version = read_version();
+        if (!version) return rolled_back(version.error());
+        if (auto error = run(found ? "COMMIT" : "ROLLBACK")) return rolled_back(*std::move(error));
+        return Removed{.found = found, .version = *version};
+    }
+
+  private:
+    using Clock = std::chrono::steady_clock;
+
+    std::optional<Error> make_ready() {
+        if (connection_.is_connected()) return std::nullopt;
+        if (lost_ && Clock::now() < retry_at_) return lost_;
+        if (const auto failure = connection_.connect()) return failed(*failure);
+        const auto failure = check_mysql_schema(connection_);
+        if (!failure) return std::nullopt;
+        // The next call checks again.
+        connection_.disconnect();
+        return failed(*failure);
+    }
+
+    Error failed(const MysqlFailure& failure) {
+        const bool is_refused =
+            failure.kind != MysqlFailure::Kind::kBusy && failure.kind != MysqlFailure::Kind::kLost;
+        Error error{is_refused ? kStoreFailed : kStoreUnavailable, "overrides: " + failure.why};
+        if (failure.kind == MysqlFailure::Kind::kLost) {
+            lost_ = error;
+            retry_at_ = Clock::now() + kRetryDelay;
+        }
+        return error;
+    }
+
+    std::optional<Error> run(const std::string& sql) {
+        const auto done = connection_.run(sql);
+        if (const auto* const failure = std::get_if<MysqlFailure>(&done)) return failed(*failure);
+        return std::nullopt;
+    }
+
+    std::optional<Error> query(const std::string& sql, const MysqlConnection::Visit& visit) {
+        if (const auto failure = connection_.query(sql, visit)) return failed(*failure);
+        return std::nullopt;
+    }
+
+    Result<std::uint64_t> read_version() {
+        std::uint64_t version = 0;
+        const auto see = [&](const MysqlRow& row) {
+            version = static_cast<std::uint64_t>(row.number(0));
+        };
+        if (auto error =
+                query("SELECT version FROM ratelimit_overrides_version WHERE one = 1", see))
+            return *std::move(error);
+        return version;
+    }
+
+    std::optional<Error> begin() {
+        const bool was_connected = connection_.is_connected();
+        if (auto error = make_ready()) return error;
+        auto error = run("START TRANSACTION");
+        // The server may have been restarted since the last call.
+        if (error && was_connected) {
+            lost_.reset();
+            if (auto unavailable = make_ready()) return unavailable;
+            error = run("START TRANSACTION");
+        }
+        if (error) return error;
+        error = run("UPDATE ratelimit_overrides_version SET version = version + 1 WHERE one = 1");
+        if (error) return rolled_back(*std::move(error));
+        return std::nullopt;
+    }
+
+    // The server rolls back what a lost connection has begun.
+    Error rolled_back(Error error) {
+        if (connection_.is_connected() && run("ROLLBACK")) connection_.disconnect();
+        return error;
+    }
+
+    MysqlConnection connection_;
+    // The connection was lost with this error, and is not made again before retry_at_.
+    std::optional<Error> lost_;
+    Clock::time_point retry_at_{};
+};
+
 }  // namespace
 
-std::optional<Error> MysqlOverrideStore::make_ready() {
-    if (connection_.is_connected()) return std::nullopt;
-    if (lost_ && Clock::now() < retry_at_) return lost_;
-    if (const auto failure = connection_.connect()) return failed(*failure);
-    const auto failure = check_mysql_schema(connection_);
-    if (!failure) return std::nullopt;
-    // The next call checks again.
-    connection_.disconnect();
-    return failed(*failure);
-}
-
-Error MysqlOverrideStore::failed(const MysqlFailure& failure) {
-    const bool is_refused =
-        failure.kind != MysqlFailure::Kind::kBusy && failure.kind != MysqlFailure::Kind::kLost;
-    Error error{is_refused ? kStoreFailed : kStoreUnavailable, "overrides: " + failure.why};
-    if (failure.kind == MysqlFailure::Kind::kLost) {
-        lost_ = error;
-        retry_at_ = Clock::now() + kRetryDelay;
-    }
-    return error;
-}
-
-std::optional<Error> MysqlOverrideStore::run(const std::string& sql) {
-    const auto done = connection_.run(sql);
-    if (const auto* const failure = std::get_if<MysqlFailure>(&done)) return failed(*failure);
-    return std::nullopt;
-}
-
-std::optional<Error> MysqlOverrideStore::query(const std::string& sql,
-                                               const MysqlConnection::Visit& visit) {
-    if (const auto failure = connection_.query(sql, visit)) return failed(*failure);
-    return std::nullopt;
-}
-
-Result<std::uint64_t> MysqlOverrideStore::read_version() {
-    std::uint64_t version = 0;
-    const auto see = [&](const MysqlRow& row) {
-        version = static_cast<std::uint64_t>(row.number(0));
-    };
-    if (auto error = query("SELECT version FROM ratelimit_overrides_version WHERE one = 1", see))
-        return *std::move(error);
-    return version;
-}
-
-Result<std::uint64_t> MysqlOverrideStore::version() {
-    if (auto error = make_ready()) return *std::move(error);
-    return read_version();
-}
-
-// The version is read first: a change that is made while the rows are read is found by the next
-// call of version().
-Result<Contents> MysqlOverrideStore::load_all() {
-    if (auto error = make_ready()) return *std::move(error);
-    const auto version = read_version();
-    if (!version) return version.error();
-    Contents contents{.overrides = {}, .version = *version};
-    const auto add = [&](const MysqlRow& row) { contents.overrides.push_back(override_in(row)); };
-    if (auto error = query(std::string(kColumns) + " ORDER BY pk", add)) return *std::move(error);
-    return contents;
-}
-
-std::optional<Error> MysqlOverrideStore::begin() {
-    const bool was_connected = connection_.is_connected();
-    if (auto error = make_ready()) return error;
-    auto error = run("START TRANSACTION");
-    // The server may have been restarted since the last call.
-    if (error && was_connected) {
-        lost_.reset();
-        if (auto unavailable = make_ready()) return unavailable;
-        error = run("START TRANSACTION");
-    }
-    if (error) return error;
-    error = run("UPDATE ratelimit_overrides_version SET version = version + 1 WHERE one = 1");
-    if (error) return rolled_back(*std::move(error));
-    return std::nullopt;
-}
-
-// The server rolls back what a lost connection has begun.
-Error MysqlOverrideStore::rolled_back(Error error) {
-    if (connection_.is_connected() && run("ROLLBACK")) connection_.disconnect();
-    return error;
-}
-
-Result<Stored> MysqlOverrideStore::put(const Override& entry) {
-    if (auto error = begin()) return *std::move(error);
-    if (auto error = run(put_statement(entry))) return rolled_back(*std::move(error));
-    Stored stored{.entry = entry, .version = 0};
-    const auto see = [&](const MysqlRow& row) { stored.entry = override_in(row); };
-    if (auto error = query(kColumns + where(entry.key()), see))
-        return rolled_back(*std::move(error));
-    const auto version = read_version();
-    if (!version) return rolled_back(version.error());
-    stored.version = *version;
-    if (auto error = run("COMMIT")) return rolled_back(*std::move(error));
-    return stored;
-}
-
-Result<Removed> MysqlOverrideStore::remove(const OverrideKey& key) {
-    if (auto error = begin()) return *std::move(error);
-    const auto deleted = connection_.run("DELETE FROM ratelimit_overrides" + where(key));
-    if (const auto* const failure = std::get_if<MysqlFailure>(&deleted))
-        return rolled_back(failed(*failure));
-    const bool found = std::get<0>(deleted) > 0;
-    const auto version = read_version();
-    if (!version) return rolled_back(version.error());
-    if (auto error = run(found ? "COMMIT" : "ROLLBACK")) return rolled_back(*std::move(error));
-    return Removed{.found = found, .version = *version};
+std::unique_ptr<OverrideStore> make_mysql_store(MysqlOptions options) {
+    return std::make_unique<MysqlOverrideStore>(std::move(options));
 }
 
 }  // namespace sluice::overrides

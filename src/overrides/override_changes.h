@@ -6,16 +6,14 @@
 
 #include <atomic>
 #include <chrono>
-#include <condition_variable>
 #include <cstddef>
 #include <deque>
 #include <functional>
-#include <memory>
 #include <optional>
 #include <string>
-#include <thread>
 
 #include "base/mutex.h"
+#include "base/turn_thread.h"
 #include "overrides/override_set.h"
 
 namespace sluice::overrides {
@@ -60,27 +58,30 @@ class OverrideChanges {
     enum class Act { kChange, kGiveUp };
     using Change = std::function<void(Act)>;
 
-    bool enqueue(Change change);
-    void run();
-    // The next change; none at `until`, or when closed.
-    std::optional<Change> take(std::chrono::steady_clock::time_point until);
+    // Queues change(key), whose result `done` gets.
+    template <class T, class MakeChange>
+    bool enqueue(const OverrideKey& key, MakeChange change, std::function<void(Result<T>)> done);
+    TurnThread::Time turn();
+    std::optional<Change> take();
+    template <class T, class Call>
+    Result<T> call_store(Call call);
     void reload();
     void note(const std::optional<Error>& outcome);
-    std::chrono::milliseconds next_interval() const;
     bool is_closed();
 
     OverrideSet& set_;
     const Options options_;
 
     Mutex mutex_;
-    std::condition_variable_any wake_up_;
     std::deque<Change> queue_ SLUICE_GUARDED_BY(mutex_);
     bool is_closed_ SLUICE_GUARDED_BY(mutex_) = false;
 
-    std::string trouble_;  // last error reported; empty: none. Owned by the thread.
+    // Owned by the thread once it has started.
+    std::string trouble_;  // last error reported; empty: none
+    TurnThread::Time next_reload_ = TurnThread::Time::max();
     // Written by the thread, read by anyone. Relaxed: it publishes nothing.
     std::atomic<bool> is_failing_{false};
-    std::thread thread_;
+    TurnThread thread_;
 };
 
 }  // namespace sluice::overrides

@@ -2,12 +2,9 @@
 
 #include <algorithm>
 #include <charconv>
-#include <functional>
-#include <span>
 #include <utility>
 
 #include "base/random.h"
-#include "overrides/snapshot.h"
 #include "window/cell.h"
 #include "window/sliding.h"
 
@@ -77,41 +74,56 @@ std::optional<std::uint64_t> order_of(std::string_view cursor) {
     return order;
 }
 
-std::size_t inner_texts_of(std::string_view pattern) {
-    return pattern.find('*') == std::string_view::npos ? 0 : Glob(pattern).inner().size();
+Usage usage_of(std::string_view pattern) {
+    return Usage::of(pattern, glob_of(pattern));
 }
 
 // A bound on what a namespace or workspace holds.
 struct Bound {
     const char* where;
-    std::size_t held;
-    std::size_t added;
+    std::size_t Usage::*amount;
     std::size_t most;
     const char* what;
 };
 
-std::optional<Error> exceeded(std::span<const Bound> bounds) {
-    for (const Bound& bound : bounds) {
-        if (bound.added == 0 || bound.held + bound.added <= bound.most) continue;
-        return invalid("the " + std::string(bound.where) + " holds " + std::to_string(bound.held) +
-                       " " + bound.what + ", and this override adds " +
-                       std::to_string(bound.added) + " more; allowed: up to " +
-                       std::to_string(bound.most));
-    }
-    return std::nullopt;
+std::optional<Error> exceeded(const Bound& bound, const Usage& held, const Usage& added) {
+    const std::size_t before = held.*bound.amount;
+    const std::size_t more = added.*bound.amount;
+    if (more == 0 || before + more <= bound.most) return std::nullopt;
+    return invalid("the " + std::string(bound.where) + " holds " + std::to_string(before) + " " +
+                   bound.what + ", and this override adds " + std::to_string(more) +
+                   " more; allowed: up to " + std::to_string(bound.most));
 }
+
+constexpr Bound kWorkspaceBounds[] = {
+    {"workspace", &Usage::overrides, kMaxPerWorkspace, "overrides"},
+    {"workspace", &Usage::inner_texts, kMaxInnerTextsPerWorkspace, "texts between two '*'"},
+};
+constexpr Bound kNamespaceBounds[] = {
+    {"namespace", &Usage::overrides, kMaxPerNamespace, "overrides"},
+    {"namespace", &Usage::patterns, kMaxPatternsPerNamespace, "overrides with a '*'"},
+    {"namespace",
+     &Usage::pattern_bytes,
+     kMaxPatternBytesPerNamespace,
+     "bytes in patterns with a '*'"},
+    {"namespace",
+     &Usage::searched,
+     kMaxSearchedPerNamespace,
+     "overrides with text between two '*'"},
+    {"namespace", &Usage::inner_texts, kMaxInnerTextsPerNamespace, "texts between two '*'"},
+};
 
 }  // namespace
 
-OverrideSet::OverrideSet(std::unique_ptr<OverrideStore> store, Sharing sharing)
+OverrideSet::OverrideSet(std::unique_ptr<OverrideStore> store, Writers writers)
     : store_(std::move(store)),
-      sharing_(sharing),
-      empty_(std::make_shared<const Snapshot>(std::vector<Override>{}, system_random())) {}
+      writers_(writers),
+      current_(std::make_shared<const Snapshot>(std::vector<Override>{}, system_random())) {}
 
 OverrideSet::~OverrideSet() = default;
 
 Result<std::unique_ptr<OverrideSet>> OverrideSet::open(std::unique_ptr<OverrideStore> store) {
-    std::unique_ptr<OverrideSet> set(new OverrideSet(std::move(store), Sharing::kAlone));
+    std::unique_ptr<OverrideSet> set(new OverrideSet(std::move(store), Writers::kThisNode));
     const MutexLock lock(set->writing_);
     if (auto error = set->load_changes()) return *std::move(error);
     return set;
@@ -119,7 +131,7 @@ Result<std::unique_ptr<OverrideSet>> OverrideSet::open(std::unique_ptr<OverrideS
 
 Result<std::unique_ptr<OverrideSet>> OverrideSet::open_shared(std::unique_ptr<OverrideStore> store,
                                                               std::vector<Override> last_known) {
-    std::unique_ptr<OverrideSet> set(new OverrideSet(std::move(store), Sharing::kShared));
+    std::unique_ptr<OverrideSet> set(new OverrideSet(std::move(store), Writers::kManyNodes));
     const MutexLock lock(set->writing_);
     if (auto error = set->replace_all(std::move(last_known))) return *std::move(error);
     return set;
@@ -133,14 +145,12 @@ std::optional<Error> OverrideSet::replace_all(std::vector<Override> overrides) {
         if (const auto error = invalid_override(entry.key(), entry.grant)) {
             return Error{kStoreFailed, "stored override " + entry.id + ": " + error->message};
         }
-        Usage& usage = per_workspace[entry.workspace];
-        ++usage.overrides;
-        usage.inner_texts += inner_texts_of(entry.identifier);
+        per_workspace[entry.workspace] += usage_of(entry.identifier);
     }
     if (!overrides.empty()) next_order_ = overrides.back().order + 1;
     auto next = std::make_shared<const Snapshot>(std::move(overrides), system_random());
     per_workspace_ = std::move(per_workspace);
-    publish(std::move(next));
+    current_.replace(std::move(next));
     return std::nullopt;
 }
 
@@ -179,11 +189,10 @@ void OverrideSet::note_version(std::uint64_t version) {
 Result<std::string> OverrideSet::set(const OverrideKey& key, const Grant& grant) {
     if (auto error = invalid_override(key, grant)) return *std::move(error);
     const MutexLock lock(writing_);
-    const auto now = current();
-    const Rules* rules = now->rules(key.namespace_key());
-    const Override* held = rules == nullptr ? nullptr : rules->find(key.identifier);
+    const auto now = current_.get();
+    const Override* const held = now->find(key);
     if (held == nullptr) {
-        if (auto error = no_room(key, rules)) return *std::move(error);
+        if (auto error = no_room(key, now->rules(key.namespace_key()))) return *std::move(error);
     }
     const Override entry{.workspace = std::string(key.workspace),
                          .name_space = std::string(key.name_space),
@@ -193,7 +202,7 @@ Result<std::string> OverrideSet::set(const OverrideKey& key, const Grant& grant)
                          .order = held == nullptr ? next_order_ : held->order};
     auto next = now->with(entry);
     Usage& in_workspace = per_workspace_[entry.workspace];
-    const std::size_t inner_texts = inner_texts_of(entry.identifier);
+    const Usage added = usage_of(entry.identifier);
 
     auto stored = store_->put(entry);
     if (!stored) return std::move(stored).error();
@@ -201,91 +210,59 @@ Result<std::string> OverrideSet::set(const OverrideKey& key, const Grant& grant)
     if (stored->entry != entry) next = now->with(stored->entry);
     if (held == nullptr) {
         next_order_ = std::max(next_order_, stored->entry.order + 1);
-        ++in_workspace.overrides;
-        in_workspace.inner_texts += inner_texts;
+        in_workspace += added;
     }
-    publish(std::move(next));
+    current_.replace(std::move(next));
     note_version(stored->version);
     return stored->entry.id;
 }
 
 Result<bool> OverrideSet::remove(const OverrideKey& key) {
     const MutexLock lock(writing_);
-    const auto now = current();
-    const Rules* rules = now->rules(key.namespace_key());
-    const bool is_held = rules != nullptr && rules->find(key.identifier) != nullptr;
-    if (!is_held && sharing_ == Sharing::kAlone) return false;
+    const auto now = current_.get();
+    const bool is_held = now->find(key) != nullptr;
+    if (!is_held && writers_ == Writers::kThisNode) return false;
     auto next = is_held ? now->without(key) : nullptr;
-    const std::size_t inner_texts = inner_texts_of(key.identifier);
+    const Usage less = usage_of(key.identifier);
 
     const auto removed = store_->remove(key);
     if (!removed) return removed.error();
     if (is_held) {
         const auto workspace = per_workspace_.find(std::string(key.workspace));
-        workspace->second.inner_texts -= inner_texts;
-        if (--workspace->second.overrides == 0) per_workspace_.erase(workspace);
-        publish(std::move(next));
+        workspace->second -= less;
+        if (workspace->second.overrides == 0) per_workspace_.erase(workspace);
+        current_.replace(std::move(next));
     }
     if (removed->found) note_version(removed->version);
     return removed->found;
 }
 
 std::optional<Error> OverrideSet::no_room(const OverrideKey& key, const Rules* rules) const {
+    const Usage added = usage_of(key.identifier);
     const auto workspace = per_workspace_.find(std::string(key.workspace));
-    const Usage usage = workspace == per_workspace_.end() ? Usage{} : workspace->second;
-    const auto held = [&](auto count) { return rules == nullptr ? 0 : std::invoke(count, rules); };
-    const Glob glob(key.identifier);
-    const std::size_t texts = glob.inner().size();
-    const std::size_t is_pattern = glob.is_exact() ? 0 : 1;
-    const std::size_t is_searched = texts == 0 ? 0 : 1;
-    const Bound bounds[] = {
-        {"workspace", usage.overrides, 1, kMaxPerWorkspace, "overrides"},
-        {"namespace", held(&Rules::size), 1, kMaxPerNamespace, "overrides"},
-        {"namespace",
-         held(&Rules::patterns),
-         is_pattern,
-         kMaxPatternsPerNamespace,
-         "overrides with a '*'"},
-        {"namespace",
-         held(&Rules::pattern_bytes),
-         is_pattern * key.identifier.size(),
-         kMaxPatternBytesPerNamespace,
-         "bytes in patterns with a '*'"},
-        {"namespace",
-         held(&Rules::searched),
-         is_searched,
-         kMaxSearchedPerNamespace,
-         "overrides with text between two '*'"},
-        {"namespace",
-         held(&Rules::inner_texts),
-         texts,
-         kMaxInnerTextsPerNamespace,
-         "texts between two '*'"},
-        {"workspace",
-         usage.inner_texts,
-         texts,
-         kMaxInnerTextsPerWorkspace,
-         "texts between two '*'"},
-    };
-    return exceeded(bounds);
+    const Usage in_workspace = workspace == per_workspace_.end() ? Usage{} : workspace->second;
+    const Usage in_namespace = rules == nullptr ? Usage{} : rules->usage();
+    for (const Bound& bound : kWorkspaceBounds)
+        if (auto error = exceeded(bound, in_workspace, added)) return error;
+    for (const Bound& bound : kNamespaceBounds)
+        if (auto error = exceeded(bound, in_namespace, added)) return error;
+    return std::nullopt;
 }
 
 std::optional<Override> OverrideSet::get(const OverrideKey& key) const {
-    const auto now = current();
-    const Rules* rules = now->rules(key.namespace_key());
-    const Override* held = rules == nullptr ? nullptr : rules->find(key.identifier);
-    if (held == nullptr) return std::nullopt;
-    return *held;
+    const auto now = current_.get();
+    const Override* const held = now->find(key);
+    return held == nullptr ? std::nullopt : std::optional(*held);
 }
 
 bool OverrideSet::has(const NamespaceKey& key) const {
-    return current()->rules(key) != nullptr;
+    return current_.get()->rules(key) != nullptr;
 }
 
 Result<Page> OverrideSet::list(const NamespaceKey& key, const PageRequest& request) const {
     const auto order = order_of(request.cursor);
     if (!order) return invalid("cursor is none that an earlier page carried");
-    const auto now = current();
+    const auto now = current_.get();
     const Rules* rules = now->rules(key);
     if (rules == nullptr) return Page{};
     const auto following = rules->after(*order);
@@ -298,33 +275,6 @@ Result<Page> OverrideSet::list(const NamespaceKey& key, const PageRequest& reque
         page.cursor = to_cursor(shown.back()->entry.order);
     }
     return page;
-}
-
-std::shared_ptr<const Snapshot> OverrideSet::current() const {
-    const MutexLock lock(pointing_);
-    return current_ == nullptr ? empty_ : current_;
-}
-
-void OverrideSet::publish(std::shared_ptr<const Snapshot> next) {
-    size_.store(next->size(), std::memory_order_relaxed);
-    if (next->size() == 0) next = nullptr;
-    const MutexLock lock(pointing_);
-    current_.swap(next);
-    version_.store(version_.load(std::memory_order_relaxed) + 1, std::memory_order_release);
-}
-
-// The old snapshot is freed after the lock: this may be the last reference to it.
-void Reader::fetch() {
-    std::shared_ptr<const Snapshot> before = std::move(snapshot_);
-    const MutexLock lock(set_->pointing_);
-    snapshot_ = set_->current_;
-    version_ = set_->version_.load(std::memory_order_relaxed);
-    if (snapshot_ != nullptr) marks_ = snapshot_->marks();
-}
-
-const Override* Reader::find(const OverrideKey& key) const {
-    const Rules* rules = snapshot_->rules(key.namespace_key());
-    return rules == nullptr ? nullptr : rules->match(key.identifier);
 }
 
 }  // namespace sluice::overrides

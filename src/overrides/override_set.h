@@ -4,7 +4,6 @@
 
 #include <sluice/result.h>
 
-#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -14,8 +13,8 @@
 #include <unordered_map>
 #include <vector>
 
+#include "base/current.h"
 #include "base/mutex.h"
-#include "overrides/override.h"
 #include "overrides/snapshot.h"
 #include "overrides/store.h"
 
@@ -92,48 +91,30 @@ class OverrideSet {
     // Whether there is any override in the namespace.
     bool has(const NamespaceKey& key) const;
 
-    std::size_t size() const { return size_.load(std::memory_order_relaxed); }
+    std::size_t size() const { return current_.get()->size(); }
 
   private:
     friend class Reader;
 
-    enum class Sharing { kAlone, kShared };
+    enum class Writers { kThisNode, kManyNodes };
 
-    struct Usage {
-        std::size_t overrides = 0;
-        std::size_t inner_texts = 0;  // texts between two `*`
-    };
-
-    OverrideSet(std::unique_ptr<OverrideStore> store, Sharing sharing);
+    OverrideSet(std::unique_ptr<OverrideStore> store, Writers writers);
     std::optional<Error> replace_all(std::vector<Override> overrides) SLUICE_REQUIRES(writing_);
     std::optional<Error> load_changes() SLUICE_REQUIRES(writing_);
     void note_version(std::uint64_t version) SLUICE_REQUIRES(writing_);
     std::optional<Error> no_room(const OverrideKey& key, const Rules* rules) const
         SLUICE_REQUIRES(writing_);
-    void publish(std::shared_ptr<const Snapshot> next) SLUICE_REQUIRES(writing_);
-    std::shared_ptr<const Snapshot> current() const;
 
     // Held for the whole of a change, so that the store and the snapshots change in the same order.
     Mutex writing_;
     const std::unique_ptr<OverrideStore> store_;
-    const Sharing sharing_;
+    const Writers writers_;  // of the store
     // The version of the store that is loaded; none: unknown.
     std::optional<std::uint64_t> loaded_version_ SLUICE_GUARDED_BY(writing_);
     std::uint64_t next_order_ SLUICE_GUARDED_BY(writing_) = 1;
     std::unordered_map<std::string, Usage> per_workspace_ SLUICE_GUARDED_BY(writing_);
 
-    const std::shared_ptr<const Snapshot> empty_;  // stands for current_ where that is null
-
-    // Held for the copy of one pointer. Taken inside writing_, never around it.
-    mutable Mutex pointing_;
-    std::shared_ptr<const Snapshot> current_ SLUICE_GUARDED_BY(pointing_);  // null: no overrides
-
-    // Counts the snapshots. Written under pointing_ with a release after current_ has changed; a
-    // Reader's acquire of the new number makes it fetch current_, whose lock orders the rest.
-    std::atomic<std::uint64_t> version_{0};
-    // Written under writing_, read by anyone. Relaxed: it is a number for metrics and publishes
-    // nothing.
-    std::atomic<std::size_t> size_{0};
+    Current<Snapshot> current_;  // replaced under writing_
 };
 
 // One serving thread's view of the overrides.
@@ -147,35 +128,22 @@ class OverrideSet {
 //     if (found) limit = found->grant.limit;               // valid until the next refresh()
 class Reader {
   public:
-    explicit Reader(const OverrideSet& set) : set_(&set) { refresh(); }
+    explicit Reader(const OverrideSet& set) : snapshot_(set.current_) {}
 
     // Makes every change visible that was answered before. Costs one atomic load while nothing has
     // changed.
-    void refresh() {
-        if (set_->version_.load(std::memory_order_acquire) != version_) [[unlikely]] {
-            fetch();
-        }
-    }
+    void refresh() { snapshot_.refresh(); }
 
     // The override that applies to an identifier, or null: an exact one before a pattern, more
     // literal bytes before fewer, the older before the younger. Without any override in the
-    // namespace this is a few instructions, seldom a lookup in a hash table. With patterns it is a
-    // comparison of two words for nearly each of them, and one pass over the identifier for all
-    // that have text between two `*`. A request that is answered after another refresh() copies
+    // namespace this is one lookup in a hash table, without any at all not even that. With patterns
+    // it is a comparison of two words for nearly each of them, and one pass over the identifier for
+    // all that have text between two `*`. A request that is answered after another refresh() copies
     // what it needs.
-    const Override* match(const OverrideKey& key) const {
-        if (snapshot_ == nullptr || !marks_.may_hold(key.workspace, key.name_space)) return nullptr;
-        return find(key);
-    }
+    const Override* match(const OverrideKey& key) const { return snapshot_.get().match(key); }
 
   private:
-    void fetch();
-    const Override* find(const OverrideKey& key) const;
-
-    const OverrideSet* set_;
-    std::uint64_t version_ = 0;
-    NamespaceMarks marks_;                      // those of the snapshot
-    std::shared_ptr<const Snapshot> snapshot_;  // null while there are no overrides
+    Current<Snapshot>::Reader snapshot_;
 };
 
 }  // namespace sluice::overrides

@@ -169,7 +169,7 @@ TEST(Rules, AgreeWithANaiveSearchOnRandomPatterns) {
             if (std::ranges::find(patterns, pattern) == patterns.end()) patterns.push_back(pattern);
         }
         const Rules rules = rules_of(patterns);
-        automata += rules.searched() > Rules::kMaxUnindexed ? 1 : 0;
+        automata += rules.usage().searched > Rules::kMaxUnindexed ? 1 : 0;
         for (int i = 0; i < 20; ++i) {
             const std::string text = random_text(random, std::string_view("ab*\0", 4), 14);
             const std::string expected = applied_naively(patterns, text);

@@ -1,11 +1,59 @@
-#include "overrides/shared_store.h"
-
+// The store that nodes share: opening it by its URL, and keeping a local copy of it.
 #include <string_view>
 
-#include "overrides/mysql_store.h"
+#include "mysql/mysql_connection.h"
+#include "overrides/stores.h"
 #include "url/mysql_url.h"
 
 namespace sluice::overrides {
+namespace {
+
+// Thread-compatible, but for interrupt().
+class CopiedStore final : public OverrideStore {
+  public:
+    explicit CopiedStore(CopiedStoreOptions options) : options_(std::move(options)) {}
+
+    Result<std::uint64_t> version() override { return options_.shared->version(); }
+    void interrupt() override { options_.shared->interrupt(); }
+
+    Result<Contents> load_all() override {
+        auto contents = options_.shared->load_all();
+        if (!contents) return contents;
+        if (const auto error = options_.copy->replace_all(contents->overrides))
+            options_.on_failure(*error);
+        return contents;
+    }
+
+    // Removes first: another node may have removed the override and set it again, with a new id and
+    // order, which put() alone would not change in the copy.
+    Result<Stored> put(const Override& entry) override {
+        auto stored = options_.shared->put(entry);
+        if (!stored) return stored;
+        copied(options_.copy->remove(entry.key()));
+        copied(options_.copy->put(stored->entry));
+        return stored;
+    }
+
+    Result<Removed> remove(const OverrideKey& key) override {
+        auto removed = options_.shared->remove(key);
+        if (removed) copied(options_.copy->remove(key));
+        return removed;
+    }
+
+  private:
+    template <class T>
+    void copied(const Result<T>& outcome) {
+        if (!outcome) options_.on_failure(outcome.error());
+    }
+
+    const CopiedStoreOptions options_;
+};
+
+}  // namespace
+
+std::unique_ptr<OverrideStore> make_copied_store(CopiedStoreOptions options) {
+    return std::make_unique<CopiedStore>(std::move(options));
+}
 
 Result<std::unique_ptr<OverrideStore>> open_shared_store(const std::string& url) {
     constexpr std::string_view kSqlite = "sqlite:";
@@ -17,36 +65,7 @@ Result<std::unique_ptr<OverrideStore>> open_shared_store(const std::string& url)
     }
     auto parsed = parse_mysql_url(url);
     if (!parsed) return std::move(parsed).error();
-    return std::unique_ptr<OverrideStore>(
-        std::make_unique<MysqlOverrideStore>(MysqlOptions{.url = *std::move(parsed)}));
-}
-
-Result<Contents> CopiedStore::load_all() {
-    auto contents = options_.shared->load_all();
-    if (!contents) return contents;
-    if (const auto error = options_.copy->replace_all(contents->overrides))
-        options_.on_failure(*error);
-    return contents;
-}
-
-// Removes first: another node may have removed the override and set it again, with a new id and
-// order, which put() alone would not change in the copy.
-Result<Stored> CopiedStore::put(const Override& entry) {
-    auto stored = options_.shared->put(entry);
-    if (!stored) return stored;
-    if (const auto removed = options_.copy->remove(entry.key()); !removed)
-        options_.on_failure(removed.error());
-    if (const auto copied = options_.copy->put(stored->entry); !copied)
-        options_.on_failure(copied.error());
-    return stored;
-}
-
-Result<Removed> CopiedStore::remove(const OverrideKey& key) {
-    auto removed = options_.shared->remove(key);
-    if (!removed) return removed;
-    if (const auto copied = options_.copy->remove(key); !copied)
-        options_.on_failure(copied.error());
-    return removed;
+    return make_mysql_store({.url = *std::move(parsed)});
 }
 
 }  // namespace sluice::overrides

@@ -1,11 +1,11 @@
-#include "overrides/shared_store.h"
-
 #include <cstdlib>
 #include <filesystem>
 #include <string>
 #include <vector>
 
 #include <gtest/gtest.h>
+
+#include "overrides/stores.h"
 
 namespace sluice::overrides {
 namespace {
@@ -56,10 +56,10 @@ class CopiedStoreTest : public testing::Test {
         folder_ = mkdtemp(folder.data());
         auto copy = SqliteOverrideStore::open({.path = folder_ / "copy.db"}).value();
         copy_ = copy.get();
-        store_ = std::make_unique<CopiedStore>(CopiedStore::Options{
-            .shared = std::make_unique<AnsweringStore>(answers_),
-            .copy = std::move(copy),
-            .on_failure = [this](const Error& error) { failures_.push_back(error.message); }});
+        store_ = make_copied_store(
+            {.shared = std::make_unique<AnsweringStore>(answers_),
+             .copy = std::move(copy),
+             .on_failure = [this](const Error& error) { failures_.push_back(error.message); }});
     }
     void TearDown() override {
         store_.reset();
@@ -71,7 +71,7 @@ class CopiedStoreTest : public testing::Test {
     AnsweringStore::Answers answers_;
     std::filesystem::path folder_;
     SqliteOverrideStore* copy_ = nullptr;
-    std::unique_ptr<CopiedStore> store_;
+    std::unique_ptr<OverrideStore> store_;
     std::vector<std::string> failures_;
 };
 

@@ -11,6 +11,12 @@ namespace {
 
 constexpr std::size_t kWordBytes = sizeof(std::uint64_t);
 
+constexpr std::array kAmounts{&Usage::overrides,
+                              &Usage::patterns,
+                              &Usage::pattern_bytes,
+                              &Usage::searched,
+                              &Usage::inner_texts};
+
 std::uint64_t word_of(const std::array<char, kWordBytes>& bytes) {
     std::uint64_t word = 0;
     std::memcpy(&word, bytes.data(), kWordBytes);
@@ -36,9 +42,8 @@ std::string_view ones(std::size_t size) {
     return kOnes.substr(0, std::min(size, kWordBytes));
 }
 
-std::optional<Glob> glob_of(std::string_view pattern) {
-    if (pattern.find('*') == std::string_view::npos) return std::nullopt;
-    return Glob(pattern);
+std::uint64_t order_in(const RulePointer& rule) {
+    return rule->entry.order;
 }
 
 NamespaceKey key_of(const Rules& rules) {
@@ -46,6 +51,33 @@ NamespaceKey key_of(const Rules& rules) {
 }
 
 }  // namespace
+
+std::optional<Glob> glob_of(std::string_view pattern) {
+    if (pattern.find('*') == std::string_view::npos) return std::nullopt;
+    return Glob(pattern);
+}
+
+Usage Usage::of(std::string_view pattern, const std::optional<Glob>& glob) {
+    if (!glob) return {.overrides = 1};
+    const std::size_t texts = glob->inner().size();
+    return {.overrides = 1,
+            .patterns = 1,
+            .pattern_bytes = pattern.size(),
+            .searched = texts == 0 ? 0U : 1U,
+            .inner_texts = texts};
+}
+
+Usage& Usage::operator+=(const Usage& other) {
+    for (const auto amount : kAmounts)
+        this->*amount += other.*amount;
+    return *this;
+}
+
+Usage& Usage::operator-=(const Usage& other) {
+    for (const auto amount : kAmounts)
+        this->*amount -= other.*amount;
+    return *this;
+}
 
 Rule::Rule(Override held) : entry(std::move(held)), glob(glob_of(entry.identifier)) {}
 
@@ -61,24 +93,14 @@ Rules::Rules(std::vector<RulePointer> in_order, const KeyHash& hash)
     SLUICE_CHECK(!in_order_.empty());
     for (const RulePointer& rule : in_order_) {
         by_pattern_.emplace(rule->entry.identifier, rule.get());
-        if (!rule->glob) continue;
-        patterns_.emplace_back(*rule);
-        pattern_bytes_ += rule->entry.identifier.size();
+        usage_ += Usage::of(rule->entry.identifier, rule->glob);
+        if (rule->glob) patterns_.emplace_back(*rule);
     }
     // Stable: of two with equally many literal bytes, the older stays in front.
     std::ranges::stable_sort(patterns_, std::ranges::greater{}, [](const Pattern& pattern) {
         return pattern.rule->glob->literal_bytes();
     });
-    count_inner_texts();
-    if (searched_ > kMaxUnindexed) index_inner_texts();
-}
-
-void Rules::count_inner_texts() {
-    for (const Pattern& pattern : patterns_) {
-        const std::size_t texts = pattern.rule->glob->inner().size();
-        searched_ += texts == 0 ? 0 : 1;
-        inner_texts_ += texts;
-    }
+    if (usage_.searched > kMaxUnindexed) index_inner_texts();
 }
 
 void Rules::index_inner_texts() {
@@ -134,27 +156,7 @@ const Override* Rules::find(std::string_view pattern) const {
 }
 
 std::span<const RulePointer> Rules::after(std::uint64_t order) const {
-    const auto first = std::ranges::upper_bound(
-        in_order_, order, {}, [](const RulePointer& rule) { return rule->entry.order; });
-    return {first, in_order_.end()};
-}
-
-std::shared_ptr<const Rules> Rules::with(RulePointer rule) const {
-    std::vector<RulePointer> next = in_order_;
-    std::erase_if(next, [&](const RulePointer& held) {
-        return held->entry.identifier == rule->entry.identifier;
-    });
-    const auto place = std::ranges::upper_bound(
-        next, rule->entry.order, {}, [](const RulePointer& held) { return held->entry.order; });
-    next.insert(place, std::move(rule));
-    return std::make_shared<const Rules>(std::move(next), by_pattern_.hash_function().hash);
-}
-
-std::shared_ptr<const Rules> Rules::without(std::string_view pattern) const {
-    std::vector<RulePointer> next = in_order_;
-    std::erase_if(next, [&](const RulePointer& held) { return held->entry.identifier == pattern; });
-    if (next.empty()) return nullptr;
-    return std::make_shared<const Rules>(std::move(next), by_pattern_.hash_function().hash);
+    return {std::ranges::upper_bound(in_order_, order, {}, order_in), in_order_.end()};
 }
 
 Snapshot::Snapshot(std::vector<Override> overrides, std::uint64_t hash_seed)
@@ -167,7 +169,6 @@ Snapshot::Snapshot(std::vector<Override> overrides, std::uint64_t hash_seed)
     }
     std::array<Bucket, kBuckets> buckets;
     for (auto& [key, rules] : grouped) {
-        count_mark(key, 1);
         buckets[hash(key) % kBuckets].push_back(
             {hash(key), std::make_shared<const Rules>(std::move(rules), hash_)});
     }
@@ -197,46 +198,41 @@ const Rules* Snapshot::rules(const NamespaceKey& key) const {
 }
 
 std::shared_ptr<const Snapshot> Snapshot::with(Override entry) const {
-    auto next = std::make_shared<Snapshot>(*this);
-    auto rule = std::make_shared<const Rule>(std::move(entry));
-    const NamespaceKey key = rule->entry.key().namespace_key();
-    const Rules* held = rules(key);
-    const bool is_new = held == nullptr || held->find(rule->entry.identifier) == nullptr;
-    next->size_ += is_new ? 1 : 0;
-    next->replace(key,
-                  held != nullptr ? held->with(rule)
-                                  : std::make_shared<const Rules>(std::vector{rule}, hash_));
-    return next;
+    const auto rule = std::make_shared<const Rule>(std::move(entry));
+    std::vector<RulePointer> next = others_than(rule->entry.key());
+    next.insert(std::ranges::upper_bound(next, rule->entry.order, {}, order_in), rule);
+    return changed(rule->entry.key().namespace_key(), std::move(next));
 }
 
 std::shared_ptr<const Snapshot> Snapshot::without(const OverrideKey& key) const {
+    return changed(key.namespace_key(), others_than(key));
+}
+
+std::vector<RulePointer> Snapshot::others_than(const OverrideKey& key) const {
+    std::vector<RulePointer> others;
+    if (const Rules* const held = rules(key.namespace_key()))
+        others.assign(held->in_order().begin(), held->in_order().end());
+    std::erase_if(others,
+                  [&](const auto& rule) { return rule->entry.identifier == key.identifier; });
+    return others;
+}
+
+std::shared_ptr<const Snapshot> Snapshot::changed(const NamespaceKey& key,
+                                                  std::vector<RulePointer> rules) const {
     auto next = std::make_shared<Snapshot>(*this);
-    next->size_ -= 1;
-    next->replace(key.namespace_key(), rules(key.namespace_key())->without(key.identifier));
-    return next;
-}
-
-void Snapshot::replace(const NamespaceKey& key, std::shared_ptr<const Rules> next) {
     const std::uint64_t hash = hash_of(key, hash_);
-    auto& held = buckets_[hash % kBuckets];
+    auto& held = next->buckets_[hash % kBuckets];
     auto bucket = held == nullptr ? std::make_shared<Bucket>() : std::make_shared<Bucket>(*held);
-    const auto at = bucket->begin() + (find(*bucket, hash, key) - bucket->cbegin());
-    const bool is_held = at != bucket->end() && at->hash == hash;
-    count_mark(key, (next == nullptr ? 0 : 1) - (is_held ? 1 : 0));
-    if (next == nullptr) {
-        if (is_held) bucket->erase(at);
-    } else if (is_held) {
-        at->rules = std::move(next);
-    } else {
-        bucket->insert(at, {hash, std::move(next)});
+    auto at = find(*bucket, hash, key);
+    if (at != bucket->end() && at->hash == hash) {
+        next->size_ -= at->rules->in_order().size();
+        at = bucket->erase(at);
     }
+    next->size_ += rules.size();
+    if (!rules.empty())
+        bucket->insert(at, {hash, std::make_shared<const Rules>(std::move(rules), hash_)});
     held = std::move(bucket);
-}
-
-void Snapshot::count_mark(const NamespaceKey& key, int change) {
-    const std::size_t mark = NamespaceMarks::mark_of(key.workspace, key.name_space);
-    sharing_mark_[mark] += static_cast<std::uint32_t>(change);
-    marks_.set(mark, sharing_mark_[mark] > 0);
+    return next;
 }
 
 }  // namespace sluice::overrides

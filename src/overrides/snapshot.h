@@ -3,7 +3,6 @@
 #define SLUICE_OVERRIDES_SNAPSHOT_H_
 
 #include <array>
-#include <bitset>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -14,14 +13,23 @@
 #include <vector>
 
 #include "counter/limit_key.h"
-#include "overrides/override.h"
 #include "overrides/patterns.h"
+#include "overrides/store.h"
 
 namespace sluice::overrides {
 
-struct TextHash {
-    KeyHash hash;
-    std::size_t operator()(std::string_view text) const { return hash(0, text); }
+// The amounts that are bounded, of a namespace or a workspace.
+struct Usage {
+    std::size_t overrides = 0;
+    std::size_t patterns = 0;  // overrides with a `*`
+    std::size_t pattern_bytes = 0;
+    std::size_t searched = 0;  // overrides with text between two `*`
+    std::size_t inner_texts = 0;
+
+    // Of one override.
+    static Usage of(std::string_view pattern, const std::optional<Glob>& glob);
+    Usage& operator+=(const Usage& other);
+    Usage& operator-=(const Usage& other);
 };
 
 // An override with its pattern prepared. One without a `*` needs no more than its text.
@@ -34,8 +42,10 @@ struct Rule {
 
 using RulePointer = std::shared_ptr<const Rule>;
 
-// The overrides of one namespace, arranged for lookup. Never empty; with() and without() make a
-// changed copy, which shares the rules that stay.
+// None for a pattern without a `*`.
+std::optional<Glob> glob_of(std::string_view pattern);
+
+// The overrides of one namespace, arranged for lookup. Never empty.
 //
 // match() takes one hash lookup and a comparison of two words for each pattern. The ends of those
 // that pass are compared in full, and the inner texts of all that remain are found in one pass over
@@ -62,22 +72,13 @@ class Rules {
     std::span<const RulePointer> in_order() const { return in_order_; }
     // Those that are younger than the one with this order.
     std::span<const RulePointer> after(std::uint64_t order) const;
-
-    std::size_t size() const { return in_order_.size(); }
-    // How many have a `*`, and how long their patterns are together.
-    std::size_t patterns() const { return patterns_.size(); }
-    std::size_t pattern_bytes() const { return pattern_bytes_; }
-    // How many have text between two `*`, and how many such texts there are.
-    std::size_t searched() const { return searched_; }
-    std::size_t inner_texts() const { return inner_texts_; }
-
-    // Adds the rule where its order puts it, instead of the one with the same pattern if there is
-    // one.
-    std::shared_ptr<const Rules> with(RulePointer rule) const;
-    // Null if nothing is left.
-    std::shared_ptr<const Rules> without(std::string_view pattern) const;
+    const Usage& usage() const { return usage_; }
 
   private:
+    struct TextHash {
+        KeyHash hash;
+        std::size_t operator()(std::string_view text) const { return hash(0, text); }
+    };
     // The first and the last bytes that a pattern prescribes, up to eight each, as words with the
     // bytes that count set in the mask. These two comparisons rule out nearly all patterns that
     // don't match.
@@ -93,7 +94,6 @@ class Rules {
     };
     static constexpr std::uint16_t kNotSearched = 0xFFFF;
 
-    void count_inner_texts();
     void index_inner_texts();
     const Rule* match_pattern(std::string_view identifier) const;
 
@@ -101,41 +101,13 @@ class Rules {
     std::unordered_map<std::string_view, const Rule*, TextHash> by_pattern_;
     // Those with a `*`. The first that matches is the one that applies.
     std::vector<Pattern> patterns_;
-    std::size_t pattern_bytes_ = 0;
-    std::size_t searched_ = 0;
-    std::size_t inner_texts_ = 0;
+    Usage usage_;
     std::optional<TextSearch> search_;    // none up to kMaxUnindexed patterns with inner texts
     std::vector<const Rule*> in_search_;  // by the number there
 };
 
-// A filter of 256 bits over the namespaces that have overrides, which spares nearly all other
-// namespaces the lookup in a hash table. The bit of a namespace depends on a few of its bytes;
-// another one may share it.
-//
-// Thread-compatible.
-class NamespaceMarks {
-  public:
-    static constexpr std::size_t kMarks = 256;
-
-    static std::size_t mark_of(std::string_view workspace, std::string_view name_space) {
-        if (workspace.empty() || name_space.empty()) return 0;
-        const auto byte = [](char c) { return std::size_t{static_cast<unsigned char>(c)}; };
-        return (name_space.size() + 5 * byte(name_space.front()) + 11 * byte(name_space.back()) +
-                31 * workspace.size() + 67 * byte(workspace.back())) %
-               kMarks;
-    }
-
-    void set(std::size_t mark, bool is_held) { marks_.set(mark, is_held); }
-    bool may_hold(std::string_view workspace, std::string_view name_space) const {
-        return marks_[mark_of(workspace, name_space)];
-    }
-
-  private:
-    std::bitset<kMarks> marks_;
-};
-
 // All overrides at one point of time. with() and without() make a changed copy, which shares the
-// namespaces that stay as they are: they copy 1/256 of the list of namespaces.
+// rules and the namespaces that stay as they are: they copy 1/256 of the list of namespaces.
 //
 // Immutable, hence thread-safe.
 class Snapshot {
@@ -145,9 +117,20 @@ class Snapshot {
 
     // The rules of a namespace; null if it has none.
     const Rules* rules(const NamespaceKey& key) const;
-    const NamespaceMarks& marks() const { return marks_; }
+    // As those of Rules.
+    const Override* match(const OverrideKey& key) const {
+        if (size_ == 0) return nullptr;
+        const Rules* const rules = this->rules(key.namespace_key());
+        return rules == nullptr ? nullptr : rules->match(key.identifier);
+    }
+    const Override* find(const OverrideKey& key) const {
+        const Rules* const rules = this->rules(key.namespace_key());
+        return rules == nullptr ? nullptr : rules->find(key.identifier);
+    }
     std::size_t size() const { return size_; }
 
+    // Adds the override where its order puts it, instead of the one with the same key if there is
+    // one.
     std::shared_ptr<const Snapshot> with(Override entry) const;
     // The key names an override that is there.
     std::shared_ptr<const Snapshot> without(const OverrideKey& key) const;
@@ -164,16 +147,15 @@ class Snapshot {
     static Bucket::const_iterator find(const Bucket& bucket,
                                        std::uint64_t hash,
                                        const NamespaceKey& key);
-    // Puts `next` in the place of the rules under `key`, or removes those if it is null.
-    void replace(const NamespaceKey& key, std::shared_ptr<const Rules> next);
-    void count_mark(const NamespaceKey& key, int change);
+    // The rules of the key's namespace without the one that has the key.
+    std::vector<RulePointer> others_than(const OverrideKey& key) const;
+    // A copy in which the namespace has these rules.
+    std::shared_ptr<const Snapshot> changed(const NamespaceKey& key,
+                                            std::vector<RulePointer> rules) const;
 
     KeyHash hash_;
     std::size_t size_ = 0;
     std::array<std::shared_ptr<const Bucket>, kBuckets> buckets_;  // null: empty
-    NamespaceMarks marks_;
-    // How many namespaces share each mark.
-    std::array<std::uint32_t, NamespaceMarks::kMarks> sharing_mark_{};
 };
 
 }  // namespace sluice::overrides

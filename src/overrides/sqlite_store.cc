@@ -1,5 +1,5 @@
-#include "overrides/sqlite_store.h"
-
+// The store of overrides in an SQLite file, of one process or shared by those of one machine.
+#include "overrides/stores.h"
 #include "sqlite/schema.h"
 
 namespace sluice::overrides {
@@ -23,8 +23,9 @@ constexpr const char* kSelect =
     "SELECT pk, id, workspace_id, namespace, identifier, \"limit\", duration_ms "
     "FROM ratelimit_overrides ORDER BY pk";
 
+// Counts a change, if the statement before has changed a row.
 constexpr const char* kCount =
-    "UPDATE ratelimit_overrides_version SET version = version + 1 WHERE one = 1";
+    "UPDATE ratelimit_overrides_version SET version = version + 1 WHERE one = 1 AND changes() > 0";
 
 // Without a parameter 1, SQLite chooses the next pk.
 constexpr const char* kPut =
@@ -111,9 +112,17 @@ Result<Contents> SqliteOverrideStore::load_all() {
     return contents;
 }
 
-Result<std::uint64_t> SqliteOverrideStore::count_change() {
-    if (auto error = database_->run(kCount)) return *std::move(error);
-    return read_version();
+Result<std::uint64_t> SqliteOverrideStore::change(
+    const std::function<std::optional<Error>()>& act) {
+    if (auto error = make_ready()) return *std::move(error);
+    Transaction transaction(*database_);
+    if (auto error = transaction.begin_writing()) return failed(*std::move(error));
+    if (auto error = act()) return failed(*std::move(error));
+    if (auto error = database_->run(kCount)) return failed(*std::move(error));
+    auto version = read_version();
+    if (!version) return version;
+    if (auto error = transaction.commit()) return failed(*std::move(error));
+    return version;
 }
 
 // Updates the id and the order of `entry` to those that the store holds.
@@ -136,55 +145,41 @@ std::optional<Error> SqliteOverrideStore::put_row(Statement& put, Override& entr
 }
 
 Result<Stored> SqliteOverrideStore::put(const Override& entry) {
-    if (auto error = make_ready()) return *std::move(error);
-    Transaction transaction(*database_);
-    if (auto error = transaction.begin_writing()) return failed(*std::move(error));
-    auto put = database_->prepare(kPut);
-    if (!put) return failed(std::move(put).error());
-    Stored stored{.entry = entry, .version = 0};
-    if (auto error = put_row(*put, stored.entry)) return failed(*std::move(error));
-    const auto version = count_change();
-    if (!version) return failed(version.error());
-    stored.version = *version;
-    if (auto error = transaction.commit()) return failed(*std::move(error));
-    return stored;
+    Override stored = entry;
+    const auto version = change([&]() -> std::optional<Error> {
+        auto put = database_->prepare(kPut);
+        if (!put) return std::move(put).error();
+        return put_row(*put, stored);
+    });
+    if (!version) return version.error();
+    return Stored{.entry = std::move(stored), .version = *version};
 }
 
-Result<bool> SqliteOverrideStore::remove_row(const OverrideKey& key) {
-    auto remove = database_->prepare(kRemove);
-    if (!remove) return std::move(remove).error();
-    const int code =
-        remove->bind(1, key.workspace).bind(2, key.name_space).bind(3, key.identifier).run();
-    if (code != SQLITE_DONE) return database_->error(code);
-    return database_->changes() > 0;
-}
-
-// The version counts removals of overrides that were there.
 Result<Removed> SqliteOverrideStore::remove(const OverrideKey& key) {
-    if (auto error = make_ready()) return *std::move(error);
-    Transaction transaction(*database_);
-    if (auto error = transaction.begin_writing()) return failed(*std::move(error));
-    const auto found = remove_row(key);
-    if (!found) return failed(found.error());
-    if (!*found) return Removed{.found = false, .version = 0};
-    const auto version = count_change();
-    if (!version) return failed(version.error());
-    if (auto error = transaction.commit()) return failed(*std::move(error));
-    return Removed{.found = true, .version = *version};
+    bool found = false;
+    const auto version = change([&]() -> std::optional<Error> {
+        auto remove = database_->prepare(kRemove);
+        if (!remove) return std::move(remove).error();
+        remove->bind(1, key.workspace).bind(2, key.name_space).bind(3, key.identifier);
+        if (const int code = remove->run(); code != SQLITE_DONE) return database_->error(code);
+        found = database_->changes() > 0;
+        return std::nullopt;
+    });
+    if (!version) return version.error();
+    return Removed{.found = found, .version = *version};
 }
 
 std::optional<Error> SqliteOverrideStore::replace_all(const std::vector<Override>& overrides) {
-    if (auto error = make_ready()) return error;
-    Transaction transaction(*database_);
-    if (auto error = transaction.begin_writing()) return failed(*std::move(error));
-    if (auto error = database_->run("DELETE FROM ratelimit_overrides")) return error;
-    auto put = database_->prepare(kPut);
-    if (!put) return std::move(put).error();
-    for (Override entry : overrides) {
-        if (auto error = put_row(*put, entry)) return error;
-    }
-    if (const auto version = count_change(); !version) return version.error();
-    return transaction.commit();
+    const auto version = change([&]() -> std::optional<Error> {
+        if (auto error = database_->run("DELETE FROM ratelimit_overrides")) return error;
+        auto put = database_->prepare(kPut);
+        if (!put) return std::move(put).error();
+        for (Override entry : overrides) {
+            if (auto error = put_row(*put, entry)) return error;
+        }
+        return std::nullopt;
+    });
+    return version ? std::nullopt : std::optional(version.error());
 }
 
 }  // namespace sluice::overrides

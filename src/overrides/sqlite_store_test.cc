@@ -1,5 +1,3 @@
-#include "overrides/sqlite_store.h"
-
 #include <array>
 #include <csignal>
 #include <cstdlib>
@@ -12,6 +10,7 @@
 #include <unistd.h>
 
 #include "overrides/override_set.h"
+#include "overrides/stores.h"
 #include "sqlite/database.h"
 
 namespace sluice::overrides {

@@ -1,15 +1,59 @@
-// The interface to persistent storage of overrides, and the implementation that stores nothing.
+// An override, which is another limit for the identifiers that a pattern names, and the interface
+// to the persistent storage of overrides.
 #ifndef SLUICE_OVERRIDES_STORE_H_
 #define SLUICE_OVERRIDES_STORE_H_
 
 #include <sluice/result.h>
 
+#include <chrono>
 #include <cstdint>
+#include <string>
+#include <string_view>
 #include <vector>
 
-#include "overrides/override.h"
+#include "counter/limit_key.h"
 
 namespace sluice::overrides {
+
+struct NamespaceKey {
+    std::string_view workspace;
+    std::string_view name_space;
+    friend bool operator==(const NamespaceKey&, const NamespaceKey&) = default;
+};
+
+// A different hash for each part, so that equal texts in both don't cancel out.
+inline std::uint64_t hash_of(const NamespaceKey& key, const KeyHash& hash) {
+    return hash(0, key.workspace) ^ hash(1, key.name_space);
+}
+
+// Names one override. The identifier is the pattern as it was set; in it, `*` stands for any run of
+// bytes.
+struct OverrideKey {
+    std::string_view workspace;
+    std::string_view name_space;
+    std::string_view identifier;
+
+    NamespaceKey namespace_key() const { return {workspace, name_space}; }
+};
+
+// The limit and the duration that an override sets. A limit of 0 is a ban.
+struct Grant {
+    std::int64_t limit;                  // 0 to 2^53 - 1
+    std::chrono::milliseconds duration;  // 1 second to 366 days
+    friend bool operator==(const Grant&, const Grant&) = default;
+};
+
+struct Override {
+    std::string workspace;
+    std::string name_space;
+    std::string identifier;
+    std::string id;  // "rlor_..."; the same as long as the override exists, whatever it grants
+    Grant grant;
+    std::uint64_t order;  // grows with each override that is created: the lower one is the older
+
+    friend bool operator==(const Override&, const Override&) = default;
+    OverrideKey key() const { return {workspace, name_space, identifier}; }
+};
 
 // Every error of a store is kStoreFailed, or kStoreUnavailable where the same call may work later.
 // The message names the store, what is wrong with it and what to do, and holds no secret.

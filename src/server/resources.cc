@@ -11,15 +11,13 @@
 #include <sys/stat.h>
 
 #include "base/sha256.h"
-#include "overrides/shared_store.h"
-#include "overrides/sqlite_store.h"
+#include "overrides/stores.h"
 #include "service/test_options.h"
 #include "url/store_url.h"
 
 namespace sluice::server {
 namespace {
 
-using overrides::CopiedStore;
 using overrides::OverrideSet;
 using overrides::OverrideStore;
 using overrides::SqliteOverrideStore;
@@ -90,12 +88,13 @@ Options limiter_options(const config::Settings& settings, Log& log) {
             .origin_tls = {.ca = tls.ca, .cert = tls.cert, .key = tls.key},
             .origin_timeout = settings.origin_timeout,
             .on_origin_change =
-                [&log](const OriginChange& change) {
+                [&log, was_unavailable = false](const OriginChange& change) mutable {
                     if (change.unavailable) {
                         log.warn("origin_unavailable", {{"why", change.why}});
-                    } else {
+                    } else if (was_unavailable) {  // else it is the first connection
                         log.info("origin_recovered");
                     }
+                    was_unavailable = change.unavailable;
                 },
             .on_origin_clock_offset =
                 [&log](std::chrono::milliseconds offset) {
@@ -180,8 +179,8 @@ Opened open_copied(std::unique_ptr<OverrideStore> shared,
     const auto on_failure = [&log](const Error& error) {
         log.warn("overrides_copy_failed", {{"why", error.message}});
     };
-    auto store = std::make_unique<CopiedStore>(CopiedStore::Options{
-        .shared = std::move(shared), .copy = *std::move(copy), .on_failure = on_failure});
+    auto store = overrides::make_copied_store(
+        {.shared = std::move(shared), .copy = *std::move(copy), .on_failure = on_failure});
     auto set = OverrideSet::open_shared(std::move(store), std::move(known->overrides));
     if (!set) return unusable("data_dir", settings.data_dir, set.error());
     return set;

@@ -1,4 +1,4 @@
-// Changes of overrides while their store makes them wait: they wait, and nothing else does.
+// Changes of overrides while their store is locked: they are delayed, other requests are not.
 #include <optional>
 #include <vector>
 
@@ -29,7 +29,7 @@ std::string grant(const std::string& identifier, int limit) {
            std::to_string(limit) + R"(,"duration":60000})";
 }
 
-// A server with one serving thread, and a lock on the file of its overrides in the test's hands.
+// A server with one serving thread, whose file of overrides the test can lock.
 class LateOverride : public testing::Test {
   protected:
     LateOverride() {
@@ -42,7 +42,7 @@ class LateOverride : public testing::Test {
     ServerOptions options() const {
         return {.flags = {"--threads", "1", "--region", "here", "--global", "sqlite:" + path_}};
     }
-    // The store waits five seconds for it, so a test lets go before.
+    // The store waits up to five seconds for the lock; a test releases it earlier.
     void lock() { ASSERT_FALSE(database_->run("BEGIN IMMEDIATE")); }
     void unlock() { ASSERT_FALSE(database_->run("ROLLBACK")); }
 
@@ -52,7 +52,7 @@ class LateOverride : public testing::Test {
     std::optional<sqlite::Database> database_;
 };
 
-TEST_F(LateOverride, KeepsNobodyElseWaiting) {
+TEST_F(LateOverride, DoesNotDelayOtherRequests) {
     Connection setter = server_->connect();
     Connection deleter = server_->connect();
     lock();
@@ -70,7 +70,7 @@ TEST_F(LateOverride, KeepsNobodyElseWaiting) {
     expect_error(server_->ask(kGet, name("first")), 404);
 }
 
-TEST_F(LateOverride, KeepsTheOrderOfItsConnection) {
+TEST_F(LateOverride, IsAnsweredInTheOrderOfItsConnection) {
     Connection client = server_->connect();
     lock();
     client.send(post(kSet, grant("a", 1)) + post(kSet, grant("a", 2)) + post(kGet, name("a")) +
@@ -83,11 +83,11 @@ TEST_F(LateOverride, KeepsTheOrderOfItsConnection) {
     expect_error(client.receive(), 404);
 }
 
-TEST_F(LateOverride, IsAnsweredBeforeTheServerEnds) {
+TEST_F(LateOverride, IsAnsweredBeforeTheServerExits) {
     Connection client = server_->connect();
     lock();
     client.send(post(kSet, grant("a", 7)));
-    // Once this is answered, by the same thread, that has been taken up.
+    // Answered by the same thread, hence after the change was queued.
     server_->get("/healthz");
     server_->program().signal(SIGTERM);
     EXPECT_TRUE(client.stays_silent(50ms));
@@ -100,7 +100,7 @@ TEST_F(LateOverride, IsAnsweredBeforeTheServerEnds) {
     EXPECT_EQ(expect_data(server_->ask(kGet, name("a"))).at("limit").as_int64(), 7);
 }
 
-TEST_F(LateOverride, IsMadeEvenIfItsClientIsGone) {
+TEST_F(LateOverride, IsMadeIfItsClientHasDisconnected) {
     lock();
     {
         Connection client = server_->connect();
@@ -112,7 +112,7 @@ TEST_F(LateOverride, IsMadeEvenIfItsClientIsGone) {
         regional_test::eventually([&] { return server_->ask(kGet, name("a")).status == 200; }));
 }
 
-TEST_F(LateOverride, IsRefusedWhereAThousandWait) {
+TEST_F(LateOverride, IsRefusedBehindAThousandQueuedChanges) {
     std::vector<Connection> clients;
     for (int i = 0; i < 1'010; ++i)
         clients.push_back(server_->connect());

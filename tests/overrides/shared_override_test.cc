@@ -31,7 +31,7 @@ std::string grant(const std::string& identifier, int limit) {
            std::to_string(limit) + R"(,"duration":60000})";
 }
 
-// A server whose password stands in its environment.
+// The options of a server that gets the URL of its global store by an environment variable.
 ServerOptions node(const std::string& global,
                    const std::string& region,
                    std::vector<std::string> more = {}) {
@@ -51,11 +51,11 @@ std::int64_t limit_of(const Server& server, const std::string& identifier) {
     return expect_data(server.ask(kLimit, grant(identifier, 1))).at("limit").as_int64();
 }
 
-bool comes_to(const Server& server, const std::string& identifier, std::int64_t limit) {
+bool eventually_has_limit(const Server& server, const std::string& identifier, std::int64_t limit) {
     return eventually([&] { return limit_of(server, identifier) == limit; });
 }
 
-// A place where two servers share overrides.
+// A global store that two servers share.
 class Place {
   public:
     virtual ~Place() = default;
@@ -100,12 +100,12 @@ class SharedOverride : public testing::TestWithParam<Kind> {
 TEST_P(SharedOverride, SetOnOneNodeReachesTheOther) {
     const std::string id = set(east_, "vip_*", 50);
     EXPECT_EQ(limit_of(east_, "vip_1"), 50) << "at once where it was set";
-    EXPECT_TRUE(comes_to(west_, "vip_1", 50));
+    EXPECT_TRUE(eventually_has_limit(west_, "vip_1", 50));
     EXPECT_EQ(expect_data(west_.ask(kGet, name("vip_*"))).at("overrideId").as_string(), id);
     EXPECT_EQ(set(west_, "vip_*", 60), id);
-    EXPECT_TRUE(comes_to(east_, "vip_1", 60));
+    EXPECT_TRUE(eventually_has_limit(east_, "vip_1", 60));
     expect_data(west_.ask(kDelete, name("vip_*")));
-    EXPECT_TRUE(comes_to(east_, "vip_1", 1));
+    EXPECT_TRUE(eventually_has_limit(east_, "vip_1", 1));
     expect_error(east_.ask(kDelete, name("vip_*")), 404);
 }
 
@@ -117,12 +117,12 @@ TEST_P(SharedOverride, OneKeySetOnBothAtOnceIsOneOverride) {
         const std::string here = set(east_, identifier, 70);
         other.join();
         EXPECT_EQ(here, there);
-        EXPECT_TRUE(comes_to(east_, identifier, 70));
-        EXPECT_TRUE(comes_to(west_, identifier, 70));
+        EXPECT_TRUE(eventually_has_limit(east_, identifier, 70));
+        EXPECT_TRUE(eventually_has_limit(west_, identifier, 70));
     }
 }
 
-TEST_P(SharedOverride, AreThereForANodeThatStartsLater) {
+TEST_P(SharedOverride, ApplyOnANodeThatStartsLater) {
     set(east_, "ban", 0);
     const Server late(node(place_->url(), "late"));
     EXPECT_EQ(limit_of(late, "ban"), 0) << "from its first request on";
@@ -135,14 +135,14 @@ INSTANTIATE_TEST_SUITE_P(Places,
                                               [] { return std::make_unique<MariadbPlace>(); }}),
                          [](const auto& kind) { return kind.param.name; });
 
-// With a database of its own, which a test takes away.
+// A database that the tests stop and start.
 class OverrideOutage : public testing::Test {
   protected:
     OverrideOutage() : url_(database_.url_text(database_.make_database())) {
         EXPECT_EQ(run({"migrate"}, {"SLUICE_GLOBAL=" + url_}).exit_code, 0);
     }
 
-    static bool has_said(Server& server, const std::string& text) {
+    static bool eventually_logs(Server& server, const std::string& text) {
         return eventually(
             [&] { return server.program().output().find(text) != std::string::npos; });
     }
@@ -152,14 +152,14 @@ class OverrideOutage : public testing::Test {
     ScratchFolder scratch_;
 };
 
-TEST_F(OverrideOutage, LeavesTheLastKnownInForceAndRefusesChanges) {
+TEST_F(OverrideOutage, KeepsTheLastKnownOverridesAndRefusesChanges) {
     Server east(node(url_, "east"));
     Server west(node(url_, "west"));
     set(east, "ban", 0);
-    ASSERT_TRUE(comes_to(west, "ban", 0));
+    ASSERT_TRUE(eventually_has_limit(west, "ban", 0));
     database_.kill();
-    ASSERT_TRUE(has_said(east, "override_store_unavailable"));
-    ASSERT_TRUE(has_said(west, "override_store_unavailable"));
+    ASSERT_TRUE(eventually_logs(east, "override_store_unavailable"));
+    ASSERT_TRUE(eventually_logs(west, "override_store_unavailable"));
     for (const Server* const server : {&east, &west}) {
         EXPECT_EQ(limit_of(*server, "ban"), 0);
         const Answer refused = server->ask(kSet, grant("ban", 9));
@@ -171,14 +171,14 @@ TEST_F(OverrideOutage, LeavesTheLastKnownInForceAndRefusesChanges) {
         EXPECT_EQ(server->get("/readyz").status, 200);
     }
     database_.start();
-    EXPECT_TRUE(has_said(west, "override_store_recovered"));
+    EXPECT_TRUE(eventually_logs(west, "override_store_recovered"));
     EXPECT_TRUE(eventually([&] { return west.ask(kSet, grant("ban", 9)).status == 200; }));
-    EXPECT_TRUE(comes_to(east, "ban", 9));
+    EXPECT_TRUE(eventually_has_limit(east, "ban", 9));
     for (Server* const server : {&east, &west})
         EXPECT_EQ(server->program().output().find("secret"), std::string::npos);
 }
 
-TEST_F(OverrideOutage, LeavesWhatTheDataFolderKeptForANodeThatStarts) {
+TEST_F(OverrideOutage, StartsANodeWithTheCopyInItsDataDirectory) {
     const std::vector<std::string> kept{"--data-dir", scratch_.path("data")};
     {
         Server server(node(url_, "east", kept));
@@ -188,17 +188,17 @@ TEST_F(OverrideOutage, LeavesWhatTheDataFolderKeptForANodeThatStarts) {
     }
     database_.kill();
     Server with_copy(node(url_, "east", kept));
-    EXPECT_TRUE(has_said(with_copy, "override_store_unavailable"));
+    EXPECT_TRUE(eventually_logs(with_copy, "override_store_unavailable"));
     EXPECT_EQ(limit_of(with_copy, "ban"), 0);
     EXPECT_EQ(limit_of(with_copy, "gone"), 1);
     Server without(node(url_, "west"));
-    EXPECT_TRUE(has_said(without, "override_store_unavailable"));
+    EXPECT_TRUE(eventually_logs(without, "override_store_unavailable"));
     EXPECT_EQ(limit_of(without, "ban"), 1);
     database_.start();
-    EXPECT_TRUE(comes_to(without, "ban", 0));
+    EXPECT_TRUE(eventually_has_limit(without, "ban", 0));
 }
 
-TEST_F(OverrideOutage, OfADatabaseThatStandsStillKeepsNoRequestWaitingAndEndsInTime) {
+TEST_F(OverrideOutage, ByAHangingDatabaseDelaysNeitherRequestsNorTheShutdown) {
     Server server(node(url_, "east", {"--threads", "1", "--drain-timeout", "100ms"}));
     set(server, "ban", 0);
     Connection client = server.connect();
@@ -212,7 +212,7 @@ TEST_F(OverrideOutage, OfADatabaseThatStandsStillKeepsNoRequestWaitingAndEndsInT
     database_.resume();
 }
 
-TEST_F(OverrideOutage, OverridesOfANodesOwnAreNotLostToThoseOfOthers) {
+TEST_F(OverrideOutage, DoesNotOverwriteTheOverridesOfANodeWithoutAGlobalStore) {
     const std::vector<std::string> kept{"--data-dir", scratch_.path("data")};
     {
         const Server alone({.flags = kept});
@@ -220,7 +220,7 @@ TEST_F(OverrideOutage, OverridesOfANodesOwnAreNotLostToThoseOfOthers) {
     }
     {
         Server sharing(node(url_, "east", kept));
-        EXPECT_TRUE(has_said(sharing, "overrides_unused"));
+        EXPECT_TRUE(eventually_logs(sharing, "overrides_unused"));
         EXPECT_EQ(limit_of(sharing, "own"), 1);
     }
     const Server alone({.flags = kept});

@@ -8,8 +8,8 @@
 
 #include <gtest/gtest.h>
 
-#include "overrides/mysql_store.h"
-#include "overrides/sqlite_store.h"
+#include "mysql/mysql_connection.h"
+#include "overrides/stores.h"
 #include "support/mariadb_server.h"
 #include "support/process.h"
 
@@ -40,8 +40,7 @@ class FilePlace final : public Place {
 class MariadbPlace final : public Place {
   public:
     std::unique_ptr<OverrideStore> open() override {
-        return std::make_unique<MysqlOverrideStore>(
-            MysqlOptions{.url = url_, .answer_timeout = 60s, .lock_timeout = 30s});
+        return make_mysql_store({.url = url_, .answer_timeout = 60s, .lock_timeout = 30s});
     }
 
   private:
@@ -81,7 +80,7 @@ TEST_P(SharedStore, IsEmptyAtFirst) {
     EXPECT_EQ(contents.version, here_->version().value());
 }
 
-TEST_P(SharedStore, AnyBytesComeBack) {
+TEST_P(SharedStore, StoresAnyBytes) {
     std::vector<Override> wanted{sample("zero \0, newline \n, \xFF, \\ and 'quotes'"s),
                                  sample(std::string(2'048, 'x')),
                                  sample("a"),
@@ -98,7 +97,7 @@ TEST_P(SharedStore, AnyBytesComeBack) {
     EXPECT_EQ(there_->load_all()->overrides, wanted) << "in the order of their creation";
 }
 
-TEST_P(SharedStore, PartsAreNotMixedUp) {
+TEST_P(SharedStore, DistinguishesThePartsOfAKey) {
     Override left = sample("c");
     left.workspace = "a";
     left.name_space = "b";
@@ -114,7 +113,7 @@ TEST_P(SharedStore, PartsAreNotMixedUp) {
     EXPECT_EQ(here_->load_all()->overrides.at(0).id, "rlor_right");
 }
 
-TEST_P(SharedStore, PuttingAgainChangesTheGrantAlone) {
+TEST_P(SharedStore, PuttingAgainChangesOnlyTheGrant) {
     const Override first = here_->put(sample("a"))->entry;
     Override again = sample("a");
     again.grant = {.limit = 3, .duration = 1s};
@@ -192,16 +191,16 @@ INSTANTIATE_TEST_SUITE_P(Places,
 TEST(MysqlOverrideStoreTest, ReportsWhatIsWrongWithoutThePassword) {
     mariadb_test::MariadbServer server;
     const MysqlUrl url = server.make_store();
-    MysqlOverrideStore store({.url = url});
-    MysqlOverrideStore without_tables({.url = server.url(server.make_database())});
-    EXPECT_TRUE(store.put(sample("a")));
-    const auto refused = without_tables.load_all();
+    const auto store = make_mysql_store({.url = url});
+    const auto without_tables = make_mysql_store({.url = server.url(server.make_database())});
+    EXPECT_TRUE(store->put(sample("a")));
+    const auto refused = without_tables->load_all();
     ASSERT_FALSE(refused);
     EXPECT_EQ(refused.error().code, kStoreFailed);
     EXPECT_NE(refused.error().message.find("sluice migrate"), std::string::npos)
         << refused.error().message;
     server.kill();
-    const auto unavailable = store.put(sample("b"));
+    const auto unavailable = store->put(sample("b"));
     ASSERT_FALSE(unavailable);
     EXPECT_EQ(unavailable.error().code, kStoreUnavailable);
     EXPECT_EQ(unavailable.error().message.find("secret"), std::string::npos)
@@ -209,36 +208,36 @@ TEST(MysqlOverrideStoreTest, ReportsWhatIsWrongWithoutThePassword) {
     server.start();
     // It does not connect again for a second.
     std::this_thread::sleep_for(1'100ms);
-    EXPECT_TRUE(store.put(sample("b")));
-    EXPECT_EQ(store.load_all()->overrides.size(), 2U);
+    EXPECT_TRUE(store->put(sample("b")));
+    EXPECT_EQ(store->load_all()->overrides.size(), 2U);
 }
 
 TEST(MysqlOverrideStoreTest, ReconnectsToAServerThatWasRestartedBetweenTwoCalls) {
     mariadb_test::MariadbServer server;
-    MysqlOverrideStore store({.url = server.make_store()});
-    EXPECT_TRUE(store.put(sample("a")));
+    const auto store = make_mysql_store({.url = server.make_store()});
+    EXPECT_TRUE(store->put(sample("a")));
     server.kill();
     server.start();
-    const auto put = store.put(sample("b"));
+    const auto put = store->put(sample("b"));
     EXPECT_TRUE(put) << put.error().message;
 }
 
 TEST(MysqlOverrideStoreTest, WhileTheServerHangsLaterCallsFailAtOnce) {
     mariadb_test::MariadbServer server;
-    MysqlOverrideStore store(
-        {.url = server.make_store(), .connect_timeout = 1s, .answer_timeout = 2s});
-    EXPECT_TRUE(store.put(sample("a")));
+    const auto store =
+        make_mysql_store({.url = server.make_store(), .connect_timeout = 1s, .answer_timeout = 2s});
+    EXPECT_TRUE(store->put(sample("a")));
     server.pause();
-    EXPECT_EQ(store.put(sample("b")).error().code, kStoreUnavailable);
+    EXPECT_EQ(store->put(sample("b")).error().code, kStoreUnavailable);
     const auto began = std::chrono::steady_clock::now();
-    EXPECT_EQ(store.put(sample("c")).error().code, kStoreUnavailable);
-    EXPECT_EQ(store.remove(sample("a").key()).error().code, kStoreUnavailable);
+    EXPECT_EQ(store->put(sample("c")).error().code, kStoreUnavailable);
+    EXPECT_EQ(store->remove(sample("a").key()).error().code, kStoreUnavailable);
     EXPECT_LT(std::chrono::steady_clock::now() - began, 1s) << "less than one more attempt";
     server.resume();
     std::this_thread::sleep_for(1'100ms);
-    EXPECT_TRUE(store.put(sample("c")));
+    EXPECT_TRUE(store->put(sample("c")));
     std::set<std::string> held;
-    const Contents contents = store.load_all().value();
+    const Contents contents = store->load_all().value();
     for (const Override& entry : contents.overrides)
         held.insert(entry.identifier);
     EXPECT_EQ(held, (std::set<std::string>{"a", "c"})) << "nothing changed while it hung";

@@ -1,4 +1,4 @@
-// The formula by table, and what happens around the boundary between two windows.
+// The formula by table, and decisions around the boundary between two windows.
 #include <cstdint>
 #include <ostream>
 
@@ -75,7 +75,7 @@ TEST(Boundary, LetsALimitOfOnePassOnceAroundIt) {
     }
 }
 
-TEST(Boundary, LeavesToTheNewWindowWhatTheOldOneDidNotSpend) {
+TEST(Boundary, GivesTheNewWindowTheUnspentPartOfTheOldOne) {
     for (std::int64_t spent = 0; spent <= 10; ++spent) {
         Limiter limiter = fresh_limiter();
         ASSERT_TRUE(limit(limiter, {.limit = 10, .cost = spent}, kBoundary - 1)->passed);

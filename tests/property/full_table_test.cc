@@ -1,4 +1,4 @@
-// What still holds when keys have to be forgotten.
+// Invariants that hold while keys are evicted.
 #include <sluice/limiter.h>
 
 #include <algorithm>
@@ -49,7 +49,7 @@ TEST(FullTable, HoldsAndCountsNoMoreThanItsCap) {
 
 // Even where the keys of a batch displace each other, the batch itself spends no more than a limit
 // allows.
-TEST(FullTable, StillLetsDuplicatesOfABatchSeeEachOther) {
+TEST(FullTable, StillCountsDuplicatesWithinABatch) {
     for (std::size_t cap = 1; cap <= 9; ++cap) {
         Limiter limiter = limiter_for(cap);
         std::vector<std::string> others;
@@ -113,7 +113,7 @@ TEST(ExpiredKeys, AreNotDecidedAgainWhereTheirCountsMattered) {
         ASSERT_TRUE(
             limiter.limit(request_for("busy " + std::to_string(i), 1, 10), at(kSwept))->passed);
     }
-    // The first one was asked for a window later.
+    // The first one was used a window later.
     ASSERT_EQ(limiter.stats().keys_expired, static_cast<std::uint64_t>(kIdle - 1));
     EXPECT_EQ(limiter.stats().keys_evicted, 0U);
     for (int i = 1; i < kIdle; ++i) {

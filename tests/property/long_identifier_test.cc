@@ -37,7 +37,7 @@ std::vector<Name> names() {
             Name{.workspace = std::string(300, 'w'), .identifier = std::string(2'000, 'j')}};
 }
 
-// Regions of one node each. Every key is asked for in the same way.
+// Regions of one node each. Every key gets the same requests.
 class TwinHistory {
   public:
     TwinHistory(std::uint64_t seed, std::size_t regions) : random_(seed) {
@@ -107,7 +107,7 @@ class TwinHistory {
     std::vector<std::unique_ptr<GlobalNode>> nodes_;
 };
 
-TEST(LongIdentifier, AKeyThatIsHeldLearnsWhatAnotherRegionSpends) {
+TEST(LongIdentifier, AHeldKeyImportsTheCountsOfAnotherRegion) {
     TwinHistory history(1, 2);
     EXPECT_EQ(history.ask(1, 0)->remaining, 10);
     ASSERT_TRUE(history.ask(0, 6)->passed);
@@ -118,7 +118,7 @@ TEST(LongIdentifier, AKeyThatIsHeldLearnsWhatAnotherRegionSpends) {
     EXPECT_EQ(known->remaining, 4);
 }
 
-TEST(LongIdentifier, AKeyThatIsNotHeldLearnsItWithItsFirstRequest) {
+TEST(LongIdentifier, ANewKeyHasTheImportedCountsAtItsFirstRequest) {
     TwinHistory history(1, 2);
     ASSERT_TRUE(history.ask(0, 6)->passed);
     history.publish(0);
@@ -128,7 +128,7 @@ TEST(LongIdentifier, AKeyThatIsNotHeldLearnsItWithItsFirstRequest) {
     EXPECT_FALSE(denied->passed);
 }
 
-TEST(LongIdentifier, ARestartedRegionLearnsFromItsOwnRow) {
+TEST(LongIdentifier, ARestartedRegionReadsItsOwnRow) {
     TwinHistory history(1, 1);
     ASSERT_TRUE(history.ask(0, 6)->passed);
     history.publish(0);
@@ -140,7 +140,7 @@ TEST(LongIdentifier, ARestartedRegionLearnsFromItsOwnRow) {
     EXPECT_EQ(known->remaining, 4);
 }
 
-TEST(LongIdentifier, EveryDecisionAndEveryRowIsThatOfAShortOne) {
+TEST(LongIdentifier, EveryDecisionAndEveryRowMatchesThatOfAShortKey) {
     constexpr std::uint64_t kSeeds = 40;
     std::size_t denials = 0;
     for (std::uint64_t seed = 0; seed < kSeeds; ++seed) {

@@ -1,5 +1,5 @@
-// Denials, peeks and invalid requests leave no trace: with and without them, the rest is answered
-// alike.
+// Denials, peeks and invalid requests change nothing: with and without them, all other requests
+// have the same decisions.
 #include <algorithm>
 #include <cstdint>
 #include <vector>

@@ -1,5 +1,6 @@
 // Whole nodes over an origin that loses, repeats, delays and reorders calls, becomes unavailable,
-// and forgets all it held: in the end it holds exactly what was admitted, and every node knows it.
+// and forgets all it held: in the end it holds exactly what was admitted, and every node has read
+// it.
 #include <chrono>
 #include <deque>
 #include <map>
@@ -155,13 +156,13 @@ class Node {
                 .cost = cost};
     }
 
-    // Decides by what this node knows.
+    // Decides from local counts.
     bool spend(const std::string& identifier, std::int64_t cost, UnixTime now) {
         Decision decision{};
         decide_from_local(*table_, request(identifier, cost), now, decision);
         return decision.passed;
     }
-    // Has the origin decide; if it does not answer, decides by what this node knows.
+    // Has the origin decide; if it does not answer, decides from local counts.
     void ask(const std::string& identifier,
              std::int64_t cost,
              UnixTime now,
@@ -184,7 +185,7 @@ class Node {
         const Request one = request(identifier, 1);
         region_.sync({&one, 1}, now, [](bool) {});
     }
-    // The spend that it knows of, its own and that of its peers.
+    // The spend in its local counts, its own and that of its peers.
     Count knows(const std::string& identifier, UnixTime now) {
         const EpochPin pin;
         Instant at{};

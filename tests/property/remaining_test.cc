@@ -1,4 +1,4 @@
-// What a decision says to be left is the largest cost that passes then: one more is denied.
+// `remaining` is the largest cost that passes afterwards: one more is denied.
 #include <algorithm>
 #include <cstdint>
 

@@ -1,4 +1,4 @@
-// The time at which a denied request may come again, found by asking at every millisecond.
+// retry_at of a denial, compared with a search millisecond by millisecond.
 #include <algorithm>
 #include <cstdint>
 #include <map>
@@ -19,7 +19,7 @@ UnixTime at(std::int64_t time) {
 }
 
 // The first time from `from` on at which `ask` passes after `history`; none within five windows.
-// One limiter is asked again and again, which changes nothing, because a denial adds nothing.
+// One limiter serves all tries: a denial adds nothing.
 std::optional<UnixTime> first_pass(const History& history, const Ask& ask, std::int64_t from) {
     Limiter limiter = fresh_limiter();
     replay(limiter, history);
@@ -35,7 +35,7 @@ bool passes(const History& history, const Ask& ask, UnixTime now) {
     return limiter.limit(request_of(ask), now).value().passed;
 }
 
-// Holds a denial against brute force. `ask` is the request that was denied, its cost being that of
+// Compares a denial with brute force. `ask` is the request that was denied, its cost being that of
 // all requests of the batch up to it that have its key.
 void check_denial(const History& before,
                   const Ask& ask,
@@ -121,7 +121,7 @@ TEST(RetryAt, IsTheFirstMillisecondThatPassesFromEveryStateOfASmallLimit) {
 }
 
 // A clock that stepped back finds counts in the window after its own, which are in its way too.
-TEST(RetryAt, HeedsWhatTheNextWindowHoldsAlready) {
+TEST(RetryAt, IncludesCountsOfTheNextWindow) {
     const History before{
         {.now = 8'999, .kind = CallKind::kSingle, .asks = {{.limit = 10, .cost = 5}}},
         {.now = 9'999, .kind = CallKind::kSingle, .asks = {{.limit = 10, .cost = 5}}}};

@@ -1,5 +1,5 @@
-// Decisions by the system's clock: what is promised for an instant holds at that instant, though
-// most decisions are made by a clock that lags.
+// Decisions by the system's clock: a retry at `retry_at` passes, though most decisions are made by
+// a clock that lags.
 #include <sluice/limiter.h>
 
 #include <algorithm>
@@ -36,7 +36,7 @@ class SystemClock : public testing::Test {
     Limiter limiter_ = std::move(Limiter::create({.region = "r"}).value());
 };
 
-TEST_F(SystemClock, PassesWhoComesBackOnTime) {
+TEST_F(SystemClock, PassesARetryAtRetryAt) {
     for (int i = 0; i < 2; ++i) {
         while (limiter_.limit(request(3))->passed) {
         }
@@ -48,7 +48,7 @@ TEST_F(SystemClock, PassesWhoComesBackOnTime) {
     }
 }
 
-TEST_F(SystemClock, PassesABatchThatComesBackOnTime) {
+TEST_F(SystemClock, PassesABatchRetriedAtRetryAt) {
     for (int i = 0; i < 2; ++i) {
         const Request batch[] = {request(3, 2), request(3, 1)};
         while (limiter_.limit_many(batch)->passed) {
@@ -63,7 +63,7 @@ TEST_F(SystemClock, PassesABatchThatComesBackOnTime) {
     }
 }
 
-TEST_F(SystemClock, TellsTheWindowThatTheExactClockIsIn) {
+TEST_F(SystemClock, DecidesInTheWindowOfTheExactClock) {
     for (int i = 0; i < 2; ++i) {
         const UnixTime boundary = limiter_.limit(request(1'000'000))->reset_at;
         wait_until(boundary);

@@ -1,4 +1,4 @@
-// Standard output and standard error that nobody reads.
+// Standard output and standard error whose reader has stopped.
 #include <algorithm>
 #include <array>
 #include <future>

@@ -1,4 +1,4 @@
-// What a person at a terminal meets.
+// The commands of the program: output, exit codes and error messages.
 #include <algorithm>
 #include <csignal>
 #include <filesystem>
@@ -38,7 +38,7 @@ TEST(CommandLine, PrintsItsVersion) {
     EXPECT_TRUE(contains(version.out, "0."));
 }
 
-TEST(CommandLine, RefusesWhatItDoesNotKnow) {
+TEST(CommandLine, RefusesUnknownCommandsAndFlags) {
     EXPECT_NE(run({}).exit_code, 0);
     EXPECT_NE(run({"dance"}).exit_code, 0);
     EXPECT_NE(run({"serve", "--dance"}).exit_code, 0);
@@ -189,7 +189,7 @@ class Config : public testing::Test {
         return run({"check-config", folder_.write("sluice.toml", text)});
     }
 
-    // What the program must say, on its way to a failure that comes before it listens.
+    // The expected message of a failure before the server listens.
     void expect_refused(const std::string& text, const std::vector<std::string>& parts) {
         SCOPED_TRACE(text);
         const Ending checked = check(text);
@@ -220,7 +220,7 @@ TEST_F(Config, ThatIsGoodIsPrinted) {
     EXPECT_EQ(check("").exit_code, 0) << "nothing has to be set";
 }
 
-TEST_F(Config, ThatIsWrongIsRefusedWithSettingValueAllowedAndLine) {
+TEST_F(Config, ThatIsInvalidIsRefusedWithSettingValueAllowedAndLine) {
     expect_refused("region = \"eu\"\nthreads = 100000\n", {"threads", "100000", "1024", "2"});
     expect_refused("\n\nthreads = \"two\"\n", {"threads", "two", "3"});
     expect_refused("colour = \"red\"\n", {"colour", "1"});
@@ -337,7 +337,7 @@ TEST(ClientTokens, AreIgnoredByAServer) {
     EXPECT_EQ(guarded.ask("/v2/ratelimit.limit", body, bearing("hush")).status, 401);
 }
 
-TEST(DataDirectory, AndItsFilesAreForTheServersUserAlone) {
+TEST(DataDirectory, AndItsFilesAreAccessibleToTheServersUserOnly) {
     const ScratchFolder scratch;
     const std::string folder = scratch.path("some/where");
     const auto mode_of = [](const std::filesystem::path& path) {

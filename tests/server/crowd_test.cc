@@ -1,4 +1,4 @@
-// Many clients at once: what the server said it admitted is what it counted.
+// Many concurrent clients: the costs admitted in answers equal the counts of the server.
 #include <atomic>
 #include <random>
 #include <thread>
@@ -17,14 +17,14 @@ constexpr std::string_view kMultiLimit = "/v2/ratelimit.multiLimit";
 constexpr int kClients = 8;
 constexpr int kRequests = 300;
 constexpr int kKeys = 5;
-constexpr std::int64_t kAllowed = 1500;  // of each key; about half of what is asked for
+constexpr std::int64_t kAllowed = 1500;  // of each key; about half of the requested cost
 
 std::string question(int key, std::int64_t limit, int cost) {
     return R"({"namespace":"crowd","identifier":"k)" + std::to_string(key) + R"(","limit":)" +
            std::to_string(limit) + R"(,"duration":2592000000,"cost":)" + std::to_string(cost) + "}";
 }
 
-// What all clients were told that they may spend, of each key.
+// The costs that answers admitted, by key.
 using Ledger = std::array<std::atomic<std::int64_t>, kKeys>;
 
 void ask_one(Connection& connection, std::mt19937& random, Ledger& ledger) {
@@ -57,7 +57,7 @@ void be_client(const Server& server, unsigned seed, Ledger& ledger) {
     }
 }
 
-TEST(Crowd, IsAdmittedExactlyWhatTheServerCounts) {
+TEST(Crowd, IsAdmittedAsMuchAsTheServerCounts) {
     const Server server({.flags = {"--threads", "4"}});
     Ledger ledger{};
     std::vector<std::thread> clients;

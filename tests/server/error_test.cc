@@ -48,7 +48,7 @@ TEST_F(Errors, AFieldOfTheWrongTypeOrRangeIsNamed) {
     }
 }
 
-TEST_F(Errors, AFieldAtTheEdgeOfItsRangeIsTaken) {
+TEST_F(Errors, AFieldAtTheEdgeOfItsRangeIsAccepted) {
     const std::vector<std::pair<std::string, std::vector<std::string>>> right = {
         {"identifier", {"\"x\"", '"' + std::string(512, 'x') + '"'}},
         {"limit", {"0", "9007199254740991", "1.0", "1e3"}},
@@ -68,7 +68,7 @@ TEST_F(Errors, AnUnknownOrRepeatedFieldIsNamed) {
         {"body.limit"});
 }
 
-TEST_F(Errors, EveryProblemIsTold) {
+TEST_F(Errors, EveryErrorIsReported) {
     expect_problems(
         server_->ask(kLimit, R"({"namespace":"","limit":-1,"duration":1,"cost":0.5,"x":1,"y":2})"),
         {"body.namespace",
@@ -80,7 +80,7 @@ TEST_F(Errors, EveryProblemIsTold) {
          "body.y"});
 }
 
-TEST_F(Errors, WhatIsNotJsonIsToldWithThePositionOfTheByte) {
+TEST_F(Errors, InvalidJsonIsReportedWithItsBytePosition) {
     const std::vector<std::pair<std::string, std::string>> broken = {
         {R"({"namespace":nope})", "14"},
         {R"({"limit":01})", "10"},
@@ -116,7 +116,7 @@ TEST_F(Errors, AnUnknownRouteIs404) {
     expect_error(server_->get("/nowhere"), 404);
 }
 
-TEST_F(Errors, AWrongMethodIs405AndToldWhatIsAllowed) {
+TEST_F(Errors, AWrongMethodIs405WithTheAllowedOnes) {
     const Answer get = server_->get(kLimit);
     expect_error(get, 405);
     EXPECT_EQ(get.field("Allow"), "POST");
@@ -145,7 +145,7 @@ TEST_F(Errors, ABodyOverAMebibyteIs413) {
     EXPECT_EQ(connection.receive_rest(), "");
 }
 
-TEST_F(Errors, ARefusedBodyIsToldInTheTypeThatIsAskedFor) {
+TEST_F(Errors, ARefusedBodyIsReportedInTheAcceptedType) {
     Connection connection = server_->connect();
     connection.send(
         post(kLimit, "", {{"Content-Length", "1048577"}, {"Accept", "application/problem+json"}}));
@@ -181,7 +181,7 @@ TEST_F(Errors, AnEndlessHeaderIs431BeforeItEnds) {
     EXPECT_EQ(connection.receive().status, 431);
 }
 
-TEST_F(Errors, AreProblemJsonWhereAcceptAsksForIt) {
+TEST_F(Errors, AreProblemJsonIfAcceptNamesIt) {
     constexpr std::string_view kProblem = "application/problem+json";
     const auto type_for = [](const std::string& accept) {
         const Answer answer = server_->ask(kLimit, "{}", {{"Accept", accept}});
@@ -199,7 +199,7 @@ TEST_F(Errors, AreProblemJsonWhereAcceptAsksForIt) {
         << "an answer that is no error is no problem";
 }
 
-TEST_F(Errors, LeaveTheConnectionUsableWhereTheRequestWasWhole) {
+TEST_F(Errors, LeaveTheConnectionUsableAfterACompleteRequest) {
     Connection connection = server_->connect();
     EXPECT_EQ(connection.ask(post(kLimit, "nonsense")).status, 400);
     EXPECT_EQ(connection.ask(post("/nowhere", kGood)).status, 404);

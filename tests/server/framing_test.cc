@@ -1,5 +1,4 @@
-// Where a request begins and ends: keep-alive, pipelining, chunks, and the forms that could smuggle
-// a request.
+// Request framing: keep-alive, pipelining, chunks, and forms that could smuggle a request.
 #include <boost/json.hpp>
 #include <gtest/gtest.h>
 
@@ -98,7 +97,7 @@ TEST_F(Framing, ConnectionCloseIsHonoured) {
     EXPECT_EQ(connection.receive_rest(), "");
 }
 
-TEST_F(Framing, Http10ClosesUnlessItAsksForMore) {
+TEST_F(Framing, Http10ClosesUnlessKeepAliveIsRequested) {
     Connection once = server_->connect();
     once.send("GET /healthz HTTP/1.0\r\n\r\n");
     EXPECT_NE(once.receive_rest().find("200"), std::string::npos);
@@ -118,7 +117,7 @@ TEST_F(Framing, AClientThatOnlySendsItsEndStillGetsItsAnswers) {
     EXPECT_EQ(connection.receive_rest(), "");
 }
 
-TEST_F(Framing, AChunkedBodyIsTaken) {
+TEST_F(Framing, AChunkedBodyIsAccepted) {
     Connection connection = server_->connect();
     const std::string body(kBody);
     const auto in_hex = [](std::size_t size) {
@@ -132,7 +131,7 @@ TEST_F(Framing, AChunkedBodyIsTaken) {
         << "the next request begins where the body ended";
 }
 
-TEST_F(Framing, AClientThatWaitsForContinueIsToldToGoOn) {
+TEST_F(Framing, AClientThatExpectsContinueGetsIt) {
     Connection connection = server_->connect();
     connection.send(with_lines(length() + "Expect: 100-continue\r\n", ""));
     EXPECT_EQ(connection.receive().status, 100);
@@ -149,7 +148,7 @@ TEST_F(Framing, HeadIsAnsweredWithTheHeaderOfGetAlone) {
     EXPECT_EQ(rest.find("Content-Length: 0"), std::string::npos) << rest;
 }
 
-TEST_F(Framing, AnEmptyCookieIsNoOffence) {
+TEST_F(Framing, AnEmptyCookieIsAccepted) {
     EXPECT_EQ(server_->connect().ask(with_lines(length() + "cookie: \r\n")).status, 200);
 }
 
@@ -237,7 +236,7 @@ TEST_F(Framing, AForeignHostIsRefused) {
         server_->connect_to_admin().ask("GET /metrics HTTP/1.1\r\nHost: example.com\r\n\r\n"), 421);
 }
 
-TEST(ForeignHost, IsTakenWhereASettingSaysSo) {
+TEST(ForeignHost, IsAcceptedIfASettingAllowsIt) {
     const std::string request = post(kLimit, kBody, {{"Host", "example.com"}});
     const Server named({.flags = {"--allowed-hosts", "sluice.internal,Example.com"}});
     EXPECT_EQ(named.connect().ask(request).status, 200);

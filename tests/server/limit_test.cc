@@ -1,4 +1,4 @@
-// POST /v2/ratelimit.limit: what it takes, and what it answers.
+// POST /v2/ratelimit.limit: requests and answers.
 #include <boost/json.hpp>
 #include <gtest/gtest.h>
 
@@ -34,13 +34,13 @@ TEST_F(Limit, AnswersAPassWithItsFourFields) {
               json(R"({"success":true,"limit":10,"remaining":7,"reset":1700000100000})"));
 }
 
-TEST_F(Limit, CostIsOneWhereNoneIsGiven) {
+TEST_F(Limit, CostDefaultsToOne) {
     const Answer answer =
         at(0, R"({"namespace":"one","identifier":"a","limit":10,"duration":60000})");
     EXPECT_EQ(expect_data(answer).at("remaining").as_int64(), 9);
 }
 
-TEST_F(Limit, ADenialIsASuccessOfHttpAndTellsWhenToComeBack) {
+TEST_F(Limit, ADenialIsStatus200WithRetryAt) {
     constexpr std::string_view kBody =
         R"({"namespace":"deny","identifier":"a","limit":2,"duration":60000})";
     at(0, kBody);
@@ -54,7 +54,7 @@ TEST_F(Limit, ADenialIsASuccessOfHttpAndTellsWhenToComeBack) {
     EXPECT_TRUE(expect_data(at(90'000, kBody)).at("success").as_bool());
 }
 
-TEST_F(Limit, HasNoRetryAtWhereItCanNeverPass) {
+TEST_F(Limit, HasNoRetryAtIfItCanNeverPass) {
     const std::vector<std::string> expected = {"limit", "remaining", "reset", "success"};
     EXPECT_EQ(names_of(expect_data(
                   at(0, R"({"namespace":"n","identifier":"a","limit":0,"duration":60000})"))),
@@ -64,7 +64,7 @@ TEST_F(Limit, HasNoRetryAtWhereItCanNeverPass) {
               expected);
 }
 
-TEST_F(Limit, CostZeroAsksWithoutSpending) {
+TEST_F(Limit, CostZeroSpendsNothing) {
     constexpr std::string_view kPeek =
         R"({"namespace":"peek","identifier":"a","limit":4,"duration":60000,"cost":0})";
     at(0, R"({"namespace":"peek","identifier":"a","limit":4,"duration":60000})");
@@ -112,7 +112,7 @@ TEST_F(Limit, AnEscapedTextIsTheSameAsTheBareOne) {
     EXPECT_FALSE(expect_data(again).at("success").as_bool());
 }
 
-TEST_F(Limit, ARequestOfItsOwnTimeNeedsNoHeader) {
+TEST_F(Limit, WithoutATestTimeTheSystemClockDecides) {
     const Answer answer =
         server_->ask(kLimit, R"({"namespace":"now","identifier":"a","limit":1,"duration":60000})");
     const auto now = std::chrono::duration_cast<std::chrono::milliseconds>(
@@ -146,7 +146,7 @@ TEST_F(Limit, RetryAfterIsRoundedUpAndNeverZero) {
     EXPECT_EQ(at(89'999, kBody).field("Retry-After"), "1");
 }
 
-TEST_F(Limit, PreferStatus429GivesADenialThatStatusWithTheSameBody) {
+TEST_F(Limit, PreferStatus429ChangesTheStatusOfADenialOnly) {
     constexpr std::string_view kBody =
         R"({"namespace":"prefer","identifier":"a","limit":1,"duration":60000})";
     EXPECT_EQ(at(0, kBody, {{"Prefer", "status=429"}}).status, 200);
@@ -167,7 +167,7 @@ TEST_F(Limit, EveryAnswerHasItsOwnRequestId) {
     EXPECT_NE(at(0, kBody).json().at("meta"), at(0, kBody).json().at("meta"));
 }
 
-TEST(TestClock, IsOffUnlessItIsAskedFor) {
+TEST(TestClock, IsOffByDefault) {
     const Server server;
     const Answer answer =
         server.ask(kLimit,

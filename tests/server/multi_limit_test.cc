@@ -46,7 +46,7 @@ TEST_F(MultiLimit, AnswersEachItemInOrder) {
               {"namespace":"order","identifier":"b","passed":true,"limit":3,"remaining":1,"reset":1700000100000}]})"));
 }
 
-TEST_F(MultiLimit, SpendsNothingWhereOneItemIsDenied) {
+TEST_F(MultiLimit, SpendsNothingIfOneItemIsDenied) {
     const Answer denied =
         ask(R"([{"namespace":"none","identifier":"a","limit":3,"duration":60000,"cost":2},
                                   {"namespace":"none","identifier":"b","limit":0,"duration":60000}])");
@@ -60,7 +60,7 @@ TEST_F(MultiLimit, SpendsNothingWhereOneItemIsDenied) {
     EXPECT_EQ(expect_data(peek).at("limits").at(0).at("remaining").as_int64(), 3);
 }
 
-TEST_F(MultiLimit, TellsEachDeniedItemWhenToComeBack) {
+TEST_F(MultiLimit, HasRetryAtForEachDeniedItem) {
     constexpr std::string_view kBody =
         R"([{"namespace":"when","identifier":"a","limit":1,"duration":60000}])";
     ask(kBody);
@@ -105,7 +105,7 @@ TEST_F(MultiLimit, NamesEveryProblemWithTheIndexOfItsItem) {
         {"body[1].identifier", "body[1].limit", "body[2].identifier", "body[2].colour", "body[3]"});
 }
 
-TEST_F(MultiLimit, WantsAnArray) {
+TEST_F(MultiLimit, RefusesABodyThatIsNoArray) {
     expect_problems(ask(R"({"namespace":"n","identifier":"a","limit":1,"duration":1000})"),
                     {"body"});
 }

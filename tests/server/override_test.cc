@@ -1,4 +1,4 @@
-// The four calls about overrides, and what overrides do to decisions.
+// The four routes for overrides, and their effect on decisions.
 #include <set>
 
 #include <boost/json.hpp>
@@ -163,7 +163,7 @@ TEST_F(Overrides, AreListedPageByPageEachOnce) {
     EXPECT_EQ(seen, expected);
 }
 
-TEST_F(Overrides, AreListedTenAtATimeUnlessToldOtherwise) {
+TEST_F(Overrides, AreListedTenAtATimeByDefault) {
     for (int i = 0; i < 11; ++i)
         set("ten", "i" + std::to_string(i), 1);
     const Answer answer = server_->ask(kList, R"({"namespace":"ten","cursor":""})");
@@ -177,7 +177,7 @@ TEST_F(Overrides, OfAnUnknownNamespaceAreNotFound) {
               "https://unkey.com/docs/errors/unkey/data/ratelimit_namespace_not_found");
 }
 
-TEST_F(Overrides, OfANamespaceThatIsOnlyUsedAreNone) {
+TEST_F(Overrides, OfANamespaceWithRequestsButNoOverridesAreAnEmptyList) {
     decide("used", "a");
     const Answer answer = server_->ask(kList, R"({"namespace":"used"})");
     EXPECT_EQ(expect_data(answer, "pagination"), json("[]"));

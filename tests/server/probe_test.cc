@@ -17,7 +17,7 @@ TEST(Probes, AnswerWhileTheServerIsReady) {
     EXPECT_EQ(server.get("/readyz").status, 200);
 }
 
-TEST(Metrics, ArePrometheusTextAboutEverythingPromised) {
+TEST(Metrics, ArePrometheusTextWithEveryDocumentedName) {
     const Server server;
     const Answer answer = server.get("/metrics");
     EXPECT_EQ(answer.status, 200);
@@ -46,7 +46,7 @@ TEST(Metrics, AreServedByTheAdminListenerAlone) {
     EXPECT_EQ(server.connect_to_admin().ask(post(kLimit, kBody)).status, 404);
 }
 
-// Waits until the program has said that it serves.
+// Waits for the log line that the server listens.
 void await_start(const Program& program) {
     const auto deadline = std::chrono::steady_clock::now() + kPatience;
     while (program.output().find("started") == std::string::npos)
@@ -79,7 +79,7 @@ TEST(Metrics, ElsewhereThanOnLoopbackNeedAToken) {
     EXPECT_NE(refused.err.find("admin_listen"), std::string::npos) << refused.err;
 }
 
-TEST(Metrics, HaveAnAddressThatNobodyElseUses) {
+TEST(Metrics, HaveAnAddressOfTheirOwn) {
     const std::string port = std::to_string(free_port());
     const Ending ending = run({"serve", "--listen", "127.0.0.1:" + port, "--admin-listen", port});
     EXPECT_NE(ending.exit_code, 0);
@@ -87,7 +87,7 @@ TEST(Metrics, HaveAnAddressThatNobodyElseUses) {
         << ending.err;
 }
 
-TEST(Metrics, CountWhatHappened) {
+TEST(Metrics, CountRequestsAndErrors) {
     const Server server({.flags = {"--threads", "2"}});
     for (int i = 0; i < 5; ++i)
         server.ask(kLimit, kBody);

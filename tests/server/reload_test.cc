@@ -34,7 +34,7 @@ class Reload : public testing::Test {
     Server server_{{.config = to_toml({.token = "old-token"})}};
 };
 
-TEST_F(Reload, TakesNewTokensAndForgetsOldOnes) {
+TEST_F(Reload, ReplacesTheTokens) {
     Connection open = server_.connect();
     EXPECT_EQ(open.ask(post(kLimit, kBody, bearing("old-token"))).status, 200);
     EXPECT_EQ(status_for("new-token"), 401);

@@ -1,4 +1,4 @@
-// What survives a restart, and a sudden end.
+// Restarts after a shutdown and after a kill: overrides and counts that must survive.
 #include <boost/json.hpp>
 #include <gtest/gtest.h>
 
@@ -46,6 +46,17 @@ TEST_F(Restart, AfterKillKeepsEveryOverrideThatWasAnswered) {
     EXPECT_EQ(expect_data(server.ask(kLimit, grant("i3", 1))).at("limit").as_int64(), 333);
 }
 
+TEST_F(Restart, LogsNoRecoveryOfCountsThatWereNeverUnavailable) {
+    for (int start = 0; start < 2; ++start) {
+        Server server(options());
+        expect_data(server.ask(kLimit, grant("a", 5)));
+        server.program().signal(SIGTERM);
+        EXPECT_EQ(server.program().wait().exit_code, 0);
+        EXPECT_EQ(server.program().output().find("origin_recovered"), std::string::npos)
+            << server.program().output();
+    }
+}
+
 TEST_F(Restart, GivesAnOverrideThatIsSetAgainItsOldId) {
     boost::json::value id;
     {
@@ -59,7 +70,7 @@ TEST_F(Restart, GivesAnOverrideThatIsSetAgainItsOldId) {
     EXPECT_NE(expect_data(server.ask(kSet, grant("b", 2))), id);
 }
 
-TEST_F(Restart, KilledAgainAndAgainLosesNothing) {
+TEST_F(Restart, AfterRepeatedKillsLosesNothing) {
     for (int round = 0; round < 5; ++round) {
         Server server(options());
         expect_data(server.ask(kSet, grant("i" + std::to_string(round), round)));
@@ -70,7 +81,7 @@ TEST_F(Restart, KilledAgainAndAgainLosesNothing) {
     }
 }
 
-TEST_F(Restart, WithoutADataFolderForgets) {
+TEST_F(Restart, WithoutADataDirectoryKeepsNothing) {
     {
         Server server;
         expect_data(server.ask(kSet, grant("a", 1)));

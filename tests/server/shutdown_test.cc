@@ -1,4 +1,4 @@
-// SIGTERM: nothing new, what is in flight is answered, then the end.
+// SIGTERM: the server accepts nothing new, answers requests in flight, and exits.
 #include <thread>
 
 #include <boost/json.hpp>
@@ -41,7 +41,7 @@ TEST(Shutdown, OfAnIdleServerIsImmediate) {
     }
 }
 
-TEST(Shutdown, AnswersWhatIsInFlight) {
+TEST(Shutdown, AnswersRequestsInFlight) {
     Server server;
     Connection body = server.connect();
     const std::string request = post(kLimit, kBody);
@@ -89,7 +89,7 @@ TEST(Shutdown, EndsAtOnceOnTheSecondSignal) {
     server.program().wait(8s);
 }
 
-TEST(Shutdown, IsOneLineOfTheLogAndSoIsTheStart) {
+TEST(Shutdown, LogsOneLineAtTheStartAndOneAtTheEnd) {
     Server server;
     server.ask(kLimit, kBody);
     server.program().signal(SIGTERM);

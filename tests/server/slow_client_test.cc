@@ -107,7 +107,7 @@ TEST(UnreadAnswers, AreBoundedInMemoryWhileOthersAreServed) {
     EXPECT_GT(sum_of(server.get("/metrics").body, "sluice_http_connections_shed_total"), 0);
 }
 
-TEST(SlowClient, DoesNotKeepOthersWaiting) {
+TEST(SlowClient, DoesNotDelayOtherClients) {
     const Server server({.flags = {"--threads", "1"}});
     std::vector<Connection> slow;
     for (int i = 0; i < 200; ++i) {

@@ -23,7 +23,7 @@ class Tls : public testing::Test {
     Certificate certificate_ = make_certificate(folder_, "server", "first");
 };
 
-TEST_F(Tls, VersionsOneTwoAndOneThreeAreSpoken) {
+TEST_F(Tls, Versions12And13AreAccepted) {
     const Server server(secure());
     for (const auto& [version, name] :
          {std::pair(TLS1_2_VERSION, "TLSv1.2"), {TLS1_3_VERSION, "TLSv1.3"}}) {
@@ -41,7 +41,7 @@ TEST_F(Tls, OlderVersionsAreRefused) {
                      std::runtime_error);
 }
 
-TEST_F(Tls, OnlyModernCiphersAreTaken) {
+TEST_F(Tls, OnlyModernCiphersAreAccepted) {
     const Server server(secure());
     const auto connect = [&](const std::string& ciphers) {
         return Connection(

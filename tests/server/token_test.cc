@@ -63,7 +63,7 @@ TEST_F(Tokens, TheSchemeIsReadInAnyCase) {
     expect_data(server_->ask(kLimit, kBody, {{"Authorization", "bearer full-token"}}));
 }
 
-TEST_F(Tokens, AreCheckedBeforeAClientIsToldToSendItsBody) {
+TEST_F(Tokens, AreCheckedBefore100Continue) {
     const Fields waiting = {{"Expect", "100-continue"}, {"Content-Length", "60"}};
     const auto first_answer = [&](std::string_view path, const Fields& token) {
         Fields fields = waiting;
@@ -79,7 +79,7 @@ TEST_F(Tokens, AreCheckedBeforeAClientIsToldToSendItsBody) {
     EXPECT_EQ(first_answer(kLimit, bearing("full-token")).status, 100);
 }
 
-TEST_F(Tokens, OpenWhatTheirPermissionsSayAndNothingElse) {
+TEST_F(Tokens, GrantExactlyTheirPermissions) {
     const std::vector<std::pair<std::string_view, std::string_view>> routes = {
         {kLimit, "only-limit"},
         {"/v2/ratelimit.multiLimit", "only-limit"},
@@ -134,7 +134,7 @@ TEST_F(Tokens, OfDifferentWorkspacesShareNothing) {
     EXPECT_EQ(expect_data(list, "pagination"), json("[]"));
 }
 
-TEST_F(Tokens, AreNotAskedForByProbesNorWrittenToTheLog) {
+TEST_F(Tokens, AreNotRequiredByProbesNorLogged) {
     EXPECT_EQ(server_->get("/healthz").status, 200);
     EXPECT_EQ(server_->get("/readyz").status, 200);
     ask("full-token", kLimit);
@@ -153,7 +153,7 @@ TEST(TokenFlag, GivesATokenThatMayDoEverything) {
     }
 }
 
-TEST(NoToken, MeansThatOneSentAnywayIsIgnored) {
+TEST(NoToken, IgnoresATokenThatIsSent) {
     const Server server;
     expect_data(server.ask(kLimit, kBody));
     expect_data(server.ask(kLimit, kBody, bearing("whatever")));

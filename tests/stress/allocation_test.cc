@@ -91,7 +91,7 @@ TEST_F(WarmDecision, AllocatesNothingWhenItIsAPeek) {
               0);
 }
 
-TEST_F(WarmDecision, AllocatesNothingWhereverTheClockGoes) {
+TEST_F(WarmDecision, AllocatesNothingWhenTheClockMoves) {
     EXPECT_EQ(allocations_in([&] {
                   for (const std::int64_t move :
                        {1'000, 2'000, 1'500, 0, 3'000, 8'000, 7'000, -50'000, 100'000, 200'000}) {
@@ -112,7 +112,7 @@ TEST_F(WarmDecision, AllocatesNothingWhenItReadsTheClockItself) {
 }
 
 // The list of decisions is the caller's, and has to come from somewhere.
-TEST_F(WarmDecision, AllocatesOnlyTheAnswerWhenItIsABatch) {
+TEST_F(WarmDecision, AllocatesOnlyTheResultWhenItIsABatch) {
     const std::array requests{request(1, 100), request(2, 100), request(0, 100)};
     EXPECT_LE(allocations_in([&] { static_cast<void>(limiter_.limit_many(requests, at(kStart))); }),
               1);

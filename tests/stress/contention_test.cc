@@ -76,12 +76,12 @@ TEST(Contention, GivesEachCallerADifferentRemainder) {
     }
 }
 
-// All threads ask in a window that nobody has asked in before, and the first to be done leads them
+// All threads send a request in a new window, and the first to finish leads them
 // on to another. The windows between stay empty, so that each allows for exactly one pass.
 TEST(Contention, LetsALimitOfOnePassOnceInEachWindowThatThreadsRaceToOpen) {
     constexpr std::int64_t kWindows = scaled(600'000);
     Limiter limiter = new_limiter();
-    std::atomic<std::int64_t> window{0};  // raised by all threads; says nothing about other memory
+    std::atomic<std::int64_t> window{0};  // raised by all threads; relaxed: publishes nothing
     ResultsByThread results;
     race(kThreads, [&](int thread) {
         auto& own = results.at(static_cast<std::size_t>(thread));
@@ -102,11 +102,11 @@ TEST(Contention, LetsALimitOfOnePassOnceInEachWindowThatThreadsRaceToOpen) {
     EXPECT_EQ(all.size(), kWindows);
 }
 
-// The same with keys that nobody has asked for before, while the table grows under them.
+// The same with new keys, while the table grows.
 TEST(Contention, LetsALimitOfOnePassOnceForEachKeyThatThreadsRaceToMake) {
     constexpr std::int64_t kKeys = scaled(100'000);
     Limiter limiter = new_limiter();
-    std::atomic<std::int64_t> key{0};  // raised by all threads; says nothing about other memory
+    std::atomic<std::int64_t> key{0};  // raised by all threads; relaxed: publishes nothing
     ResultsByThread results;
     race(kThreads, [&](int thread) {
         auto& own = results.at(static_cast<std::size_t>(thread));
@@ -131,7 +131,7 @@ TEST(Contention, LetsALimitOfOnePassOnceForEachKeyThatThreadsRaceToMake) {
 // The table is so small that most entries are displaced while somebody is still about to spend in
 // them. Whatever happens to the memory of an entry, no key ever finds in it what was spent for
 // another one.
-TEST(Contention, LetsEachNewKeyPassWhileOthersDisplaceIt) {
+TEST(Contention, LetsEachNewKeyPassWhileEvictionsRace) {
     constexpr int kKeys = scaled(40'000);
     constexpr std::size_t kMaxKeys = 4;
     Limiter limiter = Limiter::create({.region = "test", .max_keys = kMaxKeys}).value();

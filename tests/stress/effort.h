@@ -1,4 +1,4 @@
-// How much a stress test does in which build.
+// The number of iterations of a stress test, by build type.
 #ifndef SLUICE_TESTS_STRESS_EFFORT_H_
 #define SLUICE_TESTS_STRESS_EFFORT_H_
 

@@ -34,7 +34,7 @@ std::int64_t Ledger::largest() const {
 }
 
 // At the first millisecond of a window its cell and the previous one count in full, at the last one
-// the previous cell hardly counts: together the peeks tell the two apart.
+// the previous cell hardly counts: together the peeks distinguish the two.
 std::string Ledger::first_mismatch(Limiter& limiter,
                                    const Request& sample,
                                    std::int64_t latest) const {

@@ -45,8 +45,8 @@ std::int64_t counted(Limiter& limiter, const char* identifier, std::int64_t now)
            limiter.limit(request_for(identifier, 0, kMaxNumber), at(now)).value().remaining;
 }
 
-// Every batch asks for the same of each key, in another order on each thread, so that all keys must
-// end up with the same count. Only the scarcest of the limits ever denies.
+// Every batch has the same cost for each key, in another order on each thread, so that all keys
+// must end up with the same count. Only the scarcest of the limits ever denies.
 TEST(RacingBatches, SpendTheSameOnEachOfTheirKeys) {
     constexpr std::array<const char*, 4> kKeys{"a", "b", "c", "d"};
     Limiter limiter = new_limiter();

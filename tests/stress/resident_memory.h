@@ -1,4 +1,4 @@
-// How much memory this process really occupies.
+// The resident memory of this process.
 #ifndef SLUICE_TESTS_STRESS_RESIDENT_MEMORY_H_
 #define SLUICE_TESTS_STRESS_RESIDENT_MEMORY_H_
 

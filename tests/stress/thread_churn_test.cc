@@ -1,4 +1,4 @@
-// Threads come and go, limiters too: neither may leave anything of itself with the other.
+// Short-lived threads and limiters: neither leaves memory or counts behind in the other.
 #include <sluice/limiter.h>
 
 #include <atomic>
@@ -40,7 +40,7 @@ std::int64_t counted(Limiter& limiter, const std::string& identifier) {
     return kLimit - limiter.limit(peek, at(kStart)).value().remaining;
 }
 
-// Each thread asks for one key that all share and for some that nobody else will ever ask for.
+// Each thread uses one key that all share, and some of its own.
 TEST(ThreadChurn, LosesNoCountAndKeepsNoMemory) {
     constexpr int kGenerations = 300;
     constexpr int kThreads = 4;

@@ -194,7 +194,8 @@ bool Api::check(Call& call, const RouteEntry* route) {
 }
 
 bool Api::check_token(Call& call, const RouteEntry& route) {
-    call.caller = caller_of(call.request, tokens_.current());
+    tokens_.refresh();
+    call.caller = caller_of(call.request, tokens_.get());
     if (call.caller == nullptr) {
         answer_unauthorised(call);
         return false;

@@ -195,7 +195,7 @@ TEST_F(DecisionRoutes, ABatchListsEachDecision) {
         answer.body,
         R"({"meta":{"requestId":"ID"},"data":{"passed":true,"limits":[)"
         R"({"namespace":"n","identifier":"a","passed":true,"limit":3,"remaining":2,"reset":1700000100000},)"
-        R"({"namespace":"m\"","identifier":"b\u000a","passed":true,"limit":5,"remaining":3,"reset":1700000041000},)"
+        R"({"namespace":"m\"","identifier":"b\n","passed":true,"limit":5,"remaining":3,"reset":1700000041000},)"
         R"({"namespace":"n","identifier":"a","passed":true,"limit":3,"remaining":1,"reset":1700000100000}]}})");
     EXPECT_EQ(answer.field("RateLimit-Policy"), "\"default\";q=3;w=60");
     EXPECT_EQ(answer.field("RateLimit"), "\"default\";r=1;t=60");

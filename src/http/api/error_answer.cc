@@ -6,7 +6,6 @@
 
 #include "base/check.h"
 #include "http/api/call.h"
-#include "http/wire/reply.h"
 
 namespace sluice::http {
 namespace {

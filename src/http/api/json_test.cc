@@ -279,7 +279,7 @@ TEST(JsonWriter, EscapesQuotesBackslashesAndControlCharacters) {
     EXPECT_EQ(text(""), R"("")");
     EXPECT_EQ(text("plain"), R"("plain")");
     EXPECT_EQ(text(R"(a"b\c/d)"), R"("a\"b\\c/d")");
-    EXPECT_EQ(text("\n\r\t"), R"("\u000a\u000d\u0009")");
+    EXPECT_EQ(text("\n\r\t\b"), R"("\n\r\t\u0008")");
     EXPECT_EQ(text(std::string_view("\0\x01\x1f\x7f", 4)), "\"\\u0000\\u0001\\u001f\\u007f\"");
     EXPECT_EQ(text("\xC3\xA9\xF0\x9F\x98\x80"), "\"\xC3\xA9\xF0\x9F\x98\x80\"");
     EXPECT_EQ(text("\"\""), R"("\"\"")");

@@ -8,7 +8,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "overrides/override.h"
+#include "overrides/store.h"
 
 namespace sluice::http {
 

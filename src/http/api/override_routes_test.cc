@@ -177,9 +177,9 @@ TEST_F(OverrideRoutes, EachRouteAcceptsItsOwnFieldsOnly) {
 TEST_F(OverrideRoutes, AnIdentifierMayBeAnyText) {
     const std::string id = set(R"(a\"\\\n\u0000\u00e9*)");
     const Answer answer = call("getOverride", name(R"(a\"\\\n\u0000\u00e9*)"));
-    EXPECT_EQ(answer.body,
-              R"({"meta":{"requestId":"ID"},"data":)" +
-                  entry(id, "a\\\"\\\\\\u000a\\u0000\xC3\xA9*") + "}");
+    EXPECT_EQ(
+        answer.body,
+        R"({"meta":{"requestId":"ID"},"data":)" + entry(id, "a\\\"\\\\\\n\\u0000\xC3\xA9*") + "}");
     const Answer decision = limit(
         R"({"namespace":"n","identifier":"a\"\\\n\u0000\u00e9\nmore","limit":1,"duration":60000})");
     EXPECT_NE(decision.body.find(id), std::string::npos) << decision.body;

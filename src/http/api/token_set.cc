@@ -39,21 +39,4 @@ const Caller* TokenSet::find(std::string_view secret) const {
     return found == hashes_.size() ? nullptr : &callers_[found];
 }
 
-CurrentTokens::CurrentTokens(std::span<const config::Token> tokens)
-    : current_(std::make_shared<const TokenSet>(tokens)) {}
-
-void CurrentTokens::replace(std::span<const config::Token> tokens) {
-    auto next = std::make_shared<const TokenSet>(tokens);
-    const MutexLock lock(mutex_);
-    current_.swap(next);
-    version_.fetch_add(1, std::memory_order_release);
-}
-
-void TokenReader::fetch() {
-    const MutexLock lock(tokens_->mutex_);
-    set_ = tokens_->current_;
-    // Relaxed: the mutex orders it. A newer number seen here would come with a newer set.
-    version_ = tokens_->version_.load(std::memory_order_relaxed);
-}
-
 }  // namespace sluice::http

@@ -2,15 +2,13 @@
 #ifndef SLUICE_HTTP_API_TOKEN_SET_H_
 #define SLUICE_HTTP_API_TOKEN_SET_H_
 
-#include <atomic>
-#include <cstdint>
 #include <memory>
 #include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
-#include "base/mutex.h"
+#include "base/current.h"
 #include "base/sha256.h"
 #include "config/token.h"
 #include "overrides/patterns.h"
@@ -48,44 +46,18 @@ class TokenSet {
 // The tokens in effect. A reload replaces them while requests run.
 //
 // Thread-safe. Serving threads read through a TokenReader.
-class CurrentTokens {
+class CurrentTokens : public Current<TokenSet> {
   public:
-    explicit CurrentTokens(std::span<const config::Token> tokens);
+    explicit CurrentTokens(std::span<const config::Token> tokens)
+        : Current(std::make_shared<const TokenSet>(tokens)) {}
 
     // Takes effect for every request that starts afterwards.
-    void replace(std::span<const config::Token> tokens);
-
-  private:
-    friend class TokenReader;
-
-    mutable Mutex mutex_;
-    std::shared_ptr<const TokenSet> current_ SLUICE_GUARDED_BY(mutex_);
-    // Counts the sets. Written under mutex_ with a release after current_ has changed; a reader's
-    // acquire of the new number makes it fetch current_ under the mutex, which orders everything
-    // else.
-    std::atomic<std::uint64_t> version_{1};
-};
-
-// One serving thread's view of the tokens. Thread-compatible; must not outlive what it reads.
-class TokenReader {
-  public:
-    explicit TokenReader(const CurrentTokens& tokens) : tokens_(&tokens) { fetch(); }
-
-    // Valid until the next call. Costs one atomic load while nothing has changed.
-    const TokenSet& current() {
-        if (tokens_->version_.load(std::memory_order_acquire) != version_) [[unlikely]] {
-            fetch();
-        }
-        return *set_;
+    void replace(std::span<const config::Token> tokens) {
+        Current::replace(std::make_shared<const TokenSet>(tokens));
     }
-
-  private:
-    void fetch();
-
-    const CurrentTokens* tokens_;
-    std::uint64_t version_ = 0;
-    std::shared_ptr<const TokenSet> set_;
 };
+
+using TokenReader = Current<TokenSet>::Reader;
 
 }  // namespace sluice::http
 

@@ -61,15 +61,18 @@ TEST(TokenSet, ATokenWithoutNamespacesCoversNone) {
     EXPECT_FALSE(TokenSet(std::vector{none}).find("t")->may_use("n"));
 }
 
-TEST(CurrentTokens, ReadersSeeAReplacementAtTheNextCall) {
+TEST(CurrentTokens, ReadersSeeAReplacementAtTheNextRefresh) {
     CurrentTokens current(std::vector{token("old", "a")});
     TokenReader reader(current);
-    EXPECT_NE(reader.current().find("old"), nullptr);
+    EXPECT_NE(reader.get().find("old"), nullptr);
     current.replace(std::vector{token("new", "a")});
-    EXPECT_EQ(reader.current().find("old"), nullptr);
-    EXPECT_NE(reader.current().find("new"), nullptr);
+    EXPECT_NE(reader.get().find("old"), nullptr);
+    reader.refresh();
+    EXPECT_EQ(reader.get().find("old"), nullptr);
+    EXPECT_NE(reader.get().find("new"), nullptr);
     current.replace({});
-    EXPECT_TRUE(reader.current().is_open());
+    reader.refresh();
+    EXPECT_TRUE(reader.get().is_open());
 }
 
 }  // namespace

@@ -13,7 +13,6 @@
 #include "http/wire/exchange.h"
 #include "http/wire/loop_state.h"
 #include "http/wire/request_reader.h"
-#include "http/wire/timeout_list.h"
 #include "http/wire/transport.h"
 
 using SSL_CTX = struct ssl_ctx_st;

@@ -69,10 +69,10 @@ Result<tcp::endpoint> resolve(boost::asio::io_context& context, const ListenAddr
     return found.begin()->endpoint();
 }
 
-enum class Sharing : bool { kAlone, kShared };
+enum class PortUse : bool { kExclusive, kShared };
 
 // Opens and binds `acceptor`, and listens.
-Result<std::uint16_t> bind(tcp::acceptor& acceptor, const ListenAddress& address, Sharing sharing) {
+Result<std::uint16_t> bind(tcp::acceptor& acceptor, const ListenAddress& address, PortUse use) {
     auto endpoint =
         resolve(static_cast<boost::asio::io_context&>(acceptor.get_executor().context()), address);
     if (!endpoint) return endpoint.error();
@@ -82,7 +82,7 @@ Result<std::uint16_t> bind(tcp::acceptor& acceptor, const ListenAddress& address
     };
     then([&] { acceptor.open(endpoint->protocol(), failure); });
     then([&] { acceptor.set_option(tcp::acceptor::reuse_address(true), failure); });
-    if (sharing == Sharing::kShared) {
+    if (use == PortUse::kShared) {
         then([&] { acceptor.set_option(ReusePort(true), failure); });
     }
     // Connections inherit these two from their listener.
@@ -213,7 +213,7 @@ bool ReadySet::run_round(Wait wait) {
 Result<ListenAddress> claim(const ListenAddress& address) {
     boost::asio::io_context context(1);
     tcp::acceptor acceptor(context);
-    const auto port = bind(acceptor, address, Sharing::kAlone);
+    const auto port = bind(acceptor, address, PortUse::kExclusive);
     if (!port) return port.error();
     return ListenAddress{address.host, *port};
 }
@@ -250,7 +250,7 @@ class Listener::EventLoop : public std::enable_shared_from_this<EventLoop> {
                       }}) {}
 
     Result<std::uint16_t> listen(const ListenAddress& address) {
-        auto port = bind(acceptor_, address, Sharing::kShared);
+        auto port = bind(acceptor_, address, PortUse::kShared);
         if (!port) return port;
         ready_.wait();
         wait_for_connections();

@@ -1,11 +1,13 @@
-// A store of overrides in an SQLite file, of one process or shared by those of one machine.
-#ifndef SLUICE_OVERRIDES_SQLITE_STORE_H_
-#define SLUICE_OVERRIDES_SQLITE_STORE_H_
+// The stores of overrides: an SQLite file of one process, a database that nodes share, and a local
+// copy of such a database.
+#ifndef SLUICE_OVERRIDES_STORES_H_
+#define SLUICE_OVERRIDES_STORES_H_
 
 #include <sluice/result.h>
 
 #include <chrono>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -14,6 +16,10 @@
 
 #include "overrides/store.h"
 #include "sqlite/database.h"
+
+namespace sluice {
+struct MysqlOptions;
+}
 
 namespace sluice::overrides {
 
@@ -50,10 +56,9 @@ class SqliteOverrideStore final : public OverrideStore {
     // Opens the file and checks its tables, unless that has been done.
     [[nodiscard]] std::optional<Error> make_ready();
     Result<std::uint64_t> read_version();
-    // These three run within a transaction.
+    // Runs `act` in a transaction. Returns the version, which has grown if a row has changed.
+    Result<std::uint64_t> change(const std::function<std::optional<Error>()>& act);
     [[nodiscard]] std::optional<Error> put_row(sqlite::Statement& put, Override& entry);
-    Result<std::uint64_t> count_change();
-    Result<bool> remove_row(const OverrideKey& key);
     // The error of the last call: kStoreUnavailable where another process held the file.
     Error failed(Error error) const;
 
@@ -61,6 +66,24 @@ class SqliteOverrideStore final : public OverrideStore {
     std::optional<sqlite::Database> database_;
 };
 
+// A store in a MySQL or MariaDB that nodes share. The first call connects; after a lost connection,
+// calls fail at once for a second.
+std::unique_ptr<OverrideStore> make_mysql_store(MysqlOptions options);
+
+// The store in the database that holds the global counts: mysql://... or sqlite:PATH. An
+// unreachable database is not an error here; the calls to the store report it.
+Result<std::unique_ptr<OverrideStore>> open_shared_store(const std::string& url);
+
+// A shared store, and a copy of its contents on this machine for the time that it is unavailable.
+// All calls go to the shared store; what they read and wrote is kept in `copy`. A copy that can't
+// be written does not fail the call: `on_failure` is called, on the caller's thread.
+struct CopiedStoreOptions {
+    std::unique_ptr<OverrideStore> shared;
+    std::unique_ptr<SqliteOverrideStore> copy;
+    std::function<void(const Error&)> on_failure;
+};
+std::unique_ptr<OverrideStore> make_copied_store(CopiedStoreOptions options);
+
 }  // namespace sluice::overrides
 
-#endif  // SLUICE_OVERRIDES_SQLITE_STORE_H_
+#endif  // SLUICE_OVERRIDES_STORES_H_

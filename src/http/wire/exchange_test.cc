@@ -1,4 +1,4 @@
-#include "http/wire/reply.h"
+#include "http/wire/exchange.h"
 
 #include <chrono>
 #include <string>
