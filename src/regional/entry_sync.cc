@@ -7,9 +7,6 @@
 namespace sluice {
 namespace {
 
-// Reads of the previous cell are at least as many times as far apart as the key waited for a flush.
-constexpr int kWaitsPerRead = 4;
-
 // The time of the entry's last request. An older request is decided at the oldest instant that the
 // entry holds.
 UnixTime last_use(const Entry& entry, Sequence high) {
@@ -49,7 +46,7 @@ std::optional<Sequence> EntrySync::settled_previous(Entry& entry, Duration waite
     const UnixTime start = start_of(current, entry.duration());
     const Duration elapsed = last_use(entry, current) - start;
     const Duration step =
-        std::min(entry.duration() / kViewParts, std::max(2 * kMaxViewAge, kWaitsPerRead * waited));
+        std::min(entry.duration() / kViewParts, std::max(2 * kMaxViewAge, kFlushParts * waited));
     const UnixTime since = start + std::max(kMaxViewAge, elapsed / step * step);
     // In this order: a late pass raises the count before it sets the flag.
     if (entry.take_late() || !entry.is_synced_in(current)) return std::nullopt;

@@ -54,9 +54,8 @@ class EntrySync {
 
     // The cell before the newest one, if a sync need not write or read it: this node has nothing to
     // write there, and its peers' counts were read five seconds into the window or later, within
-    // the last ten seconds or quarter of the window. Where keys wait long for their flush, only
-    // about one flush of a key in four reads it: `waited` is how long this one did. Clears
-    // note_late().
+    // the last ten seconds or quarter of the window. If the key `waited` long for this flush, only
+    // about one flush in kFlushParts reads it. Clears note_late().
     static std::optional<Sequence> settled_previous(Entry& entry, Duration waited = {});
 
   private:

@@ -97,13 +97,12 @@ TEST_F(EntrySyncTest, ReadsThePreviousCellEveryTenSeconds) {
 }
 
 TEST_F(EntrySyncTest, ReadsThePreviousCellLessOftenWhereKeysWaitLongForAFlush) {
-    sync(10s);
-    sync(13s);
+    sync(16s);
     use(23s);
     EXPECT_TRUE(EntrySync::settled_previous(entry_, Duration{3s}));
-    EXPECT_FALSE(EntrySync::settled_previous(entry_, Duration{2s})) << "every ten seconds at least";
-    use(25s);
-    EXPECT_FALSE(EntrySync::settled_previous(entry_, Duration{3s}));
+    EXPECT_FALSE(EntrySync::settled_previous(entry_, Duration{1s})) << "every ten seconds";
+    use(31s);
+    EXPECT_FALSE(EntrySync::settled_previous(entry_, Duration{3s})) << "every fifteen seconds";
 }
 
 TEST_F(EntrySyncTest, WritesThePreviousCellThatWasSpentInLate) {

@@ -88,7 +88,7 @@ std::vector<KeyComponents> FlushQueue::next(Time now, Scope scope) {
     const std::size_t most = is_late ? kLateBatchKeys : kBatchKeys;
     std::size_t urgent = 0;
     for (; urgent < urgent_.size() && batch.size() < most; ++urgent)
-        add({.entry = urgent_[urgent], .since = now}, {}, true, batch);
+        add({.entry = urgent_[urgent], .since = now}, now, true, batch);
     urgent_.erase(urgent_.begin(), urgent_.begin() + static_cast<std::ptrdiff_t>(urgent));
     // A call for urgent keys includes due ones.
     if (!batch.empty() && scope == Scope::kUrgent) scope = Scope::kDue;
@@ -97,19 +97,20 @@ std::vector<KeyComponents> FlushQueue::next(Time now, Scope scope) {
         if (lane == nullptr) break;
         const Queued queued = lane->front();
         lane->pop_front();
-        add(queued, now - queued.since, false, batch);
+        add(queued, now, false, batch);
     }
     return batch;
 }
 
 void FlushQueue::add(const Queued& queued,
-                     Time::duration waited,
+                     Time now,
                      bool is_in_lane,
                      std::vector<KeyComponents>& batch) {
     Entry& entry = *queued.entry;
     if (is_in_lane) entry.end_urgent();
     ChangedList::begin_read(entry);
-    const auto settled = EntrySync::settled_previous(entry, std::chrono::floor<Duration>(waited));
+    const auto waited = std::chrono::floor<Duration>(now - queued.since);
+    const auto settled = EntrySync::settled_previous(entry, waited);
     const Underway one{
         .queued = queued, .sync = EntrySync(entry, settled), .is_in_lane = is_in_lane};
     if (entry.is_retired() || one.sync.is_empty()) return release(one);

@@ -84,11 +84,7 @@ class FlushQueue {
     Lane* first_lane(Time now, Scope scope);
     std::optional<Time> first_due() const;  // in the lanes
     void collect_urgent(std::span<const std::uint64_t> hashes);
-    // `waited`: how long the key was queued.
-    void add(const Queued& queued,
-             Time::duration waited,
-             bool is_in_lane,
-             std::vector<KeyComponents>& batch);
+    void add(const Queued& queued, Time now, bool is_in_lane, std::vector<KeyComponents>& batch);
     void release(const Underway& done);
     void note_counted(Entry& entry) {
         if (counted_) counted_(entry);

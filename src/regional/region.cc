@@ -183,9 +183,9 @@ void Region::on_heartbeat(Time began, const Heartbeat& answer) {
     if (is_off && !was_off && config_.clock_offset) config_.clock_offset(answer.clock_offset);
 }
 
-// A lower count is used late: an origin that has lost the heartbeats counts all nodes again within
-// that time. It may lose them after a count that was rightly lower, so the highest one of that time
-// is used.
+// A lower count is used after kCountLifetime: by then an origin that has lost the heartbeats has
+// counted all nodes again. It may lose them while an earlier, rightly lower count waits, so the
+// highest of the lower counts is used.
 void Region::use_count(NodeCount nodes, Time began) {
     if (nodes < nodes_ && fewer_ && began >= fewer_->since + kCountLifetime)
         nodes_ = std::max(std::exchange(fewer_, std::nullopt)->most, nodes);

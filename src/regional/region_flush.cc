@@ -75,9 +75,9 @@ void Region::on_flushed(Time began, std::span<const KeyAnswer> answers) {
 }
 
 // The origin's work for a flush is estimated from the quickest recent one, per key: a slower one
-// includes time in which the origin, or this thread, waited for a processor. What a call takes that
-// makes the origin do next to nothing, a heartbeat, is not work; but a third of the time at most is
-// taken for that, since heartbeats are few.
+// includes time in which the origin, or this thread, waited for a processor. The round trip is not
+// work either; a heartbeat takes hardly longer. At most a third of the time counts as round trip,
+// since heartbeats are few.
 void Region::note_flush_time(Time::duration took, std::size_t keys) {
     const auto work = took - std::min(quickest_heartbeat_.value, took / 3);
     quickest_flush_.note(work / static_cast<std::int64_t>(keys));
