@@ -50,21 +50,31 @@ int measure_growth() {
     constexpr double kMostMs = 0.5;
     constexpr double kNsPerMs = 1e6;
     int within = 0;
+    int control_within = 0;
     for (int run = 1; run <= kRuns; ++run) {
         bool passed = true;
         const Stalls stalls = grow(kManyKeys, passed);
         if (!passed) return 1;
         const double decision = stalls.work.slowest / kNsPerMs;
         const double idle = stalls.idle.slowest / kNsPerMs;
+        const double control = stalls.control.slowest / kNsPerMs;
         within += decision - idle <= kMostMs ? 1 : 0;
-        std::printf("run %d: slowest decision %.3f ms, idle loop %.3f ms, delay %.3f ms\n",
-                    run,
-                    decision,
-                    idle,
-                    decision - idle);
+        control_within += control - idle <= kMostMs ? 1 : 0;
+        std::printf(
+            "run %d: slowest decision %.3f ms, idle loop %.3f ms, second idle loop %.3f ms\n",
+            run,
+            decision,
+            idle,
+            control);
         std::fflush(stdout);
     }
-    std::printf("%d of %d runs within %.1f ms of the idle loop\n", within, kRuns, kMostMs);
+    std::printf(
+        "within %.1f ms of the idle loop: decisions in %d of %d runs, the second idle loop "
+        "in %d\n",
+        kMostMs,
+        within,
+        kRuns,
+        control_within);
     return 0;
 }
 

@@ -21,6 +21,7 @@ struct Tail {
 struct Stalls {
     Tail work;
     Tail idle;
+    Tail control;  // a second idle loop: how far apart two loops lie that differ in nothing
 };
 
 // Durations of single steps, in nanoseconds, up to 4 seconds each. The memory is taken and touched
@@ -50,15 +51,16 @@ inline std::chrono::nanoseconds since(std::chrono::steady_clock::time_point begi
 // Spins for at least this long and returns how long it took.
 std::chrono::nanoseconds wait_for(std::chrono::nanoseconds pause);
 
-// Calls work(i) for each i below `steps`, in slices that alternate with slices of an idle loop of
-// as many steps, each of which waits for as long as the median step of the slice before it. Both
-// therefore meet about the same number of interrupts and preemptions. work(i) returns how long its
-// step took, so that it can prepare the step outside of the measurement.
+// Calls work(i) for each i below `steps`, in slices that alternate with slices of two idle loops of
+// as many steps, each of which waits for as long as the median step of the slice before it. All
+// three therefore meet about the same number of interrupts and preemptions. work(i) returns how
+// long its step took, so that it can prepare the step outside of the measurement.
 template <class Work>
 Stalls alternate_with_idle(std::size_t steps, Work work) {
     constexpr std::size_t kSlice = 1'000;
     Durations worked(steps);
     Durations idled(steps);
+    Durations control(steps);
     for (std::size_t done = 0; done + kSlice <= steps; done += kSlice) {
         for (std::size_t i = done; i < done + kSlice; ++i) {
             worked.add(work(i));
@@ -67,8 +69,11 @@ Stalls alternate_with_idle(std::size_t steps, Work work) {
         for (std::size_t i = 0; i < kSlice; ++i) {
             idled.add(wait_for(pause));
         }
+        for (std::size_t i = 0; i < kSlice; ++i) {
+            control.add(wait_for(pause));
+        }
     }
-    return {worked.tail(), idled.tail()};
+    return {worked.tail(), idled.tail(), control.tail()};
 }
 
 }  // namespace sluice::bench
