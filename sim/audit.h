@@ -117,8 +117,8 @@ class Audit {
     void published(const CellName& cell, Count count, std::int64_t true_ms);
     // A connection to the store was lost: all that was acknowledged may be published again.
     void lost_store();
-    // A cell was imported and merged, at a time by the node's clock.
-    void imported(const ImportedCell& cell, UnixTime now);
+    // A component was received from the store or the bus and merged, at a time by the node's clock.
+    void imported(const RegionRow& row, UnixTime now);
     // Fails if the node lacks spend of other regions that must have arrived by now.
     void check_staleness(KeyIndex key, Sequence sequence, std::int64_t true_ms);
 
@@ -185,6 +185,11 @@ class Audit {
         Count acked = 0;                // by the store
         std::int64_t repeated_ms = -1;  // last acknowledgement of a repeated row
     };
+    // The largest components of the regions that were received.
+    struct Received {
+        Sequence sequence = -1;
+        std::vector<Count> by_region;
+    };
     struct alignas(64) Slot {
         std::array<Cell, kTrueCells> cells;
         KeyIndex key = 0;
@@ -197,6 +202,7 @@ class Audit {
         Sequence newest_sent = -1;      // sent to the origin
         Sequence displaced = -1;        // newest cell with admissions of an evicted entry
         std::array<Sent, kTrueCells> sent;
+        std::array<Received, kTrueCells> received;
     };
     // The entry, window and counts that a decision was based on.
     struct Observation {
@@ -239,7 +245,6 @@ class Audit {
     void check_own(const Observation& seen);
     void count(const DecisionRecord& record);
     void grant(const DecisionRecord& record, Observation& seen);
-    bool may_refuse_import(KeyIndex key) const;
     void fail(const std::string& what) const;
     std::string cell_text(KeyIndex key, Sequence sequence) const;
 

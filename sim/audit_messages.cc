@@ -1,5 +1,6 @@
 // Checks of the messages between a node, its origin and the store.
 #include <algorithm>
+#include <numeric>
 
 #include "counter/epoch.h"
 #include "sim/audit.h"
@@ -200,32 +201,33 @@ void Audit::lost_store() {
     }
 }
 
-// Whether an import may skip the key: its stored name is a digest, or the table is full, where
-// imports evict no key in use.
-bool Audit::may_refuse_import(KeyIndex key) const {
-    return !is_stored_by_name(truth_.key(key).identifier) ||
-           table_.tally().held() >= config_.max_keys;
-}
-
-// A merged row shows in the entry: other regions' rows as global, the region's own row as a lower
-// bound of its spend. Windows that have ended by the node's clock are exempt.
-void Audit::imported(const ImportedCell& imported, UnixTime now) {
-    const Sequence sequence = imported.cell.sequence;
+// A merged row shows in the entry: the largest rows of other regions, added up, as global; the
+// region's own row as a lower bound of its spend. Windows that have ended by the node's clock are
+// exempt. A node without an entry decides nothing.
+void Audit::imported(const RegionRow& row, UnixTime now) {
+    const Sequence sequence = row.cell.sequence;
     const Sequence today = instant_at(now, load_.duration).sequence;
-    const KeyIndex key = key_of(imported.cell.identifier);
+    const KeyIndex key = key_of(row.cell.identifier);
     if (sequence < today - 1 || sequence > today) return;
+    Received& cell = slot_of(key).received[static_cast<std::size_t>(sequence) % kTrueCells];
+    if (cell.sequence > sequence) return;
+    if (cell.sequence < sequence)
+        cell = {.sequence = sequence, .by_region = std::vector<Count>(truth_.regions())};
+    Count& component = cell.by_region[region_named(row.region)];
+    component = std::max(component, row.count);
     const EpochPin pin;
     const Entry* const entry = table_.find(table_.key(truth_.request(key, 0)));
-    if (entry == nullptr && may_refuse_import(key)) return;
-    const Count regional =
-        entry == nullptr ? 0 : entry->admitted(sequence).of(sequence) + entry->peers(sequence);
-    const Count global = entry == nullptr ? 0 : entry->global(sequence);
+    if (entry == nullptr) return;
+    const Count own = cell.by_region[config_.region];
+    const Count foreign = std::accumulate(cell.by_region.begin(), cell.by_region.end(), Count{0}) - own;
+    const Count regional = entry->admitted(sequence).of(sequence) + entry->peers(sequence);
+    const Count global = entry->global(sequence);
     // The row may include a grant to this node whose answer is in flight or was lost.
-    const bool has_credit = entry != nullptr && entry->credit(sequence) != 0;
-    if ((regional < imported.own && !has_credit) || global < imported.foreign)
-        fail("imported " + number(imported.own) + " spent by its region and " +
-             number(imported.foreign) + " by other regions at " + cell_text(key, sequence) +
-             ", and holds " + number(regional) + " and " + number(global));
+    const bool has_credit = entry->credit(sequence) != 0;
+    if ((regional < own && !has_credit) || global < foreign)
+        fail("received " + number(own) + " spent by its region and " + number(foreign) +
+             " by other regions at " + cell_text(key, sequence) + ", and holds " +
+             number(regional) + " and " + number(global));
 }
 
 void Audit::check_staleness(KeyIndex key, Sequence sequence, std::int64_t true_ms) {
@@ -233,13 +235,13 @@ void Audit::check_staleness(KeyIndex key, Sequence sequence, std::int64_t true_m
     if (expected == 0) return;
     const EpochPin pin;
     const Entry* const entry = table_.find(table_.key(truth_.request(key, 0)));
-    if (entry == nullptr && may_refuse_import(key)) return;
-    const Count global = entry == nullptr ? 0 : entry->global(sequence);
+    if (entry == nullptr) return;
+    const Count global = entry->global(sequence);
     if (global < expected)
         fail("counts " + number(global) + " as spent by other regions at " +
              cell_text(key, sequence) + ", which spent " + number(expected) + " more than " +
              number(static_cast<std::uint64_t>(expectations_.longest_between_regions().count())) +
-             " ms ago");
+             " ms ago, less what they may keep to themselves");
 }
 
 }  // namespace sluice::sim

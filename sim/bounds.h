@@ -65,15 +65,26 @@ constexpr int intervals_to_converge(FaultKind fault) {
     return fault == FaultKind::kStoreCleanup ? kUsual + kRepublish : kUsual;
 }
 
-// The share of a limit from which a region publishes its count, by policy name.
+// The share of a limit from which a region publishes its count, by policy name. Not for "adaptive".
 constexpr Permille publishes_from(std::string_view policy) {
     return policy == "half" ? 500 : policy == "quarter" ? 250 : 0;
 }
 
-// Longer identifiers are stored as digests, from which an import cannot restore the key.
-constexpr bool is_stored_by_name(std::string_view identifier) {
-    return identifier.size() <= 255;
+// Under "adaptive", the largest part of its count that a region keeps to itself: half of its share
+// of what is left, or half of an even split while it knows of no other region (docs/accuracy.md).
+struct Unpublished {
+    Count limit;
+    Count spent;  // at least, by the region, in the cell
+    bool knows_others;
+    std::uint64_t regions;  // as it counts them
+};
+constexpr Count most_unpublished(const Unpublished& q) {
+    const Count left = q.limit - std::min(q.limit, q.spent);
+    const Count least = q.knows_others ? left / (4 * q.regions) : q.limit / (2 * q.regions);
+    return std::max<Count>(least, 1) - 1;
 }
+// Urged publishes of a node are this far apart.
+inline constexpr Duration kAuditedUrged{200};
 
 struct NaiveInput {
     Count current;

@@ -37,9 +37,11 @@ Duration origin_lag(const Options& options) {
 
 Duration world_lag(const Options& options) {
     constexpr Duration kHandedOver{100};
+    const Moment publish = options.policy == "adaptive" ? Moment{kAuditedUrged}
+                                                        : longest_between_ticks(options.interval);
     return origin_lag(options) + kHandedOver +
-           duration_cast<Duration>(2 * longest_between_ticks(options.interval) +
-                                   3 * longest_way(options));
+           duration_cast<Duration>(publish + longest_between_ticks(options.interval) +
+                                   5 * longest_way(options));
 }
 
 }  // namespace
@@ -156,13 +158,36 @@ Count Expectations::foreign_count(std::uint32_t region,
     Count sum = 0;
     for (std::uint32_t other = 0; other < options_.regions; ++other) {
         if (other == region || truth_.lost(key, sequence, other) != Truth::Lost::kNothing) continue;
-        const Count granted =
-            truth_.grants.sum({.key = key, .sequence = sequence, .region = other, .by_ms = by_ms});
-        const bool is_published =
-            granted * 1'000 >= options_.load.limit * publishes_from(options_.policy);
-        sum += is_published ? granted : 0;
+        sum += published_count(other, key, sequence, by_ms);
     }
     return sum;
+}
+
+// The least count of a region that it has decided to publish by a time.
+Count Expectations::published_count(std::uint32_t region,
+                                    KeyIndex key,
+                                    Sequence sequence,
+                                    std::int64_t by_ms) const {
+    const Count limit = options_.load.limit;
+    const auto granted = [&](std::uint32_t each, std::int64_t ms) {
+        return truth_.grants.sum({.key = key, .sequence = sequence, .region = each, .by_ms = ms});
+    };
+    const Count spent = granted(region, by_ms);
+    if (options_.policy != "adaptive")
+        return spent * 1'000 >= limit * publishes_from(options_.policy) ? spent : 0;
+    // All regions are counted once each has ticked, and this one after that.
+    const bool is_counted =
+        moment(by_ms) > 2 * longest_between_ticks(options_.interval) + std::chrono::seconds{2};
+    const std::uint64_t regions = is_counted ? std::max(options_.regions, 2U) : 2;
+    bool knows_others = false;
+    for (std::uint32_t each = 0; each < options_.regions && is_counted; ++each)
+        knows_others |= each != region && granted(each, by_ms - world_lag_.count()) * 2 * regions >=
+                                              std::max(limit, 2 * regions);
+    return spent - std::min(spent,
+                            most_unpublished({.limit = limit,
+                                              .spent = spent,
+                                              .knows_others = knows_others,
+                                              .regions = regions}));
 }
 
 }  // namespace sluice::sim

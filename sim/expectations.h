@@ -97,8 +97,8 @@ class Membership {
 // Without a disturbance, an admission reaches
 //
 //     its own origin  within longest_unsynced();
-//     other regions   after that, one publish tick, one import tick and the path to the store and
-//                     back, if the policy publishes the count.
+//     other regions   after that, one publish, one import tick and the path to the store and back,
+//                     but for what the policy lets its region keep to itself.
 //
 // Admissions that were lost with a killed node are not expected anywhere.
 //
@@ -134,6 +134,10 @@ class Expectations {
     Duration longest_between_regions() const { return world_lag_; }
 
   private:
+    Count published_count(std::uint32_t region,
+                          KeyIndex key,
+                          Sequence sequence,
+                          std::int64_t by_ms) const;
     Moment moment(std::int64_t at_ms) const {
         return Duration{at_ms - began_.time_since_epoch().count()};
     }

@@ -131,9 +131,12 @@ Node::Node(World& world, Place place, Moment skew) : world_(world), place_(place
         world, OriginConnection::Place{place.region, place.serial}, process_, *audit_);
     global_sync_.emplace(
         *table_,
-        GlobalSync::Config{.policy = policy_named(options.policy),
+        GlobalSync::Config{.region = name_of_region(place.region),
+                           .policy = policy_named(options.policy),
                            .interval = std::chrono::duration_cast<milliseconds>(options.interval),
-                           .seed = world.random.next()},
+                           .seed = world.random.next(),
+                           .clock = [this] { return world_.steady(); },
+                           .urged = [this] { publish_when_due(); }},
         world.steady());
     region_.emplace(*table_,
                     *origin_,
@@ -314,7 +317,7 @@ Node::Totals Node::totals() const {
             .calls = origin_->calls(),
             .flushed = region.flushed,
             .rows = global_sync_->publisher().counts().rows,
-            .imported = global_sync_->importer().counts().cells,
+            .imported = global_sync_->importer().counts().rows,
             .outages = region.outages,
             .longest_wait = longest_wait_};
 }

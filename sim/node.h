@@ -107,7 +107,7 @@ class Node {
     void notice_failover();
     void import_when_due();
     void import();
-    void merge(const ImportedCell& cell);
+    void merge(const RegionRow& row, ComponentSource source);
     Moment store_delay();
     void check_ticks();
     void end();

@@ -1,6 +1,7 @@
 // A node's publish and import calls to the store.
 #include <algorithm>
 #include <utility>
+#include <variant>
 
 #include "sim/node.h"
 
@@ -37,25 +38,34 @@ void Node::publish_when_due() {
 
 void Node::publish() {
     if (is_publishing_) return;
-    const auto rows = global_sync_->publisher().next(world_.steady(), wall());
-    if (!rows) return publish_when_due();
+    const auto call = global_sync_->publisher().next(world_.steady(), wall());
+    if (!call) return publish_when_due();
+    const bool is_read = call->kind == Publisher::Call::Kind::kRead;
     is_publishing_ = true;
     notice_failover();
-    for (const RegionCount& row : *rows)
-        audit_->publishing(row.cell, row.count, world_.true_ms());
-    const auto sent = std::make_shared<std::vector<RegionCount>>(rows->begin(), rows->end());
-    const auto answered = [this, sent](std::optional<StoreFailure> failure) {
-        process_.run(world_.scheduler, [this, sent, failure] {
+    if (!is_read)
+        for (const RegionCount& row : call->rows)
+            audit_->publishing(row.cell, row.count, world_.true_ms());
+    const auto sent =
+        std::make_shared<std::vector<RegionCount>>(call->rows.begin(), call->rows.end());
+    const auto found = std::make_shared<std::vector<RegionRow>>();
+    const auto answered = [this, sent, found, is_read](const StoreResult<PublishEnd>& end) {
+        process_.run(world_.scheduler, [this, sent, found, is_read, end] {
             is_publishing_ = false;
-            world_.note(failure ? TraceKind::kPublishFailed : TraceKind::kPublished,
+            const auto* const failure = std::get_if<StoreFailure>(&end);
+            world_.note(failure != nullptr ? TraceKind::kPublishFailed : TraceKind::kPublished,
                         place_.serial,
                         sent->size());
-            if (!failure)
-                for (const RegionCount& row : *sent)
-                    audit_->published(row.cell, row.count, world_.true_ms());
-            global_sync_->publisher().answered(failure, store_connection_, world_.steady());
+            if (failure == nullptr) {
+                if (!is_read)
+                    for (const RegionCount& row : *sent)
+                        audit_->published(row.cell, row.count, world_.true_ms());
+                for (const RegionRow& row : *found)
+                    merge(row, ComponentSource::kStore);
+            }
+            global_sync_->answered(end, store_connection_, world_.steady());
             // The next call is made on a new connection.
-            if (failure && failure->kind == StoreFailure::Kind::kLost) {
+            if (failure != nullptr && failure->kind == StoreFailure::Kind::kLost) {
                 ++store_connection_;
                 audit_->lost_store();
             }
@@ -67,19 +77,27 @@ void Node::publish() {
         return world_.scheduler.after(is_cut_from_store ? kStoreTimeout : store_delay(),
                                       [answered, lost] { answered(lost); });
     const Moment there = store_delay();
-    world_.scheduler.after(there, [this, sent, answered, lost, there, seen = failovers_seen_] {
-        if (world_.store.failovers != seen) return answered(lost);
-        if (is_cut_from_store || world_.store.is_down)
-            return world_.scheduler.after(kStoreTimeout, [answered, lost] { answered(lost); });
-        const bool is_busy = world_.random.permille(world_.store.busy);
-        if (!is_busy) world_.store.publish(place_.region, *sent);
-        world_.scheduler.after(there, [this, answered, lost, is_busy] {
-            // Executed, but the answer is lost.
-            if (is_cut_from_store || world_.store.is_down) return answered(lost);
-            if (!is_busy) return answered(std::nullopt);
-            answered(StoreFailure{StoreFailure::Kind::kBusy, "deadlock"});
+    world_.scheduler.after(
+        there, [this, sent, found, answered, lost, there, is_read, seen = failovers_seen_] {
+            if (world_.store.failovers != seen) return answered(lost);
+            if (is_cut_from_store || world_.store.is_down)
+                return world_.scheduler.after(kStoreTimeout, [answered, lost] { answered(lost); });
+            const bool is_busy = world_.random.permille(world_.store.busy);
+            PublishEnd end;
+            if (!is_busy) {
+                if (sent->empty()) world_.store.mark_region(place_.region);
+                if (is_read) *found = world_.store.read(*sent);
+                if (!is_read && !sent->empty())
+                    *found = world_.store.publish(place_.region, *sent);
+                end.regions = world_.store.count_regions();
+            }
+            world_.scheduler.after(there, [this, answered, lost, is_busy, end] {
+                // Executed, but the answer is lost.
+                if (is_cut_from_store || world_.store.is_down) return answered(lost);
+                if (!is_busy) return answered(end);
+                answered(StoreFailure{StoreFailure::Kind::kBusy, "deadlock"});
+            });
         });
-    });
 }
 
 // A call that finds its connection broken opens a new one.
@@ -104,7 +122,7 @@ void Node::import_when_due() {
 }
 
 void Node::import() {
-    const auto query = global_sync_->importer().next(world_.steady(), wall());
+    const auto query = global_sync_->next_import(world_.steady(), wall());
     if (!query) {
         had_import_trouble_ = true;
         return import_when_due();
@@ -128,16 +146,18 @@ void Node::import() {
         if (is_cut_from_store || world_.store.is_down)
             return world_.scheduler.after(kStoreTimeout, failed);
         const auto import =
-            std::make_shared<StoreServer::Import>(world_.store.import(place_.region, *query));
+            std::make_shared<StoreServer::Import>(world_.store.import(*query));
         world_.scheduler.after(there, [this, import, failed] {
             process_.run(world_.scheduler, [this, import, failed] {
                 const bool breaks = is_cut_from_store || world_.store.is_down;
                 // A broken connection may have delivered a part.
-                const std::size_t cells = import->cells.size() / (breaks ? 2 : 1);
-                for (std::size_t i = 0; i < cells; ++i)
-                    merge(import->cells[i]);
+                const std::size_t rows = import->rows.size() / (breaks ? 2 : 1);
+                for (std::size_t i = 0; i < rows; ++i) {
+                    global_sync_->importer().merge(import->rows[i]);
+                    audit_->imported(import->rows[i], wall());
+                }
                 if (breaks) return failed();
-                world_.note(TraceKind::kImported, place_.serial, cells);
+                world_.note(TraceKind::kImported, place_.serial, rows);
                 global_sync_->importer().answered(import->end, world_.steady());
                 import_when_due();
                 check_ticks();
@@ -146,9 +166,9 @@ void Node::import() {
     });
 }
 
-void Node::merge(const ImportedCell& cell) {
-    global_sync_->importer().merge(cell);
-    audit_->imported(cell, wall());
+void Node::merge(const RegionRow& row, ComponentSource source) {
+    global_sync_->merge(row, {.source = source, .wall = wall()});
+    audit_->imported(row, wall());
 }
 
 // Fails if all intervals are equal: without jitter, nodes call the store at the same time.

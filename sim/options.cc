@@ -173,7 +173,7 @@ constexpr std::array kSettings = {
     Setting{"begins",
             "a time after the beginning of a window, such as 59s",
             [](const std::string& v, Options& o) { return set_time(v, o.begins); }},
-    Setting{"policy", "half, quarter or always", set_policy},
+    Setting{"policy", "adaptive, half, quarter or always", set_policy},
     Setting{
         "promise.no-false-denial",
         "true or false",

@@ -110,7 +110,7 @@ struct Options {
     Moment begins{0};                          // offset of the start within a window
     Load load;
     FaultPlan faults;
-    std::string policy = "half";
+    std::string policy = "adaptive";
     Moment interval = std::chrono::seconds{10};  // of publishers and importers
 
     // The promises of a scenario; a run that breaks one fails.

@@ -32,7 +32,8 @@ void StoreServer::forget_dead(UnixTime now) {
     std::erase_if(replica_, is_past);
 }
 
-void StoreServer::publish(std::uint32_t region, std::span<const RegionCount> published) {
+std::vector<RegionRow> StoreServer::publish(std::uint32_t region,
+                                            std::span<const RegionCount> published) {
     const UnixTime now = clock();
     forget_dead(now);
     for (const RegionCount& row : published) {
@@ -42,29 +43,57 @@ void StoreServer::publish(std::uint32_t region, std::span<const RegionCount> pub
                  row.cell.name_space.size() + 40;
     }
     rows += published.size();
-    if (lag == Moment{0}) return;
+    ++statements;
+    if (lag == Moment{0}) return read(published);
     std::vector<RegionCount> late(published.begin(), published.end());
     scheduler_.after(lag, [this, region, now, late = std::move(late)] {
         for (const RegionCount& row : late)
             merge(replica_, region, row, now);
     });
+    return read(published);
 }
 
-StoreServer::Import StoreServer::import(std::uint32_t region, const ImportQuery& query) {
+std::vector<RegionRow> StoreServer::read(std::span<const RegionCount> wanted) {
+    std::vector<RegionRow> components;
+    for (const RegionCount& row : wanted) {
+        const auto cell = cells_.find(place_of(row.cell));
+        if (cell != cells_.end()) append_rows(cell->second, UnixTime::min(), components);
+    }
+    return components;
+}
+
+// Components that changed at `since` or later.
+void StoreServer::append_rows(const Cell& cell, UnixTime since, std::vector<RegionRow>& to) const {
+    for (std::uint32_t i = 0; i < regions_; ++i) {
+        const Component& component = cell.components[i];
+        if (component.count != 0 && component.updated_at >= since)
+            to.push_back(
+                {.cell = cell.name, .region = name_of_region(i), .count = component.count});
+    }
+}
+
+void StoreServer::mark_region(std::uint32_t region) {
+    UnixTime& seen = seen_[region];
+    seen = std::max(seen, clock());
+}
+
+std::size_t StoreServer::count_regions() const {
+    const UnixTime since = clock() - kRegionMemory;
+    return static_cast<std::size_t>(
+        std::ranges::count_if(seen_, [&](const auto& each) { return each.second > since; }));
+}
+
+StoreServer::Import StoreServer::import(const ImportQuery& query) {
     Import result;
     ImportEnd& end = result.end;
     const UnixTime now = clock();
     const Place after = query.after ? place_of(*query.after) : Place{};
+    const UnixTime since = query.changed_since.value_or(UnixTime::min());
     std::size_t read = 0;
     for (const auto& [place, cell] : replica_) {
-        ImportedCell imported{.cell = cell.name, .foreign = 0, .own = 0};
-        UnixTime newest = UnixTime::min();
-        for (std::uint32_t i = 0; i < regions_; ++i) {
-            newest = std::max(newest, cell.components[i].updated_at);
-            Count& sum = i == region ? imported.own : imported.foreign;
-            sum += cell.components[i].count;
-        }
-        end.last_stamp = std::max(end.last_stamp.value_or(UnixTime::min()), newest);
+        for (const Component& component : cell.components)
+            end.last_stamp =
+                std::max(end.last_stamp.value_or(UnixTime::min()), component.updated_at);
         end.newest = std::min(*end.last_stamp, now);
         if (end.rest || (query.after && place <= after)) continue;
         if (++read == query.page_rows && !query.changed_since) {
@@ -72,10 +101,10 @@ StoreServer::Import StoreServer::import(std::uint32_t region, const ImportQuery&
             end.rest->after = cell.name;
         }
         if (is_dead(cell.name.sequence, cell.name.duration, query.living_at)) continue;
-        if (query.changed_since && newest < *query.changed_since) continue;
-        bytes += cell.name.identifier.size() + 56;
-        result.cells.push_back(std::move(imported));
+        append_rows(cell, since, result.rows);
     }
+    for (const RegionRow& row : result.rows)
+        bytes += row.cell.identifier.size() + 56;
     return result;
 }
 

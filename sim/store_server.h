@@ -25,14 +25,20 @@ class StoreServer {
     StoreServer(Scheduler& scheduler, UnixTime began, std::uint32_t regions)
         : scheduler_(scheduler), began_(began), regions_(regions) {}
 
-    void publish(std::uint32_t region, std::span<const RegionCount> rows);
+    // Return all components of the cells of `rows`.
+    std::vector<RegionRow> publish(std::uint32_t region, std::span<const RegionCount> rows);
+    std::vector<RegionRow> read(std::span<const RegionCount> rows);
+
+    void mark_region(std::uint32_t region);
+    // How many regions are alive.
+    std::size_t count_regions() const;
 
     struct Import {
-        std::vector<ImportedCell> cells;
+        std::vector<RegionRow> rows;
         ImportEnd end;
     };
     // Full imports are paged; changes are returned at once.
-    Import import(std::uint32_t region, const ImportQuery& query);
+    Import import(const ImportQuery& query);
 
     // Whether any region has published anything of a cell.
     bool holds(KeyIndex key, Sequence sequence) const;
@@ -65,6 +71,7 @@ class StoreServer {
     Permille busy = 0;  // share of calls that fail with a deadlock
     Moment lag{0};
     std::uint64_t rows = 0;
+    std::uint64_t statements = 0;  // that published them
     std::uint64_t bytes = 0;
 
   private:
@@ -74,6 +81,7 @@ class StoreServer {
     static Place place_of(const CellName& cell);
 
     void merge(Cells& cells, std::uint32_t region, const RegionCount& row, UnixTime at);
+    void append_rows(const Cell& cell, UnixTime since, std::vector<RegionRow>& to) const;
     void forget_dead(UnixTime now);
     UnixTime clock() const {
         return began_ + std::chrono::duration_cast<std::chrono::milliseconds>(scheduler_.now() +
@@ -85,6 +93,7 @@ class StoreServer {
     const std::uint32_t regions_;
     Cells cells_;
     Cells replica_;
+    std::map<std::uint32_t, UnixTime> seen_;  // regions, and when
     Moment purged_{0};
 };
 

@@ -21,6 +21,14 @@
 
 namespace sluice::sim {
 
+// The name of a region, and the region of a name.
+inline std::string name_of_region(std::uint32_t region) {
+    return "region-" + std::to_string(region + 1);
+}
+inline std::uint32_t region_named(const std::string& name) {
+    return static_cast<std::uint32_t>(std::stoul(name.substr(name.find('-') + 1)) - 1);
+}
+
 // The history of admissions by node: how much of a cell was granted by which time.
 //
 // Thread-compatible.

@@ -96,6 +96,12 @@ struct Options {
     std::string global_replica = {};
     // Whether this process deletes expired rows. Several may do so at the same time.
     bool global_cleanup = false;
+    // The most cells of which this process keeps the components of other regions, about 100 bytes
+    // each. At least 64.
+    std::size_t global_max_cells = 500'000;
+    // The least number of regions that share the limits. The store counts those that are alive; too
+    // high a number costs only rows. 1 to 1,024.
+    std::size_t global_min_regions = 2;
 
     std::function<void(const GlobalChange&)> on_global_change = {};
 

@@ -102,14 +102,13 @@ struct GlobalStats {
     std::uint64_t rows_refused;      // by the store, and given up
     std::uint64_t republishes;       // how often all rows were published again, after a reconnect
     std::uint64_t rows_forgotten;    // published, and too many to be published again
-    std::uint64_t cells_imported;    // merged, each time
-    std::uint64_t cells_last_import;
+    std::uint64_t rows_imported;     // components, each time
+    std::uint64_t rows_last_import;
     std::uint64_t import_failures;
-    std::uint64_t cells_dropped;  // imported cells of over-long names, above the limit for these
+    std::uint64_t cells_held;     // of which components are kept, whether their keys are held or not
+    std::uint64_t cells_dropped;  // of these, above global_max_cells
+    std::uint64_t regions;        // that share the limits
     std::uint64_t rows_cleaned;
-    std::uint64_t keys_created;  // for counts of other regions; not among Stats::keys_created
-    // Not created at max_keys, where every key is one that requests use here.
-    std::uint64_t keys_skipped;
     std::chrono::milliseconds publish_lag;  // the age of the oldest unpublished change
     // Since everything due was published, and since an import succeeded; none if neither has.
     std::optional<std::chrono::milliseconds> since_publish;
@@ -153,9 +152,14 @@ struct CellInspection {
     struct RegionComponent {
         std::string region;
         std::int64_t count;
-        std::chrono::milliseconds age;  // since it changed
+        std::chrono::milliseconds age;  // since it changed there
+        // As this node knows it, since when, and by which way it came.
+        std::int64_t known = 0;
+        std::chrono::milliseconds known_age{0};
+        enum class Source { kNone, kStore, kBus } source = Source::kNone;
     };
-    // Of the global store; none without one, or if it did not answer.
+    // `count` and `age` are those of the global store. None without a store, or if it did not
+    // answer.
     std::optional<std::vector<RegionComponent>> regions;
 };
 

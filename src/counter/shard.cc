@@ -18,25 +18,15 @@ constexpr std::size_t kSweepFrom = 1'024;
 constexpr std::size_t kSample = 8;
 constexpr std::size_t kLargeSample = 128;
 
-// Where some entries were made for imports: so many, as long as no such entry was among them.
-constexpr std::size_t kSampleForImported = 32;
-
 constexpr int kEvictionsPerInsertion = 8;
-
-// Whether a request used it here. An entry that only imports use may be removed at any time: the
-// next import brings it back.
-bool was_requested(const Entry& entry) {
-    return entry.last_limit() != 0;
-}
 
 // The cost of evicting an entry, for comparison. Entries that have used less than half of it are
 // compared by the part that they have used; the others by what they have spent, so that many small
 // limits, each used up by one request, don't displace a large one. Between equals, the one that was
-// used last stays. Those that no request used go first, those with unsynced counts last.
+// used last stays. Those with unsynced counts go last.
 struct Usefulness {
     bool needed;
     bool unsynced;
-    bool requested;
     bool close_to_limit;
     Count amount;
     UnixTime last_used;
@@ -53,13 +43,11 @@ Usefulness usefulness(const Entry& entry, UnixTime now, Needed needed) {
     const Count spent = std::min(
         kMaxCount,
         entry.spent(at.sequence) + weighted(entry.spent(at.sequence - 1), at.elapsed, duration));
-    const bool requested = was_requested(entry);
     const Count limit = std::max<Count>(entry.last_limit(), 1);
-    const bool close = requested && spent >= limit - limit / 2;
+    const bool close = entry.last_limit() != 0 && spent >= limit - limit / 2;
     constexpr Count kFine = 1'024;  // 2^53 * 2^10 still is a 64-bit number
     return {.needed = std::ranges::find(needed, &entry) != needed.end(),
             .unsynced = entry.is_unsynced(),
-            .requested = requested,
             .close_to_limit = close,
             .amount = close ? spent : spent * kFine / limit,
             .last_used = entry.last_used()};
@@ -101,29 +89,6 @@ Entry& Shard::find_or_make(const LimitKey& key, UnixTime now, Sharing sharing, N
     Epoch::confirm_made();
     Tally::add(tally_->created);
     return entry;
-}
-
-Entry* Shard::find_or_import(const LimitKey& key, UnixTime now, Sharing sharing) {
-    const MutexLock lock(mutex_);
-    if (Entry* const held = find_held(key, now)) return held;
-    // Made before it takes a place, so that a failure to allocate it costs no place.
-    Entry& entry = make(key, now, sharing);
-    bool has_room = false;
-    try {
-        has_room = make_room_for_import(now);
-    } catch (...) {
-        pool_.unmake(entry);
-        throw;
-    }
-    if (!has_room) {
-        pool_.unmake(entry);
-        Tally::add(tally_->imports_skipped);
-        return nullptr;
-    }
-    insert(entry);
-    Epoch::confirm_made();
-    Tally::add(tally_->imported);
-    return &entry;
 }
 
 Entry* Shard::find_held(const LimitKey& key, UnixTime now) {
@@ -198,23 +163,12 @@ void Shard::make_room(UnixTime now, Needed needed) {
     // backlog.
     for (int evictions = 0; !tally_->try_hold_key(); ++evictions) {
         const bool may_evict = evictions < kEvictionsPerInsertion && !tally_->has_room_to_come();
-        if (may_evict && evict(now, needed, Evicts::kAny)) continue;
+        if (may_evict && evict(now, needed)) continue;
         // The key takes the place of one that is leaving. Or all that was examined is unsynced, and
         // is not evicted before it is flushed.
         tally_->hold_key_beyond_cap();
         return;
     }
-}
-
-// Takes a free place, or that of an entry that no request used. False if there is neither: imports
-// don't displace keys that requests use.
-bool Shard::make_room_for_import(UnixTime now) {
-    clean(now);
-    if (tally_->try_hold_key()) return true;
-    if (!tally_->has_room_to_come() && !evict(now, {}, Evicts::kUnrequested)) return false;
-    if (tally_->try_hold_key()) return true;
-    tally_->hold_key_beyond_cap();  // it takes the place of one that is leaving
-    return true;
 }
 
 void Shard::clean(UnixTime now) {
@@ -262,24 +216,17 @@ void Shard::sweep(UnixTime now) {
     });
 }
 
-bool Shard::evict(UnixTime now, Needed needed, Evicts evicts) {
+bool Shard::evict(UnixTime now, Needed needed) {
     Entry* victim = nullptr;
     Usefulness least{};
     std::size_t seen = 0;
-    const bool takes_any = evicts == Evicts::kAny;
     // An origin that is unavailable for long must not cost all memory there is.
-    const bool takes_unsynced = takes_any && tally_->is_far_beyond_cap();
-    const std::size_t enough = tally_->has_imported() ? kSampleForImported : kSample;
-    const std::size_t most = takes_any ? kLargeSample : kSample;
-    for (std::size_t buckets = 0; buckets < most && seen < most; ++buckets) {
-        if (seen >= kSample && victim != nullptr && !least.requested) break;
-        if (seen >= enough && victim != nullptr && least.is_little()) break;
+    const bool takes_unsynced = tally_->is_far_beyond_cap();
+    for (std::size_t buckets = 0; buckets < kLargeSample && seen < kLargeSample; ++buckets) {
+        if (seen >= kSample && victim != nullptr && least.is_little()) break;
         next_bucket().for_each([&](Entry& entry) {
             ++seen;
             if ((entry.is_unsynced() && !takes_unsynced) || entry.leaving_.is_queued) return;
-            if (!takes_any && was_requested(entry) &&
-                !is_dead(entry.high() + 1, entry.duration(), now))
-                return;
             const Usefulness use = usefulness(entry, now, needed);
             if (victim != nullptr && least <= use) return;
             victim = &entry;

@@ -175,8 +175,7 @@ Entry& Table::ready_entry(HashedRequest request, UnixTime now, Needed needed) {
     Entry& made = shard_of(key).find_or_make(key, now, sharing_, needed);
     // Unsynced entries can't be evicted: have them flushed soon.
     if (tally_.is_beyond_cap()) changed_.request_flush();
-    const KeyShape shape = key.shape();
-    if (shape.text_bytes() > watched_bytes_ && !is_in_child) on_long_key_(made);
+    if (on_new_key_ && !is_in_child) on_new_key_(made);
     return made;
 }
 
@@ -190,14 +189,11 @@ void Table::discard_changes() {
         if (!changed_.release(*entry, Components(*entry))) dispose(*entry);
 }
 
-Entry* Table::entry_for_import(const Request& request, UnixTime now) {
-    const LimitKey key = this->key(request);
-    for (;;) {  // ends: as in entry_for()
-        Entry* entry = find(key);
-        if (entry == nullptr || entry->outgrown(now))
-            entry = shard_of(key).find_or_import(key, now, sharing_);
-        if (entry == nullptr || entry->locate(now).sequence != Entry::kClosed) return entry;
-    }
+Entry* Table::find_exactly(const LimitKey& key) {
+    if (Entry* const entry = find(key)) return entry;
+    const std::vector<Entry*> all = entries_with_hash(key.hash());
+    const auto found = std::ranges::find_if(all, [&](Entry* entry) { return entry->has_key(key); });
+    return found == all.end() ? nullptr : *found;
 }
 
 bool Table::list_again(Walk& walk, std::size_t buckets, UnixTime now) {

@@ -184,10 +184,6 @@ class alignas(64) Shard {
     // entries in `needed` are evicted last of all.
     Entry& find_or_make(const LimitKey& key, UnixTime now, Sharing sharing, Needed needed);
 
-    // The same for what other regions have spent. nullptr if the table is at its cap, and one would
-    // have to go that a request asked for.
-    Entry* find_or_import(const LimitKey& key, UnixTime now, Sharing sharing);
-
     // All entries whose keys have that hash. The caller is pinned.
     std::vector<Entry*> entries_with_hash(std::uint64_t hash);
 
@@ -221,17 +217,13 @@ class alignas(64) Shard {
         return end_.load(std::memory_order_relaxed) >> offset_bits();
     }
 
-    // The entries that an eviction may choose from.
-    enum class Evicts { kAny, kUnrequested };
-
     Entry* find_held(const LimitKey& key, UnixTime now) SLUICE_REQUIRES(mutex_);
     Entry& make(const LimitKey& key, UnixTime now, Sharing sharing) SLUICE_REQUIRES(mutex_);
     void insert(Entry& entry) SLUICE_REQUIRES(mutex_);
     void make_room(UnixTime now, Needed needed) SLUICE_REQUIRES(mutex_);
-    bool make_room_for_import(UnixTime now) SLUICE_REQUIRES(mutex_);
     void clean(UnixTime now) SLUICE_REQUIRES(mutex_);
     void sweep(UnixTime now) SLUICE_REQUIRES(mutex_);
-    bool evict(UnixTime now, Needed needed, Evicts evicts) SLUICE_REQUIRES(mutex_);
+    bool evict(UnixTime now, Needed needed) SLUICE_REQUIRES(mutex_);
     bool drop_if_dead(Entry& entry, UnixTime now) SLUICE_REQUIRES(mutex_);
     bool drop(Entry& entry) SLUICE_REQUIRES(mutex_);
     void finish_leaving() SLUICE_REQUIRES(mutex_);
@@ -299,21 +291,15 @@ class Table {
         }
     }
 
-    // The entry for the key of `request`, made if need be, for counts of other regions at about
-    // `now`. nullptr if the table is at its cap, and all entries it examined are used by requests
-    // here: those are not evicted for keys that no request uses. If one does later, the next full
-    // import brings the counts.
-    Entry* entry_for_import(const Request& request, UnixTime now);
-
-    // Calls `made` with each entry that a request made whose texts have more bytes than this,
-    // together, perhaps more than once. Before other threads use the table.
-    void watch_long_keys(std::size_t bytes, std::function<void(Entry&)> made) {
-        watched_bytes_ = bytes;
-        on_long_key_ = std::move(made);
-    }
+    // Calls `made` with each entry that a request makes, perhaps more than once, before the request
+    // is decided. The caller holds an EpochPin. Before other threads use the table.
+    void watch_new_keys(std::function<void(Entry&)> made) { on_new_key_ = std::move(made); }
 
     // nullptr if the key is not held.
     [[gnu::always_inline]] Entry* find(const LimitKey& key) { return shard_of(key).find(key); }
+
+    // The same, and never misses an entry that another thread moves: it may lock a shard.
+    Entry* find_exactly(const LimitKey& key);
 
     // All entries whose keys have that hash. Locks their shard, and so misses none.
     std::vector<Entry*> entries_with_hash(std::uint64_t hash) {
@@ -413,8 +399,7 @@ class Table {
     std::array<Shard, kMaxShards> shards_;
     ForkSafeMutex discarding_{ForkSafeMutex::Rank::kTable};
     // Constant once threads use the table.
-    std::size_t watched_bytes_ = std::numeric_limits<std::size_t>::max();
-    std::function<void(Entry&)> on_long_key_;
+    std::function<void(Entry&)> on_new_key_;
 };
 
 }  // namespace sluice

@@ -41,14 +41,10 @@ class alignas(64) Tally {
     bool is_beyond_cap() const {
         return held() > max_keys_ + leaving_.load(std::memory_order_relaxed);
     }
-    // Whether any key was ever made for an import.
-    bool has_imported() const { return imported.load(std::memory_order_relaxed) != 0; }
     std::size_t held() const { return held_.load(std::memory_order_relaxed); }
 
     using Counter = std::atomic<std::uint64_t>;
-    Counter created{0};          // by requests
-    Counter imported{0};         // by imports
-    Counter imports_skipped{0};  // not made, at the cap
+    Counter created{0};
     Counter expired{0};
     Counter evicted{0};
     Counter evicted_unsynced{0};  // of these, with unsynced counts

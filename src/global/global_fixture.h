@@ -33,13 +33,15 @@ class FickleStore final : public GlobalStore {
     std::vector<std::vector<RegionCount>> published;  // what succeeded
     std::vector<ImportQuery> imports;
     std::size_t round_trips = 0;                      // publishes without rows that succeeded
+    std::size_t reads = 0;
     std::optional<std::uint64_t> connection;          // shown instead of the store's own
     std::function<bool(const RegionCount&)> refuses;  // all chunks with such a row
     std::function<bool(const RegionCount&)> locked;   // all chunks with such a row are kBusy
     std::size_t most_page_rows = SIZE_MAX;  // a larger page takes longer than its caller waits
 
-    std::optional<StoreFailure> publish(std::span<const RegionCount> rows) override {
-        if (auto failure = next_failure()) return failure;
+    StoreResult<PublishEnd> publish(std::span<const RegionCount> rows,
+                                    const Visit& visit) override {
+        if (auto failure = next_failure()) return *failure;
         if (refuses && std::ranges::any_of(rows, refuses))
             return StoreFailure{.kind = StoreFailure::Kind::kRows, .why = "scripted"};
         if (locked && std::ranges::any_of(rows, locked))
@@ -49,7 +51,11 @@ class FickleStore final : public GlobalStore {
         } else {
             published.emplace_back(rows.begin(), rows.end());
         }
-        return store_->publish(rows);
+        return store_->publish(rows, visit);
+    }
+    StoreResult<PublishEnd> read(std::span<const RegionCount> rows, const Visit& visit) override {
+        ++reads;
+        return store_->read(rows, visit);
     }
     std::uint64_t connections() const override {
         return connection.value_or(store_->connections());
@@ -112,8 +118,15 @@ class GlobalNode {
           store(world->join(region)),
           global_sync(
               *table_,
-              {.seed = std::hash<std::string>{}(region), .import_page_rows = import_page_rows},
-              clock.now) {}
+              {.region = region,
+               .seed = std::hash<std::string>{}(region),
+               .import_page_rows = import_page_rows,
+               .clock = [this] { return clock_.now; }},
+              clock.now) {
+        // The early ticks, which count the regions; tests begin after them.
+        tick();
+        store.round_trips = 0;
+    }
 
     // What a request of that cost leaves behind if it passes.
     void spend(const std::string& identifier, Count cost, Count limit = 10) {
@@ -157,10 +170,9 @@ class GlobalNode {
             clock_.advance(std::max(
                 std::chrono::ceil<std::chrono::milliseconds>(publisher.wake_at() - clock_.now),
                 std::chrono::milliseconds{0}));
-            const auto rows = publisher.next(clock_.now, clock_.wall);
-            if (!rows) return;
-            const auto failure = store.publish(*rows);
-            publisher.answered(failure, store.connections(), clock_.now);
+            const auto call = publisher.next(clock_.now, clock_.wall);
+            if (!call) return;
+            global_sync.make_call(*call, store, clock_.wall);
         } while (publisher.wake_at() < clock_.now + std::chrono::seconds{4});
     }
 
@@ -170,9 +182,9 @@ class GlobalNode {
         clock_.advance(
             std::max(std::chrono::ceil<std::chrono::milliseconds>(importer.wake_at() - clock_.now),
                      std::chrono::milliseconds{0}));
-        while (const auto query = importer.next(clock_.now, clock_.wall)) {
+        while (const auto query = global_sync.next_import(clock_.now, clock_.wall)) {
             const auto end =
-                store.import(*query, [&](const ImportedCell& cell) { importer.merge(cell); });
+                store.import(*query, [&](const RegionRow& row) { importer.merge(row); });
             importer.answered(end, clock_.now);
         }
     }

@@ -4,8 +4,6 @@
 #include <utility>
 #include <variant>
 
-#include "counter/epoch.h"
-#include "global/hashed_name_cells.h"
 
 namespace sluice {
 namespace {
@@ -19,43 +17,21 @@ constexpr std::size_t kLeastPageRows = 100;
 // How many pages have to succeed before larger ones are tried.
 constexpr int kGrowAfter = 8;
 
-// Whether a request can have made it: other programs may write to the store.
-bool is_possible(const CellName& cell) {
-    return !cell.workspace.empty() && !cell.name_space.empty() && !cell.identifier.empty() &&
-           cell.duration >= kMinDuration && cell.duration <= kMaxDuration && cell.sequence >= 0 &&
-           cell.sequence <= static_cast<Sequence>(kMaxCount) / cell.duration.count();
-}
-
-// Borrows the parts of a key or of a cell's name.
-template <class Named>
-Request request_for(const Named& named) {
-    return {.workspace = named.workspace,
-            .name_space = named.name_space,
-            .identifier = named.identifier,
-            .duration = named.duration};
-}
-
 }  // namespace
 
-Importer::Importer(Table& table,
-                   PublishQueue& queue,
-                   HashedNameCells& hashed_name_cells,
-                   StoreBreaker& breaker,
-                   const Config& config,
-                   Time now)
-    : table_(table),
-      publish_queue_(queue),
-      hashed_name_cells_(hashed_name_cells),
+Importer::Importer(Merge merge, StoreBreaker& breaker, const Config& config, Time now)
+    : merge_(std::move(merge)),
       breaker_(breaker),
       interval_(config.interval),
       most_page_rows_(config.page_rows),
       changes_page_{.rows = config.page_rows},
       scan_page_{.rows = config.page_rows},
-      schedule_(config.interval, now, config.seed) {}
+      schedule_(config.interval, now, config.seed),
+      page_ended_(now) {}
 
 std::optional<ImportQuery> Importer::next(Time now, std::optional<UnixTime> wall) {
     if (underway_ != nullptr || now < wake_at()) return std::nullopt;
-    if (!is_in_tick_ && schedule_.is_due(now)) begin_tick(wall);
+    if (is_tick_due(now)) begin_tick();
     if (!breaker_.allow(now)) {
         end_tick(now);
         return std::nullopt;
@@ -63,7 +39,7 @@ std::optional<ImportQuery> Importer::next(Time now, std::optional<UnixTime> wall
     underway_ = is_in_tick_ && changes_ ? &*changes_ : &*scan_;
     call_began_ = now;
     wall_ = wall;
-    cells_of_page_ = 0;
+    rows_of_page_ = 0;
     ImportQuery query = underway_->next;
     query.living_at = wall.value_or(UnixTime{});
     query.page_rows = page_size_of(*underway_).rows;
@@ -71,37 +47,17 @@ std::optional<ImportQuery> Importer::next(Time now, std::optional<UnixTime> wall
 }
 
 // Passes that an earlier tick did not complete are resumed.
-void Importer::begin_tick(std::optional<UnixTime> wall) {
+void Importer::begin_tick() {
     is_in_tick_ = true;
-    if (wall) hashed_name_cells_.forget_dead(*wall);
     if (!scan_ && (!since_ || ticks_ % kScanEvery == 0)) scan_ = Pass{};
     if (!changes_ && since_) changes_ = Pass{.next = {.living_at = {}, .changed_since = since_}};
     ++ticks_;
 }
 
-void Importer::merge(const ImportedCell& cell) {
-    ++cells_of_page_;
-    if (!is_possible(cell.cell)) return;
-    cells_.fetch_add(1, std::memory_order_relaxed);
-    const UnixTime now = wall_.value_or(start_of(cell.cell.sequence, cell.cell.duration));
-    const EpochPin pin;
-    if (!is_hashed(cell.cell)) {
-        Entry* const entry = table_.entry_for_import(request_for(cell.cell), now);
-        if (entry != nullptr) merge_into(*entry, cell);
-    } else if (const auto key = hashed_name_cells_.find_or_hold(cell, now)) {
-        Entry* const entry = table_.entry_for_import(request_for(*key), now);
-        if (entry == nullptr) return;
-        merge_into(*entry, cell);
-        // The entry may be a new one, of a key that was dropped meanwhile.
-        hashed_name_cells_.add(*entry);
-    }
-}
-
-void Importer::merge_into(Entry& entry, const ImportedCell& cell) {
-    // A cell that is not held is one of a region whose clock is wrong.
-    if (!entry.merge_imported(cell.cell.sequence, {cell.own, cell.foreign})) return;
-    // Other regions spend in this cell, so the policy now selects even a small count of ours.
-    if (cell.foreign != 0) publish_queue_.offer(entry);
+void Importer::merge(const RegionRow& row) {
+    ++rows_of_page_;
+    rows_.fetch_add(1, std::memory_order_relaxed);
+    merge_(row, wall_);
 }
 
 void Importer::answered(const StoreResult<ImportEnd>& end, Time now) {
@@ -124,7 +80,8 @@ void Importer::answered(const StoreResult<ImportEnd>& end, Time now) {
 // Reads nothing more before the next tick.
 void Importer::end_tick(Time now) {
     goes_on_ = false;
-    if (std::exchange(is_in_tick_, false)) schedule_.finish(now);
+    if (!std::exchange(is_in_tick_, false)) return;
+    if (!std::exchange(is_first_, false)) schedule_.finish(now);
 }
 
 // Changes that are made during a pass are left to the next one, or it might never end. The pass
@@ -135,7 +92,7 @@ void Importer::succeeded(Pass& pass, const ImportEnd& end, Time now) {
         pass.last_stamp = end.last_stamp;
     }
     if (!since_ && end.newest) since_ = since(*end.newest);
-    pass.cells += cells_of_page_;
+    pass.rows += rows_of_page_;
     const bool is_up_to_date =
         end.rest && end.rest->changed_since && *end.rest->changed_since > pass.last_stamp;
     if (!end.rest || is_up_to_date) return complete(pass, now);
@@ -143,7 +100,7 @@ void Importer::succeeded(Pass& pass, const ImportEnd& end, Time now) {
 }
 
 void Importer::complete(const Pass& pass, Time now) {
-    cells_last_time_.store(pass.cells, std::memory_order_relaxed);
+    rows_last_time_.store(pass.rows, std::memory_order_relaxed);
     if (changes_ && &pass == &*changes_) {
         if (pass.newest) since_ = since(*pass.newest);
         changes_.reset();
@@ -173,9 +130,9 @@ Importer::Counts Importer::counts() const {
         return counter.load(std::memory_order_relaxed);
     };
     const Time success = last_success_.load(std::memory_order_relaxed);
-    return {.cells = read(cells_),
+    return {.rows = read(rows_),
             .failures = read(failures_),
-            .cells_last_time = read(cells_last_time_),
+            .rows_last_time = read(rows_last_time_),
             .last_success = success == Time::min() ? std::nullopt : std::optional(success)};
 }
 

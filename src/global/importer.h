@@ -1,4 +1,4 @@
-// Importer: reads the counts of other regions from the global store into the table.
+// Importer: reads the components of all regions from the global store.
 #ifndef SLUICE_GLOBAL_IMPORTER_H_
 #define SLUICE_GLOBAL_IMPORTER_H_
 
@@ -8,12 +8,10 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <optional>
 
-#include "counter/table.h"
-#include "global/hashed_name_cells.h"
 #include "global/policy.h"
-#include "global/publish_queue.h"
 #include "global/store.h"
 #include "global/store_breaker.h"
 
@@ -31,7 +29,7 @@ namespace sluice {
 // A stepped object: it has no thread, no socket and no clock.
 //
 //     if (auto query = importer.next(now, wall)) {
-//         auto end = store.import(*query, [&](const ImportedCell& cell) { importer.merge(cell); });
+//         auto end = store.import(*query, [&](const RegionRow& row) { importer.merge(row); });
 //         importer.answered(end, then);
 //     }
 //
@@ -46,13 +44,10 @@ class Importer {
         std::size_t page_rows = kImportPageRows;
     };
 
-    // All must outlive it.
-    Importer(Table& table,
-             PublishQueue& queue,
-             HashedNameCells& hashed_name_cells,
-             StoreBreaker& breaker,
-             const Config& config,
-             Time now);
+    // `merge` takes a component, as it would be at the time given; without one, at the time of its
+    // cell. The breaker must outlive the importer.
+    using Merge = std::function<void(const RegionRow& row, std::optional<UnixTime> wall)>;
+    Importer(Merge merge, StoreBreaker& breaker, const Config& config, Time now);
     Importer(const Importer&) = delete;
     Importer& operator=(const Importer&) = delete;
 
@@ -62,28 +57,31 @@ class Importer {
     // requests carry their own time: then cells of all times are imported.
     std::optional<ImportQuery> next(Time now, std::optional<UnixTime> wall);
 
-    // Merges a cell of the page. Harmless if repeated, late, or before a failure.
-    void merge(const ImportedCell& cell);
+    // Merges a component of the page. Harmless if repeated, late, or before a failure.
+    void merge(const RegionRow& row);
 
     // Reports the outcome of the page.
     void answered(const StoreResult<ImportEnd>& end, Time now);
 
+    // Whether the next call of next() begins a tick.
+    bool is_tick_due(Time now) const {
+        return !is_in_tick_ && (is_first_ || schedule_.is_due(now));
+    }
+
     // When to call next() again.
-    Time wake_at() const { return goes_on_ ? page_ended_ : schedule_.next(); }
+    Time wake_at() const { return goes_on_ || is_first_ ? page_ended_ : schedule_.next(); }
 
     // Since the start.
     struct Counts {
-        std::uint64_t cells;            // merged
-        std::uint64_t failures;         // pages that failed
-        std::uint64_t cells_last_time;  // of the last complete pass or scan
+        std::uint64_t rows;            // merged
+        std::uint64_t failures;        // pages that failed
+        std::uint64_t rows_last_time;  // of the last complete pass or scan
         // When all changes were last read; none until the first scan is complete.
         std::optional<Time> last_success;
     };
     Counts counts() const;
 
   private:
-    void merge_into(Entry& entry, const ImportedCell& cell);
-
     using Counter = std::atomic<std::uint64_t>;
 
     // A sequence of pages: all changes, or all cells.
@@ -92,7 +90,7 @@ class Importer {
         // Of its first page; none before that.
         std::optional<UnixTime> newest = {};
         std::optional<UnixTime> last_stamp = {};
-        std::uint64_t cells = 0;
+        std::uint64_t rows = 0;
     };
 
     struct PageSize {
@@ -100,7 +98,7 @@ class Importer {
         int successes = 0;  // since it changed
     };
 
-    void begin_tick(std::optional<UnixTime> wall);
+    void begin_tick();
     void end_tick(Time now);
     void adapt_size(PageSize& size, const StoreFailure* failure) const;
     void succeeded(Pass& pass, const ImportEnd& end, Time now);
@@ -108,9 +106,7 @@ class Importer {
     PageSize& page_size_of(const Pass& pass);
     UnixTime since(UnixTime newest) const;
 
-    Table& table_;
-    PublishQueue& publish_queue_;
-    HashedNameCells& hashed_name_cells_;
+    const Merge merge_;
     StoreBreaker& breaker_;
     const std::chrono::milliseconds interval_;
     const std::size_t most_page_rows_;
@@ -118,6 +114,7 @@ class Importer {
     PageSize scan_page_;
     TickSchedule schedule_;
     std::uint64_t ticks_ = 0;
+    bool is_first_ = true;           // the tick at the start, outside of the schedule
     bool is_in_tick_ = false;        // its changes, or its page of a scan, have not been read yet
     bool goes_on_ = false;           // the next page may be read at once
     std::optional<Pass> changes_;    // not complete yet
@@ -128,12 +125,12 @@ class Importer {
     Time call_began_;
     Time page_ended_;
     std::optional<UnixTime> wall_;  // of the page
-    std::uint64_t cells_of_page_ = 0;
+    std::uint64_t rows_of_page_ = 0;
 
     // Written by the owner, read by any. Relaxed: each stands for itself.
-    Counter cells_{0};
+    Counter rows_{0};
     Counter failures_{0};
-    Counter cells_last_time_{0};
+    Counter rows_last_time_{0};
     std::atomic<Time> last_success_{Time::min()};
 };
 

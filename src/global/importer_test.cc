@@ -71,8 +71,8 @@ TEST_F(ImporterTest, AnImportThatComesTwiceLateOrInPiecesChangesNothing) {
                         .identifier = "k",
                         .duration = b_.duration,
                         .sequence = b_.sequence()};
-    b_.global_sync.importer().merge({.cell = cell, .foreign = 6, .own = 0});
-    b_.global_sync.importer().merge({.cell = cell, .foreign = 5, .own = 0});
+    b_.global_sync.importer().merge({.cell = cell, .region = "a", .count = 6});
+    b_.global_sync.importer().merge({.cell = cell, .region = "a", .count = 5});
     EXPECT_EQ(b_.global("k"), 6U);
 }
 
@@ -81,16 +81,16 @@ TEST_F(ImporterTest, OnlyWhatChangedIsReadAgainUntilTheNextFullPass) {
         a_.spend("k" + std::to_string(i), 6);
     a_.publish();
     b_.import();
-    EXPECT_EQ(b_.global_sync.importer().counts().cells_last_time, 100U);
+    EXPECT_EQ(b_.global_sync.importer().counts().rows_last_time, 100U);
     clock_.advance(seconds{100});
     a_.spend("k3", 1);
     a_.publish();
     b_.import();
     b_.import();
-    EXPECT_LT(b_.global_sync.importer().counts().cells_last_time, 100U);
+    EXPECT_LT(b_.global_sync.importer().counts().rows_last_time, 100U);
     clock_.advance(seconds{100});
     b_.import();
-    EXPECT_EQ(b_.global_sync.importer().counts().cells_last_time, 1U);
+    EXPECT_EQ(b_.global_sync.importer().counts().rows_last_time, 1U);
     EXPECT_EQ(b_.global("k3"), 7U);
     b_.store.imports.clear();
     for (int i = 0; i < 2 * Importer::kScanEvery; ++i)
@@ -119,7 +119,7 @@ class ImporterScanTest : public ImporterTest {
                      std::chrono::milliseconds{0}));
         const auto query = importer.next(clock_.now, clock_.wall);
         ASSERT_TRUE(query);
-        const auto visit = [&](const ImportedCell& cell) { importer.merge(cell); };
+        const auto visit = [&](const RegionRow& row) { importer.merge(row); };
         importer.answered(node.store.import(*query, visit), clock_.now);
     }
     const ImportQuery& last_query(const GlobalNode& node) { return node.store.imports.back(); }
@@ -141,7 +141,7 @@ TEST_F(ImporterScanTest, PagesFollowEachOtherWithoutWaiting) {
     EXPECT_EQ(clock_.now, began);
     EXPECT_EQ(known(paged_), kKeys);
     EXPECT_EQ(paged_.store.imports.size(), 11U) << "ten pages, and one that finds no more";
-    EXPECT_EQ(paged_.global_sync.importer().counts().cells_last_time, kKeys);
+    EXPECT_EQ(paged_.global_sync.importer().counts().rows_last_time, kKeys);
 }
 
 TEST_F(ImporterScanTest, AScanThatFailedGoesOnWhereItWas) {

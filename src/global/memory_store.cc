@@ -12,16 +12,43 @@ class MemoryWorld::Connection final : public GlobalStore {
     Connection(std::shared_ptr<MemoryWorld> world, std::string region)
         : world_(std::move(world)), region_(std::move(region)) {}
 
-    std::optional<StoreFailure> publish(std::span<const RegionCount> rows) override {
+    StoreResult<PublishEnd> publish(std::span<const RegionCount> rows,
+                                    const Visit& visit) override {
         if (is_over()) return gone();
-        const MutexLock lock(world_->mutex_);
-        const UnixTime now = world_->clock_();
-        for (const RegionCount& row : rows) {
-            Component& component = world_->cells_[row.cell][region_];
-            if (row.count <= component.count) continue;
-            component = {.count = row.count, .updated_at = std::max(component.updated_at, now)};
+        {
+            const MutexLock lock(world_->mutex_);
+            const UnixTime now = world_->clock_();
+            if (rows.empty()) world_->seen_[region_] = std::max(world_->seen_[region_], now);
+            for (const RegionCount& row : rows) {
+                Component& component = world_->cells_[row.cell][region_];
+                if (row.count > component.count)
+                    component = {.count = row.count,
+                                 .updated_at = std::max(component.updated_at, now)};
+            }
         }
-        return std::nullopt;
+        return read(rows, visit);
+    }
+
+    StoreResult<PublishEnd> read(std::span<const RegionCount> rows, const Visit& visit) override {
+        if (is_over()) return gone();
+        std::vector<RegionRow> found;
+        PublishEnd end;
+        {
+            const MutexLock lock(world_->mutex_);
+            const UnixTime since = world_->clock_() - kRegionMemory;
+            end.regions = static_cast<std::size_t>(std::ranges::count_if(
+                world_->seen_, [&](const auto& each) { return each.second > since; }));
+            for (const RegionCount& row : rows) {
+                const auto cell = world_->cells_.find(row.cell);
+                if (cell == world_->cells_.end()) continue;
+                for (const auto& [region, held] : cell->second)
+                    found.push_back({.cell = row.cell, .region = region, .count = held.count});
+            }
+        }
+        // A visitor may call the store again.
+        for (const RegionRow& row : found)
+            visit(row);
+        return end;
     }
 
     std::uint64_t connections() const override {
@@ -32,7 +59,7 @@ class MemoryWorld::Connection final : public GlobalStore {
     StoreResult<ImportEnd> import(const ImportQuery& query, const Visit& visit) override {
         if (is_over()) return gone();
         ImportEnd end;
-        std::vector<ImportedCell> page;
+        std::vector<RegionRow> page;
         {
             const MutexLock lock(world_->mutex_);
             end.last_stamp = world_->last_stamp();
@@ -43,12 +70,15 @@ class MemoryWorld::Connection final : public GlobalStore {
                 const auto& [name, components] = *it;
                 if (end.rest && end.rest->after && name > *end.rest->after) break;
                 if (is_dead(name.sequence, name.duration, query.living_at)) continue;
-                if (has_change(components, query, end.rest)) page.push_back(sums_of(*it));
+                for (const auto& [region, component] : components)
+                    if (is_wanted(component, query, end.rest))
+                        page.push_back(
+                            {.cell = name, .region = region, .count = component.count});
             }
         }
         // A visitor may call the store again.
-        for (const ImportedCell& cell : page)
-            visit(cell);
+        for (const RegionRow& row : page)
+            visit(row);
         return end;
     }
 
@@ -90,24 +120,13 @@ class MemoryWorld::Connection final : public GlobalStore {
     void interrupt() override { is_over_.store(true, std::memory_order_relaxed); }
 
   private:
-    // Whether a component changed in the time that the page covers; true of a full import.
-    static bool has_change(const Components& components,
-                           const ImportQuery& query,
-                           const std::optional<ImportQuery>& rest) {
+    // Whether it changed in the time that the page covers; true of a full import.
+    static bool is_wanted(const Component& component,
+                          const ImportQuery& query,
+                          const std::optional<ImportQuery>& rest) {
         if (!query.changed_since) return true;
-        return std::ranges::any_of(components, [&](const auto& component) {
-            const UnixTime changed = component.second.updated_at;
-            return changed >= *query.changed_since && (!rest || changed < *rest->changed_since);
-        });
-    }
-
-    ImportedCell sums_of(const Cells::value_type& held) const {
-        ImportedCell cell{.cell = held.first, .foreign = 0, .own = 0};
-        for (const auto& [region, component] : held.second) {
-            Count& sum = region == region_ ? cell.own : cell.foreign;
-            sum = saturating_add(sum, component.count);
-        }
-        return cell;
+        return component.updated_at >= *query.changed_since &&
+               (!rest || component.updated_at < *rest->changed_since);
     }
 
     bool is_over() const { return is_over_.load(std::memory_order_relaxed); }

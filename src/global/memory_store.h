@@ -54,6 +54,7 @@ class MemoryWorld : public std::enable_shared_from_this<MemoryWorld> {
     const std::function<UnixTime()> clock_;
     mutable Mutex mutex_;
     Cells cells_ SLUICE_GUARDED_BY(mutex_);
+    std::map<std::string, UnixTime> seen_ SLUICE_GUARDED_BY(mutex_);  // regions, and when
     std::uint64_t connections_ SLUICE_GUARDED_BY(mutex_) = 1;  // of each region
 };
 

@@ -1,5 +1,6 @@
 #include "global/policy.h"
 
+#include <algorithm>
 #include <array>
 
 namespace sluice {
@@ -7,28 +8,38 @@ namespace {
 
 constexpr int kJitterPart = 5;  // of an interval: 20 %
 
-// Tests first whether it matters to other regions: most cells never get that far.
-bool publish_from(Count part, Count whole, const CellUse& use) {
+PublishTime publish_from(Count part, Count whole, const CellUse& use) {
     const bool matters = use.has_foreign || Wide{use.regional} * whole >= Wide{use.limit} * part;
-    return matters && use.regional > use.last_pushed;
+    return matters && use.regional > use.last_pushed ? PublishTime::kWithTick : PublishTime::kNever;
 }
 
 }  // namespace
 
-bool publish_from_half(const CellUse& use) {
+PublishTime publish_adaptively(const CellUse& use) {
+    if (use.regional <= use.last_pushed) return PublishTime::kNever;
+    const Count left = use.limit - std::min(use.limit, use.known);
+    const Count half_share =
+        use.has_foreign ? left / (4 * use.regions) : use.limit / (2 * use.regions);
+    if (use.regional - use.last_pushed >= std::max<Count>(half_share, 1)) return PublishTime::kNow;
+    const bool is_remainder = use.last_pushed != 0 && use.is_still;
+    return use.has_foreign || is_remainder ? PublishTime::kWithTick : PublishTime::kNever;
+}
+
+PublishTime publish_from_half(const CellUse& use) {
     return publish_from(1, 2, use);
 }
 
-bool publish_from_quarter(const CellUse& use) {
+PublishTime publish_from_quarter(const CellUse& use) {
     return publish_from(1, 4, use);
 }
 
-bool publish_always(const CellUse& use) {
+PublishTime publish_always(const CellUse& use) {
     return publish_from(0, 1, use);
 }
 
 std::span<const NamedPolicy> publish_policies() {
     static constexpr std::array kPolicies = {
+        NamedPolicy{"adaptive", publish_adaptively},
         NamedPolicy{"half", publish_from_half},
         NamedPolicy{"quarter", publish_from_quarter},
         NamedPolicy{"always", publish_always},

@@ -3,6 +3,7 @@
 #define SLUICE_GLOBAL_POLICY_H_
 
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
 #include <span>
 #include <string_view>
@@ -15,20 +16,39 @@ namespace sluice {
 struct CellUse {
     Count regional;     // what its nodes have spent
     Count limit;        // that the last request named
-    bool has_foreign;   // other regions are known to have spent something in it, too
+    Count known;        // all known spend that counts against the limit, of all regions
+    bool has_foreign;   // other regions are known to have spent in the cell, or in the previous one
     Count last_pushed;  // what the last successful publish carried; 0 if there was none
+    bool is_still;      // it has not grown since the last regular tick
+    std::size_t regions;  // that share the limit
 };
 
-// A pure function. What is worth publishing stays so while `regional` grows.
-using PublishPolicy = bool (*)(const CellUse& use);
+// When a count is published.
+enum class PublishTime {
+    kNever,     // until it has grown
+    kWithTick,  // with the next regular tick
+    kNow,       // at once: other regions may decide wrongly without it
+};
 
-// The policy in use: a region publishes a count from half of the limit on, or once it knows that
-// other regions spend in the cell too; and only if the count has grown since the last publish.
-bool publish_from_half(const CellUse& use);
+// A pure function. Unless the count was published, it is no sooner with a smaller `regional`, and
+// no later with a smaller `last_pushed`.
+using PublishPolicy = PublishTime (*)(const CellUse& use);
 
-// Policies to compare it with, in the simulator.
-bool publish_from_quarter(const CellUse& use);
-bool publish_always(const CellUse& use);
+// The policy in use, the same rule as between the nodes of a region: a count is published once its
+// unpublished part reaches half of the region's share of what is left,
+//
+//     share = (limit - known) / (2 x regions),
+//
+// at least 1; while no other region is known to spend in the cell or the previous one, half of an
+// even split of the whole limit. The regular tick carries the remainder: of cells that other
+// regions use, and of published cells that have stopped growing.
+PublishTime publish_adaptively(const CellUse& use);
+
+// Policies to compare it with, in the simulator: a region publishes a count from that part of the
+// limit on, or once it knows that other regions spend in the cell too, and only with regular ticks.
+PublishTime publish_from_half(const CellUse& use);
+PublishTime publish_from_quarter(const CellUse& use);
+PublishTime publish_always(const CellUse& use);
 
 struct NamedPolicy {
     std::string_view name;

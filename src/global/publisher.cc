@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "counter/epoch.h"
-#include "global/hashed_name_cells.h"
+#include "global/stored_name.h"
 
 namespace sluice {
 namespace {
@@ -16,6 +16,9 @@ using std::chrono::milliseconds;
 // The delay between a failed chunk and its retry; it doubles with each failure.
 constexpr milliseconds kFirstRetry{50};
 constexpr int kMostDoublings = 6;
+
+// How many ticks count the regions at the start.
+constexpr int kEarlyTicks = 2;
 
 // How often a chunk whose rows are locked is halved: down to a single row.
 constexpr int kMostHalvings = 10;
@@ -32,23 +35,34 @@ Request request_for(const Entry::Key& key) {
 
 }  // namespace
 
-Publisher::Publisher(
-    Table& table, PublishQueue& queue, StoreBreaker& breaker, const Config& config, Time now)
+Publisher::Publisher(Table& table,
+                     PublishQueue& queue,
+                     ComponentTable& components,
+                     const PublishQueue::Regions& regions,
+                     StoreBreaker& breaker,
+                     const Config& config,
+                     Time now)
     : table_(table),
       publish_queue_(queue),
+      components_(components),
+      regions_(regions),
       breaker_(breaker),
       policy_(config.policy),
       interval_(config.interval),
       most_cells_(config.most_cells),
       schedule_(config.interval, now, config.seed),
-      wake_at_(schedule_.next()),
+      wake_at_(now),
       jitter_(config.seed) {}
 
-std::optional<std::span<const RegionCount>> Publisher::next(Time now,
-                                                            std::optional<UnixTime> wall) {
-    if (is_underway_ || now < wake_at_) return std::nullopt;
+Publisher::Time Publisher::wake_at() const {
+    if (tick_began_ || !publish_queue_.is_urged()) return wake_at_;
+    return std::min(wake_at_, last_began_ + kUrgedInterval);
+}
+
+std::optional<Publisher::Call> Publisher::next(Time now, std::optional<UnixTime> wall) {
+    if (is_underway_ || now < wake_at()) return std::nullopt;
     if (!tick_began_) begin_tick(now, wall);
-    if (chunk_.empty()) fill_chunk(wall);
+    if (chunk_.empty() && !needs_round_trip_) fill_chunk(wall);
     if (chunk_.empty() && !needs_round_trip_) {
         end_tick(now);
         return std::nullopt;
@@ -59,12 +73,12 @@ std::optional<std::span<const RegionCount>> Publisher::next(Time now,
     }
     is_underway_ = true;
     call_began_ = now;
-    return chunk_;
+    return Call{.kind = is_reading_ ? Call::Kind::kRead : Call::Kind::kPublish, .rows = chunk_};
 }
 
 void Publisher::begin_tick(Time now, std::optional<UnixTime> wall) {
-    const bool is_regular = !std::exchange(is_extra_tick_, false);
-    tick_began_ = now;
+    if (tick_ == Tick::kRegular && now < wake_at_) tick_ = Tick::kUrged;
+    tick_began_ = last_began_ = now;
     const std::vector<PublishCandidate> candidates = publish_queue_.take();
     UnixTime time = wall.value_or(UnixTime::min());
     if (!wall) {
@@ -74,21 +88,76 @@ void Publisher::begin_tick(Time now, std::optional<UnixTime> wall) {
     forget_dead(time);
     for (const PublishCandidate& candidate : candidates)
         collect(candidate, wall);
+    if (tick_ == Tick::kRegular) ++ticks_;
+    select();
     make_room();
-    if (is_regular) ticks_ = (ticks_ + 1) % kRepublishEvery;
-    if (is_regular && ticks_ == 0) {
+    if (tick_ == Tick::kRegular && ticks_ % kRepublishEvery == 0) {
         republish(now, std::nullopt);
     } else {
         sort_waiting(now);
     }
-    needs_round_trip_ = is_regular && waiting_.empty() && !cells_.empty();
+    needs_round_trip_ = tick_ == Tick::kRegular || tick_ == Tick::kEarly;
+}
+
+// An urged tick considers what has changed since the last tick, the others all cells.
+void Publisher::select() {
+    Group candidates = std::exchange(collected_, {});
+    if (tick_ != Tick::kUrged) {
+        candidates.clear();
+        for (auto it = cells_.begin(); it != cells_.end(); ++it)
+            if (!it->second.is_repeat()) candidates.push_back(it);
+    }
+    for (const Cells::iterator it : candidates) {
+        if (it->second.is_waiting || !is_due(*it)) continue;
+        const bool can_wait = tick_ != Tick::kLast && !it->second.use.has_foreign &&
+                              chunk_cells_.size() < kChunkRows;
+        if (can_wait) {
+            it->second.is_waiting = true;
+            chunk_cells_.push_back(it);
+        } else {
+            wait_for(it);
+        }
+    }
+    for (const Cells::iterator it : chunk_cells_)
+        chunk_.push_back({.cell = it->first, .count = it->second.wanted});
+    is_reading_ = !chunk_.empty();
+}
+
+void Publisher::wait_for(Cells::iterator cell) {
+    cell->second.is_waiting = true;
+    waiting_.push_back(cell);
+}
+
+bool Publisher::is_due(const Cells::value_type& held) const {
+    const auto& [name, cell] = held;
+    const ComponentSums sums = components_.sums(cell.id, name.sequence);
+    CellUse use = cell.use;
+    use.regional = cell.wanted;
+    use.has_foreign |= sums.foreign != 0;
+    use.last_pushed = std::max(cell.last_pushed, sums.own);
+    use.is_still = tick_ == Tick::kLast || cell.grown_in + 1 < ticks_;
+    const PublishTime time = policy_(use);
+    return time == PublishTime::kNow || (time == PublishTime::kWithTick && tick_ != Tick::kUrged);
+}
+
+// Publishes what has been read, unless another node has done so.
+void Publisher::publish_read(Time now) {
+    is_reading_ = false;
+    for (const Cells::iterator it : chunk_cells_) {
+        it->second.is_waiting = false;
+        if (is_due(*it)) wait_for(it);
+    }
+    drop_chunk();
+    sort_waiting(now);
 }
 
 bool Publisher::republish(Time now, std::optional<std::uint64_t> current_connection) {
     bool has_any = false;
     for (auto it = cells_.begin(); it != cells_.end(); ++it) {
         Cell& cell = it->second;
-        if (cell.last_pushed == 0 || cell.connection == current_connection) continue;
+        const bool is_published =
+            cell.last_pushed != 0 || components_.sums(cell.id, it->first.sequence).own != 0;
+        if (!is_published || cell.connection == current_connection) continue;
         has_any = true;
         if (!std::exchange(cell.is_waiting, true)) waiting_.push_back(it);
     }
@@ -171,24 +240,23 @@ void Publisher::collect(const PublishCandidate& candidate, std::optional<UnixTim
     }
 }
 
-// An unknown limit counts as the largest one: a key that was read and displaced before the tick is
-// published when it is next requested.
-void Publisher::want(CellName cell, const RegionalCounts& counts, const RegionalCounts::Cell& use) {
+void Publisher::want(CellName cell,
+                     const RegionalCounts& counts,
+                     const RegionalCounts::Cell& counted) {
     auto it = cells_.lower_bound(cell);
-    const bool is_new = it == cells_.end() || it->first != cell;
-    if (!policy_({.regional = use.regional,
-                  .limit = counts.limit == 0 ? kMaxCount : counts.limit,
-                  .has_foreign = use.has_foreign,
-                  .last_pushed = is_new ? 0 : it->second.last_pushed}))
-        return;
-    if (!is_new && use.regional <= it->second.refused) return;
-    if (is_new) {
+    if (it == cells_.end() || it->first != cell) {
         const UnixTime dies = start_of(cell.sequence + 2, cell.duration);
+        const StoredKeyId id = stored_key_id(cell);
         it = cells_.try_emplace(it, std::move(cell));
+        it->second.id = id;
         deaths_.emplace(dies, it);
     }
-    it->second.wanted = std::max(it->second.wanted, use.regional);
-    if (!std::exchange(it->second.is_waiting, true)) waiting_.push_back(it);
+    Cell& held = it->second;
+    held.use = counts.use_of(counted, regions_.load(std::memory_order_relaxed));
+    collected_.push_back(it);
+    if (counted.regional <= std::max(held.wanted, held.refused)) return;
+    held.wanted = counted.regional;
+    held.grown_in = ticks_;
 }
 
 bool Publisher::is_useless(const CellName& cell, UnixTime now) const {
@@ -249,8 +317,9 @@ void Publisher::answered(const std::optional<StoreFailure>& failure,
                          std::uint64_t connection,
                          Time now) {
     is_underway_ = false;
+    const bool was_read = is_reading_;
     const bool is_refused =
-        failure && failure->kind == StoreFailure::Kind::kRows && !chunk_.empty();
+        failure && failure->kind == StoreFailure::Kind::kRows && !chunk_.empty() && !was_read;
     if (is_refused && chunk_.size() == 1) ++refused_in_tick_;
     const bool is_all_refused = is_refused && !has_accepted_ && refused_in_tick_ >= kMostRefused;
     std::optional<StoreFailure> reported = failure;
@@ -259,7 +328,10 @@ void Publisher::answered(const std::optional<StoreFailure>& failure,
         StoreUse::kPublish, {.began = call_began_, .ended = now}, reported ? &*reported : nullptr);
     const bool has_reconnected = std::exchange(connection_, connection) != connection;
     if (failure) failed_.fetch_add(1, std::memory_order_relaxed);
-    if (!failure) acknowledge_chunk();
+    if (was_read)
+        publish_read(now);  // a failed one, too: that shows nothing
+    else if (!failure)
+        acknowledge_chunk(now);
     if (is_refused) split_chunk(*failure);
     is_republish_uncounted_ |= has_reconnected && republish(now, connection);
     if (!failure && std::exchange(is_republish_uncounted_, false))
@@ -280,7 +352,7 @@ bool Publisher::may_end(Time now) const {
            waiting_.back()->second.is_repeat();
 }
 
-void Publisher::acknowledge_chunk() {
+void Publisher::acknowledge_chunk(Time now) {
     needs_round_trip_ = false;
     if (chunk_.empty()) return;
     rows_.fetch_add(chunk_.size(), std::memory_order_relaxed);
@@ -289,6 +361,12 @@ void Publisher::acknowledge_chunk() {
     for (std::size_t i = 0; i < chunk_.size(); ++i) {
         Cell& cell = chunk_cells_[i]->second;
         cell.last_pushed = std::max(cell.last_pushed, chunk_[i].count);
+        components_.merge(cell.id,
+                          chunk_[i].cell,
+                          {.region = components_.own_region(),
+                           .count = chunk_[i].count,
+                           .source = ComponentSource::kStore,
+                           .at = now});
         cell.connection = connection_;
         cell.is_waiting = false;
         cell.failures = 0;
@@ -347,15 +425,17 @@ void Publisher::end_tick(Time now) {
         last_success_.store(now, std::memory_order_relaxed);
         waiting_since_.store(Time::max(), std::memory_order_relaxed);
     }
-    schedule_.finish(now);
-    wake_at_ = schedule_.next();
+    if (tick_ == Tick::kRegular) schedule_.finish(now);
+    early_ticks_ = std::min(early_ticks_ + 1, kEarlyTicks);
+    tick_ = early_ticks_ < kEarlyTicks ? Tick::kEarly : Tick::kRegular;
+    wake_at_ = tick_ == Tick::kEarly ? last_began_ + kUrgedInterval : schedule_.next();
 }
 
 // A chunk that waits for its retry is part of the new tick.
 void Publisher::tick_now(Time now) {
     if (is_underway_) return;
     if (tick_began_) end_tick(now);
-    is_extra_tick_ = true;
+    tick_ = Tick::kLast;
     wake_at_ = now;
 }
 

@@ -17,6 +17,7 @@
 
 #include "base/jitter.h"
 #include "counter/table.h"
+#include "global/component_table.h"
 #include "global/policy.h"
 #include "global/publish_queue.h"
 #include "global/store.h"
@@ -29,9 +30,15 @@ namespace sluice {
 // apart.
 inline constexpr std::chrono::milliseconds kGlobalInterval{10'000};
 
-// A tick publishes the counts that were offered since the last one and that the policy selects:
-// sorted, in chunks, one call at a time. The last pushed count of a cell is updated chunk by chunk,
-// after the store has acknowledged it. A chunk that fails for a passing reason is retried after all
+// How often a node publishes counts that can't wait for the next regular tick.
+inline constexpr std::chrono::milliseconds kUrgedInterval{200};
+
+// A regular tick publishes the counts that have changed since the last one and that the policy
+// selects: sorted, in chunks, one call at a time. Between two regular ticks, kUrgedInterval apart,
+// urged ticks publish those that the policy wants published at once. A count that another node of
+// the region has published, as the imported row shows, is not published again: cells that no other
+// region is known to use are read first, since there is time for that. The last pushed
+// count of a cell is updated chunk by chunk, after the store has acknowledged it. A chunk that fails for a passing reason is retried after all
 // other chunks, within the time of the tick; the remainder is part of the next tick. Rows whose
 // chunks fail repeatedly because the store is busy are published in ever smaller chunks, so that a
 // locked row delays no other rows.
@@ -39,9 +46,10 @@ inline constexpr std::chrono::milliseconds kGlobalInterval{10'000};
 // A store that fails over to a replica may lose rows that it has acknowledged, and a key that is
 // denied does not grow, so nothing else would bring its row back. So everything that was published
 // and still matters is published again when a call was made on a new connection, and on one tick in
-// kRepublishEvery. A tick with nothing to publish makes a call without rows, so that a lost
-// connection is noticed within the tick. Rows that have grown go first; when an interval has passed
-// and only repeated ones are left, they are left to the next tick.
+// kRepublishEvery. A regular tick begins with a call without rows, which counts the live regions;
+// so a lost connection is noticed within the tick. Two more such calls are made at the start, since
+// other regions may start at the same time. Rows that have grown go first; when an interval
+// has passed and only repeated ones are left, they are left to the next tick.
 //
 // A chunk whose rows the store refuses is published in halves after all other chunks, down to the
 // single row, which is given up until its count grows. Once kMostRefused rows have been refused in
@@ -52,9 +60,9 @@ inline constexpr std::chrono::milliseconds kGlobalInterval{10'000};
 //
 // A stepped object: it has no thread, no socket and no clock.
 //
-//     if (auto rows = publisher.next(now, wall)) {
-//         auto failure = store.publish(*rows);
-//         publisher.answered(failure, store.connections(), then);
+//     if (auto call = publisher.next(now, wall)) {
+//         auto end = make(*call, store);
+//         publisher.answered(failure_of(end), store.connections(), then);
 //     }
 //
 // Thread-compatible, but for counts(), which any thread may call.
@@ -63,7 +71,7 @@ class Publisher {
     using Time = TickSchedule::Time;
 
     struct Config {
-        PublishPolicy policy = publish_from_half;
+        PublishPolicy policy = publish_adaptively;
         std::chrono::milliseconds interval = kGlobalInterval;
         std::uint64_t seed = 0;  // of phase and jitter
         // The most cells it keeps. Beyond that it first drops published ones, which are then not
@@ -72,8 +80,13 @@ class Publisher {
     };
 
     // All must outlive it.
-    Publisher(
-        Table& table, PublishQueue& queue, StoreBreaker& breaker, const Config& config, Time now);
+    Publisher(Table& table,
+              PublishQueue& queue,
+              ComponentTable& components,
+              const PublishQueue::Regions& regions,
+              StoreBreaker& breaker,
+              const Config& config,
+              Time now);
     Publisher(const Publisher&) = delete;
     Publisher& operator=(const Publisher&) = delete;
 
@@ -84,10 +97,14 @@ class Publisher {
 
     static constexpr int kMostRefused = 32;
 
-    // The rows to publish next, valid until answered(); no rows: a call that only checks the
-    // connection. None if nothing is due. Rows still matter an interval after `wall`: the wall
+    // A call to make: GlobalStore::publish() or read(), with rows that are valid until answered().
+    struct Call {
+        enum class Kind { kPublish, kRead } kind;
+        std::span<const RegionCount> rows;
+    };
+    // The next one; none if nothing is due. Rows still matter an interval after `wall`: the wall
     // clock's time, or nothing where requests carry their own time.
-    std::optional<std::span<const RegionCount>> next(Time now, std::optional<UnixTime> wall);
+    std::optional<Call> next(Time now, std::optional<UnixTime> wall);
 
     // Reports the outcome of the call. `connection` is the number of connections that the store
     // had made by then.
@@ -101,13 +118,13 @@ class Publisher {
     };
     std::optional<Refusal> take_refusal() { return std::exchange(refusal_, std::nullopt); }
 
-    // When to call next() again.
-    Time wake_at() const { return wake_at_; }
+    // When to call next() again. Sooner than it was if the queue has been urged since.
+    Time wake_at() const;
 
     // Begins one more tick at once, the last one before the end. No effect during a call.
     void tick_now(Time now);
     // Between two ticks, and nothing is left of the last one.
-    bool is_idle() const { return !tick_began_ && !is_extra_tick_ && waiting_.empty(); }
+    bool is_idle() const { return !tick_began_ && tick_ != Tick::kLast && waiting_.empty(); }
 
     // Since the start.
     struct Counts {
@@ -130,10 +147,20 @@ class Publisher {
   private:
     using Counter = std::atomic<std::uint64_t>;
 
-    // A cell that was published, or is to be.
+    enum class Tick {
+        kEarly,  // at the start: counts the regions
+        kRegular,
+        kUrged,  // publishes what can't wait for a regular one
+        kLast,   // before the end
+    };
+
+    // A cell that was published, or may be.
     struct Cell {
+        StoredKeyId id{};
+        CellUse use{};  // when it was last offered
         Count last_pushed = 0;
         Count wanted = 0;              // the count to publish
+        int grown_in = 0;              // the number of the regular tick after which it grew last
         std::uint64_t connection = 0;  // that last_pushed was acknowledged on
         Count refused = 0;             // by the store; not worth another try
         bool is_waiting = false;       // to be published, perhaps again
@@ -146,20 +173,25 @@ class Publisher {
     using Group = std::vector<Cells::iterator>;
 
     void begin_tick(Time now, std::optional<UnixTime> wall);
+    // Queues the cells that the policy selects for this tick, or has some of them read first.
+    void select();
+    void wait_for(Cells::iterator cell);
+    bool is_due(const Cells::value_type& held) const;
     void forget_dead(UnixTime now);
     void collect(const PublishCandidate& candidate, std::optional<UnixTime> wall);
     void make_room();
     void forget_published();
-    void want(CellName cell, const RegionalCounts& counts, const RegionalCounts::Cell& use);
+    void want(CellName cell, const RegionalCounts& counts, const RegionalCounts::Cell& counted);
     // Queues all cells that were acknowledged on another connection than the current one; without
     // one, all cells. Returns whether there were any.
     bool republish(Time now, std::optional<std::uint64_t> current_connection);
     void sort_waiting(Time now);
     bool is_useless(const CellName& cell, UnixTime now) const;
     bool give_up_if_useless(Cells::iterator waiting, UnixTime now);
+    void publish_read(Time now);
     void fill_chunk(std::optional<UnixTime> wall);
     Group next_group();
-    void acknowledge_chunk();
+    void acknowledge_chunk(Time now);
     void split_chunk(const StoreFailure& failure);
     // Whether the tick has used up its interval and only repeated rows are left.
     bool may_end(Time now) const;
@@ -171,20 +203,25 @@ class Publisher {
 
     Table& table_;
     PublishQueue& publish_queue_;
+    ComponentTable& components_;
+    const PublishQueue::Regions& regions_;
     StoreBreaker& breaker_;
     const PublishPolicy policy_;
     const std::chrono::milliseconds interval_;
     const std::size_t most_cells_;
     TickSchedule schedule_;
-    bool is_extra_tick_ = false;
+    Tick tick_ = Tick::kEarly;  // the current one, or the next unless the queue is urged
     Time wake_at_;
-    int ticks_ = 0;                 // regular ones since the last that published everything
+    Time last_began_ = Time::min();  // the last tick of any kind
+    int ticks_ = 0;                  // regular ones
+    int early_ticks_ = 0;
     std::uint64_t connection_ = 0;  // of the last call
     // All rows wait to be published again after a reconnect, and no call has succeeded since.
     bool is_republish_uncounted_ = false;
 
     Cells cells_;
     std::multimap<UnixTime, Cells::iterator> deaths_;
+    Group collected_;  // cells that were offered since the last tick
     // Cells to publish, the next one last. Grown cells come before repeated ones, cells without
     // failures before failed ones, then in the order of names. During a tick, without those below.
     Group waiting_;
@@ -192,8 +229,9 @@ class Publisher {
     std::vector<Group> refused_;
     Group chunk_cells_;               // underway, or waiting for the breaker
     std::vector<RegionCount> chunk_;  // the rows of these
-    bool needs_round_trip_ = false;   // this tick has no rows
+    bool needs_round_trip_ = false;   // this tick has not made its call without rows
     bool is_underway_ = false;
+    bool is_reading_ = false;  // the chunk is read before it is published
     std::optional<Time> tick_began_;
     bool has_accepted_ = false;  // the store, any rows of this tick
     int refused_in_tick_ = 0;    // single rows

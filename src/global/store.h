@@ -44,36 +44,47 @@ inline constexpr std::size_t kStoredIdentifierBytes = 255;
 // publish that would take longer is rolled back; an import looks further back than that.
 inline constexpr std::chrono::seconds kMaxCommitDelay{60};
 
-// What one region has spent in a cell: its component. Names are stored names.
+// What this region has spent in a cell: its component. Names are stored names.
 struct RegionCount {
     CellName cell;
     Count count;
 };
 
+// The same of any region.
+struct RegionRow {
+    CellName cell;
+    std::string region;
+    Count count;
+};
+
+// For how long a region counts after its last publish.
+inline constexpr std::chrono::minutes kRegionMemory{10};
+
+// The result of a publish.
+struct PublishEnd {
+    // How many regions were marked as alive within kRegionMemory by the store's clock; none if that
+    // could not be read.
+    std::optional<std::size_t> regions = {};
+};
+
 // How many components a page of an import reads, unless a query says otherwise.
 inline constexpr std::size_t kImportPageRows = 10'000;
 
-// Which cells to import: one page of them.
+// Which components to import: one page of them.
 struct ImportQuery {
-    UnixTime living_at;  // those that matter then or later: (sequence + 2) * duration > living_at
-    // Those of which some region's component changed at that time of the store's clock or later;
-    // none: all.
+    // Of cells that matter then or later: (sequence + 2) * duration > living_at.
+    UnixTime living_at;
+    // Those that changed at that time of the store's clock or later; none: all.
     std::optional<UnixTime> changed_since = {};
-    // Those that follow this one, as the end of the page before had it; none: from the first.
+    // Those of cells that follow this one, as the end of the page before had it; none: from the
+    // first.
     std::optional<CellName> after = {};
-    // How many components the store may read, whether they matter or not, to find out which cells
-    // are in the page. All components of these cells are read, so there may be a few more.
+    // How many components the store may read, whether they matter or not. A page ends with all
+    // components of a cell, or of a millisecond, so there may be a few more.
     std::size_t page_rows = kImportPageRows;
 };
 
-// What the regions have spent in a cell. The sums are complete, whichever component of it changed.
-struct ImportedCell {
-    CellName cell;
-    Count foreign;  // the components of all other regions
-    Count own;      // that of this region
-};
-
-// The result of a page, beside its cells.
+// The result of a page, beside its rows.
 struct ImportEnd {
     // When the component that had changed last before the page was read did so, by the store's
     // clock, but not after the store's own time; none if the store was empty.
@@ -103,6 +114,8 @@ struct GlobalListing {
 // Owned by one thread, but for interrupt(), which any may call.
 class GlobalStore {
   public:
+    using Visit = std::function<void(const RegionRow&)>;
+
     virtual ~GlobalStore() = default;
 
     // Lifts this region's components where they are lower. The rows are sorted by cell, and no cell
@@ -110,16 +123,25 @@ class GlobalStore {
     // Where the server's limit for the size of a statement is too small for that, several, of which
     // some may be done when another fails. A component that grows gets the store's time as its
     // updated_at, which never decreases; one that does not grow keeps its own. Without rows it only
-    // makes a round trip, so that a lost connection is noticed.
-    virtual std::optional<StoreFailure> publish(std::span<const RegionCount> rows) = 0;
+    // marks the region as alive; a lost connection is noticed, too.
+    //
+    // Afterwards it counts the regions, and visits all components of the published cells, of this
+    // region and of others: so regions learn of each other as they publish. If only that fails, the
+    // call has succeeded all the same.
+    virtual StoreResult<PublishEnd> publish(std::span<const RegionCount> rows,
+                                            const Visit& visit) = 0;
+
+    // Visits all components of the cells of `rows`, and counts the regions; the counts in `rows`
+    // play no part.
+    virtual StoreResult<PublishEnd> read(std::span<const RegionCount> rows, const Visit& visit) = 0;
 
     // How many connections have been made so far. When it has changed after a call, the server may
     // be another one, which may lack what was acknowledged before.
     virtual std::uint64_t connections() const = 0;
 
-    // Reads a page, in time that depends on its size and not on that of the table. Visits each cell
-    // of it once, in any order, with complete sums. After a failure some may have been visited.
-    using Visit = std::function<void(const ImportedCell&)>;
+    // Reads a page, in time that depends on its size and not on that of the table. Visits each
+    // component of it once, in any order, those of this region included. After a failure some may
+    // have been visited.
     virtual StoreResult<ImportEnd> import(const ImportQuery& query, const Visit& visit) = 0;
 
     // Deletes at most `at_most` components, in one statement, of cells that expired more than

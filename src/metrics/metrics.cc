@@ -122,10 +122,10 @@ void Metrics::write_global(const GlobalReadings& readings, Text& text) {
     text.single(kGlobalRowsForgotten, readings.rows_forgotten);
     text.single(kGlobalRowsApplied, readings.rows_applied);
     text.single(kGlobalImportErrors, readings.import_errors);
-    text.single(kGlobalImportCellsDropped, readings.import_cells_dropped);
+    text.single(kGlobalCells, readings.cells_held);
+    text.single(kGlobalCellsDropped, readings.cells_dropped);
+    text.single(kGlobalRegions, readings.regions);
     text.single(kGlobalRowsLastPoll, readings.rows_last_poll);
-    text.single(kGlobalEntriesCreated, readings.entries_created);
-    text.single(kGlobalEntriesSkipped, readings.entries_skipped);
     text.single(kGlobalRowsCleaned, readings.rows_cleaned);
     for (const auto& [name, seconds] : {std::pair{&kGlobalPublishLag, readings.publish_lag},
                                         std::pair{&kGlobalSincePublish, readings.since_publish},

@@ -65,10 +65,10 @@ struct GlobalReadings {
     std::uint64_t rows_forgotten = 0;
     std::uint64_t rows_applied = 0;
     std::uint64_t import_errors = 0;
-    std::uint64_t import_cells_dropped = 0;
+    std::uint64_t cells_held = 0;
+    std::uint64_t cells_dropped = 0;
+    std::uint64_t regions = 0;
     std::uint64_t rows_last_poll = 0;
-    std::uint64_t entries_created = 0;
-    std::uint64_t entries_skipped = 0;
     std::uint64_t rows_cleaned = 0;
     double publish_lag = 0;  // this and the next two in seconds; -1: never
     double since_publish = 0;

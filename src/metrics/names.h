@@ -89,17 +89,17 @@ inline constexpr Name kGlobalRepublishes{"sluice_global_republishes_total", Type
 inline constexpr Name kGlobalRowsForgotten{"sluice_global_rows_forgotten_total", Type::kCounter,
     "Published rows that are not published again if the global store loses them: too many were remembered."};
 inline constexpr Name kGlobalRowsApplied{"sluice_global_import_rows_applied_total", Type::kCounter,
-    "Cells imported from the global store and merged."};
+    "Rows imported from the global store and merged."};
 inline constexpr Name kGlobalImportErrors{"sluice_global_import_errors_total", Type::kCounter,
     "Imports from the global store that failed."};
-inline constexpr Name kGlobalImportCellsDropped{"sluice_global_import_cells_dropped_total", Type::kCounter,
-    "Imported cells of identifiers too long for the global store, dropped because too many waited for their keys."};
+inline constexpr Name kGlobalCells{"sluice_global_cells", Type::kGauge,
+    "Cells of which the components of other regions are kept."};
+inline constexpr Name kGlobalCellsDropped{"sluice_global_cells_dropped_total", Type::kCounter,
+    "Cells whose components were dropped because more than global_max_cells were kept."};
+inline constexpr Name kGlobalRegions{"sluice_global_regions", Type::kGauge,
+    "Regions that share the limits, as the global store counts them."};
 inline constexpr Name kGlobalRowsLastPoll{"sluice_global_rows_last_poll", Type::kGauge,
     "Cells that the last successful import returned."};
-inline constexpr Name kGlobalEntriesCreated{"sluice_global_entries_created_total", Type::kCounter,
-    "Keys made for what other regions have spent, which no request had asked for here."};
-inline constexpr Name kGlobalEntriesSkipped{"sluice_global_entries_skipped_total", Type::kCounter,
-    "Keys of other regions not created, because max_keys keys that requests use here are held."};
 inline constexpr Name kGlobalRowsCleaned{"sluice_global_rows_cleaned_total", Type::kCounter,
     "Expired rows deleted from the global store by this node."};
 inline constexpr Name kGlobalPublishLag{"sluice_global_publish_lag_seconds", Type::kGauge,
@@ -185,10 +185,10 @@ inline constexpr std::array kAllNames = {
     kGlobalRowsForgotten,
     kGlobalRowsApplied,
     kGlobalImportErrors,
-    kGlobalImportCellsDropped,
+    kGlobalCells,
+    kGlobalCellsDropped,
+    kGlobalRegions,
     kGlobalRowsLastPoll,
-    kGlobalEntriesCreated,
-    kGlobalEntriesSkipped,
     kGlobalRowsCleaned,
     kGlobalPublishLag,
     kGlobalSincePublish,

@@ -62,8 +62,17 @@ constexpr std::array<std::string_view, 5> kFirst = {
     "INSERT IGNORE INTO ratelimit_overrides_version (one, version) VALUES (1, 0)",
 };
 
+constexpr std::array<std::string_view, 1> kSecond = {
+    "CREATE TABLE IF NOT EXISTS ratelimit_regions (\n"
+    "    region VARBINARY(48) NOT NULL PRIMARY KEY,\n"
+    "    seen_at BIGINT UNSIGNED NOT NULL COMMENT 'When it last published, by the clock of this "
+    "server'\n"
+    ") ENGINE = InnoDB COMMENT = 'One row per region: how many share the limits'",
+};
+
 // The statements that lead to version i + 1.
-constexpr std::array<std::span<const std::string_view>, kMysqlSchemaVersion> kSteps = {kFirst};
+constexpr std::array<std::span<const std::string_view>, kMysqlSchemaVersion> kSteps = {kFirst,
+                                                                                      kSecond};
 
 std::string set_version(std::size_t version) {
     return "INSERT INTO ratelimit_schema (one, version) VALUES (1, " + std::to_string(version) +

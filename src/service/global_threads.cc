@@ -6,6 +6,7 @@
 
 #include "base/clock.h"
 #include "base/random.h"
+#include "global/stored_name.h"
 #include "service/global_store_url.h"
 
 namespace sluice {
@@ -19,7 +20,7 @@ using Time = TurnThread::Time;
 // How often the only node of a region queues changed entries for publishing: more often than it
 // publishes, and on a thread that never waits for the store, since entries that are not queued yet
 // can't be evicted at the cap.
-constexpr milliseconds kLook{1'000};
+constexpr milliseconds kLook{100};
 
 // How often refused rows are reported, and how many bytes of a name are shown.
 constexpr seconds kRefusalPause{60};
@@ -59,10 +60,15 @@ GlobalThreads::GlobalThreads(Table& table, const Options& options, milliseconds 
       look_every_(is_test_ ? std::min<milliseconds>(kLook, test_interval / 4) : kLook),
       on_change_(options.on_global_change),
       on_refusal_(options.on_global_refusal),
-      global_sync_(
-          table,
-          {.interval = is_test_ ? test_interval : kGlobalInterval, .seed = system_random()},
-          steady_clock::now()) {}
+      global_sync_(table,
+                   {.region = options.region,
+                    .interval = is_test_ ? test_interval : kGlobalInterval,
+                    .most_cells = options.global_max_cells,
+                    .least_regions = options.global_min_regions,
+                    .seed = system_random(),
+                    .clock = [] { return steady_clock::now(); },
+                    .urged = [this] { writer_.wake(); }},
+                   steady_clock::now()) {}
 
 GlobalThreads::~GlobalThreads() {
     static_cast<void>(close(milliseconds{0}));
@@ -112,6 +118,11 @@ void GlobalThreads::list(std::vector<CellName> cells, Listed listed) {
     }
     if (listed) return listed(std::nullopt);
     reader_.wake();
+}
+
+std::vector<ComponentTable::Shown> GlobalThreads::known(const CellName& stored) const {
+    return global_sync_.components().list(
+        stored_key_id(stored), stored.sequence, steady_clock::now());
 }
 
 bool GlobalThreads::close(milliseconds patience) {
@@ -170,13 +181,13 @@ GlobalStats GlobalThreads::stats() const {
             .rows_refused = published.refused,
             .republishes = published.republishes,
             .rows_forgotten = published.forgotten,
-            .cells_imported = imported.cells,
-            .cells_last_import = imported.cells_last_time,
+            .rows_imported = imported.rows,
+            .rows_last_import = imported.rows_last_time,
             .import_failures = imported.failures,
-            .cells_dropped = global_sync_.hashed_name_cells().dropped(),
+            .cells_held = global_sync_.components().cells(),
+            .cells_dropped = global_sync_.components().dropped(),
+            .regions = global_sync_.regions(),
             .rows_cleaned = rows_cleaned_.load(std::memory_order_relaxed),
-            .keys_created = table_.tally().imported.load(std::memory_order_relaxed),
-            .keys_skipped = table_.tally().imports_skipped.load(std::memory_order_relaxed),
             .publish_lag = age(published.waiting_since, now).value_or(milliseconds{0}),
             .since_publish = age(published.last_success, now),
             .since_import = age(imported.last_success, now)};
@@ -206,10 +217,9 @@ Time GlobalThreads::write() {
     Publisher& publisher = global_sync_.publisher();
     const std::shared_ptr<std::promise<void>> published = begin_last_tick();
     for (;;) {  // ends: a tick has an end
-        const auto rows = publisher.next(steady_clock::now(), wall());
-        if (!rows) break;
-        const auto failure = writing_->publish(*rows);
-        publisher.answered(failure, writing_->connections(), steady_clock::now());
+        const auto call = publisher.next(steady_clock::now(), wall());
+        if (!call) break;
+        global_sync_.make_call(*call, *writing_, wall());
         note_trouble();
         note_refusal();
     }
@@ -257,9 +267,9 @@ Time GlobalThreads::read() {
     if (!std::exchange(has_probed_, true)) probe();
     list_all();
     Importer& importer = global_sync_.importer();
-    if (const auto query = importer.next(steady_clock::now(), wall())) {
+    if (const auto query = global_sync_.next_import(steady_clock::now(), wall())) {
         const auto end =
-            reading_->import(*query, [&](const ImportedCell& cell) { importer.merge(cell); });
+            reading_->import(*query, [&](const RegionRow& row) { importer.merge(row); });
         importer.answered(end, steady_clock::now());
         note_trouble();
     }

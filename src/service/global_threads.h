@@ -51,6 +51,9 @@ class GlobalThreads {
     using Listed = std::function<void(std::optional<std::vector<GlobalListing>>)>;
     void list(std::vector<CellName> cells, Listed listed);
 
+    // The components of a cell that this node knows. The name is a stored one.
+    std::vector<ComponentTable::Shown> known(const CellName& stored) const;
+
     // Publishes pending rows, for up to `patience`, and ends the threads. To be called by one
     // thread. False if one is stuck in a call a second later: it then goes on to use this object.
     [[nodiscard]] bool close(std::chrono::milliseconds patience);

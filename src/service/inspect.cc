@@ -34,6 +34,25 @@ CellInspection::AtOrigin at_origin(const CellListing& listing) {
     return origin;
 }
 
+// What the store holds, and what this node knows, of the same cell.
+std::vector<CellInspection::RegionComponent> regions_of(
+    const GlobalListing& listing, std::span<const ComponentTable::Shown> known) {
+    using Component = CellInspection::RegionComponent;
+    std::vector<Component> all;
+    for (const auto& [region, count, age] : listing.components)
+        all.push_back({.region = region, .count = number(count), .age = age});
+    for (const ComponentTable::Shown& shown : known) {
+        auto found = std::ranges::find(all, shown.region, &Component::region);
+        if (found == all.end())
+            found = all.insert(all.end(), {.region = shown.region, .count = 0, .age = {}});
+        found->known = number(shown.count);
+        found->known_age = shown.age;
+        found->source = shown.source == ComponentSource::kBus ? Component::Source::kBus
+                                                              : Component::Source::kStore;
+    }
+    return all;
+}
+
 }  // namespace
 
 Inspection inspect_entry(Table& table, const Request& request, UnixTime now) {
@@ -71,13 +90,11 @@ void add_listings(std::span<const std::optional<CellListing>> listings, Inspecti
     if (listings[1]) inspection.previous.origin = at_origin(*listings[1]);
 }
 
-void add_regions(std::span<const GlobalListing> listings, Inspection& inspection) {
-    std::size_t next = 0;
-    for (CellInspection* cell : {&inspection.current, &inspection.previous}) {
-        cell->regions.emplace();
-        for (const auto& [region, count, age] : listings[next++].components)
-            cell->regions->push_back({region, number(count), age});
-    }
+void add_regions(std::span<const GlobalListing> listings,
+                 const KnownComponents& known,
+                 Inspection& inspection) {
+    inspection.current.regions = regions_of(listings[0], known.current);
+    inspection.previous.regions = regions_of(listings[1], known.previous);
 }
 
 }  // namespace sluice

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "counter/table.h"
+#include "global/component_table.h"
 #include "global/store.h"
 #include "regional/origin.h"
 
@@ -22,8 +23,15 @@ std::vector<CellName> inspected_cells(const Request& request, UnixTime now);
 // Adds the counts of these cells at the origin.
 void add_listings(std::span<const std::optional<CellListing>> listings, Inspection& inspection);
 
-// Adds their counts in the global store.
-void add_regions(std::span<const GlobalListing> listings, Inspection& inspection);
+// What this node knows of the regions' components of these cells.
+struct KnownComponents {
+    std::vector<ComponentTable::Shown> current;
+    std::vector<ComponentTable::Shown> previous;
+};
+// Adds that and the listings of the global store.
+void add_regions(std::span<const GlobalListing> listings,
+                 const KnownComponents& known,
+                 Inspection& inspection);
 
 }  // namespace sluice
 

@@ -17,7 +17,7 @@
 #include "base/random.h"
 #include "counter/table.h"
 #include "decide/valid.h"
-#include "global/hashed_name_cells.h"
+#include "global/stored_name.h"
 #include "service/global_threads.h"
 #include "service/inspect.h"
 #include "service/local_decider.h"
@@ -30,6 +30,8 @@ namespace {
 
 constexpr std::size_t kMaxRegionBytes = 48;
 constexpr std::size_t kMaxMaxKeys = 1'000'000'000;
+constexpr std::size_t kMinCells = 64;
+constexpr std::size_t kMaxMinRegions = 1'024;
 constexpr std::chrono::milliseconds kShortestTimeout{10};
 constexpr std::chrono::milliseconds kLongestTimeout{10'000};
 constexpr std::chrono::milliseconds kLongestInterval{3'600'000};
@@ -53,6 +55,17 @@ std::optional<Error> invalid_option(const Options& options, const TestOptions& t
         return Error{kInvalidOption,
                      "origin_timeout is " + std::to_string(options.origin_timeout.count()) +
                          " ms; allowed: 10 to 10000"};
+    }
+    if (options.global_max_cells < kMinCells || options.global_max_cells > kMaxMaxKeys) {
+        return Error{kInvalidOption,
+                     "global_max_cells is " + std::to_string(options.global_max_cells) +
+                         "; allowed: " + std::to_string(kMinCells) + " to " +
+                         std::to_string(kMaxMaxKeys)};
+    }
+    if (options.global_min_regions == 0 || options.global_min_regions > kMaxMinRegions) {
+        return Error{kInvalidOption,
+                     "global_min_regions is " + std::to_string(options.global_min_regions) +
+                         "; allowed: 1 to " + std::to_string(kMaxMinRegions)};
     }
     const std::chrono::milliseconds interval = test.global_interval;
     if (interval.count() != 0 && (interval < kShortestTimeout || interval > kLongestInterval)) {
@@ -289,10 +302,11 @@ class Limiter::Core {
         if (global_ == nullptr) return (*inspected)(std::move(inspection));
         std::vector<CellName> stored;
         std::ranges::transform(cells, std::back_inserter(stored), stored_name);
+        const KnownComponents known{global_->known(stored[0]), global_->known(stored[1])};
         global_->list(std::move(stored),
-                      [inspection = std::move(inspection), inspected](
+                      [known, inspection = std::move(inspection), inspected](
                           const std::optional<std::vector<GlobalListing>>& listings) mutable {
-                          if (listings) add_regions(*listings, inspection);
+                          if (listings) add_regions(*listings, known, inspection);
                           (*inspected)(std::move(inspection));
                       });
     }

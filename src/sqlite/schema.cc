@@ -60,8 +60,16 @@ constexpr std::array<std::string_view, 7> kFirst = {
     "INSERT OR IGNORE INTO ratelimit_overrides_version (one, version) VALUES (1, 0)",
 };
 
+constexpr std::array<std::string_view, 1> kSecond = {
+    "CREATE TABLE IF NOT EXISTS ratelimit_regions (\n"
+    "    region BLOB NOT NULL PRIMARY KEY,\n"
+    "    seen_at INTEGER NOT NULL\n"
+    ") STRICT",
+};
+
 // The statements that lead to version i + 1.
-constexpr std::array<std::span<const std::string_view>, kSqliteSchemaVersion> kSteps = {kFirst};
+constexpr std::array<std::span<const std::string_view>, kSqliteSchemaVersion> kSteps = {kFirst,
+                                                                                       kSecond};
 
 // The version in the file; 0 if it is empty.
 Result<std::int64_t> version_in(Database& database) {

@@ -53,14 +53,6 @@ void append_row(std::string& sql,
     sql += ')';
 }
 
-// Sums are decimals, which don't overflow, and end where counts do.
-std::string sums_for(std::string_view region) {
-    const std::string own = "region = " + sql_bytes(region);
-    const std::string most = std::to_string(kMaxCount);
-    return "LEAST(SUM(IF(" + own + ", 0, count)), " + most + "), LEAST(SUM(IF(" + own +
-           ", count, 0)), " + most + ")";
-}
-
 // Cells on one side of `cell`. Spelled out, since the server finds no range of an index by a
 // comparison of rows.
 std::string beyond(const CellName& cell, std::string_view side, std::string_view last) {
@@ -82,6 +74,20 @@ std::string beyond(const CellName& cell, std::string_view side, std::string_view
 
 std::string after(const ImportQuery& query) {
     return query.after ? beyond(*query.after, ">", ">") : "TRUE";
+}
+
+std::string is_cell(const CellName& cell) {
+    return "workspace_id = " + sql_bytes(cell.workspace) +
+           " AND namespace = " + sql_bytes(cell.name_space) +
+           " AND identifier = " + sql_bytes(cell.identifier) +
+           " AND duration_ms = " + std::to_string(cell.duration.count()) +
+           " AND sequence = " + std::to_string(cell.sequence);
+}
+
+// Counts end where those of this program do.
+std::string components() {
+    return "SELECT " + std::string(kCell) + ", region, LEAST(count, " + std::to_string(kMaxCount) +
+           ") FROM ratelimit_window_counts";
 }
 
 std::string last_of_page(const ImportQuery& query) {
@@ -146,26 +152,35 @@ std::string page_end_statement(const ImportQuery& query) {
 // A page of a full import is a range of the unique key. What does not matter any more is left out
 // by the key as well: expires_at is (sequence + 2) * duration_ms, and would have each row looked
 // up.
-//
-// An incremental import first finds the cells of which a component changed, then reads all
-// components of each: sums are complete. Joined in this order whatever the statistics say, which
-// lag behind a table that changes all the time.
-std::string import_statement(std::string_view region,
-                             const ImportQuery& query,
-                             const std::optional<PageEnd>& end) {
-    const std::string cell(kCell);
-    const std::string sums = sums_for(region);
+std::string import_statement(const ImportQuery& query, const std::optional<PageEnd>& end) {
     if (!query.changed_since)
-        return "SELECT " + cell + ", " + sums +
-               " FROM ratelimit_window_counts FORCE INDEX (unique_window_region) WHERE " +
-               after(query) + (end ? " AND " + beyond(end->cell, "<", "<=") : "") +
-               " AND sequence > CAST(" + number(query.living_at) +
-               " DIV duration_ms AS SIGNED) - 2 GROUP BY " + cell;
-    return "SELECT STRAIGHT_JOIN " + cell + ", " + sums + " FROM (SELECT DISTINCT " + cell +
-           " FROM ratelimit_window_counts WHERE updated_at >= " + number(*query.changed_since) +
+        return components() + " FORCE INDEX (unique_window_region) WHERE " + after(query) +
+               (end ? " AND " + beyond(end->cell, "<", "<=") : "") + " AND sequence > CAST(" +
+               number(query.living_at) + " DIV duration_ms AS SIGNED) - 2";
+    return components() + " FORCE INDEX (updated_at_idx) WHERE updated_at >= " +
+           number(*query.changed_since) +
            (end ? " AND updated_at <= " + number(end->changed) : "") + " AND expires_at > " +
-           number(query.living_at) + ") AS changed JOIN ratelimit_window_counts USING (" + cell +
-           ") GROUP BY " + cell;
+           number(query.living_at);
+}
+
+// Each cell is a range of the unique key: servers find none by a list of rows.
+std::string components_statement(std::span<const RegionCount> rows) {
+    std::string sql = "SELECT '', '', '', 0, 0, '', COUNT(*) FROM ratelimit_regions WHERE seen_at > " +
+                      std::string(kSqlNow) + " - " +
+                      std::to_string(std::chrono::milliseconds{kRegionMemory}.count());
+    for (const RegionCount& row : rows) {
+        sql += &row == rows.data() ? " UNION ALL " + components() +
+                                         " FORCE INDEX (unique_window_region) WHERE "
+                                   : " OR ";
+        sql += '(' + is_cell(row.cell) + ')';
+    }
+    return sql;
+}
+
+std::string mark_region_statement(std::string_view region) {
+    return "INSERT INTO ratelimit_regions (region, seen_at) VALUES (" + sql_bytes(region) + ", " +
+           std::string(kSqlNow) +
+           ") ON DUPLICATE KEY UPDATE seen_at = GREATEST(seen_at, VALUES(seen_at))";
 }
 
 std::string delete_statement(std::chrono::milliseconds min_age, std::size_t at_most) {
@@ -177,11 +192,8 @@ std::string delete_statement(std::chrono::milliseconds min_age, std::size_t at_m
 std::string list_statement(const CellName& cell) {
     const std::string now(kSqlNow);
     return "SELECT region, LEAST(count, " + std::to_string(kMaxCount) + "), " + now + " - LEAST(" +
-           now + ", updated_at) FROM ratelimit_window_counts WHERE workspace_id = " +
-           sql_bytes(cell.workspace) + " AND namespace = " + sql_bytes(cell.name_space) +
-           " AND identifier = " + sql_bytes(cell.identifier) +
-           " AND duration_ms = " + std::to_string(cell.duration.count()) +
-           " AND sequence = " + std::to_string(cell.sequence) + " ORDER BY region";
+           now + ", updated_at) FROM ratelimit_window_counts WHERE " + is_cell(cell) +
+           " ORDER BY region";
 }
 
 }  // namespace sluice

@@ -40,11 +40,16 @@ struct PageEnd {
 // is none), the server's time, and then the last cell of the page in five columns, or the last time
 // of an incremental one; NULL if the page is the last.
 std::string page_end_statement(const ImportQuery& query);
-// The cells of the page up to that end; none: to the last. Columns: workspace, namespace,
-// identifier, duration, sequence, foreign, own.
-std::string import_statement(std::string_view region,
-                             const ImportQuery& query,
-                             const std::optional<PageEnd>& end);
+// The components of the page up to that end; none: to the last. Columns: workspace, namespace,
+// identifier, duration, sequence, region, count.
+std::string import_statement(const ImportQuery& query, const std::optional<PageEnd>& end);
+
+// All components of the cells of `rows`, with the same columns; and one row without a name, whose
+// count is how many regions were marked within kRegionMemory.
+std::string components_statement(std::span<const RegionCount> rows);
+
+// Marks a region as alive at the server's time.
+std::string mark_region_statement(std::string_view region);
 
 // Deletes rows that expired more than `min_age` ago, by the server's clock.
 std::string delete_statement(std::chrono::milliseconds min_age, std::size_t at_most);

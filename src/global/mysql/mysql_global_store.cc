@@ -37,8 +37,10 @@ CellName cell_in(const MysqlRow& row, int first) {
             .sequence = row.number(first + 4)};
 }
 
-ImportedCell imported_in(const MysqlRow& row) {
-    return {.cell = cell_in(row, 0), .foreign = count_in(row, 5), .own = count_in(row, 6)};
+RegionRow row_in(const MysqlRow& row) {
+    return {.cell = cell_in(row, 0),
+            .region = std::string(row.bytes(5)),
+            .count = count_in(row, 6)};
 }
 
 std::optional<PageEnd> page_end_in(const MysqlRow& row, const ImportQuery& query) {
@@ -125,18 +127,59 @@ std::optional<StoreFailure> MysqlGlobalStore::query(const std::string& statement
     return std::nullopt;
 }
 
-std::optional<StoreFailure> MysqlGlobalStore::publish(std::span<const RegionCount> rows) {
-    if (rows.empty()) return query("DO 0", [](const MysqlRow&) {});
+StoreResult<PublishEnd> MysqlGlobalStore::publish(std::span<const RegionCount> rows,
+                                                  const Visit& visit) {
+    PublishEnd end;
+    if (!rows.empty()) {
+        if (auto failure = lift(rows, visit, end)) return *std::move(failure);
+        return end;
+    }
+    const auto marked = run(mark_region_statement(region_));
+    if (const auto* const failure = std::get_if<StoreFailure>(&marked)) return *failure;
+    static_cast<void>(read_components(components_statement({}), visit, end));
+    return end;
+}
+
+StoreResult<PublishEnd> MysqlGlobalStore::read(std::span<const RegionCount> rows,
+                                               const Visit& visit) {
+    if (auto failure = make_ready(CommitMode::kManual)) return *std::move(failure);
+    PublishEnd end;
+    if (auto failure = read_components(components_statement(rows), visit, end))
+        return *std::move(failure);
+    return end;
+}
+
+std::optional<StoreFailure> MysqlGlobalStore::lift(std::span<const RegionCount> rows,
+                                                   const Visit& visit,
+                                                   PublishEnd& end) {
     if (auto failure = make_ready(CommitMode::kManual)) return failure;
-    const std::string lift = publish_statement(region_, rows, stamp());
-    if (lift.size() + kPacketHeader > most_bytes_) return publish_in_halves(rows);
-    auto failure = run_and_commit(lift);
+    const std::string statement = publish_statement(region_, rows, stamp());
+    const std::string components = components_statement(rows);
+    if (std::max(statement.size(), components.size()) + kPacketHeader > most_bytes_)
+        return lift_in_halves(rows, visit, end);
+    auto failure = run_and_commit(statement);
     if (failure && failure->kind == StoreFailure::Kind::kLost)
         last_loss_ = std::chrono::steady_clock::now();
     // Not every failure of a statement ends its transaction; the end of the connection does.
     if (failure && connection_.is_connected() && run_on_connection("ROLLBACK"))
         connection_.disconnect();
+    // A failure is left to the next call.
+    if (!failure) static_cast<void>(read_components(components, visit, end));
     return failure;
+}
+
+// In a transaction that holds no locks; the next COMMIT ends it.
+std::optional<StoreFailure> MysqlGlobalStore::read_components(const std::string& statement,
+                                                              const Visit& visit,
+                                                              PublishEnd& end) {
+    auto failure = connection_.query(statement, [&](const MysqlRow& row) {
+        const RegionRow found = row_in(row);
+        if (found.region.empty())
+            end.regions = static_cast<std::size_t>(found.count);
+        else
+            visit(found);
+    });
+    return failure ? std::optional(converted(*std::move(failure))) : std::nullopt;
 }
 
 // A retry after a lost answer stamps anew what the first try may have committed late. Which rows
@@ -163,15 +206,17 @@ std::optional<StoreFailure> MysqlGlobalStore::run_and_commit(const std::string& 
     return run_on_connection("COMMIT");
 }
 
-std::optional<StoreFailure> MysqlGlobalStore::publish_in_halves(std::span<const RegionCount> rows) {
+std::optional<StoreFailure> MysqlGlobalStore::lift_in_halves(std::span<const RegionCount> rows,
+                                                             const Visit& visit,
+                                                             PublishEnd& end) {
     if (rows.size() == 1)
         return StoreFailure{StoreFailure::Kind::kRows,
                             connection_.url().shown() + ": a row is longer than its " +
                                 "max_allowed_packet of " + std::to_string(most_bytes_) +
                                 " bytes; raise that"};
     const std::size_t half = rows.size() / 2;
-    auto failure = publish(rows.first(half));
-    return failure ? failure : publish(rows.subspan(half));
+    auto failure = lift(rows.first(half), visit, end);
+    return failure ? failure : lift(rows.subspan(half), visit, end);
 }
 
 // Where the page ends is found first. Rows that come in between are in the page, or in the next
@@ -187,8 +232,8 @@ StoreResult<ImportEnd> MysqlGlobalStore::import(const ImportQuery& query, const 
         page_end = page_end_in(row, query);
     };
     if (auto failure = this->query(page_end_statement(query), note)) return *std::move(failure);
-    const auto show = [&](const MysqlRow& row) { visit(imported_in(row)); };
-    if (auto failure = this->query(import_statement(region_, query, page_end), show))
+    const auto show = [&](const MysqlRow& row) { visit(row_in(row)); };
+    if (auto failure = this->query(import_statement(query, page_end), show))
         return *std::move(failure);
     if (page_end) end.rest = rest_of(query, *std::move(page_end));
     return end;

@@ -34,7 +34,8 @@ class MysqlGlobalStore final : public GlobalStore {
   public:
     explicit MysqlGlobalStore(MysqlGlobalOptions options);
 
-    std::optional<StoreFailure> publish(std::span<const RegionCount> rows) override;
+    StoreResult<PublishEnd> publish(std::span<const RegionCount> rows, const Visit& visit) override;
+    StoreResult<PublishEnd> read(std::span<const RegionCount> rows, const Visit& visit) override;
     std::uint64_t connections() const override { return connections_; }
     StoreResult<ImportEnd> import(const ImportQuery& query, const Visit& visit) override;
     StoreResult<std::size_t> delete_expired(std::chrono::milliseconds min_age,
@@ -53,7 +54,15 @@ class MysqlGlobalStore final : public GlobalStore {
     Stamp stamp() const;
     std::optional<StoreFailure> run_and_commit(const std::string& statement);
     std::optional<MysqlFailure> read_most_bytes();
-    std::optional<StoreFailure> publish_in_halves(std::span<const RegionCount> rows);
+    std::optional<StoreFailure> lift(std::span<const RegionCount> rows,
+                                     const Visit& visit,
+                                     PublishEnd& end);
+    std::optional<StoreFailure> lift_in_halves(std::span<const RegionCount> rows,
+                                               const Visit& visit,
+                                               PublishEnd& end);
+    std::optional<StoreFailure> read_components(const std::string& statement,
+                                                const Visit& visit,
+                                                PublishEnd& end);
     StoreResult<std::uint64_t> run(const std::string& statement);
     std::optional<StoreFailure> query(const std::string& statement,
                                       const MysqlConnection::Visit& visit);

@@ -7,12 +7,6 @@ namespace {
 
 constexpr const char* kCell = "workspace_id, namespace, identifier, duration_ms, sequence";
 
-// A sum of whole numbers as a double is exact up to 2^53, and what is above is cut off there: so it
-// is never wrong, and can't overflow.
-constexpr const char* kSums =
-    "CAST(min(total(CASE WHEN region = ?1 THEN 0 ELSE count END), 9007199254740991.0) AS INT), "
-    "CAST(min(total(CASE WHEN region = ?1 THEN count ELSE 0 END), 9007199254740991.0) AS INT)";
-
 std::string after(const ImportQuery& query) {
     return query.after ? "(" + std::string(kCell) + ") > (?4, ?5, ?6, ?7, ?8)" : "1";
 }
@@ -32,24 +26,18 @@ std::string page_end_statement(const ImportQuery& query) {
 }
 
 // A page of a full import is a range of the unique key; the plus keeps SQLite from the index on
-// expires_at. An incremental import first finds the cells that changed, then reads all components
-// of each. Its plan is spelled out, by INDEXED BY and CROSS JOIN: SQLite, which has no statistics
-// of the table, would rather read all of it.
+// expires_at. The plan of an incremental one is spelled out by INDEXED BY: SQLite, which has no
+// statistics of the table, would rather read all of it.
 std::string import_statement(const ImportQuery& query, HasEnd has_end) {
     const std::string cell(kCell);
-    const std::string columns = cell + ", " + kSums;
+    const std::string columns = "SELECT " + cell + ", region, count FROM ratelimit_window_counts ";
     const bool ends = has_end == HasEnd::kYes;
     if (!query.changed_since)
-        return "SELECT " + columns + " FROM ratelimit_window_counts WHERE " + after(query) +
+        return columns + "WHERE " + after(query) +
                (ends ? " AND (" + cell + ") <= (?9, ?10, ?11, ?12, ?13)" : "") +
-               " AND +expires_at > ?2 GROUP BY " + cell;
-    return "SELECT " + columns + " FROM (SELECT DISTINCT " + cell +
-           " FROM ratelimit_window_counts INDEXED BY updated_at_idx "
-           "WHERE updated_at >= ?3" +
-           (ends ? " AND updated_at <= ?9" : "") +
-           " AND expires_at > ?2) "
-           "CROSS JOIN ratelimit_window_counts USING (" +
-           cell + ") GROUP BY " + cell;
+               " AND +expires_at > ?2";
+    return columns + "INDEXED BY updated_at_idx WHERE updated_at >= ?3" +
+           (ends ? " AND updated_at <= ?9" : "") + " AND expires_at > ?2";
 }
 
 }  // namespace sluice::sqlite_sql

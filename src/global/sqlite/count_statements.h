@@ -26,6 +26,15 @@ inline constexpr const char* kList =
     "SELECT region, count, updated_at FROM ratelimit_window_counts WHERE workspace_id = ?1 AND "
     "namespace = ?2 AND identifier = ?3 AND duration_ms = ?4 AND sequence = ?5 ORDER BY region";
 
+// Parameters: region, and now.
+inline constexpr const char* kMarkRegion =
+    "INSERT INTO ratelimit_regions (region, seen_at) VALUES (?1, ?2) "
+    "ON CONFLICT (region) DO UPDATE SET seen_at = max(seen_at, excluded.seen_at)";
+
+// How many regions were marked after a time.
+inline constexpr const char* kCountRegions =
+    "SELECT count(*) FROM ratelimit_regions WHERE seen_at > ?1";
+
 // When a component last changed; 0 if there is none.
 inline constexpr const char* kNewest =
     "SELECT coalesce(max(updated_at), 0) FROM ratelimit_window_counts";
@@ -35,9 +44,9 @@ inline constexpr const char* kNewest =
 // of an incremental import.
 std::string page_end_statement(const ImportQuery& query);
 
-// The cells of a page. Parameters: 1 our region, 2 living_at, those of page_end_statement(), and,
-// if the page has an end, 9 to 13 its last cell, or 9 its last time. Columns: the five of a cell's
-// name, foreign and own.
+// The components of a page. Parameters: 2 living_at, those of page_end_statement(), and, if the
+// page has an end, 9 to 13 its last cell, or 9 its last time. Columns: the five of a cell's name,
+// region and count.
 enum class HasEnd { kNo, kYes };
 std::string import_statement(const ImportQuery& query, HasEnd has_end);
 

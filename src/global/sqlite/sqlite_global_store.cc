@@ -48,8 +48,8 @@ CellName cell_in(const Statement& row) {
             .sequence = row.number(4)};
 }
 
-ImportedCell imported_in(const Statement& row) {
-    return {.cell = cell_in(row), .foreign = count_in(row, 5), .own = count_in(row, 6)};
+RegionRow row_in(const Statement& row) {
+    return {.cell = cell_in(row), .region = row.bytes(5), .count = count_in(row, 6)};
 }
 
 // The query of the page after the one that ends with `row`.
@@ -156,10 +156,41 @@ std::optional<StoreFailure> SqliteGlobalStore::run(std::string_view sql, Bind bi
     return failure(code, database_->error(code));
 }
 
-std::optional<StoreFailure> SqliteGlobalStore::publish(std::span<const RegionCount> rows) {
-    if (auto failure = make_ready()) return failure;
-    if (rows.empty()) return std::nullopt;
-    return lift_all(rows);
+StoreResult<PublishEnd> SqliteGlobalStore::publish(std::span<const RegionCount> rows,
+                                                   const Visit& visit) {
+    if (auto failure = make_ready()) return *std::move(failure);
+    if (auto failure = rows.empty() ? mark_region() : lift_all(rows)) return *std::move(failure);
+    auto end = read(rows, visit);
+    // The rows are published all the same.
+    return std::holds_alternative<StoreFailure>(end) ? PublishEnd{} : end;
+}
+
+std::optional<StoreFailure> SqliteGlobalStore::mark_region() {
+    const auto bind = [&](Statement& statement) {
+        statement.bind(1, options_.region).bind(2, number(options_.now()));
+    };
+    return run(sqlite_sql::kMarkRegion, bind, [](const Statement&) {});
+}
+
+StoreResult<PublishEnd> SqliteGlobalStore::read(std::span<const RegionCount> rows,
+                                                const Visit& visit) {
+    if (auto failure = make_ready()) return *std::move(failure);
+    PublishEnd end;
+    const auto since = [&](Statement& statement) {
+        statement.bind(1, number(options_.now() - kRegionMemory));
+    };
+    const auto count = [&](const Statement& row) {
+        end.regions = static_cast<std::size_t>(row.number(0));
+    };
+    if (auto failure = run(sqlite_sql::kCountRegions, since, count)) return *std::move(failure);
+    for (const RegionCount& row : rows) {
+        const auto bind = [&](Statement& statement) { bind_cell(statement, row.cell); };
+        const auto show = [&](const Statement& held) {
+            visit({.cell = row.cell, .region = held.bytes(0), .count = count_in(held, 1)});
+        };
+        if (auto failure = run(sqlite_sql::kList, bind, show)) return *std::move(failure);
+    }
+    return end;
 }
 
 std::optional<StoreFailure> SqliteGlobalStore::lift_all(std::span<const RegionCount> rows) {
@@ -195,11 +226,11 @@ StoreResult<ImportEnd> SqliteGlobalStore::import(const ImportQuery& query, const
     if (auto failure = run(sqlite_sql::page_end_statement(query), find_end, note_end))
         return *std::move(failure);
     const auto bind = [&](Statement& statement) {
-        statement.bind(1, options_.region).bind(2, number(query.living_at));
+        statement.bind(2, number(query.living_at));
         bind_start(statement, query);
         if (end.rest) bind_end(statement, *end.rest);
     };
-    const auto show = [&](const Statement& row) { visit(imported_in(row)); };
+    const auto show = [&](const Statement& row) { visit(row_in(row)); };
     const auto has_end = end.rest ? sqlite_sql::HasEnd::kYes : sqlite_sql::HasEnd::kNo;
     if (auto failure = run(sqlite_sql::import_statement(query, has_end), bind, show))
         return *std::move(failure);

@@ -34,7 +34,8 @@ class SqliteGlobalStore final : public GlobalStore {
     explicit SqliteGlobalStore(SqliteGlobalOptions options);
     ~SqliteGlobalStore() override;
 
-    std::optional<StoreFailure> publish(std::span<const RegionCount> rows) override;
+    StoreResult<PublishEnd> publish(std::span<const RegionCount> rows, const Visit& visit) override;
+    StoreResult<PublishEnd> read(std::span<const RegionCount> rows, const Visit& visit) override;
     std::uint64_t connections() const override { return connections_; }
     StoreResult<ImportEnd> import(const ImportQuery& query, const Visit& visit) override;
     StoreResult<std::size_t> delete_expired(std::chrono::milliseconds min_age,
@@ -53,6 +54,7 @@ class SqliteGlobalStore final : public GlobalStore {
 
     // All on a file that is open.
     std::optional<StoreFailure> lift_all(std::span<const RegionCount> rows);
+    std::optional<StoreFailure> mark_region();
     StoreResult<GlobalListing> list_one(const CellName& cell);
     // Runs the statement and shows each row of its answer.
     template <class Bind, class Show>

@@ -36,12 +36,21 @@ std::string shown_region(std::string name) {
     return name;
 }
 
+using Source = CellInspection::RegionComponent::Source;
+
 void write_regions(JsonWriter& json, std::span<const CellInspection::RegionComponent> regions) {
     json.raw(R"(,"regions":[)");
     for (std::size_t i = 0; i < regions.size(); ++i) {
-        const auto& [region, count, age] = regions[i];
-        json.raw(i == 0 ? R"({"region":)" : R"(,{"region":)").text(shown_region(region));
-        json.raw(R"(,"count":)").number(count).raw(R"(,"age":)").number(age.count()).raw("}");
+        const CellInspection::RegionComponent& each = regions[i];
+        json.raw(i == 0 ? R"({"region":)" : R"(,{"region":)").text(shown_region(each.region));
+        json.raw(R"(,"count":)").number(each.count);
+        json.raw(R"(,"age":)").number(each.age.count());
+        json.raw(R"(,"known":)").number(each.known);
+        if (each.source != Source::kNone) {
+            json.raw(R"(,"knownAge":)").number(each.known_age.count());
+            json.raw(each.source == Source::kBus ? R"(,"source":"bus")" : R"(,"source":"store")");
+        }
+        json.raw("}");
     }
     json.raw("]");
 }
