@@ -19,13 +19,6 @@ constexpr std::size_t kLeastPageRows = 100;
 // How many pages have to succeed before larger ones are tried.
 constexpr int kGrowAfter = 8;
 
-// Whether a request can have made it: other programs may write to the store.
-bool is_possible(const CellName& cell) {
-    return !cell.workspace.empty() && !cell.name_space.empty() && !cell.identifier.empty() &&
-           cell.duration >= kMinDuration && cell.duration <= kMaxDuration && cell.sequence >= 0 &&
-           cell.sequence <= static_cast<Sequence>(kMaxCount) / cell.duration.count();
-}
-
 // Borrows the parts of a key or of a cell's name.
 template <class Named>
 Request request_for(const Named& named) {

@@ -50,6 +50,13 @@ struct RegionCount {
     Count count;
 };
 
+// Whether a request can have made the cell: other programs may write to a store or a bus.
+inline bool is_possible(const CellName& cell) {
+    return !cell.workspace.empty() && !cell.name_space.empty() && !cell.identifier.empty() &&
+           cell.duration >= kMinDuration && cell.duration <= kMaxDuration && cell.sequence >= 0 &&
+           cell.sequence <= static_cast<Sequence>(kMaxCount) / cell.duration.count();
+}
+
 // How many components a page of an import reads, unless a query says otherwise.
 inline constexpr std::size_t kImportPageRows = 10'000;
 
