@@ -85,6 +85,7 @@ std::optional<Error> GlobalThreads::run(const Options& options) {
     if (!reading) return std::move(reading).error();
     writing_ = *std::move(writing);
     reading_ = *std::move(reading);
+    if (auto failed = start_bus(options)) return failed;
     try {
         if (table_.sharing() == Sharing::kSole)
             start_thread(looker_, &GlobalThreads::look_for_changes);
@@ -98,6 +99,15 @@ std::optional<Error> GlobalThreads::run(const Options& options) {
     may_begin_.store(true, std::memory_order_release);
     for (TurnThread* thread : {&looker_, &writer_, &reader_})
         thread->wake();
+    return std::nullopt;
+}
+
+// Receivers of announcements are given to the bus here.
+std::optional<Error> GlobalThreads::start_bus(const Options& options) {
+    if (options.bus.empty()) return std::nullopt;
+    auto bus = BusThread::start(options, Bus::Receivers{});
+    if (!bus) return std::move(bus).error();
+    bus_ = *std::move(bus);
     return std::nullopt;
 }
 
@@ -116,7 +126,8 @@ void GlobalThreads::list(std::vector<CellName> cells, Listed listed) {
 
 bool GlobalThreads::close(milliseconds patience) {
     if (has_ended_.exchange(true, std::memory_order_relaxed)) return have_threads_ended_;
-    have_threads_ended_ = looker_.stop(steady_clock::now() + kLastTurn);
+    have_threads_ended_ = bus_ == nullptr || bus_->close();
+    have_threads_ended_ &= looker_.stop(steady_clock::now() + kLastTurn);
     if (table_.sharing() == Sharing::kSole && have_threads_ended_) global_sync_.offer_changes();
     if (patience > milliseconds{0}) {
         const auto published = std::make_shared<std::promise<void>>();
@@ -180,6 +191,10 @@ GlobalStats GlobalThreads::stats() const {
             .publish_lag = age(published.waiting_since, now).value_or(milliseconds{0}),
             .since_publish = age(published.last_success, now),
             .since_import = age(imported.last_success, now)};
+}
+
+BusStats GlobalThreads::bus_stats() const {
+    return bus_ == nullptr ? BusStats{} : bus_->stats();
 }
 
 // Its turns begin once all threads are there.

@@ -39,6 +39,11 @@ std::optional<Error> invalid_option(const Options& options, const TestOptions& t
         return Error{kRegionRequired,
                      "region is empty; allowed with a global store: a name of 1 to 48 bytes"};
     }
+    if (options.global.empty() && !options.bus.empty()) {
+        return Error{kInvalidOption,
+                     "bus is set and global is empty; allowed with a bus: the global store of the "
+                     "regions, which carries what the bus loses"};
+    }
     if (options.region.size() > kMaxRegionBytes) {
         return Error{kInvalidOption,
                      "region is " + std::to_string(options.region.size()) +
@@ -246,6 +251,8 @@ class Limiter::Core {
         return global_ == nullptr ? GlobalStats{} : global_->stats();
     }
 
+    BusStats bus_stats() const { return global_ == nullptr ? BusStats{} : global_->bus_stats(); }
+
     const Tally& tally() const { return table_->tally(); }
 
     OriginStats origin_stats() const {
@@ -438,7 +445,8 @@ Stats Limiter::stats() const {
             .cas_retries = read(tally.cas_retries),
             .strict_activations = read(tally.strict_activations),
             .origin = core_->origin_stats(),
-            .global = core_->global_stats()};
+            .global = core_->global_stats(),
+            .bus = core_->bus_stats()};
 }
 
 }  // namespace sluice

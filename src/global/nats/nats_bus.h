@@ -50,7 +50,7 @@ class NatsBus final : public Bus {
     bool send(std::span<const RegionCount> counts) override;
     BusStatus status() const override;
     BusCounts counts() const override;
-    // Takes up to three seconds where a call of the library is stuck; its thread then ends later.
+    // Takes up to a second where a call of the library is stuck; its thread then ends later.
     void close() override;
 
   private:

@@ -1,0 +1,19 @@
+// Opening the bus that the options name.
+#ifndef SLUICE_SERVICE_OPEN_BUS_H_
+#define SLUICE_SERVICE_OPEN_BUS_H_
+
+#include <sluice/limiter.h>
+#include <sluice/result.h>
+
+#include <memory>
+
+#include "global/bus.h"
+
+namespace sluice {
+
+// Joins the bus. A server that can't be reached is no error. The error begins with "bus".
+Result<std::unique_ptr<Bus>> open_bus(const Options& options, Bus::Receivers receivers);
+
+}  // namespace sluice
+
+#endif  // SLUICE_SERVICE_OPEN_BUS_H_
