@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "nats/members.h"
+#include "support/nats_credentials.h"
 #include "support/nats_server.h"
 
 namespace sluice::nats_test {
@@ -38,6 +39,22 @@ TEST(NatsLogin, TakesAToken) {
     EXPECT_TRUE(eu.connects()) << eu.problem();
     BusMember stranger(server.url("hush2"), "eu");
     expect_refused(stranger, "Authorization Violation");
+}
+
+TEST(NatsLogin, TakesACredentialsFile) {
+    const NatsCredentials known = make_nats_credentials();
+    NatsServer server({.config = known.server_config});
+    NatsBusOptions options = options_for(server.url(), "eu");
+    options.credentials = server.scratch().write("known.creds", known.user_file);
+    BusMember eu(options);
+    EXPECT_TRUE(eu.connects()) << eu.problem();
+    options.credentials =
+        server.scratch().write("stranger.creds", make_nats_credentials().user_file);
+    BusMember stranger(options);
+    expect_refused(stranger, "Authorization Violation");
+    options.credentials = server.scratch().write("empty.creds", "hush");
+    BusMember empty(options);
+    expect_refused(empty, server.address() + ": ");
 }
 
 // A bus that works in one direction only must not look like one that works.
