@@ -21,6 +21,7 @@
 #include "service/global_threads.h"
 #include "service/inspect.h"
 #include "service/local_decider.h"
+#include "service/open_bus.h"
 #include "service/pending_decision.h"
 #include "service/region_thread.h"
 #include "service/test_options.h"
@@ -39,11 +40,7 @@ std::optional<Error> invalid_option(const Options& options, const TestOptions& t
         return Error{kRegionRequired,
                      "region is empty; allowed with a global store: a name of 1 to 48 bytes"};
     }
-    if (options.global.empty() && !options.bus.empty()) {
-        return Error{kInvalidOption,
-                     "bus is set and global is empty; allowed with a bus: the global store of the "
-                     "regions, which carries what the bus loses"};
-    }
+    if (auto error = bus_without_global(options)) return error;
     if (options.region.size() > kMaxRegionBytes) {
         return Error{kInvalidOption,
                      "region is " + std::to_string(options.region.size()) +

@@ -33,6 +33,13 @@ Result<std::unique_ptr<Bus>> open_nats(const Options& options, Bus::Receivers re
 
 }  // namespace
 
+std::optional<Error> bus_without_global(const Options& options) {
+    if (options.bus.empty() || !options.global.empty()) return std::nullopt;
+    return Error{kInvalidOption,
+                 "bus is set and global is empty; allowed with a bus: the global store of the "
+                 "regions, which carries what the bus loses"};
+}
+
 Result<std::unique_ptr<Bus>> open_bus(const Options& options, Bus::Receivers receivers) {
     if (auto error = invalid_bus(options.bus)) return bus_error(*std::move(error));
     if (is_nats_url(options.bus)) return open_nats(options, std::move(receivers));

@@ -6,10 +6,14 @@
 #include <sluice/result.h>
 
 #include <memory>
+#include <optional>
 
 #include "global/bus.h"
 
 namespace sluice {
+
+// The error of options with a bus and no global store, if they are.
+std::optional<Error> bus_without_global(const Options& options);
 
 // Joins the bus. A server that can't be reached is no error. The error begins with "bus".
 Result<std::unique_ptr<Bus>> open_bus(const Options& options, Bus::Receivers receivers);

@@ -108,6 +108,28 @@ TEST(NatsOutage, AStoppedServerDelaysNoSend) {
     EXPECT_GE(eu.counts().reconnects, 1U);
 }
 
+TEST(NatsOutage, OverflowDropsTheOldest) {
+    NatsServer server;
+    NatsBusOptions options = options_for(server.url(), "eu");
+    options.most_queued_bytes = 128 * 1024;
+    BusMember eu(options);
+    BusMember us(server.url(), "us");
+    ASSERT_TRUE(eu.connects() && us.connects());
+    server.pause();
+    // Fills the socket, too. A write that takes two seconds would lose the connection.
+    const auto end = steady_clock::now() + milliseconds(1'000);
+    std::vector<RegionCount> counts;
+    for (int i = 0; i < 250; ++i)
+        counts.push_back(count_of(std::to_string(100 + i) + std::string(200, 'x'), 1));
+    while (eu.counts().announcements_overflowed < 1'000 && steady_clock::now() < end)
+        EXPECT_TRUE(eu.send(counts));
+    ASSERT_GE(eu.counts().announcements_overflowed, 1'000U);
+    EXPECT_TRUE(eu.send({count_of("newest", 1)}));
+    server.resume();
+    EXPECT_TRUE(eventually([&] { return us.received("eu", "newest") == 1; }));
+    EXPECT_EQ(eu.counts().reconnects, 0U);
+}
+
 TEST(NatsOutage, AnIdleMemberNoticesAStoppedServer) {
     NatsServer server;
     BusMember eu(server.url(), "eu");
