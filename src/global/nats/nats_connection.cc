@@ -68,10 +68,9 @@ natsStatus set_login(natsOptions* options, const NatsAccess& access) {
     return status;
 }
 
-// The certificate must name the host.
-natsStatus set_tls(natsOptions* options, const NatsTls& tls, const std::string& host) {
+// The library checks that the certificate names the host.
+natsStatus set_tls(natsOptions* options, const NatsTls& tls) {
     natsStatus status = natsOptions_SetSecure(options, true);
-    if (status == NATS_OK) status = natsOptions_SetExpectedHostname(options, host.c_str());
     if (status == NATS_OK && !tls.ca.empty())
         status = natsOptions_LoadCATrustedCertificates(options, tls.ca.c_str());
     if (status == NATS_OK && !tls.cert.empty())
@@ -105,8 +104,7 @@ natsStatus connect(const NatsAccess& access, const HostPort& server, natsConnect
     if (status == NATS_OK) status = natsOptions_SetURL(options.get(), url.c_str());
     if (status == NATS_OK) status = set_limits(options.get(), access);
     if (status == NATS_OK) status = set_login(options.get(), access);
-    if (status == NATS_OK && access.url.tls)
-        status = set_tls(options.get(), access.tls, server.host);
+    if (status == NATS_OK && access.url.tls) status = set_tls(options.get(), access.tls);
     return status == NATS_OK ? natsConnection_Connect(connection, options.get()) : status;
 }
 
