@@ -99,6 +99,7 @@ function(_sluice_install)
         "${PROJECT_BINARY_DIR}/SluiceConfigVersion.cmake" COMPATIBILITY SameMinorVersion)
     install(FILES "${PROJECT_BINARY_DIR}/SluiceConfig.cmake" "${PROJECT_BINARY_DIR}/SluiceConfigVersion.cmake"
                   "${PROJECT_SOURCE_DIR}/cmake/FindHiredis.cmake" "${PROJECT_SOURCE_DIR}/cmake/FindMariaDB.cmake"
+                  "${PROJECT_SOURCE_DIR}/cmake/FindNats.cmake"
             DESTINATION "${package_dir}")
 
     # The directories in sluice.pc are relative to the file, so that an installed tree can be moved.

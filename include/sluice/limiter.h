@@ -17,6 +17,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace sluice {
 
@@ -40,8 +41,21 @@ struct GlobalRefusal {
     std::uint64_t rows;  // refused since the last call
 };
 
+// The argument of on_bus_change.
+struct BusChange {
+    bool unavailable;  // until the bus is back, the global store alone carries counts
+    std::string why;   // for people; empty when it is back. Holds no secret
+};
+
 // TLS settings of the origin. Each is the path of a PEM file, or empty.
 struct OriginTls {
+    std::string ca = {};    // trusted authorities; empty: those of the system
+    std::string cert = {};  // this process's certificate, where the server requires one
+    std::string key = {};   // its private key
+};
+
+// TLS settings of the bus. Each is the path of a PEM file, or empty.
+struct BusTls {
     std::string ca = {};    // trusted authorities; empty: those of the system
     std::string cert = {};  // this process's certificate, where the server requires one
     std::string key = {};   // its private key
@@ -107,6 +121,26 @@ struct Options {
 
     // Called when the store has refused rows for good, at most once a minute.
     std::function<void(const GlobalRefusal&)> on_global_refusal = {};
+
+    // The bus on which regions announce their counts to each other, faster than through the global
+    // store, which it needs beside it; empty: none.
+    //
+    //     nats://[user:password@]host:port,host:port   NATS; tls:// with TLS
+    //     nats://token@host:port
+    //     memory:NAME                                  limiters of this process with the same name
+    //
+    // No decision ever waits for it. A server that can't be reached is no error: announcements are
+    // dropped until it is back, and the global store carries the counts. The client library of NATS
+    // ignores SIGPIPE for the whole process.
+    std::string bus = {};
+    // The path of a NATS credentials file, with a JWT and its key; empty: none.
+    std::string bus_credentials = {};
+    BusTls bus_tls = {};  // for tls://
+    // The workspaces whose announcements are received, along with others of the same 256 shards;
+    // empty: all.
+    std::vector<std::string> bus_workspaces = {};
+
+    std::function<void(const BusChange&)> on_bus_change = {};
 };
 
 struct TestOptions;  // internal
@@ -125,12 +159,12 @@ struct TestOptions;  // internal
 // destruction: all other calls must have returned before a limiter is moved or destroyed. A
 // moved-from limiter can only be assigned to or destroyed. A limiter without origin and global
 // store has at most one thread, which prepares memory; an origin adds two (an SQLite origin three),
-// a global store two or three.
+// a global store two or three, a bus two beside those of its client library.
 //
 // fork(): a child process may go on using a limiter that was created before the fork. It has the
 // counts as of the fork, and none of the threads: it decides from local counts alone, and reads and
-// writes neither the origin nor the global store (OriginStats::unavailable and
-// GlobalStats::unavailable are true). No call hangs there; close() and the destructor return at
+// writes neither the origin, the global store nor the bus (`unavailable` of OriginStats,
+// GlobalStats and BusStats is true). No call hangs there; close() and the destructor return at
 // once, and leave connections to the parent. Costs that another thread was spending at the moment
 // of the fork may count in the child. A child that has to share its counts creates a limiter of its
 // own. The parent is not affected.
@@ -190,7 +224,7 @@ class SLUICE_EXPORT Limiter {
     void inspect(const Request& request, RequestTime now, Inspected inspected);
 
     // Writes pending counts to the origin, then to the global store, for up to `patience`, and
-    // disconnects from both. Takes up to four seconds longer where a thread is stuck in a call.
+    // disconnects from both. Takes up to five seconds longer where a thread is stuck in a call.
     // Later requests are decided from local counts; those that are decided while it runs, or later,
     // may not be written to the origin any more. Not for two threads at a time, nor from within a
     // callback.

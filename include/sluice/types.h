@@ -115,6 +115,24 @@ struct GlobalStats {
     std::optional<std::chrono::milliseconds> since_import;
 };
 
+// The traffic between a limiter and the bus since the limiter was created. An announcement is the
+// count of this region in one window of a key; a message carries up to 512 of them.
+struct BusStats {
+    bool attached;     // a bus is configured
+    bool unavailable;  // there is no connection, or it works in one direction only
+    std::uint64_t messages_sent;
+    std::uint64_t announcements_sent;
+    std::uint64_t announcements_unsent;      // dropped while there was no connection
+    std::uint64_t announcements_overflowed;  // dropped, the oldest first: too many waited
+    std::uint64_t messages_received;         // from other regions
+    std::uint64_t announcements_received;
+    std::uint64_t own_region_messages;  // from nodes of this region; they don't count as global
+    std::uint64_t malformed_messages;   // dropped: invalid
+    std::uint64_t foreign_messages;     // dropped: of another version
+    std::uint64_t receive_overflowed;   // messages dropped because they came too fast
+    std::uint64_t reconnects;
+};
+
 // The state of a limiter, and its work since it was created.
 struct Stats {
     std::uint64_t keys_held;
@@ -128,6 +146,7 @@ struct Stats {
     std::uint64_t strict_activations;  // keys that a denial put into strict mode
     OriginStats origin;
     GlobalStats global;
+    BusStats bus;
 };
 
 // The counts of one window of a key.

@@ -3,80 +3,18 @@
 #include <algorithm>
 #include <array>
 #include <cctype>
-#include <charconv>
 #include <chrono>
-#include <cstdint>
+#include <cstddef>
 #include <optional>
-#include <sstream>
+#include <utility>
 
-#include "config/duration.h"
+#include "config/assign.h"
 #include "url/store_url.h"
 
 namespace sluice::config {
 namespace {
 
 using namespace std::chrono_literals;
-using std::chrono::milliseconds;
-
-// Text from any source.
-std::optional<std::string> as_string(const Value& value) {
-    if (const auto* text = std::get_if<UntypedText>(&value)) return text->text;
-    if (const auto* string = std::get_if<std::string>(&value)) return *string;
-    return std::nullopt;
-}
-
-std::optional<std::int64_t> as_integer(const Value& value) {
-    if (const auto* integer = std::get_if<std::int64_t>(&value)) return *integer;
-    const auto* text = std::get_if<UntypedText>(&value);
-    if (text == nullptr) return std::nullopt;
-    std::int64_t integer = 0;
-    const char* const last = text->text.data() + text->text.size();
-    const auto [end, failed] = std::from_chars(text->text.data(), last, integer);
-    if (failed != std::errc{} || end != last) return std::nullopt;
-    return integer;
-}
-
-std::optional<bool> as_bool(const Value& value) {
-    if (const auto* boolean = std::get_if<bool>(&value)) return *boolean;
-    const auto* text = std::get_if<UntypedText>(&value);
-    if (text == nullptr) return std::nullopt;
-    if (text->text == "true" || text->text == "1") return true;
-    if (text->text == "false" || text->text == "0") return false;
-    return std::nullopt;
-}
-
-template <class T>
-bool assign(T& place, std::optional<T> value) {
-    if (!value) return false;
-    place = *std::move(value);
-    return true;
-}
-
-bool assign_count(std::size_t& place, const Value& value, std::int64_t least, std::int64_t most) {
-    const auto integer = as_integer(value);
-    if (!integer || *integer < least || *integer > most) return false;
-    place = static_cast<std::size_t>(*integer);
-    return true;
-}
-
-bool assign_duration(milliseconds& place,
-                     const Value& value,
-                     milliseconds least,
-                     milliseconds most) {
-    const auto text = as_string(value);
-    const auto duration = text ? parse_duration(*text) : std::nullopt;
-    if (!duration || *duration < least || *duration > most) return false;
-    place = *duration;
-    return true;
-}
-
-// A path or other text of 1 to `most` bytes.
-bool assign_text(std::string& place, const Value& value, std::size_t most) {
-    auto text = as_string(value);
-    const bool fits =
-        text && !text->empty() && text->size() <= most && text->find('\0') == std::string::npos;
-    return fits && assign(place, std::move(text));
-}
 
 // An origin that nodes can share. Memory is shared only within a process.
 bool is_shared_origin(const std::string& url) {
@@ -88,29 +26,21 @@ bool is_shared_global(const std::string& url) {
     return !url.starts_with("memory:") && !invalid_global(url);
 }
 
-// Host names, separated by commas and spaces.
-std::optional<std::vector<std::string>> parse_hosts(const std::string& text) {
-    std::vector<std::string> hosts;
-    std::istringstream stream(text);
-    for (std::string host; std::getline(stream, host, ',');) {
-        host.erase(0, host.find_first_not_of(' '));
-        host.erase(host.find_last_not_of(' ') + 1);
-        const auto fits = [](unsigned char c) {
-            return std::isalnum(c) != 0 || c == '.' || c == '-' || c == '_';
-        };
-        if (host.empty() || host.size() > 253 || !std::all_of(host.begin(), host.end(), fits))
-            return std::nullopt;
-        hosts.push_back(std::move(host));
-    }
-    if (hosts.empty()) return std::nullopt;
-    return hosts;
+// A bus that regions can share.
+bool is_shared_bus(const std::string& url) {
+    return !url.starts_with("memory:") && !invalid_bus(url);
 }
 
-std::string joined(const std::vector<std::string>& texts) {
-    std::string all;
-    for (const std::string& text : texts)
-        all += (all.empty() ? "" : ",") + text;
-    return all;
+// The name of a workspace.
+bool is_workspace(const std::string& text) {
+    return !text.empty() && text.size() <= 255;
+}
+
+bool is_host_name(const std::string& text) {
+    const auto fits = [](unsigned char c) {
+        return std::isalnum(c) != 0 || c == '.' || c == '-' || c == '_';
+    };
+    return !text.empty() && text.size() <= 253 && std::all_of(text.begin(), text.end(), fits);
 }
 
 constexpr std::size_t kLongestPath = 4096;
@@ -119,28 +49,6 @@ constexpr std::size_t kLongestRegion = 48;
 constexpr std::array<std::string_view, 6> kLevels = {
     "trace", "debug", "info", "warn", "error", "off"};
 constexpr std::array<std::string_view, 2> kFormats = {"text", "json"};
-
-template <class Enum, std::size_t n>
-bool assign_word(Enum& place, const Value& value, const std::array<std::string_view, n>& words) {
-    const auto text = as_string(value);
-    const auto* const word = text ? std::find(words.begin(), words.end(), *text) : words.end();
-    if (word == words.end()) return false;
-    place = static_cast<Enum>(word - words.begin());
-    return true;
-}
-
-template <class Enum, std::size_t n>
-std::string word_of(Enum value, const std::array<std::string_view, n>& words) {
-    return quoted(words[static_cast<std::size_t>(value)]);
-}
-
-std::string show_bool(bool value) {
-    return value ? "true" : "false";
-}
-
-std::string show_duration(milliseconds duration) {
-    return quoted(to_string(duration));
-}
 
 const std::array kCatalog = {
     Setting{"listen",
@@ -253,6 +161,56 @@ const std::array kCatalog = {
             "true or false",
             [](Settings& s, const Value& v) { return assign(s.global_cleanup, as_bool(v)); },
             [](const Settings& s) { return show_bool(s.global_cleanup); }},
+    Setting{"bus",
+            "URL",
+            "NATS servers over which regions announce their counts to each other at once; prefer "
+            "the environment or the file for a password",
+            "nats://[user:password@]host[:port][,host[:port]...], with a token before the @ "
+            "instead of user and password, or tls:// for TLS, with percent signs for special "
+            "characters (%40 for @)",
+            [](Settings& s, const Value& v) {
+                auto text = as_string(v);
+                return text && text->size() <= kLongestPath && is_shared_bus(*text) &&
+                       assign(s.bus, std::move(text));
+            },
+            [](const Settings& s) { return quoted(shown_bus(s.bus)); }},
+    Setting{
+        "bus_credentials",
+        "FILE",
+        "NATS credentials file, with a JWT and its key, to log in with",
+        "the path of a file",
+        [](Settings& s, const Value& v) { return assign_text(s.bus_credentials, v, kLongestPath); },
+        [](const Settings& s) { return quoted(s.bus_credentials); }},
+    Setting{"bus_tls.ca",
+            "FILE",
+            "Trusted authorities for a tls:// bus, in PEM; without it those of the system",
+            "the path of a file",
+            [](Settings& s, const Value& v) { return assign_text(s.bus_tls.ca, v, kLongestPath); },
+            [](const Settings& s) { return quoted(s.bus_tls.ca); }},
+    Setting{
+        "bus_tls.cert",
+        "FILE",
+        "Client certificate for a tls:// bus, in PEM",
+        "the path of a file",
+        [](Settings& s, const Value& v) { return assign_text(s.bus_tls.cert, v, kLongestPath); },
+        [](const Settings& s) { return quoted(s.bus_tls.cert); }},
+    Setting{"bus_tls.key",
+            "FILE",
+            "Private key of that certificate, in PEM",
+            "the path of a file",
+            [](Settings& s, const Value& v) { return assign_text(s.bus_tls.key, v, kLongestPath); },
+            [](const Settings& s) { return quoted(s.bus_tls.key); }},
+    Setting{"bus_workspaces",
+            "NAMES",
+            "Workspaces, separated by commas, whose announcements this node receives; without it "
+            "those of all",
+            "1 to 256 names of 1 to 255 bytes, separated by commas",
+            [](Settings& s, const Value& v) {
+                const auto text = as_string(v);
+                const auto names = text ? parse_list(*text, is_workspace) : std::nullopt;
+                return names && names->size() <= 256 && assign(s.bus_workspaces, names);
+            },
+            [](const Settings& s) { return quoted(joined(s.bus_workspaces)); }},
     Setting{"threads",
             "N",
             "Number of serving threads; 0 is one per core",
@@ -330,7 +288,7 @@ const std::array kCatalog = {
             "host names without ports, separated by commas",
             [](Settings& s, const Value& v) {
                 const auto text = as_string(v);
-                return text && assign(s.allowed_hosts, parse_hosts(*text));
+                return text && assign(s.allowed_hosts, parse_list(*text, is_host_name));
             },
             [](const Settings& s) { return quoted(joined(s.allowed_hosts)); }},
     Setting{"log.level",

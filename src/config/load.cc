@@ -60,10 +60,16 @@ bool is_open_to_others(const std::string& path) {
     return ::stat(path.c_str(), &status) == 0 && (status.st_mode & S_IRWXO) != 0;
 }
 
+// A user or a token stands before an @.
+bool holds_login(const std::string& bus) {
+    return bus.find('@') != std::string::npos;
+}
+
 bool holds_password(const Settings& settings) {
     return shown_origin(settings.origin) != settings.origin ||
            shown_global(settings.global) != settings.global ||
-           shown_global(settings.global_replica) != settings.global_replica;
+           shown_global(settings.global_replica) != settings.global_replica ||
+           holds_login(settings.bus);
 }
 
 // Merges the sources; later ones override earlier ones.
@@ -133,6 +139,7 @@ class Loader {
     void check_together();
     void check_plain_http();
     void check_global();
+    void check_bus();
 
     Result<Loaded> finish() {
         if (problems_.empty()) check_together();
@@ -150,7 +157,8 @@ class Loader {
         std::string text = as_written(value);
         // An invalid URL may have its password anywhere, as in redis://:password without a host. In
         // other values, the part before an @ may be one.
-        const bool is_url = name == "origin" || name == "global" || name == "global_replica";
+        const bool is_url =
+            name == "origin" || name == "global" || name == "global_replica" || name == "bus";
         const bool may_hold_secret = is_url || text.find('@') != std::string::npos;
         return sounds_secret(name) || may_hold_secret ? std::string(kHidden) : text;
     }
@@ -212,6 +220,7 @@ void Loader::check_together() {
                "false unless the server listens on loopback: its clients choose the time");
     }
     check_global();
+    check_bus();
     const OriginTlsSettings& origin_tls = settings.origin_tls;
     if (!origin_tls.ca.empty() && !settings.origin.starts_with("rediss")) {
         refuse("origin", "a rediss:// or rediss+sentinel:// URL, since origin_tls.ca is set");
@@ -268,6 +277,33 @@ void Loader::check_global() {
     }
     if (settings.test_global_interval.count() > 0 && !settings.test_clock) {
         refuse("test_global_interval", "0s unless test_clock is true: it is for tests alone");
+    }
+}
+
+void Loader::check_bus() {
+    const Settings& settings = loaded_.settings;
+    const BusTlsSettings& tls = settings.bus_tls;
+    if (!settings.bus.empty() && settings.global.empty()) {
+        refuse("bus", "none as long as global is not set, which carries what a bus loses");
+    }
+    const bool is_used = !settings.bus.empty();
+    if (!is_used && !settings.bus_credentials.empty()) {
+        refuse("bus", "a nats:// or tls:// URL, since bus_credentials is set");
+    }
+    if (!is_used && !settings.bus_workspaces.empty()) {
+        refuse("bus", "a nats:// or tls:// URL, since bus_workspaces is set");
+    }
+    if (!tls.ca.empty() && !settings.bus.starts_with("tls:")) {
+        refuse("bus", "a tls:// URL, since bus_tls.ca is set");
+    }
+    if (!tls.cert.empty() && !settings.bus.starts_with("tls:")) {
+        refuse("bus", "a tls:// URL, since bus_tls.cert is set");
+    }
+    if (tls.cert.empty() && !tls.key.empty()) {
+        refuse("bus_tls.cert", "the path of a file, since bus_tls.key is set");
+    }
+    if (!tls.cert.empty() && tls.key.empty()) {
+        refuse("bus_tls.key", "the path of a file, since bus_tls.cert is set");
     }
 }
 

@@ -42,6 +42,15 @@ struct OriginTlsSettings {
     bool operator==(const OriginTlsSettings&) const = default;
 };
 
+// Paths of PEM files for a tls:// bus, or empty.
+struct BusTlsSettings {
+    std::string ca;
+    std::string cert;
+    std::string key;
+
+    bool operator==(const BusTlsSettings&) const = default;
+};
+
 // Limits for slow or hostile clients.
 struct HttpSettings {
     std::chrono::milliseconds header_timeout{10'000};
@@ -68,7 +77,11 @@ struct Settings {
     std::string global{};          // empty: a single region; overrides are stored by each node
     std::string global_replica{};  // empty: counts are read from `global`
     bool global_cleanup = false;
-    std::size_t threads = 0;  // 0: one per core
+    std::string bus{};              // empty: regions see each other's counts through `global` alone
+    std::string bus_credentials{};  // the path of a NATS credentials file, or empty
+    BusTlsSettings bus_tls{};
+    std::vector<std::string> bus_workspaces{};  // empty: announcements of all are received
+    std::size_t threads = 0;                    // 0: one per core
     std::size_t max_keys = 1'000'000;
     std::chrono::milliseconds drain_timeout{10'000};
     bool test_clock = false;

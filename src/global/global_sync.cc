@@ -30,7 +30,7 @@ GlobalSync::GlobalSync(Table& table, Config config, Time now)
       publish_queue_({.policy = config.policy,
                       .clock = std::move(config.clock),
                       .urged = std::move(config.urged),
-                      .announce = std::move(config.announce),
+                      .announce = announcing(std::move(config.announce)),
                       .is_bus_live = [this](Time at) { return !bus_health_.is_silent(at); }},
                      components_,
                      regions_),
@@ -101,6 +101,33 @@ void GlobalSync::take_counts(Entry& entry) {
         has_foreign |= is_held && sums.foreign != 0;
     }
     if (has_foreign) offer(entry);
+}
+
+std::function<void(const CellName&, Count)> GlobalSync::announcing(
+    std::function<void(const CellName&, Count)> announce) {
+    if (!announce) return {};
+    return [this, announce = std::move(announce)](const CellName& cell, Count count) {
+        bus_health_.sent(publish_queue_.now());
+        announce(cell, count);
+    };
+}
+
+bool GlobalSync::receive(const BusMessage& message, std::optional<UnixTime> wall) {
+    for (const auto& [cell, count] : message.counts)
+        merge({.cell = cell, .region = message.region, .count = count},
+              {.source = ComponentSource::kBus, .wall = wall});
+    return bus_health_.received(publish_queue_.now());
+}
+
+bool GlobalSync::receive_own(const BusMessage& message) {
+    for (const auto& [cell, count] : message.counts)
+        components_.note_announced(stored_key_id(cell), cell, count);
+    return bus_health_.received(publish_queue_.now());
+}
+
+void GlobalSync::announce_again() {
+    for (const auto& [cell, count] : components_.all_announced())
+        publish_queue_.announce(cell, count);
 }
 
 // The caller holds an EpochPin.

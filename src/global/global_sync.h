@@ -12,9 +12,9 @@
 #include <optional>
 #include <string>
 #include <utility>
-#include <vector>
 
 #include "counter/table.h"
+#include "global/bus.h"
 #include "global/bus_health.h"
 #include "global/component_table.h"
 #include "global/importer.h"
@@ -82,11 +82,17 @@ class GlobalSync {
     // Importer::next(). With each tick, components of cells that are dead are dropped.
     std::optional<ImportQuery> next_import(Time now, std::optional<UnixTime> wall);
 
-    // Everything that this node has announced and that still matters, for a bus that has become
-    // available again.
-    std::vector<RegionCount> all_announced() const { return components_.all_announced(); }
-    BusHealth& bus_health() { return bus_health_; }
-    const BusHealth& bus_health() const { return bus_health_; }
+    // Merges a message of the bus, of another region or of this one. What nodes of this region have
+    // announced is not announced again; it counts neither as published nor as global. Both return
+    // whether the bus was silent before. Thread-safe.
+    bool receive(const BusMessage& message, std::optional<UnixTime> wall);
+    bool receive_own(const BusMessage& message);
+
+    // Announces everything again that still matters, for a bus that has become available.
+    void announce_again();
+
+    // Whether announcements get lost. Thread-safe.
+    bool is_bus_silent(Time now) const { return bus_health_.is_silent(now); }
 
     Publisher& publisher() { return publisher_; }
     const Publisher& publisher() const { return publisher_; }
@@ -100,6 +106,8 @@ class GlobalSync {
     const StoreBreaker& import_breaker() const { return import_breaker_; }
 
   private:
+    std::function<void(const CellName&, Count)> announcing(
+        std::function<void(const CellName&, Count)> announce);
     void take_counts(Entry& entry);
     bool holds_long_key(const StoredKeyId& id, std::uint64_t table_hash);
     Entry* find_entry(const CellName& stored, const StoredKeyId& id);

@@ -93,6 +93,11 @@ class PublishQueue {
 
     Time now() const { return config_.clock(); }
 
+    // Announces a component, if there is a bus.
+    void announce(const CellName& stored, Count count) const {
+        if (config_.announce) config_.announce(stored, count);
+    }
+
     // Removes and returns all, in the order in which they were offered.
     std::vector<PublishCandidate> take();
 

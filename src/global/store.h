@@ -35,7 +35,7 @@ template <class T>
 using StoreResult = std::variant<T, StoreFailure>;
 
 // The longest parts of a name that a store keeps as they are, in bytes. Stored names
-// (global/hashed_name_cells.h) are never longer than one byte more.
+// (global/stored_name.h) are never longer than one byte more.
 inline constexpr std::size_t kStoredWorkspaceBytes = 191;
 inline constexpr std::size_t kStoredNamespaceBytes = 255;
 inline constexpr std::size_t kStoredIdentifierBytes = 255;
@@ -66,6 +66,13 @@ struct PublishEnd {
     // could not be read.
     std::optional<std::size_t> regions = {};
 };
+
+// Whether a request can have made the cell: other programs may write to a store or a bus.
+inline bool is_possible(const CellName& cell) {
+    return !cell.workspace.empty() && !cell.name_space.empty() && !cell.identifier.empty() &&
+           cell.duration >= kMinDuration && cell.duration <= kMaxDuration && cell.sequence >= 0 &&
+           cell.sequence <= static_cast<Sequence>(kMaxCount) / cell.duration.count();
+}
 
 // How many components a page of an import reads, unless a query says otherwise.
 inline constexpr std::size_t kImportPageRows = 10'000;

@@ -37,13 +37,6 @@ bool is_hashed(const CellName& stored) {
            stored.identifier.size() > kStoredIdentifierBytes;
 }
 
-bool is_possible(const CellName& stored) {
-    return !stored.workspace.empty() && !stored.name_space.empty() && !stored.identifier.empty() &&
-           stored.duration >= kMinDuration && stored.duration <= kMaxDuration &&
-           stored.sequence >= 0 &&
-           stored.sequence <= static_cast<Sequence>(kMaxCount) / stored.duration.count();
-}
-
 StoredKeyId stored_key_id(const CellName& stored) {
     std::string text = std::to_string(stored.duration.count());
     for (const std::string* part : {&stored.workspace, &stored.name_space, &stored.identifier})

@@ -24,9 +24,6 @@ bool has_long_part(const Entry::Key& key);
 // Whether some part of a stored name stands for a longer one.
 bool is_hashed(const CellName& stored);
 
-// Whether a request can have made the cell: other programs may write to the store or the bus.
-bool is_possible(const CellName& stored);
-
 // Identifies the key of a cell by its stored name: half of a SHA-256 of all parts but the sequence,
 // so that nobody can make two keys that share an id.
 struct StoredKeyId {

@@ -61,6 +61,7 @@ void Metrics::write(std::string& out) const {
     write_keys(readings, text);
     write_origin(readings.origin, text);
     write_global(readings.global, text);
+    write_bus(readings.bus, text);
     write_overrides(readings, text);
     write_requests(text);
     write_connections(readings.connections, text);
@@ -133,6 +134,21 @@ void Metrics::write_global(const GlobalReadings& readings, Text& text) {
         text.begin(*name);
         text.sample({}, seconds);
     }
+}
+
+void Metrics::write_bus(const BusReadings& readings, Text& text) {
+    text.single(kBusUnavailable, readings.unavailable ? 1 : 0);
+    text.single(kBusMessagesSent, readings.messages_sent);
+    text.single(kBusAnnouncementsSent, readings.announcements_sent);
+    text.single(kBusAnnouncementsUnsent, readings.announcements_unsent);
+    text.single(kBusAnnouncementsOverflowed, readings.announcements_overflowed);
+    text.single(kBusMessagesReceived, readings.messages_received);
+    text.single(kBusAnnouncementsReceived, readings.announcements_received);
+    text.single(kBusOwnRegion, readings.own_region);
+    text.single(kBusMalformed, readings.malformed);
+    text.single(kBusForeign, readings.foreign);
+    text.single(kBusReceiveOverflowed, readings.receive_overflowed);
+    text.single(kBusReconnects, readings.reconnects);
 }
 
 void Metrics::write_overrides(const Readings& readings, Text& text) const {

@@ -75,6 +75,22 @@ struct GlobalReadings {
     double import_lag = 0;
 };
 
+// What the limiter and the bus have had to do with each other. All zero where there is none.
+struct BusReadings {
+    bool unavailable = false;
+    std::uint64_t messages_sent = 0;
+    std::uint64_t announcements_sent = 0;
+    std::uint64_t announcements_unsent = 0;
+    std::uint64_t announcements_overflowed = 0;
+    std::uint64_t messages_received = 0;
+    std::uint64_t announcements_received = 0;
+    std::uint64_t own_region = 0;
+    std::uint64_t malformed = 0;
+    std::uint64_t foreign = 0;
+    std::uint64_t receive_overflowed = 0;
+    std::uint64_t reconnects = 0;
+};
+
 // What others hold and count, asked for at each scrape.
 struct Readings {
     std::uint64_t keys_held = 0;
@@ -86,6 +102,7 @@ struct Readings {
     std::uint64_t strict_activations = 0;
     OriginReadings origin = {};
     GlobalReadings global = {};
+    BusReadings bus = {};
     std::uint64_t overrides_held = 0;
     ConnectionReadings connections;
     std::uint64_t log_lines_dropped = 0;
@@ -136,6 +153,7 @@ class Metrics {
     static void write_keys(const Readings& readings, Text& text);
     static void write_origin(const OriginReadings& readings, Text& text);
     static void write_global(const GlobalReadings& readings, Text& text);
+    static void write_bus(const BusReadings& readings, Text& text);
     void write_overrides(const Readings& readings, Text& text) const;
     void write_requests(Text& text) const;
     void write_histogram(std::size_t route, Text& text) const;

@@ -109,6 +109,31 @@ inline constexpr Name kGlobalSincePublish{"sluice_global_last_publish_age_second
 inline constexpr Name kGlobalImportLag{"sluice_global_import_lag_seconds", Type::kGauge,
     "Since the last successful import: how old the counts of other regions are; -1 if there was none."};
 
+inline constexpr Name kBusUnavailable{"sluice_bus_unavailable", Type::kGauge,
+    "1 while there is no working connection to the bus and the global store alone carries counts, else 0."};
+inline constexpr Name kBusMessagesSent{"sluice_bus_messages_sent_total", Type::kCounter,
+    "Messages sent over the bus."};
+inline constexpr Name kBusAnnouncementsSent{"sluice_bus_announcements_sent_total", Type::kCounter,
+    "Counts in messages sent over the bus."};
+inline constexpr Name kBusAnnouncementsUnsent{"sluice_bus_announcements_unsent_total", Type::kCounter,
+    "Counts not announced because there was no connection to the bus."};
+inline constexpr Name kBusAnnouncementsOverflowed{"sluice_bus_announcements_overflowed_total", Type::kCounter,
+    "Counts not announced because too many waited; the oldest are dropped."};
+inline constexpr Name kBusMessagesReceived{"sluice_bus_messages_received_total", Type::kCounter,
+    "Messages of other regions received over the bus."};
+inline constexpr Name kBusAnnouncementsReceived{"sluice_bus_announcements_received_total", Type::kCounter,
+    "Counts in messages of other regions received over the bus."};
+inline constexpr Name kBusOwnRegion{"sluice_bus_own_region_messages_total", Type::kCounter,
+    "Messages of this region received over the bus, which never enter the counts of other regions."};
+inline constexpr Name kBusMalformed{"sluice_bus_malformed_messages_total", Type::kCounter,
+    "Messages on the bus dropped because they were invalid."};
+inline constexpr Name kBusForeign{"sluice_bus_foreign_messages_total", Type::kCounter,
+    "Messages on the bus dropped because they were of another version."};
+inline constexpr Name kBusReceiveOverflowed{"sluice_bus_receive_overflowed_total", Type::kCounter,
+    "Messages on the bus dropped because they came faster than they were merged."};
+inline constexpr Name kBusReconnects{"sluice_bus_reconnects_total", Type::kCounter,
+    "How often the connection to the bus was made again."};
+
 inline constexpr Name kOverridesHeld{"sluice_overrides_held", Type::kGauge,
     "Overrides that are set."};
 inline constexpr Name kOverrideWrites{"sluice_override_writes_total", Type::kCounter,
@@ -193,6 +218,18 @@ inline constexpr std::array kAllNames = {
     kGlobalPublishLag,
     kGlobalSincePublish,
     kGlobalImportLag,
+    kBusUnavailable,
+    kBusMessagesSent,
+    kBusAnnouncementsSent,
+    kBusAnnouncementsUnsent,
+    kBusAnnouncementsOverflowed,
+    kBusMessagesReceived,
+    kBusAnnouncementsReceived,
+    kBusOwnRegion,
+    kBusMalformed,
+    kBusForeign,
+    kBusReceiveOverflowed,
+    kBusReconnects,
     kOverridesHeld,
     kOverrideWrites,
     kRequestDuration,

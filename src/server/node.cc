@@ -121,6 +121,21 @@ metrics::GlobalReadings readings_of(const GlobalStats& stats) {
             .import_lag = seconds_of(stats.since_import)};
 }
 
+metrics::BusReadings readings_of(const BusStats& stats) {
+    return {.unavailable = stats.unavailable,
+            .messages_sent = stats.messages_sent,
+            .announcements_sent = stats.announcements_sent,
+            .announcements_unsent = stats.announcements_unsent,
+            .announcements_overflowed = stats.announcements_overflowed,
+            .messages_received = stats.messages_received,
+            .announcements_received = stats.announcements_received,
+            .own_region = stats.own_region_messages,
+            .malformed = stats.malformed_messages,
+            .foreign = stats.foreign_messages,
+            .receive_overflowed = stats.receive_overflowed,
+            .reconnects = stats.reconnects};
+}
+
 }  // namespace
 
 Node::Node(config::Settings settings, Log& log, Limiter limiter)
@@ -262,6 +277,7 @@ metrics::Readings Node::read() const {
                        .outages = stats.origin.outages,
                        .resubmissions = stats.origin.resubmissions};
     readings.global = readings_of(stats.global);
+    readings.bus = readings_of(stats.bus);
     readings.overrides_held = overrides_->size();
     readings.log_lines_dropped = log_.dropped();
     readings.ready = readiness_.load(std::memory_order_relaxed) == http::Readiness::kReady;

@@ -119,13 +119,34 @@ Options limiter_options(const config::Settings& settings, Log& log) {
                               {"identifier_bytes", refusal.identifier.size()},
                               {"identifier_sha256", short_hash(refusal.identifier)},
                               {"why", refusal.why}});
+                },
+            .bus = settings.bus,
+            .bus_credentials = settings.bus_credentials,
+            .bus_tls = {.ca = settings.bus_tls.ca,
+                        .cert = settings.bus_tls.cert,
+                        .key = settings.bus_tls.key},
+            .bus_workspaces = settings.bus_workspaces,
+            .on_bus_change =
+                [&log](const BusChange& change) {
+                    if (change.unavailable) {
+                        log.warn("bus_unavailable", {{"why", change.why}});
+                    } else {
+                        log.info("bus_recovered");
+                    }
                 }};
+}
+
+Error without_prefix(std::string_view prefix, Error error) {
+    if (error.message.starts_with(prefix)) error.message.erase(0, prefix.size());
+    return error;
 }
 
 Error limiter_error(const config::Settings& settings, const Error& error) {
     if (error.code == kOutOfMemory)
         return setting_error("max_keys", std::to_string(settings.max_keys), error.message);
     if (error.code == kOutOfThreads) return error;
+    if (error.message.starts_with("bus"))
+        return unusable("bus", shown_bus(settings.bus), without_prefix("bus: ", error));
     if (error.message.starts_with("global"))
         return unusable("global", shown_global(settings.global), error);
     if (!settings.origin.empty()) return unusable("origin", shown_origin(settings.origin), error);

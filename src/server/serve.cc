@@ -89,7 +89,8 @@ void log_start(const config::Settings& settings, Log& log) {
               {"tokens", settings.tokens.size()},
               {"data_dir", settings.data_dir},
               {"origin", shown_origin(settings.origin)},
-              {"global", shown_global(settings.global)}});
+              {"global", shown_global(settings.global)},
+              {"bus", shown_bus(settings.bus)}});
     const bool is_plain = !settings.tls.enabled() && !config::is_loopback(settings.listen);
     if (is_plain && settings.insecure_http) {
         log.warn(

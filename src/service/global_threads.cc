@@ -67,7 +67,8 @@ GlobalThreads::GlobalThreads(Table& table, const Options& options, milliseconds 
                     .least_regions = options.global_min_regions,
                     .seed = system_random(),
                     .clock = [] { return steady_clock::now(); },
-                    .urged = [this] { writer_.wake(); }},
+                    .urged = [this] { writer_.wake(); },
+                    .announce = announcer(options)},
                    steady_clock::now()) {}
 
 GlobalThreads::~GlobalThreads() {
@@ -91,6 +92,7 @@ std::optional<Error> GlobalThreads::run(const Options& options) {
     if (!reading) return std::move(reading).error();
     writing_ = *std::move(writing);
     reading_ = *std::move(reading);
+    if (auto failed = start_bus(options)) return failed;
     try {
         if (table_.sharing() == Sharing::kSole)
             start_thread(looker_, &GlobalThreads::look_for_changes);
@@ -104,6 +106,39 @@ std::optional<Error> GlobalThreads::run(const Options& options) {
     may_begin_.store(true, std::memory_order_release);
     for (TurnThread* thread : {&looker_, &writer_, &reader_})
         thread->wake();
+    return std::nullopt;
+}
+
+std::function<void(const CellName&, Count)> GlobalThreads::announcer(const Options& options) {
+    if (options.bus.empty()) return {};
+    return [this](const CellName& cell, Count count) {
+        // Acquire: pairs with the release in start_bus(). None before that.
+        AnnounceQueue* const queue = announce_queue_.load(std::memory_order_acquire);
+        if (queue != nullptr) queue->add(cell, count, steady_clock::now());
+    };
+}
+
+// Announcements of a time in which the bus was silent may be lost, and are made again.
+std::optional<Error> GlobalThreads::start_bus(const Options& options) {
+    if (options.bus.empty()) return std::nullopt;
+    const Bus::Receivers receivers{
+        .other_region =
+            [this](const BusMessage& message) {
+                if (global_sync_.receive(message, wall())) global_sync_.announce_again();
+            },
+        .own_region =
+            [this](const BusMessage& message) {
+                if (global_sync_.receive_own(message)) global_sync_.announce_again();
+            }};
+    Options with_change = options;
+    with_change.on_bus_change = [this, on_change = options.on_bus_change](const BusChange& change) {
+        if (!change.unavailable) global_sync_.announce_again();
+        if (on_change) on_change(change);
+    };
+    auto bus = BusThread::start(with_change, receivers);
+    if (!bus) return std::move(bus).error();
+    bus_ = *std::move(bus);
+    announce_queue_.store(&bus_->queue(), std::memory_order_release);
     return std::nullopt;
 }
 
@@ -127,7 +162,8 @@ std::vector<ComponentTable::Shown> GlobalThreads::known(const CellName& stored) 
 
 bool GlobalThreads::close(milliseconds patience) {
     if (has_ended_.exchange(true, std::memory_order_relaxed)) return have_threads_ended_;
-    have_threads_ended_ = looker_.stop(steady_clock::now() + kLastTurn);
+    have_threads_ended_ = bus_ == nullptr || bus_->close();
+    have_threads_ended_ &= looker_.stop(steady_clock::now() + kLastTurn);
     if (table_.sharing() == Sharing::kSole && have_threads_ended_) global_sync_.offer_changes();
     if (patience > milliseconds{0}) {
         const auto published = std::make_shared<std::promise<void>>();
@@ -191,6 +227,10 @@ GlobalStats GlobalThreads::stats() const {
             .publish_lag = age(published.waiting_since, now).value_or(milliseconds{0}),
             .since_publish = age(published.last_success, now),
             .since_import = age(imported.last_success, now)};
+}
+
+BusStats GlobalThreads::bus_stats() const {
+    return bus_ == nullptr ? BusStats{} : bus_->stats();
 }
 
 // Its turns begin once all threads are there.

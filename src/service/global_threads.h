@@ -21,13 +21,14 @@
 #include "counter/table.h"
 #include "global/global_sync.h"
 #include "global/store.h"
+#include "service/bus_thread.h"
 
 namespace sluice {
 
 // GlobalThreads owns the GlobalSync, two connections to the store, and a thread for each: one
 // publishes and deletes expired rows, one imports. Calls to the store block only these threads: no
 // request ever waits for this layer. The only node of a region has a third thread, which queues
-// changed entries for publishing.
+// changed entries for publishing. With a bus, it owns that as well.
 //
 // Thread-safe.
 class GlobalThreads {
@@ -59,6 +60,7 @@ class GlobalThreads {
     [[nodiscard]] bool close(std::chrono::milliseconds patience);
 
     GlobalStats stats() const;
+    BusStats bus_stats() const;
 
   private:
     using Time = TurnThread::Time;
@@ -69,6 +71,8 @@ class GlobalThreads {
 
     GlobalThreads(Table& table, const Options& options, std::chrono::milliseconds test_interval);
     std::optional<Error> run(const Options& options);
+    std::function<void(const CellName&, Count)> announcer(const Options& options);
+    std::optional<Error> start_bus(const Options& options);
     void start_thread(TurnThread& thread, Time (GlobalThreads::*turn)());
 
     // Turns of the threads; each returns the time of the next one.
@@ -125,6 +129,9 @@ class GlobalThreads {
     // Relaxed: statistics.
     std::atomic<bool> is_unavailable_{false};
     std::atomic<std::uint64_t> rows_cleaned_{0};
+
+    std::unique_ptr<BusThread> bus_;  // null: no bus
+    std::atomic<AnnounceQueue*> announce_queue_{nullptr};  // that of bus_, once it is there
 
     TurnThread looker_;  // of the only node of a region
     TurnThread writer_;

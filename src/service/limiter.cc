@@ -21,6 +21,7 @@
 #include "service/global_threads.h"
 #include "service/inspect.h"
 #include "service/local_decider.h"
+#include "service/open_bus.h"
 #include "service/pending_decision.h"
 #include "service/region_thread.h"
 #include "service/test_options.h"
@@ -41,6 +42,7 @@ std::optional<Error> invalid_option(const Options& options, const TestOptions& t
         return Error{kRegionRequired,
                      "region is empty; allowed with a global store: a name of 1 to 48 bytes"};
     }
+    if (auto error = bus_without_global(options)) return error;
     if (options.region.size() > kMaxRegionBytes) {
         return Error{kInvalidOption,
                      "region is " + std::to_string(options.region.size()) +
@@ -259,6 +261,8 @@ class Limiter::Core {
         return global_ == nullptr ? GlobalStats{} : global_->stats();
     }
 
+    BusStats bus_stats() const { return global_ == nullptr ? BusStats{} : global_->bus_stats(); }
+
     const Tally& tally() const { return table_->tally(); }
 
     OriginStats origin_stats() const {
@@ -452,7 +456,8 @@ Stats Limiter::stats() const {
             .cas_retries = read(tally.cas_retries),
             .strict_activations = read(tally.strict_activations),
             .origin = core_->origin_stats(),
-            .global = core_->global_stats()};
+            .global = core_->global_stats(),
+            .bus = core_->bus_stats()};
 }
 
 }  // namespace sluice

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "url/mysql_url.h"
+#include "url/nats_url.h"
 #include "url/redis_url.h"
 
 namespace sluice {
@@ -49,6 +50,14 @@ std::optional<Error> invalid_global(const std::string& url) {
                  "global is of no known kind; allowed: mysql://, sqlite:PATH and memory:NAME"};
 }
 
+std::optional<Error> invalid_bus(const std::string& url) {
+    if (url.starts_with(kMemoryScheme)) return invalid_local("bus", url);
+    if (is_nats_url(url)) return error_of(parse_nats_url(url));
+    // The value is not shown: it may hold a password.
+    return Error{kInvalidOption,
+                 "bus is of no known kind; allowed: nats://, tls:// and memory:NAME"};
+}
+
 std::string shown_origin(const std::string& url) {
     if (!is_redis_url(url)) return url;
     const auto parsed = parse_redis_url(url);
@@ -58,6 +67,12 @@ std::string shown_origin(const std::string& url) {
 std::string shown_global(const std::string& url) {
     if (!is_mysql_url(url)) return invalid_global(url) ? std::string() : url;
     const auto parsed = parse_mysql_url(url);
+    return parsed ? parsed->shown() : std::string();
+}
+
+std::string shown_bus(const std::string& url) {
+    if (!is_nats_url(url)) return invalid_bus(url) ? std::string() : url;
+    const auto parsed = parse_nats_url(url);
     return parsed ? parsed->shown() : std::string();
 }
 

@@ -31,11 +31,20 @@ std::optional<Error> invalid_origin(const std::string& url);
 // The error contains no secrets.
 std::optional<Error> invalid_global(const std::string& url);
 
+// Checks the URL of a bus, one of
+//
+//     nats://..., tls://...   NATS; see url/nats_url.h
+//     memory:NAME             shared within a process
+//
+// The error contains no secrets.
+std::optional<Error> invalid_bus(const std::string& url);
+
 bool is_mysql_url(std::string_view url);
 
 // The URL without its password, for people and logs.
 std::string shown_origin(const std::string& url);
 std::string shown_global(const std::string& url);
+std::string shown_bus(const std::string& url);
 
 }  // namespace sluice
 

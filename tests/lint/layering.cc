@@ -29,11 +29,14 @@ constexpr std::array kLayers = {
     Layer{"regional/redis", "regional/origin.h url window metrics base"},
     Layer{"regional/sqlite", "regional/origin.h sqlite window metrics base"},
     Layer{"global/mysql", "global/store.h mysql url window metrics base"},
+    Layer{"global/nats",
+          "global/bus.h global/bus_inbox.h global/store.h global/announcement_codec.h url window "
+          "metrics base"},
     Layer{"global/sqlite", "global/store.h sqlite window metrics base"},
 
     Layer{"service",
-          "decide regional regional/redis regional/sqlite global global/mysql global/sqlite "
-          "mysql sqlite counter breaker window url metrics base"},
+          "decide regional regional/redis regional/sqlite global global/mysql global/nats "
+          "global/sqlite mysql sqlite counter breaker window url metrics base"},
     Layer{"overrides", "counter/limit_key.h sqlite mysql url window base"},
     Layer{"log", "base"},
     Layer{"config", "log url base"},

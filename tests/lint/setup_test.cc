@@ -54,10 +54,12 @@ TEST(Setup, WithoutRootNamesEveryPackageThatIsMissing) {
     for (const std::string name : {"g++",
                                    "libboost1.81-dev",
                                    "libmariadb-dev",
+                                   "libnats-dev",
                                    "libtomlplusplus-dev",
                                    "libgtest-dev",
                                    "python3-venv",
                                    "mariadb-server",
+                                   "nats-server",
                                    "libbenchmark-dev",
                                    "wrk",
                                    "redis-tools"}) {

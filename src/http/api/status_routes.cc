@@ -141,9 +141,13 @@ void answer_ready(Call& call) {
     const Stats stats = call.context.limiter.stats();
     JsonWriter json = open_data(call);
     json.raw(R"({"status":"ready","degraded":[)");
-    if (stats.origin.unavailable) json.raw(R"("origin")");
-    if (stats.global.unavailable)
-        json.raw(stats.origin.unavailable ? R"(,"global")" : R"("global")");
+    bool is_first = true;
+    for (const auto& [name, is_unavailable] : {std::pair(R"("origin")", stats.origin.unavailable),
+                                               std::pair(R"("global")", stats.global.unavailable),
+                                               std::pair(R"("bus")", stats.bus.unavailable)}) {
+        if (!is_unavailable) continue;
+        json.raw(std::exchange(is_first, false) ? "" : ",").raw(name);
+    }
     json.raw("]}}");
 }
 
