@@ -105,6 +105,9 @@ std::uint32_t Arrivals::choose_region(KeyIndex key) {
         }
         case Spread::kRotating:
             return static_cast<std::uint32_t>(next_ / kRotation + home) % options_.regions;
+        case Spread::kSkewed:
+            if (options_.regions == 1 || random_.permille(700)) return 0;
+            return 1 + static_cast<std::uint32_t>(random_.below(options_.regions - 1));
     }
     return 0;
 }

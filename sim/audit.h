@@ -115,6 +115,8 @@ class Audit {
     // A row of the region that is sent to the store, and one that the store has acknowledged.
     void publishing(const CellName& cell, Count count, std::int64_t true_ms);
     void published(const CellName& cell, Count count, std::int64_t true_ms);
+    // A component of the region that is sent to the bus.
+    void announcing(const CellName& cell, Count count);
     // A connection to the store was lost: all that was acknowledged may be published again.
     void lost_store();
     // A component was received from the store or the bus and merged, at a time by the node's clock.

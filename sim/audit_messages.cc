@@ -185,6 +185,14 @@ void Audit::publishing(const CellName& name, Count count, std::int64_t true_ms) 
     cell.row = std::max(cell.row, count);
 }
 
+void Audit::announcing(const CellName& name, Count count) {
+    const KeyIndex key = key_of(name.identifier);
+    const Count region = truth_.reserved(key, name.sequence, config_.region);
+    if (count > region)
+        fail("announces " + number(count) + " for " + cell_text(key, name.sequence) +
+             ", where its region spent " + number(region));
+}
+
 void Audit::published(const CellName& name, Count count, std::int64_t true_ms) {
     Sent& cell = sent_of(slot_of(key_of(name.identifier)), name.sequence);
     if (cell.sequence != name.sequence) return;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "global/accuracy_bound.h"
 #include "sim/bounds.h"
 
 namespace sluice::sim {
@@ -37,10 +38,15 @@ Duration origin_lag(const Options& options) {
 
 Duration world_lag(const Options& options) {
     constexpr Duration kHandedOver{100};
+    // With every announcement delivered: gathered, and half of the delay more.
+    if (options.bus && options.faults.bus_loss == 0 && options.policy == "adaptive")
+        return origin_lag(options) + kHandedOver + kAuditedGather +
+               duration_cast<Duration>(*options.bus + *options.bus / 2);
+    const Moment silence = options.bus ? Moment{kAuditedSilence} : Moment{0};
     const Moment publish = options.policy == "adaptive" ? Moment{kAuditedUrged}
                                                         : longest_between_ticks(options.interval);
     return origin_lag(options) + kHandedOver +
-           duration_cast<Duration>(publish + longest_between_ticks(options.interval) +
+           duration_cast<Duration>(silence + publish + longest_between_ticks(options.interval) +
                                    5 * longest_way(options));
 }
 
@@ -55,6 +61,9 @@ bool FaultCalendar::affects(const Fault& fault, std::uint32_t region, const Opti
         case FaultKind::kStoreFailover:
         case FaultKind::kStoreClock:
         case FaultKind::kStoreCleanup:
+        case FaultKind::kBusDown:
+        case FaultKind::kBusLoss:
+        case FaultKind::kBusSlow:
         case FaultKind::kBurst:
         case FaultKind::kVolley:
             return false;
@@ -161,6 +170,23 @@ Count Expectations::foreign_count(std::uint32_t region,
         sum += published_count(other, key, sequence, by_ms);
     }
     return sum;
+}
+
+// What may be admitted in a window without a fault, if requests come as evenly as the load says.
+std::optional<Permille> Expectations::bound() const {
+    if (options_.policy != "adaptive") return std::nullopt;
+    const Load& load = options_.load;
+    // The rate of the busiest region.
+    const std::uint64_t parts = load.spread == Spread::kEven ? options_.regions : 1;
+    const Wide per_day = Wide{load.limit} * load.times * 86'400 /
+                         (static_cast<std::uint64_t>(load.duration.count()) * parts);
+    const Count excess = over_admission_bound({.regions = options_.regions,
+                                               .limit = load.limit,
+                                               .duration = load.duration,
+                                               .rate_per_day = per_day,
+                                               .delay = world_lag_,
+                                               .most_cost = load.most_cost});
+    return 1'000 + static_cast<Permille>(Wide{excess} * 1'000 / load.limit);
 }
 
 // The least count of a region that it has decided to publish by a time.

@@ -7,6 +7,7 @@
 #include <chrono>
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <vector>
 
 #include "sim/bounds.h"
@@ -129,6 +130,8 @@ class Expectations {
     // Whether a cell has expired by some node's clock. The origin forgets it then, and a request
     // that arrived before and is decided after that can't read it.
     bool is_forgotten(Sequence sequence, std::int64_t at_ms) const;
+
+    std::optional<Permille> bound() const;
 
     // The longest time until other regions know what a region admitted.
     Duration longest_between_regions() const { return world_lag_; }

@@ -34,6 +34,9 @@ constexpr std::array kNames = {
     Name{"store-failover", FaultKind::kStoreFailover, Amount::kTime, 5 * kSecond},
     Name{"store-clock", FaultKind::kStoreClock, Amount::kSignedTime, -30 * kSecond},
     Name{"store-cleanup", FaultKind::kStoreCleanup, Amount::kTime, 600 * kSecond},
+    Name{"bus-down", FaultKind::kBusDown, Amount::kNone, 0},
+    Name{"bus-loss", FaultKind::kBusLoss, Amount::kShare, 500},
+    Name{"bus-slow", FaultKind::kBusSlow, Amount::kTime, kSecond},
     Name{"partition", FaultKind::kPartition, Amount::kNone, 0},
     Name{"crash", FaultKind::kCrash, Amount::kNone, 0},
     Name{"restart", FaultKind::kRestart, Amount::kNone, 0},
@@ -105,9 +108,11 @@ Error wrong(std::string_view spec, const std::string& why) {
 std::optional<bool> set(std::string_view name, std::string_view value, FaultPlan& plan) {
     const auto share = parse_permille(value);
     const auto time = parse_time(value);
-    if (name == "loss" || name == "duplicate") {
+    if (name == "loss" || name == "duplicate" || name == "bus-loss") {
         if (!share || *share > 1'000) return false;
-        (name == "loss" ? plan.loss : plan.duplicate) = *share;
+        (name == "loss"        ? plan.loss
+         : name == "duplicate" ? plan.duplicate
+                               : plan.bus_loss) = *share;
         return true;
     }
     if (name == "delay" || name == "jitter" || name == "skew") {
@@ -125,6 +130,7 @@ const char* const kFaultHelp =
     "For the whole run:\n"
     "  loss=0.05  duplicate=0.02   of the messages between nodes and their origin\n"
     "  delay=2ms  jitter=50ms      of each message; jitter reorders\n"
+    "  bus-loss=0.5                of the announcements, for each receiver\n"
     "  skew=2s                     of each node's clock, at most, either way\n"
     "From START on, for LENGTH:\n"
     "  origin-down  origin-slow=100ms  origin-empty  origin-stale=5s   [:region-N]\n"
@@ -132,6 +138,7 @@ const char* const kFaultHelp =
     "  store-down  store-slow=1s  store-busy=0.5  store-lag=5s\n"
     "  store-failover=5s (lacks the last rows)  store-clock=-30s (is wrong)\n"
     "  store-cleanup=10m (deletes by a clock that is ahead)\n"
+    "  bus-down  bus-loss=0.5  bus-slow=1s                             (with --bus)\n"
     "  partition:node-N  partition:region-N  partition:store\n"
     "  crash:node-N  restart:node-N  rolling-restart=5s  pause:node-N\n"
     "  clock-step=-2s:node-N  burst=10\n"

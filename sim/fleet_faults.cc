@@ -81,6 +81,15 @@ void Fleet::begin(std::size_t index) {
             world_.store.clean_up(Moment{fault.amount});
             return note_lost_rows(before);
         }
+        case FaultKind::kBusDown:
+            if (world_.bus) world_.bus->is_down = true;
+            return;
+        case FaultKind::kBusLoss:
+            if (world_.bus) world_.bus->loss = static_cast<Permille>(fault.amount);
+            return;
+        case FaultKind::kBusSlow:
+            if (world_.bus) world_.bus->slowness = Moment{fault.amount};
+            return;
         case FaultKind::kPartition:
             return partition(fault.target, true);
         case FaultKind::kCrash:
@@ -143,6 +152,15 @@ void Fleet::end(std::size_t index) {
             break;
         case FaultKind::kStoreClock:
             world_.store.clock_error = Moment{0};
+            break;
+        case FaultKind::kBusDown:
+            if (world_.bus) world_.bus->is_down = false;
+            break;
+        case FaultKind::kBusLoss:
+            if (world_.bus) world_.bus->loss = options_.faults.bus_loss;
+            break;
+        case FaultKind::kBusSlow:
+            if (world_.bus) world_.bus->slowness = Moment{0};
             break;
         case FaultKind::kPartition:
             partition(fault.target, false);

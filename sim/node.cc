@@ -129,6 +129,11 @@ Node::Node(World& world, Place place, Moment skew) : world_(world), place_(place
         options.load);
     origin_ = std::make_unique<OriginConnection>(
         world, OriginConnection::Place{place.region, place.serial}, process_, *audit_);
+    std::function<void(const CellName&, Count)> announce;
+    if (world.bus)
+        announce = [this](const CellName& cell, Count count) {
+            announce_queue_->add(cell, count, world_.steady());
+        };
     global_sync_.emplace(
         *table_,
         GlobalSync::Config{.region = name_of_region(place.region),
@@ -136,7 +141,8 @@ Node::Node(World& world, Place place, Moment skew) : world_(world), place_(place
                            .interval = std::chrono::duration_cast<milliseconds>(options.interval),
                            .seed = world.random.next(),
                            .clock = [this] { return world_.steady(); },
-                           .urged = [this] { publish_when_due(); }},
+                           .urged = [this] { publish_when_due(); },
+                           .announce = std::move(announce)},
         world.steady());
     region_.emplace(*table_,
                     *origin_,
@@ -151,6 +157,7 @@ Node::Node(World& world, Place place, Moment skew) : world_(world), place_(place
     failovers_seen_ = world.store.failovers;
     world_.note(TraceKind::kNodeStarted, place.serial, place.region);
     region_->start();
+    if (world.bus) join_bus();
     publish_when_due();
     import_when_due();
 }
@@ -330,6 +337,7 @@ void Node::end() {
     decider_.reset();
     origin_decider_.reset();
     region_.reset();
+    bus_.reset();
     global_sync_.reset();
     waits_ = {};
 }

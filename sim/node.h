@@ -13,6 +13,8 @@
 #include <vector>
 
 #include "counter/table.h"
+#include "global/announce_queue.h"
+#include "global/bus.h"
 #include "global/global_sync.h"
 #include "regional/region.h"
 #include "service/deadline_queue.h"
@@ -102,6 +104,9 @@ class Node {
     void begin_close(std::function<void()> ended);
     void note_lost();
     void check_flushed();
+    void join_bus();
+    void announce_when_due();
+    void watch_bus();
     void publish_when_due();
     void publish();
     void notice_failover();
@@ -133,6 +138,9 @@ class Node {
     std::uint64_t failovers_seen_ = 0;
     Moment publish_alarm_ = Moment::max();
     Moment import_alarm_ = Moment::max();
+    std::unique_ptr<Bus> bus_;  // null without one
+    std::optional<AnnounceQueue> announce_queue_;
+    bool is_bus_unavailable_ = false;
     bool is_closing_ = false;
     std::vector<Moment> imports_;  // start times of the latest ones
     bool had_import_trouble_ = false;

@@ -57,7 +57,8 @@ bool set_spread(const std::string& text, Options& options) {
     constexpr std::array kSpreads = {std::pair{"even", Spread::kEven},
                                      std::pair{"single", Spread::kSingle},
                                      std::pair{"zipf", Spread::kZipf},
-                                     std::pair{"rotating", Spread::kRotating}};
+                                     std::pair{"rotating", Spread::kRotating},
+                                     std::pair{"skewed", Spread::kSkewed}};
     for (const auto& [name, spread] : kSpreads) {
         if (text != name) continue;
         options.load.spread = spread;
@@ -130,7 +131,7 @@ constexpr std::array kSettings = {
     Setting{"load",
             "a multiple of the limit, such as 0.9 or 30",
             [](const std::string& v, Options& o) { return set_share(v, o.load.times, 1'000'000); }},
-    Setting{"spread", "even, single, zipf or rotating", set_spread},
+    Setting{"spread", "even, single, zipf, rotating or skewed", set_spread},
     Setting{
         "keys",
         "1 to 4000000",
@@ -173,6 +174,9 @@ constexpr std::array kSettings = {
     Setting{"begins",
             "a time after the beginning of a window, such as 59s",
             [](const std::string& v, Options& o) { return set_time(v, o.begins); }},
+    Setting{"bus",
+            "the average delay of announcements, such as 100ms",
+            [](const std::string& v, Options& o) { return set_time(v, o.bus.emplace()); }},
     Setting{"policy", "adaptive, half, quarter or always", set_policy},
     Setting{
         "promise.no-false-denial",

@@ -28,6 +28,7 @@ enum class Spread {
     kSingle,    // one region per key
     kZipf,      // weights 1, 1/2, 1/3 and so on
     kRotating,  // one region at a time, the next one every 5 seconds
+    kSkewed,    // seven tenths in the first region, the rest evenly in the others
 };
 
 struct Load {
@@ -60,6 +61,9 @@ enum class FaultKind {
     kStoreFailover,
     kStoreClock,
     kStoreCleanup,
+    kBusDown,
+    kBusLoss,
+    kBusSlow,
     kPartition,
     kCrash,
     kRestart,
@@ -93,6 +97,7 @@ struct FaultPlan {
     Moment delay = std::chrono::microseconds{500};   // of a message within a region
     Moment jitter = std::chrono::microseconds{200};  // maximum, added to the delay
     Moment skew{0};                                  // maximum error of each node's clock
+    Permille bus_loss = 0;                           // share of announcements, for each receiver
     std::vector<Fault> scheduled;
 
     // The longest round trip to a working origin.
@@ -112,6 +117,7 @@ struct Options {
     FaultPlan faults;
     std::string policy = "adaptive";
     Moment interval = std::chrono::seconds{10};  // of publishers and importers
+    std::optional<Moment> bus;                   // the average delay of a bus; none: no bus
 
     // The promises of a scenario; a run that breaks one fails.
     struct Promise {

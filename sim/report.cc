@@ -73,6 +73,8 @@ void write_utilization(const RunResult& result, std::ostream& out) {
         << (is_contended ? "all of it  " : "less of it ") << multiple(result.steady()) << "   of "
         << grouped(measured.windows) << " windows that ended"
         << "\n  in the worst fixed window                    " << multiple(result.fixed.worst)
+        << "\n  bound, for all windows without a fault       "
+        << pad(result.bound ? times_text(*result.bound) : "-", 8)
         << "\n  in the worst trailing window, of true time   "
         << pad(times_text(result.worst_trailing), 8)
         << "\n  counted after any pass, by all that was admitted"
@@ -191,9 +193,13 @@ void write_json(const Options& options,
         << ",\"steady_permille\":" << result.steady()
         << ",\"worst_window_permille\":" << result.fixed.worst
         << ",\"worst_trailing_permille\":" << result.worst_trailing
-        << ",\"worst_effective_permille\":" << result.worst_effective
+        << ",\"worst_effective_permille\":" << result.worst_effective << ",\"bound_permille\":"
+        << (result.bound ? std::to_string(*result.bound) : "null")
         << ",\"checked_views\":" << result.checked_views
-        << ",\"store_bytes\":" << result.store_bytes << ",\"over_time_permille\":[";
+        << ",\"store_bytes\":" << result.store_bytes
+        << ",\"store_statements\":" << result.store_statements
+        << ",\"bus_messages\":" << result.bus_messages
+        << ",\"announcements\":" << result.announcements << ",\"over_time_permille\":[";
     for (std::size_t i = 0; i < result.over_time.size(); ++i)
         out << (i == 0 ? "" : ",") << result.over_time[i];
     out << "],\"faults\":[";

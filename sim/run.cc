@@ -47,6 +47,8 @@ World::World(const Options& given, UnixTime began_at)
     for (std::uint32_t i = 0; i < given.regions; ++i)
         origins.emplace_back(scheduler);
     members.resize(given.regions);
+    if (given.bus) bus.emplace(scheduler, random, *given.bus);
+    if (bus) bus->loss = given.faults.bus_loss;
 }
 
 RunResult run(const Options& options,
@@ -79,6 +81,12 @@ RunResult run(const Options& options,
     result.checked_views = fleet.checked_views();
     result.store_bytes = world.store.bytes;
     result.events = world.scheduler.events();
+    result.store_statements = world.store.statements;
+    if (world.bus) {
+        result.bus_messages = world.bus->messages;
+        result.announcements = world.bus->announcements;
+    }
+    if (options.regions > 1) result.bound = world.expectations.bound();
     judge(options.promise, result);
     if (trace != nullptr) world.trace.write(*trace);
     return result;

@@ -36,6 +36,12 @@ struct RunResult {
     std::uint64_t unserved = 0;
     std::uint64_t checked_views = 0;
     std::uint64_t store_bytes = 0;
+    std::uint64_t store_statements = 0;  // that published rows
+    std::uint64_t bus_messages = 0;
+    std::uint64_t announcements = 0;
+    // What may be admitted in a window, of the limit; none for one region, and for policies without
+    // a bound.
+    std::optional<Permille> bound;
     std::uint64_t events = 0;
 
     // Mean of the contended windows; of all windows if there are none.

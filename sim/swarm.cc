@@ -66,6 +66,22 @@ std::string random_fault(Random& random, const Options& options, bool can_forget
     }
 }
 
+// A bus, and its faults.
+void add_bus(Random& random, Options& options) {
+    options.bus = milliseconds{random.between(1, 400)};
+    options.faults.bus_loss = one_of(random, std::array<Permille, 4>{0, 0, 50, 500});
+    const std::int64_t whole = options.lasts / milliseconds{1};
+    for (std::uint64_t i = random.below(3); i > 0; --i) {
+        const std::string when =
+            "@" + ms_text(random.between(0, whole - 1)) + "+" +
+            ms_text(random.between(100, std::max<std::int64_t>(whole / 3, 200)));
+        const std::array faults = {"bus-down" + when,
+                                   "bus-loss=0." + std::to_string(random.between(1, 9)) + when,
+                                   "bus-slow=" + ms_text(random.between(10, 4'000)) + when};
+        SLUICE_CHECK(!add_fault(faults[random.below(faults.size())], options.faults));
+    }
+}
+
 }  // namespace
 
 Options swarm_options(std::uint64_t seed) {
@@ -89,7 +105,7 @@ Options swarm_options(std::uint64_t seed) {
     load.most_cost = one_of(random, std::array<Count, 3>{1, 3, 20});
     load.churn = random.below(4) == 0 ? 500 : 0;
     load.long_names = random.below(4) == 0 ? 200 : 0;
-    options.policy = one_of(random, std::array{"half", "half", "quarter", "always"});
+    options.policy = one_of(random, std::array{"adaptive", "adaptive", "half", "always"});
     options.begins = milliseconds{random.between(0, load.duration.count() - 1)};
     options.lasts = seconds{random.between(10, 120)};
     // Keeps a run below a second.
@@ -138,6 +154,7 @@ Options swarm_options(std::uint64_t seed) {
         SLUICE_CHECK(!add_fault("volley=" + std::to_string(random.between(1, 200)) + "@" +
                                     ms_text(random.between(0, whole - 1)),
                                 plan));
+    if (random.below(2) == 0) add_bus(random, options);
     return options;
 }
 

@@ -7,10 +7,12 @@
 #include <chrono>
 #include <cstdint>
 #include <deque>
+#include <optional>
 
 #include "base/clock.h"
 #include "regional/region.h"
 #include "sim/audit.h"
+#include "sim/bus_server.h"
 #include "sim/expectations.h"
 #include "sim/options.h"
 #include "sim/origin_server.h"
@@ -67,6 +69,7 @@ struct World {
     std::deque<OriginServer> origins;  // by region
     std::deque<Membership> members;    // by region
     StoreServer store;
+    std::optional<BusServer> bus;
 };
 
 // Whether a process is alive, and until when it is paused.

@@ -51,6 +51,7 @@ ComponentSums ComponentTable::Cell::sums() const {
     for (const Component& component : components) {
         Count& sum = component.region == kOwn ? sums.own : sums.foreign;
         sum = saturating_add(sum, component.count);
+        if (component.region == kOwn) sums.own_at = component.at;
     }
     return sums;
 }

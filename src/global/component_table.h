@@ -31,6 +31,7 @@ enum class ComponentSource : std::uint8_t { kStore, kBus };
 struct ComponentSums {
     Count own = 0;
     Count foreign = 0;
+    std::chrono::steady_clock::time_point own_at = {};  // when `own` grew here
 };
 
 // ComponentTable keeps the latest component of each region, merged by max, so that rows of the

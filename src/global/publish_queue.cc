@@ -80,7 +80,7 @@ void PublishQueue::offer(Entry& entry) {
 }
 
 void PublishQueue::publish_at_once(const Entry::Key& key, const RegionalCounts& counts) {
-    const bool is_bus_live = config_.announce && config_.is_bus_live(config_.clock());
+    const bool is_bus_live = this->is_bus_live();
     if (!config_.announce && is_urged()) return;
     const StoredKeyId id = stored_key_id(key);
     bool is_urgent = false;

@@ -93,6 +93,9 @@ class PublishQueue {
 
     Time now() const { return config_.clock(); }
 
+    // Whether other regions learn of counts before they are published.
+    bool is_bus_live() const { return config_.announce && config_.is_bus_live(now()); }
+
     // Announces a component, if there is a bus.
     void announce(const CellName& stored, Count count) const {
         if (config_.announce) config_.announce(stored, count);

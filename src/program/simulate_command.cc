@@ -179,10 +179,11 @@ void add_simulate_command(Commands& commands) {
     add("limit", "Limit of each key", "L");
     add("duration", "Length of the window", "TIME");
     add("load", "Requested rate, as a multiple of the limit", "X");
-    add("spread", "Distribution over regions: even, single, zipf, rotating", "HOW");
+    add("spread", "Distribution over regions: even, single, zipf, rotating, skewed", "HOW");
     add("keys", "Number of keys", "K");
     add("for", "Duration of the load, in virtual time", "TIME");
-    add("policy", "Publishing policy of the regions: half, quarter, always", "NAME");
+    add("bus", "Average delay of a message bus between the regions; without it, there is none", "TIME");
+    add("policy", "Publishing policy of the regions: adaptive, half, quarter, always", "NAME");
     simulate.add_option("--fault", command.faults, "A fault to inject, see below")
         ->type_name("SPEC")
         ->expected(1)
