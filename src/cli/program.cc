@@ -153,6 +153,7 @@ ExitCode run_program(std::vector<std::string> arguments,
     add_inspect_command(commands);
     add_override_command(commands);
     add_bench_command(commands);
+    add_accuracy_command(commands);
     for (const AddCommands add : more)
         add(commands);
     if (arguments.empty()) return refuse(app.help(), environment);

@@ -136,12 +136,13 @@ bool Publisher::is_due(const Cells::value_type& held) const {
     use.has_foreign |= sums.foreign != 0;
     use.last_pushed = std::max(cell.last_pushed, sums.own);
     use.is_still = tick_ == Tick::kLast || cell.grown_in + 1 < ticks_;
-    // The bus carries what is urgent: one node of the region publishes the cell in each interval.
+    const PublishTime time = policy_(use);
+    // What is urgent was announced, if there is a bus: then one node of the region publishes the
+    // cell in each interval.
     const bool is_fresh =
         tick_ == Tick::kRegular && !use.is_still && *tick_began_ < sums.own_at + interval_ * 3 / 4;
-    if (is_fresh && publish_queue_.is_bus_live()) return false;
-    const PublishTime time = policy_(use);
-    return time == PublishTime::kNow || (time == PublishTime::kWithTick && tick_ != Tick::kUrged);
+    if (time == PublishTime::kNow) return !(is_fresh && publish_queue_.is_bus_live());
+    return time == PublishTime::kWithTick && tick_ != Tick::kUrged;
 }
 
 // Publishes what has been read, unless another node has done so.

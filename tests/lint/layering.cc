@@ -44,7 +44,7 @@ constexpr std::array kLayers = {
     Layer{"http/api", "http/wire config overrides service metrics base"},
     Layer{"sim", "config service decide regional global counter breaker window metrics base"},
     Layer{"server", "http/wire http/api log config overrides service url metrics base"},
-    Layer{"cli", "server config service url base"},
+    Layer{"cli", "server config service global/accuracy_bound.h url window base"},
     // The only one that knows both the server and the simulator.
     Layer{"program", "cli sim config base"},
 };
