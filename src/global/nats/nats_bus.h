@@ -22,7 +22,8 @@ struct NatsBusOptions {
     NatsTls tls = {};
     std::string credentials = {};  // the path of a file with a JWT and its key; empty: none
     std::string region;            // the member's own
-    // Those whose announcements are received, with others of the same shards. Empty: all.
+    // Those whose announcements are received, by their stored names, with others of the same
+    // shards. Empty: all.
     std::vector<std::string> workspaces = {};
     std::uint64_t seed = 0;  // of the jitter between attempts to connect
     // The most bytes of messages that wait to be sent.
