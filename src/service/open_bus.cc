@@ -43,6 +43,7 @@ std::optional<Error> bus_without_global(const Options& options) {
 
 std::vector<std::string> stored_workspaces(const std::vector<std::string>& workspaces) {
     std::vector<std::string> stored;
+    stored.reserve(workspaces.size());
     for (const std::string& workspace : workspaces)
         stored.push_back(stored_name({.workspace = workspace,
                                       .name_space = {},
