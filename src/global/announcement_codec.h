@@ -28,7 +28,7 @@ namespace sluice {
 //
 // Numbers are unsigned, in groups of 7 bits from the lowest, each but the last with its high bit
 // set, in as few bytes as possible. Names are stored names.
-inline constexpr std::size_t kMaxAnnouncementBytes = 64 * 1024;
+inline constexpr std::size_t kMaxAnnouncementBytes = 64UL * 1024;
 inline constexpr std::size_t kMaxAnnouncedCounts = 512;
 inline constexpr std::size_t kMaxAnnouncedRegionBytes = 48;
 

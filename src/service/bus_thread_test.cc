@@ -5,10 +5,13 @@
 #include <mutex>
 #include <string>
 #include <thread>
+#include <vector>
 
 #include <gtest/gtest.h>
 
+#include "global/hashed_name_cells.h"
 #include "global/memory_bus.h"
+#include "service/open_bus.h"
 
 namespace sluice {
 namespace {
@@ -122,6 +125,15 @@ TEST(BusOption, NeedsAGlobalStoreAndAKnownKind) {
                                             .bus_credentials = "/no/such/file"});
     EXPECT_TRUE(missing.starts_with("bus: the credentials file for the bus, \"/no/such/file\", "))
         << missing;
+}
+
+TEST(BusOption, NamesWorkspacesAsAnnouncementsDo) {
+    CellName name = cell("a");
+    name.workspace = std::string(200, 'w');
+    const std::string stored = stored_name(name).workspace;
+    EXPECT_NE(stored, name.workspace);
+    EXPECT_EQ(stored_workspaces({"acme", name.workspace}),
+              (std::vector<std::string>{"acme", stored}));
 }
 
 TEST(BusOption, AttachesABus) {

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "base/random.h"
+#include "global/hashed_name_cells.h"
 #include "global/memory_bus.h"
 #include "global/nats/nats_bus.h"
 #include "url/nats_url.h"
@@ -24,7 +25,7 @@ Result<std::unique_ptr<Bus>> open_nats(const Options& options, Bus::Receivers re
                               .tls = {.ca = tls.ca, .cert = tls.cert, .key = tls.key},
                               .credentials = options.bus_credentials,
                               .region = options.region,
-                              .workspaces = options.bus_workspaces,
+                              .workspaces = stored_workspaces(options.bus_workspaces),
                               .seed = system_random()},
                              std::move(receivers));
     if (!bus) return bus_error(std::move(bus).error());
@@ -38,6 +39,19 @@ std::optional<Error> bus_without_global(const Options& options) {
     return Error{kInvalidOption,
                  "bus is set and global is empty; allowed with a bus: the global store of the "
                  "regions, which carries what the bus loses"};
+}
+
+std::vector<std::string> stored_workspaces(const std::vector<std::string>& workspaces) {
+    std::vector<std::string> stored;
+    stored.reserve(workspaces.size());
+    for (const std::string& workspace : workspaces)
+        stored.push_back(stored_name({.workspace = workspace,
+                                      .name_space = {},
+                                      .identifier = {},
+                                      .duration = {},
+                                      .sequence = 0})
+                             .workspace);
+    return stored;
 }
 
 Result<std::unique_ptr<Bus>> open_bus(const Options& options, Bus::Receivers receivers) {

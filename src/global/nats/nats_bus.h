@@ -22,11 +22,12 @@ struct NatsBusOptions {
     NatsTls tls = {};
     std::string credentials = {};  // the path of a file with a JWT and its key; empty: none
     std::string region;            // the member's own
-    // Those whose announcements are received, with others of the same shards. Empty: all.
+    // Those whose announcements are received, by their stored names, with others of the same
+    // shards. Empty: all.
     std::vector<std::string> workspaces = {};
     std::uint64_t seed = 0;  // of the jitter between attempts to connect
     // The most bytes of messages that wait to be sent.
-    std::size_t most_queued_bytes = 4 * 1024 * 1024;
+    std::size_t most_queued_bytes = 4UL * 1024 * 1024;
 };
 
 // The subject of a shard's announcements: "sluice.v1.00" to "sluice.v1.ff".
