@@ -107,9 +107,11 @@ void Publisher::select() {
         for (auto it = cells_.begin(); it != cells_.end(); ++it)
             if (!it->second.is_repeat()) candidates.push_back(it);
     }
+    const bool is_announced = tick_ == Tick::kRegular && publish_queue_.is_bus_live();
     for (const Cells::iterator it : candidates) {
         if (it->second.is_waiting || !is_due(*it)) continue;
-        const bool can_wait = tick_ != Tick::kLast && !it->second.use.has_foreign &&
+        const bool can_wait = tick_ != Tick::kLast &&
+                              (is_announced || !it->second.use.has_foreign) &&
                               chunk_cells_.size() < kChunkRows;
         if (can_wait) {
             it->second.is_waiting = true;

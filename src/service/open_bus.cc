@@ -3,7 +3,7 @@
 #include <utility>
 
 #include "base/random.h"
-#include "global/hashed_name_cells.h"
+#include "global/stored_name.h"
 #include "global/memory_bus.h"
 #include "global/nats/nats_bus.h"
 #include "url/nats_url.h"
