@@ -86,7 +86,8 @@ ComponentTable::Cell* ComponentTable::find_or_make(Shard& shard,
     Record& record = shard.records[id];
     record.duration = name.duration;
     count_cells(shard, 1);
-    return &record.cells.emplace_back(Cell{.sequence = name.sequence, .components = {}, .name = {}});
+    return &record.cells.emplace_back(
+        Cell{.sequence = name.sequence, .components = {}, .name = {}});
 }
 
 // Drops the cell that dies first of a sample, if it dies before `dies`. The sample begins where the
@@ -95,26 +96,27 @@ bool ComponentTable::make_room(Shard& shard, UnixTime dies) {
     Records& records = shard.records;
     const std::size_t buckets = records.bucket_count();
     std::size_t bucket = dropped() * 0x9E37'79B9U % buckets;
-    Record* victim = nullptr;
+    Records::value_type* victim = nullptr;
     std::size_t place = 0;
     int seen = 0;
     for (std::size_t i = 0; i < buckets && seen < kSample; ++i, bucket = (bucket + 1) % buckets) {
         for (auto it = records.begin(bucket); it != records.end(bucket); ++it) {
-            Record& record = it->second;
+            const Record& record = it->second;
             for (std::size_t j = 0; j < record.cells.size(); ++j) {
                 ++seen;
                 const UnixTime death = death_of(record.cells[j].sequence, record.duration);
                 if (death >= dies) continue;
                 dies = death;
-                victim = &record;
+                victim = &*it;
                 place = j;
             }
         }
     }
     if (victim == nullptr) return false;
-    victim->cells.erase(victim->cells.begin() + static_cast<std::ptrdiff_t>(place));
+    auto& [id, record] = *victim;
+    record.cells.erase(record.cells.begin() + static_cast<std::ptrdiff_t>(place));
     count_cells(shard, -1);
-    // A record without cells is dropped with the dead ones.
+    if (record.cells.empty() && !record.table_hash) records.erase(StoredKeyId{id});
     return true;
 }
 

@@ -30,9 +30,10 @@ class FickleStore final : public GlobalStore {
     explicit FickleStore(std::unique_ptr<GlobalStore> store) : store_(std::move(store)) {}
 
     std::deque<StoreFailure::Kind> failures;          // of the next calls, one each
+    std::deque<StoreFailure::Kind> read_failures;     // of the next reads, likewise
     std::vector<std::vector<RegionCount>> published;  // what succeeded
     std::vector<ImportQuery> imports;
-    std::size_t round_trips = 0;                      // publishes without rows that succeeded
+    std::size_t round_trips = 0;  // publishes without rows that succeeded
     std::size_t reads = 0;
     std::optional<std::uint64_t> connection;          // shown instead of the store's own
     std::function<bool(const RegionCount&)> refuses;  // all chunks with such a row
@@ -55,6 +56,11 @@ class FickleStore final : public GlobalStore {
     }
     StoreResult<PublishEnd> read(std::span<const RegionCount> rows, const Visit& visit) override {
         ++reads;
+        if (!read_failures.empty()) {
+            const StoreFailure::Kind kind = read_failures.front();
+            read_failures.pop_front();
+            return StoreFailure{.kind = kind, .why = "scripted"};
+        }
         return store_->read(rows, visit);
     }
     std::uint64_t connections() const override {
@@ -94,7 +100,7 @@ class FickleStore final : public GlobalStore {
     const std::unique_ptr<GlobalStore> store_;
 };
 
-// The only node of a region.
+// A node of a region, without an origin.
 class GlobalNode {
   public:
     using Time = TickSchedule::Time;
@@ -109,20 +115,29 @@ class GlobalNode {
         }
     };
 
+    struct Options {
+        std::size_t import_page_rows = kImportPageRows;
+        std::size_t least_regions = 2;
+        std::size_t most_cells = 500'000;
+    };
+
+    GlobalNode(Clock& clock, const std::shared_ptr<MemoryWorld>& world, const std::string& region)
+        : GlobalNode(clock, world, region, Options{}) {}
     GlobalNode(Clock& clock,
                const std::shared_ptr<MemoryWorld>& world,
                const std::string& region,
-               std::size_t import_page_rows = kImportPageRows)
+               const Options& options)
         : clock_(clock),
           table_(*Table::create({.max_keys = 10'000, .sharing = Sharing::kSole, .seed = 1})),
           store(world->join(region)),
-          global_sync(
-              *table_,
-              {.region = region,
-               .seed = std::hash<std::string>{}(region),
-               .import_page_rows = import_page_rows,
-               .clock = [this] { return clock_.now; }},
-              clock.now) {
+          global_sync(*table_,
+                      {.region = region,
+                       .most_cells = options.most_cells,
+                       .least_regions = options.least_regions,
+                       .seed = std::hash<std::string>{}(region),
+                       .import_page_rows = options.import_page_rows,
+                       .clock = [this] { return clock_.now; }},
+                      clock.now) {
         // The early ticks, which count the regions; tests begin after them.
         tick();
         store.round_trips = 0;
@@ -142,11 +157,24 @@ class GlobalNode {
     Entry* find(const std::string& identifier) {
         return table_->find(table_->key(request_for(identifier)));
     }
-    // Of the current cell; 0 if it is not held.
+    // Of the current cell, as the next request would see it.
     Count global(const std::string& identifier) {
         const EpochPin pin;
-        const Entry* const entry = find(identifier);
-        return entry == nullptr ? 0 : entry->global(sequence());
+        if (const Entry* const entry = find(identifier)) return entry->global(sequence());
+        const CellName cell{.workspace = std::string(Request{}.workspace),
+                            .name_space = "n",
+                            .identifier = identifier,
+                            .duration = duration,
+                            .sequence = sequence()};
+        return global_sync.components().sums(stored_key_id(stored_name(cell)), sequence()).foreign;
+    }
+    // As if the region's origin had reported what its other nodes spent.
+    void spend_by_peers(const std::string& identifier, Count count, Count limit = 10) {
+        spend(identifier, 0, limit);
+        const EpochPin pin;
+        Entry& entry = *find(identifier);
+        entry.raise_peers(sequence(), count);
+        global_sync.offer(entry);
     }
     Count peers(const std::string& identifier) {
         const EpochPin pin;
@@ -172,9 +200,11 @@ class GlobalNode {
                 std::chrono::milliseconds{0}));
             const auto call = publisher.next(clock_.now, clock_.wall);
             if (!call) return;
-            global_sync.make_call(*call, store, clock_.wall);
+            make_call(*call);
         } while (publisher.wake_at() < clock_.now + std::chrono::seconds{4});
     }
+
+    void make_call(const Publisher::Call& call) { global_sync.make_call(call, store, clock_.wall); }
 
     // Moves time to the next page, and reads it and all that are due at once.
     void import() {

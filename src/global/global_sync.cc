@@ -17,6 +17,14 @@ Request request_for(const CellName& cell) {
             .duration = cell.duration};
 }
 
+// By how much the clock of another region may be ahead.
+constexpr std::chrono::minutes kMaxClockLead{1};
+
+// Such a cell would stay for years, in the place of others: the clock of its region is wrong.
+bool is_far_ahead(const CellName& cell, UnixTime wall) {
+    return start_of(cell.sequence, cell.duration) > wall + cell.duration + kMaxClockLead;
+}
+
 }  // namespace
 
 GlobalSync::GlobalSync(Table& table, Config config, Time now)
@@ -66,6 +74,7 @@ void GlobalSync::offer_changes() {
 // are: so one of the two sees the other.
 void GlobalSync::merge(const RegionRow& row, const Arrival& arrival) {
     if (!is_possible(row.cell) || row.count == 0) return;
+    if (arrival.wall && is_far_ahead(row.cell, *arrival.wall)) return;
     const StoredKeyId id = stored_key_id(row.cell);
     const auto sums = components_.merge(id,
                                         row.cell,

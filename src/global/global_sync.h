@@ -46,7 +46,8 @@ class GlobalSync {
         std::function<Time()> clock;
         // Called, on any thread, when the publisher may have to be called sooner.
         std::function<void()> urged = [] {};
-        // Takes what is to be announced, on any thread; empty without a bus. Names are stored names.
+        // Takes what is to be announced, on any thread; empty without a bus. Names are stored
+        // names.
         std::function<void(const CellName&, Count)> announce = {};
     };
 
@@ -74,9 +75,7 @@ class GlobalSync {
 
     // Makes a call of the publisher, merges what it brings, and reports its outcome. For the
     // publishing thread. The second is for callers that make the call themselves.
-    void make_call(const Publisher::Call& call,
-                   GlobalStore& store,
-                   std::optional<UnixTime> wall);
+    void make_call(const Publisher::Call& call, GlobalStore& store, std::optional<UnixTime> wall);
     void answered(const StoreResult<PublishEnd>& end, std::uint64_t connection, Time now);
 
     // Importer::next(). With each tick, components of cells that are dead are dropped.

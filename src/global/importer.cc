@@ -4,7 +4,6 @@
 #include <utility>
 #include <variant>
 
-
 namespace sluice {
 namespace {
 

@@ -20,6 +20,16 @@ class ImporterTest : public testing::Test {
     GlobalNode a_{clock_, world_, "a"};
     GlobalNode b_{clock_, world_, "b"};
     GlobalNode c_{clock_, world_, "c"};
+
+    RegionRow row_of(const std::string& region, const std::string& identifier, Count count) {
+        return {.cell = {.workspace = "default",
+                         .name_space = "n",
+                         .identifier = identifier,
+                         .duration = a_.duration,
+                         .sequence = a_.sequence()},
+                .region = region,
+                .count = count};
+    }
 };
 
 TEST_F(ImporterTest, ForeignRegionsAreSummed) {
@@ -27,19 +37,33 @@ TEST_F(ImporterTest, ForeignRegionsAreSummed) {
     b_.spend("k", 11, 20);
     a_.publish();
     b_.publish();
+    c_.spend("k", 0);
     c_.import();
     EXPECT_EQ(c_.global("k"), 23U);
     a_.import();
     EXPECT_EQ(a_.global("k"), 11U);
 }
 
-TEST_F(ImporterTest, UnknownCellsAreMadeAndCountedApart) {
+TEST_F(ImporterTest, AKeyThatWasImportedBeforeItsFirstRequestCountsFromThatOn) {
     a_.spend("k", 6);
     a_.publish();
     b_.import();
-    EXPECT_EQ(b_.table().tally().imported.load(), 1U);
-    EXPECT_EQ(b_.table().tally().created.load(), 0U);
-    EXPECT_EQ(a_.table().tally().imported.load(), 0U);
+    EXPECT_EQ(b_.table().tally().held(), 0U) << "an import makes no entry";
+    EXPECT_EQ(b_.global_sync.components().cells(), 1U);
+    b_.spend("k", 0);
+    EXPECT_EQ(b_.global("k"), 6U);
+}
+
+// A client that uses random keys in one region can't evict the keys of another.
+TEST_F(ImporterTest, ImportsDisplaceNoKeys) {
+    b_.spend("mine", 1);
+    const std::size_t held = b_.table().tally().held();
+    for (int i = 0; i < 20'000; ++i)  // twice as many as its table holds
+        b_.global_sync.merge(row_of("a", "random " + std::to_string(i), 6),
+                             {.source = ComponentSource::kStore, .wall = clock_.wall});
+    EXPECT_NE(b_.find("mine"), nullptr);
+    EXPECT_EQ(b_.table().tally().held(), held);
+    EXPECT_EQ(b_.global_sync.components().cells(), 20'000U);
 }
 
 TEST_F(ImporterTest, TheRegionsOwnRowNeverEntersItsGlobalCount) {
@@ -65,14 +89,10 @@ TEST_F(ImporterTest, TheRegionsOwnRowRemindsItOfWhatItSpent) {
 TEST_F(ImporterTest, AnImportThatComesTwiceLateOrInPiecesChangesNothing) {
     a_.spend("k", 6);
     a_.publish();
+    b_.spend("k", 0);
     b_.import();
-    const CellName cell{.workspace = "default",
-                        .name_space = "n",
-                        .identifier = "k",
-                        .duration = b_.duration,
-                        .sequence = b_.sequence()};
-    b_.global_sync.importer().merge({.cell = cell, .region = "a", .count = 6});
-    b_.global_sync.importer().merge({.cell = cell, .region = "a", .count = 5});
+    b_.global_sync.importer().merge(row_of("a", "k", 6));
+    b_.global_sync.importer().merge(row_of("a", "k", 5));
     EXPECT_EQ(b_.global("k"), 6U);
 }
 
@@ -130,7 +150,7 @@ class ImporterScanTest : public ImporterTest {
         return known;
     }
 
-    GlobalNode paged_{clock_, world_, "paged", 100};
+    GlobalNode paged_{clock_, world_, "paged", {.import_page_rows = 100}};
 };
 
 TEST_F(ImporterScanTest, PagesFollowEachOtherWithoutWaiting) {
@@ -185,7 +205,7 @@ TEST_F(ImporterScanTest, ChangesAreReadInEachTickHoweverLongAScanTakes) {
 
 // A scan in one piece would fail for ever, and nothing else would be imported.
 TEST_F(ImporterScanTest, PagesShrinkWhereTheStoreIsTooSlow) {
-    GlobalNode slow(clock_, world_, "slow", kKeys);
+    GlobalNode slow(clock_, world_, "slow", {.import_page_rows = kKeys});
     slow.store.most_page_rows = 200;
     for (int tick = 0; tick < 15; ++tick)
         slow.import();
@@ -285,13 +305,11 @@ TEST_F(ImporterTest, ARowThatWasCommittedAMinuteLateIsImportedByTheNextPass) {
 }
 
 TEST_F(ImporterTest, ACellOfARegionWhoseClockIsWrongIsLeftAlone) {
-    CellName cell{.workspace = "default",
-                  .name_space = "n",
-                  .identifier = "k",
-                  .duration = b_.duration,
-                  .sequence = b_.sequence() + 5};
+    b_.spend("k", 1);
     b_.import();  // sets the time
-    b_.global_sync.importer().merge({.cell = cell, .foreign = 6, .own = 0});
+    RegionRow row = row_of("a", "k", 6);
+    row.cell.sequence += 5;
+    b_.global_sync.importer().merge(row);
     const EpochPin pin;
     EXPECT_EQ(b_.find("k")->high(), b_.sequence());
     EXPECT_EQ(b_.global("k"), 0U);
@@ -310,13 +328,13 @@ TEST_F(ImporterTest, TheGlobalCountOfThePreviousCellIsKept) {
 // Somebody wrote them by hand, or another program did.
 TEST_F(ImporterTest, RowsThatNoRegionCanHaveWrittenAreLeftOut) {
     const auto row = [&](Duration duration, Sequence sequence) {
-        return ImportedCell{.cell = {.workspace = "w",
-                                     .name_space = "n",
-                                     .identifier = "k",
-                                     .duration = duration,
-                                     .sequence = sequence},
-                            .foreign = 5,
-                            .own = 5};
+        return RegionRow{.cell = {.workspace = "w",
+                                  .name_space = "n",
+                                  .identifier = "k",
+                                  .duration = duration,
+                                  .sequence = sequence},
+                         .region = "b",
+                         .count = 5};
     };
     Importer& importer = a_.global_sync.importer();
     clock_.advance(seconds{12});
@@ -327,7 +345,20 @@ TEST_F(ImporterTest, RowsThatNoRegionCanHaveWrittenAreLeftOut) {
     importer.merge(row(kMaxDuration + Duration{1}, now));
     importer.merge(row(a_.duration, -1));
     importer.merge(row(a_.duration, std::numeric_limits<Sequence>::max()));
-    EXPECT_EQ(a_.table().tally().held(), 0U);
+    EXPECT_EQ(a_.global_sync.components().cells(), 0U);
+    importer.merge(row(a_.duration, now));
+    EXPECT_EQ(a_.global_sync.components().cells(), 1U);
+}
+
+TEST_F(ImporterTest, ACellOfADistantFutureTakesNoPlace) {
+    b_.import();  // sets the time
+    RegionRow row = row_of("a", "k", 6);
+    row.cell.sequence += 3;
+    b_.global_sync.importer().merge(row);
+    EXPECT_EQ(b_.global_sync.components().cells(), 0U);
+    row.cell.sequence -= 2;
+    b_.global_sync.importer().merge(row);
+    EXPECT_EQ(b_.global_sync.components().cells(), 1U) << "their clock may be ahead of ours";
 }
 
 // The ring of an entry tells sequences apart within 8,192 of them.
@@ -336,13 +367,11 @@ TEST_F(ImporterTest, ARowOfAFarFutureIsNotTakenForOneOfThePresent) {
     Importer& importer = a_.global_sync.importer();
     clock_.advance(seconds{12});
     ASSERT_TRUE(importer.next(clock_.now, clock_.wall));
-    importer.merge({.cell = {.workspace = std::string(Request{}.workspace),
-                             .name_space = "n",
-                             .identifier = "k",
-                             .duration = a_.duration,
-                             .sequence = a_.sequence() + 8'192},
-                    .foreign = 5,
-                    .own = 5});
+    RegionRow row = row_of("b", "k", 5);
+    row.cell.sequence += 8'192;
+    importer.merge(row);
+    row.region = "a";
+    importer.merge(row);
     EXPECT_EQ(a_.global("k"), 0U);
     EXPECT_EQ(a_.peers("k"), 0U);
 }

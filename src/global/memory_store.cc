@@ -72,8 +72,7 @@ class MemoryWorld::Connection final : public GlobalStore {
                 if (is_dead(name.sequence, name.duration, query.living_at)) continue;
                 for (const auto& [region, component] : components)
                     if (is_wanted(component, query, end.rest))
-                        page.push_back(
-                            {.cell = name, .region = region, .count = component.count});
+                        page.push_back({.cell = name, .region = region, .count = component.count});
             }
         }
         // A visitor may call the store again.

@@ -55,7 +55,7 @@ class MemoryWorld : public std::enable_shared_from_this<MemoryWorld> {
     mutable Mutex mutex_;
     Cells cells_ SLUICE_GUARDED_BY(mutex_);
     std::map<std::string, UnixTime> seen_ SLUICE_GUARDED_BY(mutex_);  // regions, and when
-    std::uint64_t connections_ SLUICE_GUARDED_BY(mutex_) = 1;  // of each region
+    std::uint64_t connections_ SLUICE_GUARDED_BY(mutex_) = 1;         // of each region
 };
 
 }  // namespace sluice

@@ -91,6 +91,9 @@ void Publisher::begin_tick(Time now, std::optional<UnixTime> wall) {
     if (tick_ == Tick::kRegular) ++ticks_;
     select();
     make_room();
+    for (const Cells::iterator it : chunk_cells_)
+        chunk_.push_back({.cell = it->first, .count = it->second.wanted});
+    is_reading_ = !chunk_.empty();
     if (tick_ == Tick::kRegular && ticks_ % kRepublishEvery == 0) {
         republish(now, std::nullopt);
     } else {
@@ -120,9 +123,6 @@ void Publisher::select() {
             wait_for(it);
         }
     }
-    for (const Cells::iterator it : chunk_cells_)
-        chunk_.push_back({.cell = it->first, .count = it->second.wanted});
-    is_reading_ = !chunk_.empty();
 }
 
 void Publisher::wait_for(Cells::iterator cell) {
@@ -202,7 +202,9 @@ void Publisher::make_room() {
         cell.is_waiting = false;
         if (cell.wanted > cell.last_pushed) given_up_.fetch_add(1, std::memory_order_relaxed);
     }
-    std::erase_if(waiting_, [](Cells::iterator cell) { return !cell->second.is_waiting; });
+    const auto is_given_up = [](Cells::iterator cell) { return !cell->second.is_waiting; };
+    std::erase_if(waiting_, is_given_up);
+    std::erase_if(chunk_cells_, is_given_up);
     forget_published();
 }
 
@@ -259,7 +261,9 @@ void Publisher::want(CellName cell,
         deaths_.emplace(dies, it);
     }
     Cell& held = it->second;
-    held.use = counts.use_of(counted, regions_.load(std::memory_order_relaxed));
+    CellUse use = counts.use_of(counted, regions_.load(std::memory_order_relaxed));
+    if (counts.limit == 0 && held.use.limit != 0) use.limit = held.use.limit;
+    held.use = use;
     collected_.push_back(it);
     if (counted.regional <= std::max(held.wanted, held.refused)) return;
     held.wanted = counted.regional;
@@ -274,6 +278,7 @@ bool Publisher::give_up_if_useless(Cells::iterator waiting, UnixTime now) {
     auto& [name, cell] = *waiting;
     if (!is_useless(name, now)) return false;
     if (cell.wanted > cell.last_pushed) given_up_.fetch_add(1, std::memory_order_relaxed);
+    cell.wanted = cell.last_pushed;
     cell.is_waiting = false;
     return true;
 }
@@ -347,7 +352,7 @@ void Publisher::answered(const std::optional<StoreFailure>& failure,
     if (!goes_on) postpone_chunk(failure->kind);
     failures_ = goes_on ? 0 : failures_ + 1;
     wake_at_ = goes_on ? now : retry_time(now);
-    const bool is_done = goes_on && waiting_.empty() && refused_.empty();
+    const bool is_done = goes_on && !needs_round_trip_ && waiting_.empty() && refused_.empty();
     const bool is_late = failure && wake_at_ >= *tick_began_ + interval_;
     const bool is_hopeless = reported && reported->kind == StoreFailure::Kind::kRefused;
     if (is_done || is_late || is_hopeless || may_end(now)) end_tick(now);

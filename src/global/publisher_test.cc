@@ -30,13 +30,14 @@ class PublisherTest : public testing::Test {
     }
 };
 
-TEST_F(PublisherTest, BelowHalfOfTheLimitThereIsNoRow) {
-    node_.spend("k", 4);
+// Half of an even split between two regions.
+TEST_F(PublisherTest, BelowAFourthOfTheLimitThereIsNoRow) {
+    node_.spend("k", 24, 100);
     node_.publish();
     EXPECT_TRUE(world_->held().empty());
-    node_.spend("k", 1);
+    node_.spend("k", 1, 100);
     node_.publish();
-    EXPECT_EQ(row("k", "a"), 5U);
+    EXPECT_EQ(row("k", "a"), 25U);
 }
 
 TEST_F(PublisherTest, AnUnchangedValueIsNotWrittenAgain) {
@@ -133,9 +134,8 @@ TEST_F(PublisherTest, WhatWasPushedIsNotedChunkByChunk) {
     Publisher& publisher = node_.global_sync.publisher();
     node_.global_sync.offer_changes();
     publisher.tick_now(clock_.now);
-    publisher.answered(
-        node_.store.publish(*publisher.next(clock_.now, clock_.wall)), 1, clock_.now);
-    ASSERT_FALSE(publisher.next(clock_.now, clock_.wall)->empty());
+    node_.make_call(*publisher.next(clock_.now, clock_.wall));
+    ASSERT_FALSE(publisher.next(clock_.now, clock_.wall)->rows.empty());
     publisher.answered(StoreFailure{Kind::kRefused, "scripted"}, 1, clock_.now);
     EXPECT_EQ(world_->held().size(), 1'000U);
     node_.publish();
@@ -148,17 +148,18 @@ TEST_F(PublisherTest, WhatChangesWhileAChunkIsUnderwayIsPublishedByTheNextTick) 
     node_.global_sync.offer_changes();
     Publisher& publisher = node_.global_sync.publisher();
     publisher.tick_now(clock_.now);
-    const auto rows = publisher.next(clock_.now, clock_.wall);
-    ASSERT_EQ(rows->size(), 1U);
+    const auto call = publisher.next(clock_.now, clock_.wall);
+    ASSERT_EQ(call->rows.size(), 1U);
     node_.spend("k", 2);
     node_.global_sync.offer_changes();
-    publisher.answered(node_.store.publish(*rows), 1, clock_.now);
+    node_.make_call(*call);
     EXPECT_EQ(row("k", "a"), 6U);
     node_.publish();
     EXPECT_EQ(row("k", "a"), 8U);
 }
 
 TEST_F(PublisherTest, AFailingStoreIsNotCalled) {
+    clock_.advance(seconds{60});  // the breaker has forgotten the calls that succeeded
     node_.store.failures.assign(50, Kind::kLost);
     node_.spend("k", 6);
     node_.publish();
@@ -177,6 +178,7 @@ TEST_F(PublisherTest, AFailingStoreIsNotCalled) {
 }
 
 TEST_F(PublisherTest, AStoreThatRecoversWithinTheTickGetsItsRowsInIt) {
+    clock_.advance(seconds{60});  // the breaker has forgotten the calls that succeeded
     node_.store.failures.assign(5, Kind::kLost);  // enough to open the breaker
     node_.spend("k", 6);
     node_.global_sync.offer_changes();
@@ -186,8 +188,8 @@ TEST_F(PublisherTest, AStoreThatRecoversWithinTheTickGetsItsRowsInIt) {
     for (int i = 0; i < 100 && row("k", "a") == 0; ++i) {
         clock_.advance(std::chrono::ceil<milliseconds>(std::max(publisher.wake_at(), clock_.now) -
                                                        clock_.now));
-        const auto rows = publisher.next(clock_.now, clock_.wall);
-        if (rows) publisher.answered(node_.store.publish(*rows), 1, clock_.now);
+        const auto call = publisher.next(clock_.now, clock_.wall);
+        if (call) node_.make_call(*call);
     }
     EXPECT_EQ(row("k", "a"), 6U);
     EXPECT_LT(clock_.now - began, kGlobalInterval);
@@ -318,14 +320,14 @@ TEST_F(PublisherTest, TheLastTickAlsoCarriesWhatWasOfferedWhileAChunkWaitsToBeTr
     node_.global_sync.offer_changes();
     Publisher& publisher = node_.global_sync.publisher();
     publisher.tick_now(clock_.now);
-    ASSERT_EQ(publisher.next(clock_.now, clock_.wall)->size(), 1U);
+    ASSERT_EQ(publisher.next(clock_.now, clock_.wall)->rows.size(), 1U);
     publisher.answered(StoreFailure{Kind::kLost, "scripted"}, 1, clock_.now);
     node_.spend("l", 6);
     node_.global_sync.offer_changes();
     publisher.tick_now(clock_.now);
     EXPECT_FALSE(publisher.is_idle());
-    while (const auto rows = publisher.next(clock_.now, clock_.wall))
-        publisher.answered(node_.store.publish(*rows), 1, clock_.now);
+    while (const auto call = publisher.next(clock_.now, clock_.wall))
+        node_.make_call(*call);
     EXPECT_EQ(world_->held().size(), 2U);
     EXPECT_TRUE(publisher.is_idle());
 }
@@ -366,8 +368,8 @@ class CrowdedPublisherTest : public PublisherTest {
     std::vector<std::string> next() {
         publisher_.tick_now(clock_.now);
         std::vector<std::string> names;
-        if (const auto rows = publisher_.next(clock_.now, clock_.wall)) {
-            for (const RegionCount& row : *rows)
+        if (const auto call = publisher_.next(clock_.now, clock_.wall)) {
+            for (const RegionCount& row : call->rows)
                 names.push_back(row.cell.identifier);
         }
         return names;
@@ -376,9 +378,23 @@ class CrowdedPublisherTest : public PublisherTest {
         publisher_.answered(failure, 1, clock_.now);
     }
 
-    PublishQueue publish_queue_{publish_from_half};
+    ComponentTable components_{"a", 100, [](const StoredKeyId&, std::uint64_t) { return true; }};
+    PublishQueue::Regions regions_{2};
+    PublishQueue publish_queue_{{.policy = publish_adaptively,
+                                 .clock = [this] { return clock_.now; },
+                                 .urged = [] {},
+                                 .announce = {},
+                                 .is_bus_live = [](GlobalNode::Time) { return false; }},
+                                components_,
+                                regions_};
     StoreBreaker breaker_{kGlobalInterval};
-    Publisher publisher_{node_.table(), publish_queue_, breaker_, {.most_cells = 2}, clock_.now};
+    Publisher publisher_{node_.table(),
+                         publish_queue_,
+                         components_,
+                         regions_,
+                         breaker_,
+                         {.most_cells = 2},
+                         clock_.now};
 };
 
 TEST_F(CrowdedPublisherTest, WhatWasPublishedMakesRoomForWhatWasNot) {

@@ -1,9 +1,10 @@
+#include "global/stored_name.h"
+
 #include <set>
 #include <string>
 
 #include <gtest/gtest.h>
 
-#include "global/hashed_name_cells.h"
 #include "global/store.h"
 
 namespace sluice {

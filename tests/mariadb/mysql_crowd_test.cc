@@ -37,7 +37,7 @@ int publish_all(const MysqlUrl& url, const std::string& region, int writer) {
         auto rows = rows_with(round * kWriters + static_cast<Count>(writer));
         // As the port forbids: in opposite orders, in which writers lock each other out.
         if (writer % 2 == 1) std::reverse(rows.begin(), rows.end());
-        while (const auto failure = store.publish(rows)) {
+        while (const auto failure = global_test::try_publish(store, rows)) {
             if (failure->kind != Kind::kBusy) return -1;
             ++again;
         }
@@ -102,7 +102,7 @@ TEST(MysqlInterrupt, ComesAtAnyTime) {
             store.interrupt();
         });
         const auto rows = rows_with(1);
-        while (!store.publish(rows)) {
+        while (!global_test::try_publish(store, rows)) {
         }
         other.join();
         EXPECT_EQ(global_test::failure_of(store).kind, Kind::kLost);

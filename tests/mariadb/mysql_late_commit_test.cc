@@ -84,7 +84,7 @@ TEST_F(MysqlLateCommit, APublishThatItsClientGaveUpIsNeverCommitted) {
     options.server.answer_timeout = 1s;
     MysqlGlobalStore store(options);
     const std::vector<RegionCount> rows = {{cell_of("a"), 5}, {cell_of("b"), 5}};
-    const auto failure = store.publish(rows);
+    const auto failure = global_test::try_publish(store, rows);
     ASSERT_TRUE(failure);
     EXPECT_EQ(failure->kind, Kind::kLost);
     unlock();
@@ -102,7 +102,7 @@ TEST_F(MysqlLateCommit, APublishThatTookTooLongIsRolledBack) {
     MysqlGlobalStore store(options);
     const std::vector<RegionCount> rows = {{cell_of("a"), 5}, {cell_of("b"), 5}};
     std::optional<StoreFailure> failure;
-    std::thread publisher([&] { failure = store.publish(rows); });
+    std::thread publisher([&] { failure = global_test::try_publish(store, rows); });
     await_waiter();
     std::this_thread::sleep_for(300ms);
     unlock();
@@ -148,7 +148,7 @@ TEST_F(MysqlLateCommit, ARetryAfterALostAnswerRefreshesTheStamp) {
     publish(store, "a", 2);
     server_->pause();
     const std::vector<RegionCount> rows = {{cell_of("a"), 3}};
-    ASSERT_TRUE(store.publish(rows));
+    ASSERT_TRUE(global_test::try_publish(store, rows));
     server_->resume();
     MysqlGlobalStore other(patient(url_, "eu"));
     publish(other, "a", 3);

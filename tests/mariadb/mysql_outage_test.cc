@@ -35,7 +35,7 @@ TEST(MysqlOutage, AServerThatIsKilledInTheMidstOfAPublishHasAllOfItOrNothing) {
     std::atomic<Kind> ended_with = Kind::kBusy;
     std::thread publisher([&] {
         for (Count count = 2;; ++count) {
-            const auto failure = store.publish(many_rows(count, 500));
+            const auto failure = global_test::try_publish(store, many_rows(count, 500));
             if (failure) return ended_with.store(failure->kind);
             acknowledged.store(count);
         }
@@ -67,7 +67,7 @@ TEST(MysqlOutage, AServerThatIsKilledInTheMidstOfAnImportIsLost) {
         publish(store, rows);
     }
     std::size_t visits = 0;
-    const auto visit = [&](const ImportedCell&) {
+    const auto visit = [&](const RegionRow&) {
         if (++visits == 1) server.kill();
     };
     const auto end = store.import({.living_at = {}, .page_rows = 1'000'000}, visit);
@@ -117,15 +117,15 @@ TEST(MysqlOutage, ACallWithoutRowsNoticesALostConnection) {
     MysqlGlobalStore store(patient(server.make_store()));
     EXPECT_EQ(store.connections(), 0U);
     publish(store, "x", 1);
-    EXPECT_FALSE(store.publish({}));
+    EXPECT_FALSE(global_test::try_publish(store, {}));
     EXPECT_EQ(store.connections(), 1U);
     server.kill();
     server.start();
-    const auto failure = store.publish({});
+    const auto failure = global_test::try_publish(store, {});
     ASSERT_TRUE(failure);
     EXPECT_EQ(failure->kind, Kind::kLost);
     EXPECT_EQ(store.connections(), 1U);
-    EXPECT_FALSE(store.publish({}));
+    EXPECT_FALSE(global_test::try_publish(store, {}));
     EXPECT_EQ(store.connections(), 2U);
 }
 

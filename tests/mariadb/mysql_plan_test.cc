@@ -92,7 +92,7 @@ TEST_F(MysqlPlan, APageOfAFullImportIsARangeOfTheUniqueKey) {
     const ImportQuery query{.living_at = kNow, .after = page_cell("w42", "user3")};
     const ImportQuery first{.living_at = kNow};
     for (const std::string& statement :
-         {import_statement("r1", query, end), import_statement("r1", query, std::nullopt)}) {
+         {import_statement(query, end), import_statement("r1", query, std::nullopt)}) {
         const auto plan = plan_of(statement);
         ASSERT_EQ(plan.size(), 1U);
         EXPECT_EQ(plan[0].type, "range");
@@ -122,7 +122,7 @@ TEST_F(MysqlPlan, APageReadsNoMoreRowsThanItsSizeAsksFor) {
     static_cast<void>(store.list({}));  // connects
     const auto read_a_page = [&](const ImportQuery& query) {
         const std::int64_t before = rows_read_so_far();
-        const auto end = store.import(query, [](const ImportedCell&) {});
+        const auto end = store.import(query, [](const RegionRow&) {});
         EXPECT_TRUE(std::holds_alternative<ImportEnd>(end));
         EXPECT_TRUE(std::get<ImportEnd>(end).rest);
         return rows_read_so_far() - before;
@@ -144,7 +144,7 @@ TEST_F(MysqlPlan, AnIncrementalImportReadsWhatChangedAndTheirCellsOnly) {
     const ImportQuery query{.living_at = kNow, .changed_since = UnixTime{5'000s}};
     const PageEnd end{.cell = {}, .changed = UnixTime{6'000s}};
     std::set<std::string> keys;
-    for (const Step& step : plan_of(import_statement("r1", query, end))) {
+    for (const Step& step : plan_of(import_statement(query, end))) {
         if (step.table.starts_with("<derived")) continue;
         EXPECT_EQ(step.table, "ratelimit_window_counts");
         EXPECT_TRUE(step.type == "range" || step.type == "ref") << step.type;

@@ -32,6 +32,8 @@ class MariadbKit final : public StoreKit {
         const std::string database = url_.database;
         shared_server().run("UPDATE " + database +
                             ".ratelimit_window_counts SET updated_at = updated_at" + earlier);
+        shared_server().run("UPDATE " + database + ".ratelimit_regions SET seen_at = seen_at" +
+                            earlier);
     }
 
   private:

@@ -17,13 +17,20 @@ T expect_done(StoreResult<T> result) {
     return std::get<0>(std::move(result));
 }
 
+GlobalStore::Visit visit_into(ReadBack& found) {
+    return [&found](const RegionRow& row) {
+        ++found.visits;
+        found.cells[row.cell][row.region] = row.count;
+    };
+}
+
 }  // namespace
 
 Imported import(GlobalStore& store, const ImportQuery& query) {
     Imported imported;
-    const auto visit = [&](const ImportedCell& found) {
+    const auto visit = [&](const RegionRow& row) {
         ++imported.visits;
-        imported.cells[found.cell] = {.foreign = found.foreign, .own = found.own};
+        imported.cells[row.cell][row.region] = row.count;
     };
     std::optional<ImportQuery> page = query;
     while (page) {
@@ -49,23 +56,34 @@ UnixTime end_of(const CellName& cell) {
     return start_of(cell.sequence + 2, cell.duration);
 }
 
-Imported::Sums Imported::of(const CellName& cell) const {
+Components Imported::of(const CellName& cell) const {
     const auto found = cells.find(cell);
     if (found != cells.end()) return found->second;
     ADD_FAILURE() << "the cell of " << cell.identifier << " was not imported";
     return {};
 }
 
-void publish(GlobalStore& store, std::vector<RegionCount> rows) {
-    if (const auto failure = store.publish(rows)) ADD_FAILURE() << failure->why;
+ReadBack publish(GlobalStore& store, std::vector<RegionCount> rows) {
+    ReadBack found;
+    found.regions = expect_done(store.publish(rows, visit_into(found))).regions;
+    return found;
 }
 
-void publish(GlobalStore& store, const CellName& cell, Count count) {
-    publish(store, std::vector<RegionCount>{{cell, count}});
+ReadBack read(GlobalStore& store, const std::vector<CellName>& cells) {
+    std::vector<RegionCount> rows;
+    for (const CellName& cell : cells)
+        rows.push_back({cell, 0});
+    ReadBack found;
+    found.regions = expect_done(store.read(rows, visit_into(found))).regions;
+    return found;
 }
 
-void publish(GlobalStore& store, const std::string& identifier, Count count) {
-    publish(store, cell_of(identifier), count);
+ReadBack publish(GlobalStore& store, const CellName& cell, Count count) {
+    return publish(store, std::vector<RegionCount>{{cell, count}});
+}
+
+ReadBack publish(GlobalStore& store, const std::string& identifier, Count count) {
+    return publish(store, cell_of(identifier), count);
 }
 
 Imported import_all(GlobalStore& store, UnixTime living_at) {
@@ -89,10 +107,21 @@ GlobalListing list(GlobalStore& store, const CellName& cell) {
     return listings.empty() ? GlobalListing{} : std::move(listings.front());
 }
 
+std::optional<StoreFailure> try_publish(GlobalStore& store, const std::vector<RegionCount>& rows) {
+    auto end = store.publish(rows, [](const RegionRow&) {});
+    auto* const failure = std::get_if<StoreFailure>(&end);
+    return failure == nullptr ? std::nullopt : std::optional(std::move(*failure));
+}
+
+Count sum_of(const Components& components) {
+    Count sum = 0;
+    for (const auto& [region, count] : components)
+        sum = saturating_add(sum, count);
+    return sum;
+}
+
 StoreFailure failure_of(GlobalStore& store) {
-    const std::vector<RegionCount> rows = {{cell_of("x"), 1}};
-    auto failure = store.publish(rows);
-    if (failure) return *std::move(failure);
+    if (auto failure = try_publish(store, {{cell_of("x"), 1}})) return *std::move(failure);
     ADD_FAILURE() << "it did not fail";
     return {};
 }

@@ -21,27 +21,34 @@ CellName cell_of(std::string identifier, Sequence sequence = 10, Duration durati
 // (sequence + 2) * duration
 UnixTime end_of(const CellName& cell);
 
+// The counts of a cell by region.
+using Components = std::map<std::string, Count>;
+Count sum_of(const Components& components);
+
 struct Imported {
-    struct Sums {
-        Count foreign;
-        Count own;
-        friend bool operator==(const Sums&, const Sums&) = default;
-    };
-    std::map<CellName, Sums> cells;
+    std::map<CellName, Components> cells;
     std::optional<UnixTime> newest;
     std::optional<UnixTime> last_stamp;
     std::size_t visits = 0;
     std::size_t pages = 0;
 
     // Of a cell that must be there.
-    Sums of(const CellName& cell) const;
-    Sums of(const std::string& identifier) const { return of(cell_of(identifier)); }
+    Components of(const CellName& cell) const;
+    Components of(const std::string& identifier) const { return of(cell_of(identifier)); }
+};
+
+// What a publish or a read has visited.
+struct ReadBack {
+    std::map<CellName, Components> cells;
+    std::size_t visits = 0;
+    std::optional<std::size_t> regions;
 };
 
 // Each fails the test where the store does.
-void publish(GlobalStore& store, std::vector<RegionCount> rows);
-void publish(GlobalStore& store, const CellName& cell, Count count);
-void publish(GlobalStore& store, const std::string& identifier, Count count);
+ReadBack publish(GlobalStore& store, std::vector<RegionCount> rows);
+ReadBack publish(GlobalStore& store, const CellName& cell, Count count);
+ReadBack publish(GlobalStore& store, const std::string& identifier, Count count);
+ReadBack read(GlobalStore& store, const std::vector<CellName>& cells);
 // Page by page, to the end.
 Imported import(GlobalStore& store, const ImportQuery& query);
 Imported import_all(GlobalStore& store, UnixTime living_at = UnixTime{});
@@ -51,6 +58,8 @@ std::size_t delete_expired(GlobalStore& store,
                            std::size_t at_most);
 GlobalListing list(GlobalStore& store, const CellName& cell);
 
+// Why a publish failed; none if it did not.
+std::optional<StoreFailure> try_publish(GlobalStore& store, const std::vector<RegionCount>& rows);
 // Why a publish of one row fails; fails the test where it does not.
 StoreFailure failure_of(GlobalStore& store);
 

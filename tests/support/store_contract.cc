@@ -10,7 +10,6 @@ namespace {
 
 using namespace std::chrono_literals;
 using namespace std::string_literals;
-using Sums = Imported::Sums;
 
 TEST_P(StoreContract, IsEmptyAtFirst) {
     const auto store = kit_->open("eu");
@@ -27,9 +26,9 @@ TEST_P(StoreContract, LiftsAComponentAndNeverLowersIt) {
     const auto store = kit_->open("eu");
     publish(*store, "x", 5);
     publish(*store, "x", 3);
-    EXPECT_EQ(import_all(*store).of("x"), (Sums{.foreign = 0, .own = 5}));
+    EXPECT_EQ(import_all(*store).of("x"), (Components{{"eu", 5}}));
     publish(*store, "x", 8);
-    EXPECT_EQ(import_all(*store).of("x").own, 8U);
+    EXPECT_EQ(import_all(*store).of("x"), (Components{{"eu", 8}}));
 }
 
 TEST_P(StoreContract, APublishThatIsRepeatedChangesNothing) {
@@ -38,12 +37,12 @@ TEST_P(StoreContract, APublishThatIsRepeatedChangesNothing) {
     kit_->pass(10s);
     publish(*store, "x", 5);
     publish(*store, "x", 4);
-    EXPECT_EQ(import_all(*store).of("x").own, 5U);
+    EXPECT_EQ(import_all(*store).of("x").at("eu"), 5U);
     EXPECT_TRUE(import_changed(*store, kit_->now() - 5s).cells.empty());
     EXPECT_GE(list(*store, cell_of("x")).components.at(0).age, 10s);
 }
 
-TEST_P(StoreContract, ARegionsOwnIsNeverAmongTheForeign) {
+TEST_P(StoreContract, EachRegionHasItsComponentAndReadsAllOfThem) {
     const auto eu = kit_->open("eu");
     const auto us = kit_->open("us");
     const auto upper = kit_->open("EU");
@@ -51,11 +50,12 @@ TEST_P(StoreContract, ARegionsOwnIsNeverAmongTheForeign) {
     publish(*us, "x", 70);
     publish(*upper, "x", 900);
     publish(*us, "y", 1);
-    EXPECT_EQ(import_all(*eu).of("x"), (Sums{.foreign = 970, .own = 5}));
-    EXPECT_EQ(import_all(*us).of("x"), (Sums{.foreign = 905, .own = 70}));
-    EXPECT_EQ(import_all(*eu).of("y"), (Sums{.foreign = 1, .own = 0}));
-    EXPECT_EQ(import_all(*us).of("y"), (Sums{.foreign = 0, .own = 1}));
-    EXPECT_EQ(import_all(*kit_->open("other")).of("x"), (Sums{.foreign = 975, .own = 0}));
+    for (const char* region : {"eu", "us", "other"}) {
+        const Imported imported = import_all(*kit_->open(region));
+        EXPECT_EQ(imported.of("x"), (Components{{"EU", 900}, {"eu", 5}, {"us", 70}}));
+        EXPECT_EQ(imported.of("y"), (Components{{"us", 1}}));
+        EXPECT_EQ(imported.visits, 4U);
+    }
 }
 
 TEST_P(StoreContract, TwoNodesOfARegionShareAComponent) {
@@ -64,10 +64,10 @@ TEST_P(StoreContract, TwoNodesOfARegionShareAComponent) {
     publish(*a, "x", 5);
     publish(*b, "x", 7);
     publish(*a, "x", 6);
-    EXPECT_EQ(import_all(*a).of("x"), (Sums{.foreign = 0, .own = 7}));
+    EXPECT_EQ(import_all(*a).of("x"), (Components{{"eu", 7}}));
 }
 
-TEST_P(StoreContract, AnIncrementalImportHasTheCompleteSumsOfWhatChanged) {
+TEST_P(StoreContract, AnIncrementalImportHasTheComponentsThatChanged) {
     const auto eu = kit_->open("eu");
     const auto us = kit_->open("us");
     const auto ap = kit_->open("ap");
@@ -79,8 +79,8 @@ TEST_P(StoreContract, AnIncrementalImportHasTheCompleteSumsOfWhatChanged) {
     const Imported changed = import_changed(*eu, kit_->now() - 5s);
     EXPECT_EQ(changed.cells.size(), 2U);
     EXPECT_EQ(changed.visits, 2U);
-    EXPECT_EQ(changed.of("x"), (Sums{.foreign = 110, .own = 1}));
-    EXPECT_EQ(changed.of("y"), (Sums{.foreign = 1'000, .own = 0}));
+    EXPECT_EQ(changed.of("x"), (Components{{"ap", 100}}));
+    EXPECT_EQ(changed.of("y"), (Components{{"ap", 1'000}}));
     EXPECT_EQ(import_changed(*eu, kit_->now() - 1h).cells, import_all(*eu).cells);
 }
 
@@ -113,7 +113,7 @@ TEST_P(StoreContract, TheTimeOfAChangeNeverMovesBack) {
     publish(*eu, "x", 2);
     const Imported changed = import_changed(*eu, kit_->now() + 30s);
     ASSERT_EQ(changed.cells.size(), 1U) << "an importer that has seen the first would miss it";
-    EXPECT_EQ(changed.of("x").own, 2U);
+    EXPECT_EQ(changed.of("x").at("eu"), 2U);
 }
 
 TEST_P(StoreContract, TheLastChangeIsNeverInTheFuture) {
@@ -153,7 +153,7 @@ TEST_P(StoreContract, NamesAreBytes) {
     const Imported imported = import_all(*eu);
     EXPECT_EQ(imported.cells.size(), cells.size());
     for (std::size_t i = 0; i < cells.size(); ++i) {
-        EXPECT_EQ(imported.of(cells[i]).own, i + 1);
+        EXPECT_EQ(imported.of(cells[i]).at("eu"), i + 1);
         EXPECT_EQ(list(*eu, cells[i]).components.at(0).count, i + 1);
     }
 }
@@ -166,8 +166,8 @@ TEST_P(StoreContract, PartsOfNamesAreNotRunTogether) {
     right.workspace = "a";
     publish(*eu, left, 1);
     publish(*eu, right, 2);
-    EXPECT_EQ(import_all(*eu).of(left).own, 1U);
-    EXPECT_EQ(import_all(*eu).of(right).own, 2U);
+    EXPECT_EQ(import_all(*eu).of(left).at("eu"), 1U);
+    EXPECT_EQ(import_all(*eu).of(right).at("eu"), 2U);
 }
 
 TEST_P(StoreContract, TheLongestNamesFit) {
@@ -178,8 +178,8 @@ TEST_P(StoreContract, TheLongestNamesFit) {
     other.identifier.back() = '\xFE';
     const auto store = kit_->open(std::string(48, 'r'));
     publish(*store, {{other, 1}, {cell, 2}});
-    EXPECT_EQ(import_all(*store).of(cell).own, 2U);
-    EXPECT_EQ(import_all(*store).of(other).own, 1U);
+    EXPECT_EQ(sum_of(import_all(*store).of(cell)), 2U);
+    EXPECT_EQ(sum_of(import_all(*store).of(other)), 1U);
 }
 
 TEST_P(StoreContract, AnotherDurationOrSequenceIsAnotherCell) {
@@ -191,10 +191,10 @@ TEST_P(StoreContract, AnotherDurationOrSequenceIsAnotherCell) {
              {cell_of("x", 10, kMaxDuration), 4}});
     const Imported imported = import_all(*eu);
     EXPECT_EQ(imported.cells.size(), 4U);
-    EXPECT_EQ(imported.of(cell_of("x", 10, kMaxDuration)).own, 4U);
-    EXPECT_EQ(imported.of(cell_of("x", 10, 1s)).own, 1U);
-    EXPECT_EQ(imported.of(cell_of("x", 10)).own, 2U);
-    EXPECT_EQ(imported.of(cell_of("x", 11)).own, 3U);
+    EXPECT_EQ(imported.of(cell_of("x", 10, kMaxDuration)).at("eu"), 4U);
+    EXPECT_EQ(imported.of(cell_of("x", 10, 1s)).at("eu"), 1U);
+    EXPECT_EQ(imported.of(cell_of("x", 10)).at("eu"), 2U);
+    EXPECT_EQ(imported.of(cell_of("x", 11)).at("eu"), 3U);
 }
 
 TEST_P(StoreContract, CountsAreExactUpToTheGreatest) {
@@ -202,22 +202,13 @@ TEST_P(StoreContract, CountsAreExactUpToTheGreatest) {
     const auto us = kit_->open("us");
     publish(*eu, "x", kMaxCount - 1);
     publish(*us, "x", 1);
-    EXPECT_EQ(import_all(*eu).of("x"), (Sums{.foreign = 1, .own = kMaxCount - 1}));
-    EXPECT_EQ(import_all(*kit_->open("ap")).of("x").foreign, kMaxCount);
+    EXPECT_EQ(import_all(*eu).of("x"), (Components{{"eu", kMaxCount - 1}, {"us", 1}}));
     publish(*eu, "x", kMaxCount);
-    EXPECT_EQ(import_all(*us).of("x").foreign, kMaxCount);
+    EXPECT_EQ(import_all(*us).of("x"), (Components{{"eu", kMaxCount}, {"us", 1}}));
     EXPECT_EQ(list(*us, cell_of("x")).components.at(0).count, kMaxCount);
 }
 
-TEST_P(StoreContract, SumsEndAtTheGreatestCount) {
-    for (const char* region : {"a", "b", "c"})
-        publish(*kit_->open(region), "x", kMaxCount);
-    EXPECT_EQ(import_all(*kit_->open("a")).of("x"), (Sums{.foreign = kMaxCount, .own = kMaxCount}));
-    const Imported changed = import_changed(*kit_->open("d"), UnixTime{});
-    EXPECT_EQ(changed.of("x"), (Sums{.foreign = kMaxCount, .own = 0}));
-}
-
-TEST_P(StoreContract, PagesOfAFullImportHoldEachCellOnceWithItsCompleteSums) {
+TEST_P(StoreContract, PagesOfAFullImportHoldEachComponentOnce) {
     for (const char* region : {"ap", "eu", "us"}) {
         std::vector<RegionCount> rows;
         for (int i = 10; i < 30; ++i)
@@ -227,16 +218,16 @@ TEST_P(StoreContract, PagesOfAFullImportHoldEachCellOnceWithItsCompleteSums) {
     const auto eu = kit_->open("eu");
     for (const std::size_t page_rows : {1U, 3U, 7U, 20U, 59U, 60U, 61U, 1'000U}) {
         const Imported imported = import(*eu, {.living_at = {}, .page_rows = page_rows});
-        EXPECT_EQ(imported.visits, 20U) << page_rows;
+        EXPECT_EQ(imported.visits, 60U) << page_rows;
         EXPECT_EQ(imported.cells, import_all(*eu).cells) << page_rows;
         // At least three rows a page, those of one cell.
         EXPECT_GE(imported.pages, 60 / std::max<std::size_t>(page_rows + 2, 3)) << page_rows;
         EXPECT_LE(imported.pages, 60 / std::max<std::size_t>(page_rows, 3) + 1) << page_rows;
     }
-    EXPECT_EQ(import_all(*eu).of("17"), (Sums{.foreign = 34, .own = 17}));
+    EXPECT_EQ(import_all(*eu).of("17"), (Components{{"ap", 17}, {"eu", 17}, {"us", 17}}));
 }
 
-TEST_P(StoreContract, PagesOfAnIncrementalImportHoldAllThatChangedWithItsCompleteSums) {
+TEST_P(StoreContract, PagesOfAnIncrementalImportHoldAllThatChanged) {
     const auto eu = kit_->open("eu");
     const auto us = kit_->open("us");
     publish(*us, {{cell_of("0"), 1}, {cell_of("3"), 1}, {cell_of("8"), 1}});
@@ -252,8 +243,8 @@ TEST_P(StoreContract, PagesOfAnIncrementalImportHoldAllThatChangedWithItsComplet
         EXPECT_EQ(changed.cells, import_changed(*eu, since).cells) << page_rows;
         EXPECT_EQ(changed.cells.size(), 8U) << page_rows;
         EXPECT_GE(changed.pages, 8 / page_rows) << page_rows;
-        EXPECT_EQ(changed.of("0"), (Sums{.foreign = 1, .own = 2})) << page_rows;
-        EXPECT_EQ(changed.of("3"), (Sums{.foreign = 5, .own = 0})) << page_rows;
+        EXPECT_EQ(changed.of("0"), (Components{{"eu", 2}})) << page_rows;
+        EXPECT_EQ(changed.of("3"), (Components{{"us", 5}})) << page_rows;
     }
 }
 
@@ -273,7 +264,7 @@ TEST_P(StoreContract, WhatIsPublishedBetweenTwoPagesIsReadOrComesLater) {
     const auto eu = kit_->open("eu");
     publish(*eu, {{cell_of("b"), 1}, {cell_of("d"), 1}, {cell_of("f"), 1}});
     std::vector<std::string> seen;
-    const auto visit = [&](const ImportedCell& cell) { seen.push_back(cell.cell.identifier); };
+    const auto visit = [&](const RegionRow& row) { seen.push_back(row.cell.identifier); };
     const auto first = eu->import({.living_at = {}, .page_rows = 2}, visit);
     ASSERT_TRUE(std::holds_alternative<ImportEnd>(first));
     ASSERT_TRUE(std::get<ImportEnd>(first).rest);
@@ -371,7 +362,47 @@ TEST_P(StoreContract, TakesManyRowsAtOnce) {
     const Imported imported = import_all(*eu);
     EXPECT_EQ(imported.visits, rows.size());
     for (const RegionCount& row : rows)
-        EXPECT_EQ(imported.of(row.cell).own, row.count);
+        EXPECT_EQ(imported.of(row.cell).at("eu"), row.count);
+}
+
+TEST_P(StoreContract, APublishVisitsAllComponentsOfItsCells) {
+    const auto eu = kit_->open("eu");
+    const auto us = kit_->open("us");
+    publish(*us, {{cell_of("x"), 5}, {cell_of("x", 11), 6}, {cell_of("y"), 7}});
+    publish(*eu, "x", 9);
+    const ReadBack found = publish(*eu, {{cell_of("x"), 3}, {cell_of("z"), 1}});
+    EXPECT_EQ(found.visits, 3U);
+    EXPECT_EQ(found.cells,
+              (std::map<CellName, Components>{{cell_of("x"), {{"eu", 9}, {"us", 5}}},
+                                              {cell_of("z"), {{"eu", 1}}}}));
+    EXPECT_EQ(publish(*eu, std::vector<RegionCount>{}).visits, 0U);
+}
+
+TEST_P(StoreContract, AReadVisitsAllComponentsOfItsCellsAndChangesNothing) {
+    const auto eu = kit_->open("eu");
+    publish(*kit_->open("us"), {{cell_of("x"), 5}, {cell_of("y"), 7}});
+    publish(*eu, "x", 9);
+    const ReadBack found = read(*eu, {cell_of("x"), cell_of("z")});
+    EXPECT_EQ(found.cells,
+              (std::map<CellName, Components>{{cell_of("x"), {{"eu", 9}, {"us", 5}}}}));
+    EXPECT_EQ(import_all(*eu).cells.size(), 2U);
+    EXPECT_EQ(read(*eu, {}).visits, 0U);
+}
+
+// Windows of all times: the clocks of regions play no part.
+TEST_P(StoreContract, RegionsAreCountedByTheClockOfTheStoreAndForgotten) {
+    const auto eu = kit_->open("eu");
+    const auto us = kit_->open("us");
+    EXPECT_EQ(read(*eu, {}).regions, 0U);
+    EXPECT_EQ(publish(*eu, std::vector<RegionCount>{}).regions, 1U);
+    EXPECT_EQ(publish(*us, std::vector<RegionCount>{}).regions, 2U);
+    EXPECT_EQ(publish(*kit_->open("us"), std::vector<RegionCount>{}).regions, 2U);
+    kit_->pass(kRegionMemory - 10s);
+    EXPECT_EQ(publish(*eu, std::vector<RegionCount>{}).regions, 2U);
+    EXPECT_EQ(publish(*eu, cell_of("x", 1), 1).regions, 2U) << "a cell of long ago";
+    kit_->pass(20s);
+    EXPECT_EQ(read(*eu, {cell_of("x")}).regions, 1U);
+    EXPECT_EQ(publish(*us, std::vector<RegionCount>{}).regions, 2U);
 }
 
 TEST_P(StoreContract, FailsAfterItWasInterrupted) {
@@ -382,7 +413,7 @@ TEST_P(StoreContract, FailsAfterItWasInterrupted) {
     const auto imported = eu->import({.living_at = {}}, [](const auto&) {});
     ASSERT_TRUE(std::holds_alternative<StoreFailure>(imported));
     EXPECT_EQ(std::get<StoreFailure>(imported).kind, StoreFailure::Kind::kLost);
-    EXPECT_EQ(import_all(*kit_->open("eu")).of("x").own, 1U);
+    EXPECT_EQ(import_all(*kit_->open("eu")).of("x").at("eu"), 1U);
 }
 
 }  // namespace
