@@ -68,6 +68,8 @@ struct Settings {
     std::string global{};          // empty: a single region; overrides are stored by each node
     std::string global_replica{};  // empty: counts are read from `global`
     bool global_cleanup = false;
+    std::size_t global_max_cells = 500'000;
+    std::size_t global_min_regions = 2;
     std::size_t threads = 0;  // 0: one per core
     std::size_t max_keys = 1'000'000;
     std::chrono::milliseconds drain_timeout{10'000};
