@@ -227,7 +227,8 @@ void Audit::imported(const RegionRow& row, UnixTime now) {
     const Entry* const entry = table_.find(table_.key(truth_.request(key, 0)));
     if (entry == nullptr) return;
     const Count own = cell.by_region[config_.region];
-    const Count foreign = std::accumulate(cell.by_region.begin(), cell.by_region.end(), Count{0}) - own;
+    const Count foreign =
+        std::accumulate(cell.by_region.begin(), cell.by_region.end(), Count{0}) - own;
     const Count regional = entry->admitted(sequence).of(sequence) + entry->peers(sequence);
     const Count global = entry->global(sequence);
     // The row may include a grant to this node whose answer is in flight or was lost.

@@ -85,9 +85,8 @@ constexpr Count most_unpublished(const Unpublished& q) {
 }
 // Urged publishes of a node are this far apart.
 inline constexpr Duration kAuditedUrged{200};
-// Announcements are gathered for this long; a bus that is silent for this long is not relied on.
+// Announcements are gathered for this long.
 inline constexpr Duration kAuditedGather{20};
-inline constexpr Duration kAuditedSilence{3'000};
 
 struct NaiveInput {
     Count current;

@@ -48,8 +48,7 @@ void BusServer::transmit(const std::string& bytes) {
     const auto shared = std::make_shared<const std::string>(bytes);
     for (const std::weak_ptr<Member>& member : members_) {
         if (random_.permille(loss)) continue;
-        const auto jitter =
-            Moment{random_.below(static_cast<std::uint64_t>(delay_.count()) + 1)};
+        const auto jitter = Moment{random_.below(static_cast<std::uint64_t>(delay_.count()) + 1)};
         scheduler_.after(delay_ / 2 + jitter + slowness, [this, member, shared] {
             const auto to = member.lock();
             if (to != nullptr && !is_down && !to->is_cut()) to->inbox.receive(*shared);

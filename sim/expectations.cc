@@ -42,12 +42,14 @@ Duration world_lag(const Options& options) {
     if (options.bus && options.faults.bus_loss == 0 && options.policy == "adaptive")
         return origin_lag(options) + kHandedOver + kAuditedGather +
                duration_cast<Duration>(*options.bus + *options.bus / 2);
-    const Moment silence = options.bus ? Moment{kAuditedSilence} : Moment{0};
-    const Moment publish = options.policy == "adaptive" ? Moment{kAuditedUrged}
-                                                        : longest_between_ticks(options.interval);
+    // A bus that loses announcements is not silent: regular ticks carry them. One may be left out
+    // after a sibling's.
+    const Moment tick = longest_between_ticks(options.interval);
+    const Moment publish = options.policy != "adaptive" ? tick
+                           : options.bus                ? 2 * tick
+                                                        : Moment{kAuditedUrged};
     return origin_lag(options) + kHandedOver +
-           duration_cast<Duration>(silence + publish + longest_between_ticks(options.interval) +
-                                   5 * longest_way(options));
+           duration_cast<Duration>(publish + tick + 5 * longest_way(options));
 }
 
 }  // namespace

@@ -87,8 +87,7 @@ void Node::publish() {
             if (!is_busy) {
                 if (sent->empty()) world_.store.mark_region(place_.region);
                 if (is_read) *found = world_.store.read(*sent);
-                if (!is_read && !sent->empty())
-                    *found = world_.store.publish(place_.region, *sent);
+                if (!is_read && !sent->empty()) *found = world_.store.publish(place_.region, *sent);
                 end.regions = world_.store.count_regions();
             }
             world_.scheduler.after(there, [this, answered, lost, is_busy, end] {
@@ -145,8 +144,7 @@ void Node::import() {
     world_.scheduler.after(there, [this, query, failed, there] {
         if (is_cut_from_store || world_.store.is_down)
             return world_.scheduler.after(kStoreTimeout, failed);
-        const auto import =
-            std::make_shared<StoreServer::Import>(world_.store.import(*query));
+        const auto import = std::make_shared<StoreServer::Import>(world_.store.import(*query));
         world_.scheduler.after(there, [this, import, failed] {
             process_.run(world_.scheduler, [this, import, failed] {
                 const bool breaks = is_cut_from_store || world_.store.is_down;

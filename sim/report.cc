@@ -193,8 +193,8 @@ void write_json(const Options& options,
         << ",\"steady_permille\":" << result.steady()
         << ",\"worst_window_permille\":" << result.fixed.worst
         << ",\"worst_trailing_permille\":" << result.worst_trailing
-        << ",\"worst_effective_permille\":" << result.worst_effective << ",\"bound_permille\":"
-        << (result.bound ? std::to_string(*result.bound) : "null")
+        << ",\"worst_effective_permille\":" << result.worst_effective
+        << ",\"bound_permille\":" << (result.bound ? std::to_string(*result.bound) : "null")
         << ",\"checked_views\":" << result.checked_views
         << ",\"store_bytes\":" << result.store_bytes
         << ",\"store_statements\":" << result.store_statements

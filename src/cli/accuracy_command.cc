@@ -62,10 +62,10 @@ ExitCode run(const CLI::App& command, const Arguments& arguments, const Environm
     const auto duration = duration_of("--duration", arguments.duration, kMinDuration);
     if (!duration) return fail(command, duration.error(), environment);
     if (*duration > kMaxDuration)
-        return fail(command,
-                    {kInvalidOption,
-                     "--duration is \"" + arguments.duration + "\"; allowed: 1s to 366d"},
-                    environment);
+        return fail(
+            command,
+            {kInvalidOption, "--duration is \"" + arguments.duration + "\"; allowed: 1s to 366d"},
+            environment);
     const auto trip = duration_of("--delay", arguments.delay);
     if (!trip) return fail(command, trip.error(), environment);
     const Duration delay = delay_between_regions({.duration = *duration,
@@ -102,11 +102,14 @@ void add_accuracy_command(Commands& commands) {
     command.add_option("--rate", arguments->rate, "Cost per second in the busiest region")
         ->check(CLI::Range(0.0, kMostRate))
         ->required();
-    command.add_option("--cost", arguments->cost, "Largest cost of a request")->capture_default_str()
+    command.add_option("--cost", arguments->cost, "Largest cost of a request")
+        ->capture_default_str()
         ->check(CLI::Range(std::uint64_t{0}, std::uint64_t{kMaxCount}));
-    command.add_option("--nodes", arguments->nodes, "Nodes in each region")->capture_default_str()
+    command.add_option("--nodes", arguments->nodes, "Nodes in each region")
+        ->capture_default_str()
         ->check(CLI::Range(1, 10'000));
-    command.add_option("--delay", arguments->delay, "Delay of the bus or the store")->capture_default_str()
+    command.add_option("--delay", arguments->delay, "Delay of the bus or the store")
+        ->capture_default_str()
         ->type_name("TIME");
     command.add_flag("--bus", arguments->has_bus, "With a message bus");
     command.add_flag("--json", arguments->json, "Print JSON");

@@ -35,6 +35,8 @@ TEST(Settings, EverySettingIsAKeyOfTheFile) {
         global = "mysql://u:p@host/limits"
         global_replica = "mysql://u:p@copy/limits"
         global_cleanup = true
+        global_max_cells = 1000
+        global_min_regions = 10
         test_global_interval = "100ms"
         behind_proxy = true
         insecure_http = true
@@ -63,6 +65,8 @@ TEST(Settings, EverySettingIsAKeyOfTheFile) {
                             .global = "mysql://u:p@host/limits",
                             .global_replica = "mysql://u:p@copy/limits",
                             .global_cleanup = true,
+                            .global_max_cells = 1000,
+                            .global_min_regions = 10,
                             .threads = 3,
                             .max_keys = 5000,
                             .drain_timeout = 2s,
@@ -276,6 +280,9 @@ TEST(Settings, ValueOutOfRangeIsReportedWithTheAllowedValues) {
         {"threads = -1", "threads", "-1"},
         {"threads = 1025", "threads", "1025"},
         {"max_keys = 0", "max_keys", "0"},
+        {"global_max_cells = 63", "global_max_cells", "63"},
+        {"global_min_regions = 0", "global_min_regions", "0"},
+        {"global_min_regions = 1025", "global_min_regions", "1025"},
         {"max_keys = 1000000001", "max_keys", "1000000001"},
         {"drain_timeout = \"2h\"", "drain_timeout", "\"2h\""},
         {"region = \"\"", "region", "\"\""},

@@ -77,6 +77,8 @@ struct Settings {
     std::string global{};          // empty: a single region; overrides are stored by each node
     std::string global_replica{};  // empty: counts are read from `global`
     bool global_cleanup = false;
+    std::size_t global_max_cells = 500'000;
+    std::size_t global_min_regions = 2;
     std::string bus{};              // empty: regions see each other's counts through `global` alone
     std::string bus_credentials{};  // the path of a NATS credentials file, or empty
     BusTlsSettings bus_tls{};

@@ -47,7 +47,7 @@ constexpr Count over_admission_bound(const AccuracyInput& in) {
 // The delay D: a pass is flushed within a region, then published and imported, or announced.
 struct DelayInput {
     Duration duration;
-    Duration round_trip;           // to the store, or the delay of the bus
+    Duration round_trip;  // to the store, or the delay of the bus
     bool has_bus;
     bool has_peers;  // regions have several nodes
 };

@@ -182,7 +182,9 @@ void add_simulate_command(Commands& commands) {
     add("spread", "Distribution over regions: even, single, zipf, rotating, skewed", "HOW");
     add("keys", "Number of keys", "K");
     add("for", "Duration of the load, in virtual time", "TIME");
-    add("bus", "Average delay of a message bus between the regions; without it, there is none", "TIME");
+    add("bus",
+        "Average delay of a message bus between the regions; without it, there is none",
+        "TIME");
     add("policy", "Publishing policy of the regions: adaptive, half, quarter, always", "NAME");
     simulate.add_option("--fault", command.faults, "A fault to inject, see below")
         ->type_name("SPEC")

@@ -103,6 +103,8 @@ Options limiter_options(const config::Settings& settings, Log& log) {
             .global = settings.global,
             .global_replica = settings.global_replica,
             .global_cleanup = settings.global_cleanup,
+            .global_max_cells = settings.global_max_cells,
+            .global_min_regions = settings.global_min_regions,
             .on_global_change =
                 [&log](const GlobalChange& change) {
                     if (change.unavailable) {
