@@ -309,7 +309,7 @@ void Node::check_unavailable() {
 
 Node::Totals Node::totals() const {
     if (!process_.is_alive) return last_totals_;
-    const Region::Stats region = region_->stats();
+    const OriginStats region = region_->stats();
     return {.audit = audit_->totals(),
             .calls = origin_->calls(),
             .flushed = region.flushed,
