@@ -34,7 +34,7 @@ void Audit::sending(const KeyComponents& key) {
         fail("sends a cell with a lifetime of " + std::to_string(key.lifetime.count()) + " ms");
     {
         const EpochPin pin;
-        const Entry* const entry = table_.find(table_.key(truth_.request(index, 0)));
+        const Entry* const entry = find(index);
         if (entry != nullptr && entry->incarnation() == key.incarnation)
             track_incarnation(slot_of(index), key.incarnation);
     }
@@ -215,7 +215,7 @@ void Audit::imported(const ImportedCell& imported, UnixTime now) {
     const KeyIndex key = key_of(imported.cell.identifier);
     if (sequence < today - 1 || sequence > today) return;
     const EpochPin pin;
-    const Entry* const entry = table_.find(table_.key(truth_.request(key, 0)));
+    const Entry* const entry = find(key);
     if (entry == nullptr && may_refuse_import(key)) return;
     const Count regional =
         entry == nullptr ? 0 : entry->admitted(sequence).of(sequence) + entry->peers(sequence);
@@ -232,7 +232,7 @@ void Audit::check_staleness(KeyIndex key, Sequence sequence, std::int64_t true_m
     const Count expected = expectations_.foreign_count(config_.region, key, sequence, true_ms);
     if (expected == 0) return;
     const EpochPin pin;
-    const Entry* const entry = table_.find(table_.key(truth_.request(key, 0)));
+    const Entry* const entry = find(key);
     if (entry == nullptr && may_refuse_import(key)) return;
     const Count global = entry == nullptr ? 0 : entry->global(sequence);
     if (global < expected)
