@@ -127,7 +127,8 @@ class GlobalNode {
     }
 
     Entry* find(const std::string& identifier) {
-        return table_->find(table_->key(request_for(identifier)));
+        const Request request = request_for(identifier);
+        return table_->find(table_->key(request));
     }
     // Of the current cell; 0 if it is not held.
     Count global(const std::string& identifier) {
