@@ -111,7 +111,7 @@ std::optional<Audit::Observation> Audit::observe(const DecisionRecord& record,
     seen.sequence = decision.reset_at.time_since_epoch().count() / duration - 1;
     const Instant arrived = instant_at(record.now, load_.duration);
     seen.elapsed_ms = arrived.sequence == seen.sequence ? arrived.elapsed.count() : 0;
-    seen.entry = table_.find(table_.key(truth_.request(record.key, 0)));
+    seen.entry = find(record.key);
     Slot& slot = slot_of(record.key);
     seen.slot = &slot;
     if (seen.entry == nullptr) {

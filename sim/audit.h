@@ -140,7 +140,10 @@ class Audit {
     bool has_displaced(KeyIndex key, Sequence sequence) const;
     // The count that it may publish of a cell.
     Count regional(KeyIndex key, Sequence sequence) const;
-    bool has_dropped() const;
+    // Whether the entry of the admissions in each_admitted() was evicted, or is being evicted.
+    bool is_gone(KeyIndex key) const;
+    // How many entries it evicted with unsynced counts.
+    std::uint64_t evicted_unsynced() const;
     // Whether the table has an entry for the key.
     bool holds(KeyIndex key);
     // Whether it has published at least `count` of a cell.
@@ -224,6 +227,7 @@ class Audit {
     std::optional<CallCell> cell_of(const KeyComponents& key, std::size_t index);
 
     Slot& slot_of(KeyIndex key);
+    Entry* find(KeyIndex key) const;  // null if the table has none; requires an EpochPin
     Cell& cell_of(Slot& slot, Sequence sequence);
     Sent& sent_of(Slot& slot, Sequence sequence);
     void track_incarnation(Slot& slot, Incarnation incarnation);

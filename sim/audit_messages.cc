@@ -35,7 +35,7 @@ void Audit::sending(const KeyComponents& key) {
         fail("sends a cell with a lifetime of " + std::to_string(key.lifetime.count()) + " ms");
     {
         const EpochPin pin;
-        const Entry* const entry = table_.find(table_.key(truth_.request(index, 0)));
+        const Entry* const entry = find(index);
         if (entry != nullptr && entry->incarnation() == key.incarnation)
             track_incarnation(slot_of(index), key.incarnation);
     }
@@ -224,7 +224,7 @@ void Audit::imported(const RegionRow& row, UnixTime now) {
     Count& component = cell.by_region[region_named(row.region)];
     component = std::max(component, row.count);
     const EpochPin pin;
-    const Entry* const entry = table_.find(table_.key(truth_.request(key, 0)));
+    const Entry* const entry = find(key);
     if (entry == nullptr) return;
     const Count own = cell.by_region[config_.region];
     const Count foreign =
@@ -243,7 +243,7 @@ void Audit::check_staleness(KeyIndex key, Sequence sequence, std::int64_t true_m
     const Count expected = expectations_.foreign_count(config_.region, key, sequence, true_ms);
     if (expected == 0) return;
     const EpochPin pin;
-    const Entry* const entry = table_.find(table_.key(truth_.request(key, 0)));
+    const Entry* const entry = find(key);
     if (entry == nullptr) return;
     const Count global = entry->global(sequence);
     if (global < expected)

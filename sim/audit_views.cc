@@ -15,12 +15,12 @@ std::string number(std::uint64_t value) {
 
 bool Audit::holds(KeyIndex key) {
     const EpochPin pin;
-    return table_.find(table_.key(truth_.request(key, 0))) != nullptr;
+    return find(key) != nullptr;
 }
 
 void Audit::check_converged(KeyIndex key, Sequence sequence, const Expected& expected) {
     const EpochPin pin;
-    const Entry* const entry = table_.find(table_.key(truth_.request(key, 0)));
+    const Entry* const entry = find(key);
     if (entry == nullptr || sequence < entry->high() - 2 || sequence > entry->high() + 1) return;
     const Count region = truth_.of_region(key, sequence, config_.region);
     const Count reserved = truth_.reserved(key, sequence, config_.region);
@@ -45,6 +45,11 @@ void Audit::check_converged(KeyIndex key, Sequence sequence, const Expected& exp
              cell_text(key, sequence) + ", which spent " + number(foreign));
 }
 
+Entry* Audit::find(KeyIndex key) const {
+    const Request request = truth_.request(key, 0);
+    return table_.find(table_.key(request));
+}
+
 bool Audit::has_displaced() const {
     return table_.tally().evicted.load(std::memory_order_relaxed) != 0;
 }
@@ -52,22 +57,25 @@ bool Audit::has_displaced() const {
 bool Audit::has_displaced(KeyIndex key, Sequence sequence) const {
     if (key >= places_.size() || places_[key] == 0) return false;
     const Slot& slot = slots_[places_[key] - 1];
-    if (sequence <= slot.displaced) return true;
+    return sequence <= slot.displaced || (admitted(key, sequence) != 0 && is_gone(key));
+}
+
+bool Audit::is_gone(KeyIndex key) const {
     const EpochPin pin;
-    const Entry* const entry = table_.find(table_.key(truth_.request(key, 0)));
-    return admitted(key, sequence) != 0 &&
-           (entry == nullptr || !entry->stays() || entry->incarnation() != slot.incarnation);
+    const Entry* const entry = find(key);
+    return entry == nullptr || !entry->stays() ||
+           entry->incarnation() != slots_[places_[key] - 1].incarnation;
 }
 
 Count Audit::regional(KeyIndex key, Sequence sequence) const {
     const EpochPin pin;
-    const Entry* const entry = table_.find(table_.key(truth_.request(key, 0)));
+    const Entry* const entry = find(key);
     if (entry == nullptr || !entry->stays()) return 0;
     return entry->admitted(sequence).of(sequence) + entry->peers(sequence);
 }
 
-bool Audit::has_dropped() const {
-    return table_.tally().evicted_unsynced.load(std::memory_order_relaxed) != 0;
+std::uint64_t Audit::evicted_unsynced() const {
+    return table_.tally().evicted_unsynced.load(std::memory_order_relaxed);
 }
 
 bool Audit::has_published(KeyIndex key, Sequence sequence, Count count) const {

@@ -115,17 +115,21 @@ std::vector<Sequence> Fleet::live_sequences() const {
     return sequences;
 }
 
-// The origin holds at least what was admitted, and at most that plus unused grants.
+// The origin holds at least what was admitted, unless the entry was evicted before it was flushed,
+// and at most that plus unused grants.
 void Fleet::check_origin(std::uint32_t region, const std::vector<KeyIndex>& keys) {
-    for (const auto& node : nodes_)
-        if (node->place().region == region && node->audit().has_dropped()) return;
     for (const KeyIndex key : keys) {
         for (const Sequence sequence : live_sequences()) {
             const Count held = world_.origins[region].total(key, sequence);
             const Count spent = world_.truth.of_region(key, sequence, region);
             const Count reserved = world_.truth.reserved(key, sequence, region);
             const bool is_lossy =
-                world_.truth.lost(key, sequence, region) == Truth::Lost::kToRegion;
+                world_.truth.lost(key, sequence, region) == Truth::Lost::kToRegion ||
+                std::ranges::any_of(nodes_, [&](const auto& node) {
+                    return node->place().region == region &&
+                           node->audit().evicted_unsynced() != 0 &&
+                           node->audit().has_displaced(key, sequence);
+                });
             if (held > reserved || (held < spent && !is_lossy))
                 world_.failure.report(
                     "the origin of region-" + std::to_string(region + 1) + " holds " +

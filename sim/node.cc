@@ -1,6 +1,7 @@
 #include "sim/node.h"
 
 #include <algorithm>
+#include <set>
 #include <utility>
 
 #include "base/check.h"
@@ -292,7 +293,8 @@ void Node::sync(std::span<const KeyIndex> keys) {
 
 std::optional<Count> Node::global(KeyIndex key, Sequence sequence) {
     const EpochPin pin;
-    const Entry* const entry = table_->find(table_->key(world_.truth.request(key, 0)));
+    const Request request = world_.truth.request(key, 0);
+    const Entry* const entry = table_->find(table_->key(request));
     if (entry == nullptr) return std::nullopt;
     return entry->global(sequence);
 }
@@ -319,7 +321,7 @@ void Node::check_unavailable() {
 
 Node::Totals Node::totals() const {
     if (!process_.is_alive) return last_totals_;
-    const Region::Stats region = region_->stats();
+    const OriginStats region = region_->stats();
     return {.audit = audit_->totals(),
             .calls = origin_->calls(),
             .flushed = region.flushed,
@@ -364,18 +366,21 @@ void Node::note_lost() {
     });
 }
 
-// A settled region has nothing unsynced, unless its origin has lost data, or the entry was evicted
-// at twice the cap while the origin was unavailable.
+// A settled region has nothing unsynced, unless its origin has lost data. Entries that were evicted
+// at twice the cap, while the origin was unavailable, may lack counts there, as many as the table
+// has counted.
 void Node::check_flushed() {
     OriginServer& origin = world_.origins[place_.region];
     if (origin.losses != 0 || region_->is_unavailable()) return;
+    std::set<KeyIndex> evicted;
     audit_->each_admitted([&](const Audit::Admitted& cell) {
         const bool is_dead = wall() >= start_of(cell.sequence + 2, world_.options.load.duration);
         if (is_dead || world_.expectations.is_forgotten(cell.sequence, world_.true_ms())) return;
-        if (audit_->has_dropped() && audit_->has_displaced(cell.key, cell.sequence)) return;
         const Count held =
             origin.component(place_.serial, cell.key, cell.sequence, cell.incarnation);
-        if (held + cell.retired < cell.count)
+        if (held + cell.retired >= cell.count) return;
+        if (audit_->is_gone(cell.key)) evicted.insert(cell.key);
+        if (evicted.size() > audit_->evicted_unsynced() || !evicted.contains(cell.key))
             world_.failure.report("node-" + std::to_string(place_.serial) + ": has settled with " +
                                   std::to_string(held + cell.retired) + " of k" +
                                   std::to_string(cell.key) + " in window " +

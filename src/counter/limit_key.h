@@ -197,6 +197,7 @@ struct HashedRequest {
 class LimitKey {
   public:
     explicit LimitKey(HashedRequest again) : LimitKey(again.request, again.hash) {}
+    LimitKey(const Request&& request, const KeyHash& hash) = delete;  // it is borrowed
     [[gnu::always_inline]] LimitKey(const Request& request, const KeyHash& hash)
         : LimitKey(request, std::uint64_t{0}) {
         const std::uint64_t salt = hash.salt_of(shape_.number());

@@ -271,8 +271,9 @@ class Table {
     Table(const Table&) = delete;
     Table& operator=(const Table&) = delete;
 
-    // Borrows `request`.
+    // Borrows `request`, so a temporary is refused.
     [[gnu::always_inline]] LimitKey key(const Request& request) const { return {request, hash_}; }
+    LimitKey key(const Request&& request) const = delete;
 
     // The entry for `key`, made if need be, in which a request at `now` can be located. The entries
     // in `needed` are evicted last of all. `at` gets the instant at which the request is located.

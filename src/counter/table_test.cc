@@ -42,6 +42,13 @@ class TableTest : public testing::Test {
     std::optional<EpochPin> pin_{std::in_place};
 };
 
+// A key borrows its request.
+template <class T>
+concept TakesTemporaries = requires(const T& table) {
+    table.key(Request{});
+};
+static_assert(!TakesTemporaries<Table>);
+
 TEST_F(TableTest, FindsEveryKeyWhileItGrows) {
     open(100'000);
     std::set<const Entry*> entries;

@@ -155,7 +155,8 @@ class GlobalNode {
     }
 
     Entry* find(const std::string& identifier) {
-        return table_->find(table_->key(request_for(identifier)));
+        const Request request = request_for(identifier);
+        return table_->find(table_->key(request));
     }
     // Of the current cell, as the next request would see it.
     Count global(const std::string& identifier) {

@@ -232,7 +232,8 @@ void Publisher::collect(const PublishCandidate& candidate, std::optional<UnixTim
     RegionalCounts counts = candidate.counts;
     {
         const EpochPin pin;
-        if (Entry* const entry = table_.find(table_.key(request_for(candidate.key)))) {
+        const Request request = request_for(candidate.key);
+        if (Entry* const entry = table_.find(table_.key(request))) {
             entry->end_offer();
             const std::uint64_t let_go = entry->let_go();
             const RegionalCounts held(*entry);

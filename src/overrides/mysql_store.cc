@@ -47,15 +47,6 @@ std::string put_statement(const Override& entry) {
            "duration_ms = VALUES(duration_ms)";
 }
 
-Override override_in(const MysqlRow& row) {
-    return {.workspace = std::string(row.bytes(2)),
-            .name_space = std::string(row.bytes(3)),
-            .identifier = std::string(row.bytes(4)),
-            .id = std::string(row.bytes(1)),
-            .grant = {.limit = row.number(5), .duration = std::chrono::milliseconds{row.number(6)}},
-            .order = static_cast<std::uint64_t>(row.number(0))};
-}
-
 // The tables are those of src/mysql/mysql_schema.cc. Each change first locks the row that holds the
 // version: changes are serialised, and an override's order is that of their commits.
 //
@@ -88,28 +79,24 @@ class MysqlOverrideStore final : public OverrideStore {
 
     Result<Stored> put(const Override& entry) override {
         if (auto error = begin()) return *std::move(error);
-        if (auto error = run(put_statement(entry))) return rolled_back(*std::move(error));
+        if (auto put = run(put_statement(entry)); !put) return rolled_back(put.error());
         Stored stored{.entry = entry, .version = 0};
         const auto see = [&](const MysqlRow& row) { stored.entry = override_in(row); };
         if (auto error = query(kColumns + where(entry.key()), see))
             return rolled_back(*std::move(error));
-        const auto version = read_version();
-        if (!version) return rolled_back(version.error());
+        const auto version = end("COMMIT");
+        if (!version) return version.error();
         stored.version = *version;
-        if (auto error = run("COMMIT")) return rolled_back(*std::move(error));
         return stored;
     }
 
     Result<Removed> remove(const OverrideKey& key) override {
         if (auto error = begin()) return *std::move(error);
-        const auto deleted = connection_.run("DELETE FROM ratelimit_overrides" + where(key));
-        if (const auto* const failure = std::get_if<MysqlFailure>(&deleted))
-            return rolled_back(failed(*failure));
-        const bool found = std::get<0>(deleted) > 0;
-        const auto version = read_version();
-        if (!version) return rolled_back(version.error());
-        if (auto error = run(found ? "COMMIT" : "ROLLBACK")) return rolled_back(*std::move(error));
-        return Removed{.found = found, .version = *version};
+        const auto deleted = run("DELETE FROM ratelimit_overrides" + where(key));
+        if (!deleted) return rolled_back(deleted.error());
+        const auto version = end(*deleted > 0 ? "COMMIT" : "ROLLBACK");
+        if (!version) return version.error();
+        return Removed{.found = *deleted > 0, .version = *version};
     }
 
   private:
@@ -137,10 +124,11 @@ class MysqlOverrideStore final : public OverrideStore {
         return error;
     }
 
-    std::optional<Error> run(const std::string& sql) {
+    // Returns the number of rows that changed.
+    Result<std::uint64_t> run(const std::string& sql) {
         const auto done = connection_.run(sql);
         if (const auto* const failure = std::get_if<MysqlFailure>(&done)) return failed(*failure);
-        return std::nullopt;
+        return std::get<std::uint64_t>(done);
     }
 
     std::optional<Error> query(const std::string& sql, const MysqlConnection::Visit& visit) {
@@ -162,22 +150,30 @@ class MysqlOverrideStore final : public OverrideStore {
     std::optional<Error> begin() {
         const bool was_connected = connection_.is_connected();
         if (auto error = make_ready()) return error;
-        auto error = run("START TRANSACTION");
+        auto begun = run("START TRANSACTION");
         // The server may have been restarted since the last call.
-        if (error && was_connected) {
+        if (!begun && was_connected) {
             lost_.reset();
             if (auto unavailable = make_ready()) return unavailable;
-            error = run("START TRANSACTION");
+            begun = run("START TRANSACTION");
         }
-        if (error) return error;
-        error = run("UPDATE ratelimit_overrides_version SET version = version + 1 WHERE one = 1");
-        if (error) return rolled_back(*std::move(error));
+        if (!begun) return begun.error();
+        begun = run("UPDATE ratelimit_overrides_version SET version = version + 1 WHERE one = 1");
+        if (!begun) return rolled_back(begun.error());
         return std::nullopt;
+    }
+
+    // Ends the transaction, and returns the version in it.
+    Result<std::uint64_t> end(const std::string& sql) {
+        auto version = read_version();
+        if (!version) return rolled_back(version.error());
+        if (const auto ended = run(sql); !ended) return rolled_back(ended.error());
+        return version;
     }
 
     // The server rolls back what a lost connection has begun.
     Error rolled_back(Error error) {
-        if (connection_.is_connected() && run("ROLLBACK")) connection_.disconnect();
+        if (connection_.is_connected() && !run("ROLLBACK")) connection_.disconnect();
         return error;
     }
 

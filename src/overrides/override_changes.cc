@@ -53,15 +53,15 @@ bool OverrideChanges::enqueue(const OverrideKey& key,
 
 // Makes one change, so that a reload that is due comes between two, however many are queued.
 TurnThread::Time OverrideChanges::turn() {
-    const auto change = take();
-    if (change) (*change)(Act::kChange);
+    const Change change = take();
+    if (change) change(Act::kChange);
     if (Clock::now() >= next_reload_ && !is_closed()) reload();
     return change ? Clock::now() : next_reload_;
 }
 
-std::optional<OverrideChanges::Change> OverrideChanges::take() {
+OverrideChanges::Change OverrideChanges::take() {
     const MutexLock lock(mutex_);
-    if (is_closed_ || queue_.empty()) return std::nullopt;
+    if (queue_.empty()) return nullptr;
     Change change = std::move(queue_.front());
     queue_.pop_front();
     return change;
@@ -71,14 +71,12 @@ std::optional<OverrideChanges::Change> OverrideChanges::take() {
 // store, so it says nothing about the store.
 template <class T, class Call>
 Result<T> OverrideChanges::call_store(Call call) {
-    Result<T> outcome = [&]() -> Result<T> {
-        try {
-            return call();
-        } catch (const std::exception& error) {
-            return Error{kStoreFailed,
-                         std::string("a change of overrides failed: ") + error.what()};
-        }
-    }();
+    Result<T> outcome = Error{kStoreFailed, ""};
+    try {
+        outcome = call();
+    } catch (const std::exception& error) {
+        outcome = Error{kStoreFailed, std::string("a change of overrides failed: ") + error.what()};
+    }
     if (outcome) {
         note(std::nullopt);
     } else if (outcome.error().code != kInvalidRequest) {
@@ -114,17 +112,14 @@ bool OverrideChanges::is_closed() {
 }
 
 void OverrideChanges::close() {
-    {
-        const MutexLock lock(mutex_);
-        if (std::exchange(is_closed_, true)) return;
-    }
-    set_.interrupt();
-    thread_.stop();
     std::deque<Change> left;
     {
         const MutexLock lock(mutex_);
+        if (std::exchange(is_closed_, true)) return;
         left.swap(queue_);
     }
+    set_.interrupt();
+    thread_.stop();
     for (const Change& change : left)
         change(Act::kGiveUp);
 }

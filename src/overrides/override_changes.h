@@ -62,7 +62,7 @@ class OverrideChanges {
     template <class T, class MakeChange>
     bool enqueue(const OverrideKey& key, MakeChange change, std::function<void(Result<T>)> done);
     TurnThread::Time turn();
-    std::optional<Change> take();
+    Change take();  // the next of the queue; empty if there is none
     template <class T, class Call>
     Result<T> call_store(Call call);
     void reload();

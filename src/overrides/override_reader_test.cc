@@ -19,17 +19,17 @@ constexpr OverrideKey kAsked{.workspace = "w", .name_space = "n", .identifier = 
 
 TEST(Reader, SeesAChangeAtItsNextRefreshAndNotBefore) {
     const auto set = OverrideSet::open(std::make_unique<MemoryStore>()).value();
-    Reader reader(*set);
+    auto reader = set->reader();
     (void)set->set(kKey, {.limit = 5, .duration = 1s}).value();
-    EXPECT_EQ(reader.match(kAsked), nullptr);
+    EXPECT_EQ(reader.get().match(kAsked), nullptr);
     reader.refresh();
-    const Override* found = reader.match(kAsked);
+    const Override* found = reader.get().match(kAsked);
     ASSERT_NE(found, nullptr);
     (void)set->set(kKey, {.limit = 6, .duration = 1s}).value();
     (void)set->remove(kKey).value();
     EXPECT_EQ(found->grant.limit, 5) << "what was found stays valid until the next refresh";
     reader.refresh();
-    EXPECT_EQ(reader.match(kAsked), nullptr);
+    EXPECT_EQ(reader.get().match(kAsked), nullptr);
 }
 
 // Each change raises the limit, so what a reader sees must never fall, and what was answered before
@@ -40,12 +40,12 @@ TEST(Reader, SeesEachChangeThatWasAnsweredBefore) {
     std::atomic<std::int64_t> answered{0};
     std::atomic<int> wrong{0};
     const auto read = [&] {
-        Reader reader(*set);
+        auto reader = set->reader();
         std::int64_t seen = 0;
         while (seen < kChanges) {
             const std::int64_t least = answered.load(std::memory_order_acquire);
             reader.refresh();
-            const Override* found = reader.match(kAsked);
+            const Override* found = reader.get().match(kAsked);
             seen = found == nullptr ? 0 : found->grant.limit;
             if (seen < least) wrong.fetch_add(1, std::memory_order_relaxed);
         }

@@ -20,13 +20,14 @@ Error invalid(const std::string& what) {
     return {kInvalidRequest, what};
 }
 
-std::optional<Error> invalid_part(const std::string& name, std::string_view part) {
-    if (!part.empty() && part.size() <= kMaxPartBytes) return std::nullopt;
-    return invalid(name + " is " + std::to_string(part.size()) + " bytes long; allowed: 1 to " +
-                   std::to_string(kMaxPartBytes));
-}
-
-std::optional<Error> invalid_grant(const Grant& grant) {
+std::optional<Error> invalid_override(const OverrideKey& key, const Grant& grant) {
+    for (const auto& [name, part] : {std::pair("workspace", key.workspace),
+                                     std::pair("namespace", key.name_space),
+                                     std::pair("identifier", key.identifier)})
+        if (part.empty() || part.size() > kMaxPartBytes) {
+            return invalid(std::string(name) + " is " + std::to_string(part.size()) +
+                           " bytes long; allowed: 1 to " + std::to_string(kMaxPartBytes));
+        }
     if (grant.limit < 0 || static_cast<Count>(grant.limit) > kMaxCount) {
         return invalid("limit is " + std::to_string(grant.limit) + "; allowed: 0 to " +
                        std::to_string(kMaxCount));
@@ -37,13 +38,6 @@ std::optional<Error> invalid_grant(const Grant& grant) {
                        std::to_string(kMaxDuration.count()) + " ms");
     }
     return std::nullopt;
-}
-
-std::optional<Error> invalid_override(const OverrideKey& key, const Grant& grant) {
-    if (auto error = invalid_part("workspace", key.workspace)) return error;
-    if (auto error = invalid_part("namespace", key.name_space)) return error;
-    if (auto error = invalid_part("identifier", key.identifier)) return error;
-    return invalid_grant(grant);
 }
 
 // 120 random bits, five to a letter.
@@ -59,11 +53,7 @@ std::string new_id() {
     return id;
 }
 
-// A cursor is the order of the last override on the page before.
-std::string to_cursor(std::uint64_t order) {
-    return "c" + std::to_string(order);
-}
-
+// A cursor is a `c` and the order of the last override on the page before.
 std::optional<std::uint64_t> order_of(std::string_view cursor) {
     if (cursor.empty()) return 0;
     if (!cursor.starts_with('c')) return std::nullopt;
@@ -74,44 +64,38 @@ std::optional<std::uint64_t> order_of(std::string_view cursor) {
     return order;
 }
 
-Usage usage_of(std::string_view pattern) {
-    return Usage::of(pattern, glob_of(pattern));
-}
-
 // A bound on what a namespace or workspace holds.
 struct Bound {
-    const char* where;
     std::size_t Usage::*amount;
     std::size_t most;
     const char* what;
 };
 
-std::optional<Error> exceeded(const Bound& bound, const Usage& held, const Usage& added) {
-    const std::size_t before = held.*bound.amount;
-    const std::size_t more = added.*bound.amount;
-    if (more == 0 || before + more <= bound.most) return std::nullopt;
-    return invalid("the " + std::string(bound.where) + " holds " + std::to_string(before) + " " +
-                   bound.what + ", and this override adds " + std::to_string(more) +
-                   " more; allowed: up to " + std::to_string(bound.most));
-}
-
 constexpr Bound kWorkspaceBounds[] = {
-    {"workspace", &Usage::overrides, kMaxPerWorkspace, "overrides"},
-    {"workspace", &Usage::inner_texts, kMaxInnerTextsPerWorkspace, "texts between two '*'"},
+    {&Usage::overrides, kMaxPerWorkspace, "overrides"},
+    {&Usage::inner_texts, kMaxInnerTextsPerWorkspace, "texts between two '*'"},
 };
 constexpr Bound kNamespaceBounds[] = {
-    {"namespace", &Usage::overrides, kMaxPerNamespace, "overrides"},
-    {"namespace", &Usage::patterns, kMaxPatternsPerNamespace, "overrides with a '*'"},
-    {"namespace",
-     &Usage::pattern_bytes,
-     kMaxPatternBytesPerNamespace,
-     "bytes in patterns with a '*'"},
-    {"namespace",
-     &Usage::searched,
-     kMaxSearchedPerNamespace,
-     "overrides with text between two '*'"},
-    {"namespace", &Usage::inner_texts, kMaxInnerTextsPerNamespace, "texts between two '*'"},
+    {&Usage::overrides, kMaxPerNamespace, "overrides"},
+    {&Usage::patterns, kMaxPatternsPerNamespace, "overrides with a '*'"},
+    {&Usage::pattern_bytes, kMaxPatternBytesPerNamespace, "bytes in patterns with a '*'"},
+    {&Usage::searched, kMaxSearchedPerNamespace, "overrides with text between two '*'"},
+    {&Usage::inner_texts, kMaxInnerTextsPerNamespace, "texts between two '*'"},
 };
+
+// The error if a workspace or namespace that holds so much has no room for more.
+std::optional<Error> exceeded(const std::string& where,
+                              std::span<const Bound> bounds,
+                              const Usage& held,
+                              const Usage& added) {
+    for (const auto& [amount, most, what] : bounds) {
+        if (added.*amount == 0 || held.*amount + added.*amount <= most) continue;
+        return invalid("the " + where + " holds " + std::to_string(held.*amount) + " " + what +
+                       ", and this override adds " + std::to_string(added.*amount) +
+                       " more; allowed: up to " + std::to_string(most));
+    }
+    return std::nullopt;
+}
 
 }  // namespace
 
@@ -241,12 +225,9 @@ std::optional<Error> OverrideSet::no_room(const OverrideKey& key, const Rules* r
     const Usage added = usage_of(key.identifier);
     const auto workspace = per_workspace_.find(std::string(key.workspace));
     const Usage in_workspace = workspace == per_workspace_.end() ? Usage{} : workspace->second;
+    if (auto error = exceeded("workspace", kWorkspaceBounds, in_workspace, added)) return error;
     const Usage in_namespace = rules == nullptr ? Usage{} : rules->usage();
-    for (const Bound& bound : kWorkspaceBounds)
-        if (auto error = exceeded(bound, in_workspace, added)) return error;
-    for (const Bound& bound : kNamespaceBounds)
-        if (auto error = exceeded(bound, in_namespace, added)) return error;
-    return std::nullopt;
+    return exceeded("namespace", kNamespaceBounds, in_namespace, added);
 }
 
 std::optional<Override> OverrideSet::get(const OverrideKey& key) const {
@@ -272,7 +253,7 @@ Result<Page> OverrideSet::list(const NamespaceKey& key, const PageRequest& reque
         page.overrides.push_back(rule->entry);
     }
     if (shown.size() < following.size() && !shown.empty()) {
-        page.cursor = to_cursor(shown.back()->entry.order);
+        page.cursor = "c" + std::to_string(shown.back()->entry.order);
     }
     return page;
 }

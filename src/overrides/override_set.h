@@ -54,6 +54,16 @@ struct Page {
 // Decisions read through a Reader, which takes none while nothing changes.
 class OverrideSet {
   public:
+    // One serving thread's view of the overrides, which must not outlive the set. A reader that is
+    // not refreshed keeps the overrides that it saw last in memory, so there should be one per
+    // thread and not one per connection.
+    //
+    //     reader.refresh();                                    // as a request begins
+    //     const Override* found = reader.get().match({workspace, name_space, identifier});
+    //     if (found) limit = found->grant.limit;               // valid until the next refresh()
+    using Reader = Current<Snapshot>::Reader;
+    Reader reader() const { return Reader(current_); }
+
     // Loads all that the store holds. An error is the store's.
     static Result<std::unique_ptr<OverrideSet>> open(std::unique_ptr<OverrideStore> store);
     // For a store that other nodes change as well, which may be unavailable. Serves `last_known`
@@ -94,8 +104,6 @@ class OverrideSet {
     std::size_t size() const { return current_.get()->size(); }
 
   private:
-    friend class Reader;
-
     enum class Writers { kThisNode, kManyNodes };
 
     OverrideSet(std::unique_ptr<OverrideStore> store, Writers writers);
@@ -115,35 +123,6 @@ class OverrideSet {
     std::unordered_map<std::string, Usage> per_workspace_ SLUICE_GUARDED_BY(writing_);
 
     Current<Snapshot> current_;  // replaced under writing_
-};
-
-// One serving thread's view of the overrides.
-//
-// Thread-compatible: each thread has its own. Must not outlive its set. A reader that is not
-// refreshed keeps the overrides that it saw last in memory, so there should be one per thread and
-// not one per connection.
-//
-//     reader.refresh();                                    // as a request begins
-//     const Override* found = reader.match({workspace, name_space, identifier});
-//     if (found) limit = found->grant.limit;               // valid until the next refresh()
-class Reader {
-  public:
-    explicit Reader(const OverrideSet& set) : snapshot_(set.current_) {}
-
-    // Makes every change visible that was answered before. Costs one atomic load while nothing has
-    // changed.
-    void refresh() { snapshot_.refresh(); }
-
-    // The override that applies to an identifier, or null: an exact one before a pattern, more
-    // literal bytes before fewer, the older before the younger. Without any override in the
-    // namespace this is one lookup in a hash table, without any at all not even that. With patterns
-    // it is a comparison of two words for nearly each of them, and one pass over the identifier for
-    // all that have text between two `*`. A request that is answered after another refresh() copies
-    // what it needs.
-    const Override* match(const OverrideKey& key) const { return snapshot_.get().match(key); }
-
-  private:
-    Current<Snapshot>::Reader snapshot_;
 };
 
 }  // namespace sluice::overrides

@@ -76,15 +76,15 @@ TEST(OverrideSet, SettingAgainKeepsTheIdAndTheAge) {
 TEST(OverrideSet, SettingAfterRemovingMakesANewOne) {
     const auto set = empty_set();
     const std::string id = set->set(key_of("a*"), kGrant).value();
-    Reader reader(*set);
+    auto reader = set->reader();
     EXPECT_TRUE(set->remove(key_of("a*")).value());
     EXPECT_FALSE(set->remove(key_of("a*")).value());
     EXPECT_FALSE(set->get(key_of("a*")));
     reader.refresh();
-    EXPECT_EQ(reader.match(key_of("ab")), nullptr);
+    EXPECT_EQ(reader.get().match(key_of("ab")), nullptr);
     EXPECT_NE(set->set(key_of("a*"), kGrant).value(), id);
     reader.refresh();
-    EXPECT_NE(reader.match(key_of("ab")), nullptr);
+    EXPECT_NE(reader.get().match(key_of("ab")), nullptr);
     EXPECT_EQ(set->size(), 1U);
 }
 
@@ -92,11 +92,11 @@ TEST(OverrideSet, WorkspacesAndNamespacesAreWorldsOfTheirOwn) {
     const auto set = empty_set();
     const OverrideKey key{.workspace = "ab", .name_space = "c", .identifier = "*"};
     (void)set->set(key, kGrant).value();
-    const Reader reader(*set);
-    EXPECT_NE(reader.match({"ab", "c", "x"}), nullptr);
-    EXPECT_EQ(reader.match({"a", "bc", "x"}), nullptr);
-    EXPECT_EQ(reader.match({"ab", "d", "x"}), nullptr);
-    EXPECT_EQ(reader.match({"c", "ab", "x"}), nullptr);
+    const auto reader = set->reader();
+    EXPECT_NE(reader.get().match({"ab", "c", "x"}), nullptr);
+    EXPECT_EQ(reader.get().match({"a", "bc", "x"}), nullptr);
+    EXPECT_EQ(reader.get().match({"ab", "d", "x"}), nullptr);
+    EXPECT_EQ(reader.get().match({"c", "ab", "x"}), nullptr);
     EXPECT_FALSE(set->get({"a", "bc", "*"}));
     EXPECT_FALSE(set->remove({"a", "bc", "*"}).value());
 }
@@ -110,9 +110,9 @@ TEST(OverrideSet, ANamespaceIsFoundWhateverHappensToItsNeighbours) {
     for (int i = 0; i < 300; i += 2) {
         EXPECT_TRUE(set->remove({"w", name(i), "*"}).value());
     }
-    const Reader reader(*set);
+    const auto reader = set->reader();
     for (int i = 0; i < 300; ++i) {
-        EXPECT_EQ(reader.match({"w", name(i), "x"}) != nullptr, i % 2 == 1) << name(i);
+        EXPECT_EQ(reader.get().match({"w", name(i), "x"}) != nullptr, i % 2 == 1) << name(i);
     }
     EXPECT_EQ(set->size(), 150U);
 }
@@ -182,9 +182,9 @@ TEST(OverrideSet, WhatTheStoreHeldIsThereAgain) {
         (void)set->set(key_of("*b"), kGrant).value();
     }
     const auto set = set_on(held);
-    const Reader reader(*set);
-    ASSERT_NE(reader.match(key_of("ab")), nullptr);
-    EXPECT_EQ(reader.match(key_of("ab"))->id, id) << "the older one still applies";
+    const auto reader = set->reader();
+    ASSERT_NE(reader.get().match(key_of("ab")), nullptr);
+    EXPECT_EQ(reader.get().match(key_of("ab"))->id, id) << "the older one still applies";
     EXPECT_EQ(set->set(key_of("a*"), kGrant).value(), id);
     (void)set->set(key_of("c"), kGrant).value();
     EXPECT_EQ(set->list({"w", "n"}, {.cursor = {}, .limit = 9})->overrides.back().identifier, "c");

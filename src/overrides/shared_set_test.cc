@@ -81,20 +81,20 @@ class SharedSet : public testing::Test {
 
 TEST_F(SharedSet, WhatOthersChangeIsSeenAfterAReload) {
     const std::string id = here_->set(key_of("a*"), kGrant).value();
-    Reader reader(*there_);
-    EXPECT_EQ(reader.match(key_of("ab")), nullptr);
+    auto reader = there_->reader();
+    EXPECT_EQ(reader.get().match(key_of("ab")), nullptr);
     EXPECT_FALSE(there_->reload());
     reader.refresh();
-    ASSERT_NE(reader.match(key_of("ab")), nullptr);
-    EXPECT_EQ(reader.match(key_of("ab"))->id, id);
+    ASSERT_NE(reader.get().match(key_of("ab")), nullptr);
+    EXPECT_EQ(reader.get().match(key_of("ab"))->id, id);
     (void)here_->set(key_of("a*"), kOther).value();
     EXPECT_FALSE(there_->reload());
     reader.refresh();
-    EXPECT_EQ(reader.match(key_of("ab"))->grant, kOther);
+    EXPECT_EQ(reader.get().match(key_of("ab"))->grant, kOther);
     EXPECT_TRUE(here_->remove(key_of("a*")).value());
     EXPECT_FALSE(there_->reload());
     reader.refresh();
-    EXPECT_EQ(reader.match(key_of("ab")), nullptr);
+    EXPECT_EQ(reader.get().match(key_of("ab")), nullptr);
     EXPECT_EQ(there_->size(), 0U);
 }
 
@@ -113,7 +113,7 @@ TEST_F(SharedSet, TheStoreDecidesWhichOneIsOlder) {
     const std::string last = here_->set(key_of("c"), kGrant).value();
     for (OverrideSet* const set : {here_.get(), there_.get()}) {
         EXPECT_FALSE(set->reload());
-        EXPECT_EQ(Reader(*set).match(key_of("abab"))->id, first);
+        EXPECT_EQ(set->reader().get().match(key_of("abab"))->id, first);
         const Page page = set->list({"w", "n"}, {.cursor = {}, .limit = 9}).value();
         ASSERT_EQ(page.overrides.size(), 3U);
         EXPECT_EQ(page.overrides.front().id, first);

@@ -46,26 +46,17 @@ std::uint64_t order_in(const RulePointer& rule) {
     return rule->entry.order;
 }
 
-NamespaceKey key_of(const Rules& rules) {
-    return rules.in_order().front()->entry.key().namespace_key();
-}
-
-}  // namespace
-
+// None for a pattern without a `*`.
 std::optional<Glob> glob_of(std::string_view pattern) {
     if (pattern.find('*') == std::string_view::npos) return std::nullopt;
     return Glob(pattern);
 }
 
-Usage Usage::of(std::string_view pattern, const std::optional<Glob>& glob) {
-    if (!glob) return {.overrides = 1};
-    const std::size_t texts = glob->inner().size();
-    return {.overrides = 1,
-            .patterns = 1,
-            .pattern_bytes = pattern.size(),
-            .searched = texts == 0 ? 0U : 1U,
-            .inner_texts = texts};
+NamespaceKey key_of(const Rules& rules) {
+    return rules.in_order().front()->entry.key().namespace_key();
 }
+
+}  // namespace
 
 Usage& Usage::operator+=(const Usage& other) {
     for (const auto amount : kAmounts)
@@ -77,6 +68,17 @@ Usage& Usage::operator-=(const Usage& other) {
     for (const auto amount : kAmounts)
         this->*amount -= other.*amount;
     return *this;
+}
+
+Usage usage_of(std::string_view pattern) {
+    const auto glob = glob_of(pattern);
+    if (!glob) return {.overrides = 1};
+    const std::size_t texts = glob->inner().size();
+    return {.overrides = 1,
+            .patterns = 1,
+            .pattern_bytes = pattern.size(),
+            .searched = texts == 0 ? 0U : 1U,
+            .inner_texts = texts};
 }
 
 Rule::Rule(Override held) : entry(std::move(held)), glob(glob_of(entry.identifier)) {}
@@ -93,7 +95,7 @@ Rules::Rules(std::vector<RulePointer> in_order, const KeyHash& hash)
     SLUICE_CHECK(!in_order_.empty());
     for (const RulePointer& rule : in_order_) {
         by_pattern_.emplace(rule->entry.identifier, rule.get());
-        usage_ += Usage::of(rule->entry.identifier, rule->glob);
+        usage_ += usage_of(rule->entry.identifier);
         if (rule->glob) patterns_.emplace_back(*rule);
     }
     // Stable: of two with equally many literal bytes, the older stays in front.

@@ -26,11 +26,12 @@ struct Usage {
     std::size_t searched = 0;  // overrides with text between two `*`
     std::size_t inner_texts = 0;
 
-    // Of one override.
-    static Usage of(std::string_view pattern, const std::optional<Glob>& glob);
     Usage& operator+=(const Usage& other);
     Usage& operator-=(const Usage& other);
 };
+
+// The usage of one override.
+Usage usage_of(std::string_view pattern);
 
 // An override with its pattern prepared. One without a `*` needs no more than its text.
 struct Rule {
@@ -41,9 +42,6 @@ struct Rule {
 };
 
 using RulePointer = std::shared_ptr<const Rule>;
-
-// None for a pattern without a `*`.
-std::optional<Glob> glob_of(std::string_view pattern);
 
 // The overrides of one namespace, arranged for lookup. Never empty.
 //
@@ -63,7 +61,8 @@ class Rules {
     // In the order of their creation.
     Rules(std::vector<RulePointer> in_order, const KeyHash& hash);
 
-    // The one that applies to `identifier`; null if none does.
+    // The one that applies to `identifier`; null if none does. An exact one before a pattern, more
+    // literal bytes before fewer, the older before the younger.
     const Override* match(std::string_view identifier) const;
     // The one that was set under exactly this pattern; null if there is none.
     const Override* find(std::string_view pattern) const;

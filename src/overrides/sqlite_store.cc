@@ -40,15 +40,6 @@ constexpr const char* kRemove =
     "DELETE FROM ratelimit_overrides "
     "WHERE workspace_id = ?1 AND namespace = ?2 AND identifier = ?3";
 
-Override override_in(const Statement& row) {
-    return {.workspace = row.bytes(2),
-            .name_space = row.bytes(3),
-            .identifier = row.bytes(4),
-            .id = row.bytes(1),
-            .grant = {.limit = row.number(5), .duration = std::chrono::milliseconds{row.number(6)}},
-            .order = static_cast<std::uint64_t>(row.number(0))};
-}
-
 }  // namespace
 
 Result<std::unique_ptr<SqliteOverrideStore>> SqliteOverrideStore::open(

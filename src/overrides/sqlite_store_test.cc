@@ -125,8 +125,8 @@ TEST_F(SqliteOverrideStoreTest, AnOverrideSetFindsItsOverridesAgain) {
         id = set->set(key, {.limit = 7, .duration = 60s}).value();
     }
     const auto set = OverrideSet::open(opened()).value();
-    const Reader reader(*set);
-    const Override* found = reader.match({"w", "n", "vip_1"});
+    const auto reader = set->reader();
+    const Override* found = reader.get().match({"w", "n", "vip_1"});
     ASSERT_NE(found, nullptr);
     EXPECT_EQ(found->id, id);
     EXPECT_EQ(found->grant, (Grant{.limit = 7, .duration = 60s}));

@@ -23,6 +23,18 @@ struct MysqlOptions;
 
 namespace sluice::overrides {
 
+// The override in a row of both databases: pk, id, workspace, namespace, identifier, limit,
+// duration.
+template <class Row>
+Override override_in(const Row& row) {
+    return {.workspace = std::string(row.bytes(2)),
+            .name_space = std::string(row.bytes(3)),
+            .identifier = std::string(row.bytes(4)),
+            .id = std::string(row.bytes(1)),
+            .grant = {.limit = row.number(5), .duration = std::chrono::milliseconds{row.number(6)}},
+            .order = static_cast<std::uint64_t>(row.number(0))};
+}
+
 struct SqliteOverrideOptions {
     std::string path;  // is created if it doesn't exist; its folder must
     // kAlone: locks the file for as long as the store lives; a second process that opens it fails.

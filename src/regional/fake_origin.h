@@ -6,8 +6,8 @@
 #include <cstdint>
 #include <deque>
 #include <map>
+#include <optional>
 #include <string>
-#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -60,28 +60,18 @@ class FakeOrigin final : public Origin {
     }
     std::string node() const override { return "fake"; }
 
-    // Answer the oldest call, with its effect or without any.
-    void answer_sync() {
-        auto [keys, synced] = take(syncs);
-        std::vector<KeyAnswer> answers;
-        for (const KeyComponents& key : keys)
-            answers.push_back(lift(key));
-        synced(answers);
-    }
-    // As a cluster does that has lost a server: nothing for the keys that begin with `prefix`.
-    void answer_sync_except(std::string_view prefix) {
+    // Answer the oldest call. A cluster that has lost a server answers nothing for its keys: those
+    // that begin with `lost`.
+    void answer_sync(const std::optional<std::string>& lost = std::nullopt) {
         auto [keys, synced] = take(syncs);
         std::vector<KeyAnswer> answers;
         for (const KeyComponents& key : keys) {
-            const bool is_lost = key.current.identifier.starts_with(prefix);
+            const bool is_lost = lost && key.current.identifier.starts_with(*lost);
             answers.push_back(is_lost ? KeyAnswer() : lift(key));
         }
         synced(answers);
     }
-    void fail_sync() {
-        auto [keys, synced] = take(syncs);
-        synced(std::vector<KeyAnswer>(keys.size()));
-    }
+    void fail_sync() { answer_sync(""); }
     void answer_spend() {
         auto [keys, spent] = take(spends);
         spent(decide(keys));

@@ -65,17 +65,13 @@ void FlushQueue::collect_urgent(std::span<const std::uint64_t> hashes) {
     }
 }
 
-// The lane with the key that is due first. A quarter of the time is left for the write itself.
-FlushQueue::Lane* FlushQueue::first_lane(Time now, Scope scope) {
-    Lane* first = nullptr;
-    Time first_due = scope == Scope::kAll ? Time::max() : now;
-    if (scope == Scope::kUrgent) return nullptr;
+// Three eighths of the time are left for the write itself, and for keys that wait their turn.
+std::optional<FlushQueue::FirstDue> FlushQueue::first_due() const {
+    std::optional<FirstDue> first;
     for (std::size_t i = 0; i < kLanes; ++i) {
         if (lanes_[i].empty()) continue;
-        const Time due = lanes_[i].front().since + lag_of(i) * 3 / 4;
-        if (due > first_due) continue;
-        first_due = due;
-        first = &lanes_[i];
+        const Time due = lanes_[i].front().since + lag_of(i) * 5 / 8;
+        if (!first || due <= first->due) first = {.lane = i, .due = due};
     }
     return first;
 }
@@ -83,8 +79,8 @@ FlushQueue::Lane* FlushQueue::first_lane(Time now, Scope scope) {
 std::vector<KeyComponents> FlushQueue::next(Time now, Scope scope) {
     std::vector<KeyComponents> batch;
     if (is_underway()) return batch;
-    const auto due = first_due();
-    const bool is_late = due && now - *due > kFlushWithin / 16;
+    const auto oldest = first_due();
+    const bool is_late = oldest && now - oldest->due > kFlushWithin / 16;
     const std::size_t most = is_late ? kLateBatchKeys : kBatchKeys;
     std::size_t urgent = 0;
     for (; urgent < urgent_.size() && batch.size() < most; ++urgent)
@@ -92,11 +88,12 @@ std::vector<KeyComponents> FlushQueue::next(Time now, Scope scope) {
     urgent_.erase(urgent_.begin(), urgent_.begin() + static_cast<std::ptrdiff_t>(urgent));
     // A call for urgent keys includes due ones.
     if (!batch.empty() && scope == Scope::kUrgent) scope = Scope::kDue;
-    while (batch.size() < most) {
-        Lane* const lane = first_lane(now, scope);
-        if (lane == nullptr) break;
-        const Queued queued = lane->front();
-        lane->pop_front();
+    while (batch.size() < most && scope != Scope::kUrgent) {
+        const auto first = first_due();
+        if (!first || (first->due > now && scope != Scope::kAll)) break;
+        Lane& lane = lanes_[first->lane];
+        const Queued queued = lane.front();
+        lane.pop_front();
         add(queued, now, false, batch);
     }
     return batch;
@@ -172,17 +169,8 @@ void FlushQueue::tidy() {
 
 std::optional<FlushQueue::Time> FlushQueue::due() const {
     if (!urgent_.empty()) return Time::min();
-    return first_due();
-}
-
-std::optional<FlushQueue::Time> FlushQueue::first_due() const {
-    std::optional<Time> first;
-    for (std::size_t i = 0; i < kLanes; ++i) {
-        if (lanes_[i].empty()) continue;
-        const Time due = lanes_[i].front().since + lag_of(i) * 3 / 4;
-        first = first ? std::min(*first, due) : due;
-    }
-    return first;
+    const auto first = first_due();
+    return first ? std::optional(first->due) : std::nullopt;
 }
 
 FlushQueue::Time::duration FlushQueue::lag(Time now) const {

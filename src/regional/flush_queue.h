@@ -33,7 +33,7 @@ class FlushQueue {
     using Counted = std::function<void(Entry&)>;
 
     static constexpr std::size_t kBatchKeys = 64;
-    static constexpr std::size_t kLateBatchKeys = 128;  // if keys wait longer than they should
+    static constexpr std::size_t kLateBatchKeys = 256;  // if keys wait longer than they should
 
     explicit FlushQueue(Table& table, Counted counted = {})
         : table_(table), counted_(std::move(counted)) {}
@@ -81,8 +81,12 @@ class FlushQueue {
 
     static std::size_t lane_of(Duration window);
     static Time::duration lag_of(std::size_t lane);
-    Lane* first_lane(Time now, Scope scope);
-    std::optional<Time> first_due() const;  // in the lanes
+    // The lane with the key that is due first, and when that is; none if all are empty.
+    struct FirstDue {
+        std::size_t lane;
+        Time due;
+    };
+    std::optional<FirstDue> first_due() const;
     void collect_urgent(std::span<const std::uint64_t> hashes);
     void add(const Queued& queued, Time now, bool is_in_lane, std::vector<KeyComponents>& batch);
     void release(const Underway& done);

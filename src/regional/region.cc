@@ -237,19 +237,23 @@ bool Region::advance_stop() {
     return true;
 }
 
-Region::Stats Region::stats() const {
+OriginStats Region::stats() const {
     const auto read = [](const Counter& counter) {
         return counter.load(std::memory_order_relaxed);
     };
     const std::int64_t since = oldest_since_ms_.load(std::memory_order_relaxed);
     const std::int64_t age = since == kNothing ? 0 : in_ms(config_.clock()) - since;
-    return {.spends = read(spends_),
+    return {.attached = true,
+            .unavailable = is_unavailable(),
+            .nodes = table_.nodes(),
+            .spends = read(spends_),
             .spend_calls = read(spend_calls_),
             .flushed = read(flushed_),
             .unanswered = read(unanswered_),
+            .fallbacks = 0,
+            .queue_overflows = 0,
             .outages = read(outages_),
             .resubmissions = read(resubmissions_),
-            .nodes = table_.nodes(),
             .oldest_unsynced = milliseconds{std::max<std::int64_t>(age, 0)},
             .clock_offset = milliseconds{clock_offset_ms_.load(std::memory_order_relaxed)}};
 }

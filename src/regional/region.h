@@ -93,18 +93,8 @@ class Region {
     // Answers all queued and later requests with no value.
     void give_up();
 
-    struct Stats {
-        std::uint64_t spends;         // requests that the origin decided
-        std::uint64_t spend_calls;    // calls for them, one per key
-        std::uint64_t flushed;        // keys whose write was acknowledged
-        std::uint64_t unanswered;     // keys for which no answer came
-        std::uint64_t outages;        // how often the origin became unavailable
-        std::uint64_t resubmissions;  // how often everything was written again
-        NodeCount nodes;              // that share the limits; 0 while the number is unknown
-        std::chrono::milliseconds oldest_unsynced;
-        std::chrono::milliseconds clock_offset;  // of the origin's clock, against this node's
-    };
-    Stats stats() const;
+    // Without the decisions that were left to the origin and made from local counts.
+    OriginStats stats() const;
 
   private:
     using Counter = std::atomic<std::uint64_t>;

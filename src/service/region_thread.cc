@@ -148,20 +148,11 @@ bool RegionThread::close(milliseconds patience) {
 }
 
 OriginStats RegionThread::stats() const {
-    const Region::Stats region = region_->stats();
-    return {.attached = true,
-            .unavailable = is_unavailable(),
-            .nodes = region.nodes,
-            .spends = region.spends,
-            .spend_calls = region.spend_calls,
-            .flushed = region.flushed,
-            .unanswered = region.unanswered,
-            .fallbacks = decider_->fallbacks(),
-            .queue_overflows = overflows_.load(std::memory_order_relaxed),
-            .outages = region.outages,
-            .resubmissions = region.resubmissions,
-            .oldest_unsynced = region.oldest_unsynced,
-            .clock_offset = region.clock_offset};
+    OriginStats stats = region_->stats();
+    stats.unavailable = is_unavailable();
+    stats.fallbacks = decider_->fallbacks();
+    stats.queue_overflows = overflows_.load(std::memory_order_relaxed);
+    return stats;
 }
 
 // False if no thread reads the queue any more, it is full, or there is no memory.

@@ -52,7 +52,7 @@ class GlobalCommand : public testing::Test {
     const std::string database_ = server_->make_database();
 };
 
-TEST_F(GlobalCommand, MigrateTellsWhatItWouldDoAndThenDoesItOnce) {
+TEST_F(GlobalCommand, MigratePrintsItsPlanInADryRunAndRunsOnce) {
     const Ending dry = sluice({"migrate", "--dry-run"});
     EXPECT_EQ(dry.exit_code, 0) << dry.err;
     EXPECT_TRUE(dry.out.starts_with("-- " + shown() + ": would go from no tables to version 1"))
@@ -68,7 +68,7 @@ TEST_F(GlobalCommand, MigrateTellsWhatItWouldDoAndThenDoesItOnce) {
     EXPECT_EQ(again.out, shown() + ": up to date, version 1\n");
 }
 
-TEST_F(GlobalCommand, SeveralMigrationsAtOnceAreOne) {
+TEST_F(GlobalCommand, ConcurrentMigrationsRunOnce) {
     std::vector<std::unique_ptr<Program>> programs;
     for (int i = 0; i < 4; ++i)
         programs.push_back(
@@ -82,14 +82,14 @@ TEST_F(GlobalCommand, SeveralMigrationsAtOnceAreOne) {
     EXPECT_EQ(made, 1);
 }
 
-TEST_F(GlobalCommand, CleanupNeedsTheTables) {
+TEST_F(GlobalCommand, CleanupFailsWithoutTheTables) {
     const Ending ending = sluice({"cleanup"});
     EXPECT_EQ(ending.exit_code, 2);
     EXPECT_EQ(ending.out, "");
     EXPECT_NE(ending.err.find("sluice migrate"), std::string::npos) << ending.err;
 }
 
-TEST_F(GlobalCommand, CleanupDeletesWhatHasExpiredAndNothingElse) {
+TEST_F(GlobalCommand, CleanupDeletesOnlyExpiredRows) {
     ASSERT_EQ(sluice({"migrate"}).exit_code, 0);
     add_rows(25'000, -3'600);
     add_rows(100, -30);
@@ -102,7 +102,7 @@ TEST_F(GlobalCommand, CleanupDeletesWhatHasExpiredAndNothingElse) {
     EXPECT_EQ(rows(), 200) << "a minute's grace for clocks that are behind";
 }
 
-TEST_F(GlobalCommand, CleanupOnAMachineWhoseClockIsAYearAheadDeletesNothingThatMatters) {
+TEST_F(GlobalCommand, CleanupWithAClockThatIsAYearAheadDeletesOnlyExpiredRows) {
     ASSERT_EQ(sluice({"migrate"}).exit_code, 0);
     add_rows(10, -3'600);
     add_rows(100, -30);
@@ -118,7 +118,7 @@ TEST_F(GlobalCommand, CleanupOnAMachineWhoseClockIsAYearAheadDeletesNothingThatM
     EXPECT_EQ(rows(), 200);
 }
 
-TEST_F(GlobalCommand, CleanupEndsAtASignalAndTheNextOneGoesOn) {
+TEST_F(GlobalCommand, CleanupStopsAtASignalAndTheNextOneContinues) {
     ASSERT_EQ(sluice({"migrate"}).exit_code, 0);
     add_rows(30, -3'600);
     for (const int signal : {SIGTERM, SIGINT}) {

@@ -1,4 +1,4 @@
-// Getting at a MariaDB: passwords, rights, TLS, unix sockets, and what is told where it fails.
+// Connections to a MariaDB: passwords, privileges, TLS, Unix sockets, and their error messages.
 #include <functional>
 #include <string>
 #include <thread>
@@ -32,7 +32,7 @@ void expect_works(const MysqlUrl& url) {
     EXPECT_EQ(import_all(store).of("x").own, 1U);
 }
 
-// It fails for a reason that holds `part`, begins with the address and tells no secret.
+// Expects a failure whose message contains `part`, begins with the address and holds no secret.
 void expect_fails(const MysqlUrl& url, Kind kind, const std::string& part) {
     MysqlGlobalStore store(
         {.server = {.url = url, .connect_timeout = 2s, .answer_timeout = 2s}, .region = "eu"});
@@ -79,35 +79,35 @@ TEST_F(MysqlAccess, UsesAUnixSocket) {
                  "nothing answers there");
 }
 
-TEST_F(MysqlAccess, TakesLocalhostForAHost) {
+TEST_F(MysqlAccess, ConnectsToLocalhostOverTcp) {
     MysqlUrl url = server_->make_store();
     url.host = "localhost";
     expect_works(url);
 }
 
-TEST_F(MysqlAccess, SaysThatTheDatabaseIsMissing) {
+TEST_F(MysqlAccess, ReportsAMissingDatabase) {
     expect_fails(server_->url("sluice_missing"), Kind::kRefused, "CREATE DATABASE");
     expect_fails(server_->url("mysql"), Kind::kRefused, "GRANT");
 }
 
-TEST_F(MysqlAccess, SaysHowTheTablesAreMade) {
+TEST_F(MysqlAccess, NamesTheCommandThatCreatesTheTables) {
     const MysqlUrl url = server_->url(server_->make_database());
     expect_fails(url, Kind::kRefused, "run: sluice migrate --global " + url.shown());
 }
 
-TEST_F(MysqlAccess, RefusesAnOlderSchema) {
+TEST_F(MysqlAccess, RejectsAnOlderSchema) {
     const MysqlUrl url = server_->make_store();
     run(url, "UPDATE ratelimit_schema SET version = 0");
     expect_fails(url, Kind::kRefused, "run: sluice migrate --global " + url.shown());
 }
 
-TEST_F(MysqlAccess, RefusesANewerSchema) {
+TEST_F(MysqlAccess, RejectsANewerSchema) {
     const MysqlUrl url = server_->make_store();
     run(url, "UPDATE ratelimit_schema SET version = 99");
     expect_fails(url, Kind::kRefused, "version 99, and this program is older than they are");
 }
 
-TEST_F(MysqlAccess, LooksAgainAfterItWasRefused) {
+TEST_F(MysqlAccess, ChecksTheSchemaAgainAfterItWasRejected) {
     const MysqlUrl url = server_->make_store();
     run(url, "UPDATE ratelimit_schema SET version = 99");
     MysqlGlobalStore store(patient(url));
@@ -116,7 +116,7 @@ TEST_F(MysqlAccess, LooksAgainAfterItWasRefused) {
     publish(store, "x", 1);
 }
 
-TEST_F(MysqlAccess, RefusesWhereATableWentMissing) {
+TEST_F(MysqlAccess, RejectsASchemaWithAMissingTable) {
     const MysqlUrl url = server_->make_store();
     MysqlGlobalStore store(patient(url));
     publish(store, "x", 1);
@@ -124,7 +124,7 @@ TEST_F(MysqlAccess, RefusesWhereATableWentMissing) {
     EXPECT_EQ(failure_of(store).kind, Kind::kRefused);
 }
 
-TEST_F(MysqlAccess, SaysThatARightIsMissing) {
+TEST_F(MysqlAccess, ReportsAMissingPrivilege) {
     const MysqlUrl url = server_->make_store();
     server_->run("CREATE USER reader@'%' IDENTIFIED BY 'secret'");
     server_->run("GRANT SELECT ON " + url.database + ".* TO reader@'%'");
@@ -134,7 +134,7 @@ TEST_F(MysqlAccess, SaysThatARightIsMissing) {
     expect_fails(reader, Kind::kRefused, "the user lacks a right");
 }
 
-TEST_F(MysqlAccess, ReadsFromAServerThatIsReadOnlyAndSaysSoWhereItWrites) {
+TEST_F(MysqlAccess, ReadsFromAReadOnlyServerAndReportsRefusedWrites) {
     const MysqlUrl url = server_->make_store();
     MysqlGlobalStore store(patient(url));
     publish(store, "x", 1);
@@ -145,7 +145,7 @@ TEST_F(MysqlAccess, ReadsFromAServerThatIsReadOnlyAndSaysSoWhereItWrites) {
     publish(store, "x", 2);
 }
 
-TEST_F(MysqlAccess, IsLostWhereNothingListens) {
+TEST_F(MysqlAccess, IsLostIfNothingListens) {
     MysqlUrl url = server_->url("sluice_x");
     url.port = server_test::free_port();
     expect_fails(url, Kind::kLost, "nothing answers there");
@@ -154,7 +154,7 @@ TEST_F(MysqlAccess, IsLostWhereNothingListens) {
     EXPECT_EQ(failure_of(store).kind, Kind::kLost);
 }
 
-TEST_F(MysqlAccess, IsLostWhereNoMoreConnectionsAreTaken) {
+TEST_F(MysqlAccess, IsLostIfTheServerHasTooManyConnections) {
     const MysqlUrl url = server_->make_store();
     const std::int64_t usual = server_->number("SELECT @@max_connections");
     server_->run("SET GLOBAL max_connections = 10");
@@ -167,7 +167,7 @@ TEST_F(MysqlAccess, IsLostWhereNoMoreConnectionsAreTaken) {
     server_->run("SET GLOBAL max_connections = " + std::to_string(usual));
 }
 
-TEST_F(MysqlAccess, SaysBusyWhileAnotherOneHoldsTheRow) {
+TEST_F(MysqlAccess, ReportsBusyWhileAnotherSessionLocksTheRow) {
     const MysqlUrl url = server_->make_store();
     MysqlGlobalStore store({.server = {.url = url, .lock_timeout = 1s}, .region = "eu"});
     publish(store, "x", 1);
@@ -183,7 +183,7 @@ TEST_F(MysqlAccess, SaysBusyWhileAnotherOneHoldsTheRow) {
     publish(store, "x", 3);
 }
 
-TEST_F(MysqlAccess, WantsTlsWhereTheUrlSaysSo) {
+TEST_F(MysqlAccess, RequiresTlsIfTheUrlDoes) {
     MysqlUrl url = server_->make_store();
     url.tls = MysqlTls::kRequired;
     expect_fails(url, Kind::kRefused, "TLS failed");
@@ -191,7 +191,7 @@ TEST_F(MysqlAccess, WantsTlsWhereTheUrlSaysSo) {
     expect_fails(url, Kind::kRefused, "TLS failed");
 }
 
-// What another program does to whoever connects.
+// What a server that is not MySQL does with a connection.
 class Impostor {
   public:
     explicit Impostor(std::string greeting) : greeting_(std::move(greeting)) {
@@ -228,7 +228,7 @@ class Impostor {
     std::thread thread_;
 };
 
-TEST_F(MysqlAccess, EndsWithAnotherProgramThatSpeaksNoMysql) {
+TEST_F(MysqlAccess, FailsAtAServerThatIsNotMysql) {
     using namespace std::string_literals;
     for (const std::string& greeting : {""s,
                                         "HTTP/1.1 400 Bad Request\r\n\r\n"s,
@@ -249,7 +249,7 @@ TEST_F(MysqlAccess, EndsWithAnotherProgramThatSpeaksNoMysql) {
     }
 }
 
-TEST(MysqlTlsAccess, EncryptsAndChecksTheName) {
+TEST(MysqlTlsAccess, EncryptsAndVerifiesTheHostName) {
     MariadbServer server({.tls = true, .tls_name = "db.example"});
     MysqlUrl url = server.make_store();
     expect_works(url);
@@ -275,7 +275,7 @@ TEST(MysqlTlsAccess, EncryptsAndChecksTheName) {
     expect_fails(url, Kind::kRefused, "TLS failed");
 }
 
-TEST(MysqlTlsAccess, SaysWhatAServerWantsThatTakesNothingElse) {
+TEST(MysqlTlsAccess, ReportsAServerThatRequiresTls) {
     MariadbServer server({.tls = true});
     MysqlUrl url = server.make_store();
     server.run("SET GLOBAL require_secure_transport = 1");
@@ -284,8 +284,8 @@ TEST(MysqlTlsAccess, SaysWhatAServerWantsThatTakesNothingElse) {
     expect_works(url);
 }
 
-// As an administrator may have set them for other programs.
-TEST(MysqlDefaults, OfTheServerChangeNothing) {
+// Server defaults that an administrator may have set for other programs.
+TEST(MysqlDefaults, OfTheServerHaveNoEffect) {
     MariadbServer server({.flags = {"--sql-mode=SIMULTANEOUS_ASSIGNMENT,ANSI,NO_BACKSLASH_ESCAPES",
                                     "--default-time-zone=+05:30",
                                     "--autocommit=0",

@@ -1,4 +1,4 @@
-// Many writers at once, and calls that are ended from another thread.
+// Concurrent writers, and calls that another thread interrupts.
 #include <algorithm>
 #include <atomic>
 #include <string>
@@ -29,13 +29,13 @@ std::vector<RegionCount> rows_with(Count count) {
     return rows;
 }
 
-// Returns how often it was told to try again. A failure of another kind ends it, with -1.
+// Returns how often the store answered busy; -1 after any other failure.
 int publish_all(const MysqlUrl& url, const std::string& region, int writer) {
     MysqlGlobalStore store(patient(url, region));
     int again = 0;
     for (Count round = 1; round <= kRounds; ++round) {
         auto rows = rows_with(round * kWriters + static_cast<Count>(writer));
-        // As the port forbids: in opposite orders, in which writers lock each other out.
+        // In opposite orders, against the contract of the port, so that writers deadlock.
         if (writer % 2 == 1) std::reverse(rows.begin(), rows.end());
         while (const auto failure = global_test::try_publish(store, rows)) {
             if (failure->kind != Kind::kBusy) return -1;
@@ -73,8 +73,8 @@ TEST(MysqlCrowd, WritersOfTheSameRowsInOppositeOrdersLoseNothing) {
     }
 }
 
-// With a patience that the test has not.
-TEST(MysqlInterrupt, EndsACallThatWaitsForAnAnswer) {
+// The timeout is longer than the test.
+TEST(MysqlInterrupt, EndsACallThatWaitsForAReply) {
     MariadbServer server;
     MysqlGlobalStore store(patient(server.make_store()));
     global_test::publish(store, "x", 1);
@@ -91,7 +91,7 @@ TEST(MysqlInterrupt, EndsACallThatWaitsForAnAnswer) {
     EXPECT_EQ(global_test::failure_of(store).kind, Kind::kLost);
 }
 
-TEST(MysqlInterrupt, ComesAtAnyTime) {
+TEST(MysqlInterrupt, IsSafeAtAnyTime) {
     MariadbServer server({.tls = true});
     MysqlUrl url = server.make_store();
     for (int i = 0; i < 80; ++i) {

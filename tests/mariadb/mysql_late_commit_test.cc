@@ -1,4 +1,4 @@
-// When a published row becomes visible, and the time that it is stamped with.
+// When a published row is committed, and its timestamp.
 #include <chrono>
 #include <string>
 #include <thread>
@@ -33,7 +33,7 @@ class MysqlLateCommit : public testing::Test {
     }
     void TearDown() override { server_->run("ROLLBACK"); }
 
-    // All rows changed an hour ago.
+    // Sets the timestamps of all rows to an hour ago.
     static void make_older() {
         server_->run("UPDATE ratelimit_window_counts SET updated_at = " + std::string(kSqlNow) +
                      " - 3600000");
@@ -57,13 +57,13 @@ class MysqlLateCommit : public testing::Test {
         return server_->number("SELECT count FROM ratelimit_window_counts WHERE identifier = '" +
                                identifier + "'");
     }
-    // Until some statement waits for a row that is locked.
+    // Returns when a statement waits for a locked row.
     static void await_waiter() {
         while (server_->number("SELECT variable_value FROM information_schema.global_status WHERE "
                                "variable_name = 'INNODB_ROW_LOCK_CURRENT_WAITS'") == 0)
             std::this_thread::sleep_for(5ms);
     }
-    // The server looks again only where nobody has asked for a tenth of a second.
+    // The server refreshes its lock tables only if they were not read for 0.1 s.
     static std::int64_t open_transactions() {
         std::this_thread::sleep_for(150ms);
         return server_->number("SELECT COUNT(*) FROM information_schema.innodb_trx");
@@ -77,8 +77,8 @@ class MysqlLateCommit : public testing::Test {
     const MysqlUrl url_ = server_->make_store();
 };
 
-// The server goes on with the statement after its client has gone, until it gets the lock.
-TEST_F(MysqlLateCommit, APublishThatItsClientGaveUpIsNeverCommitted) {
+// The server continues the statement after its client has disconnected, until it gets the lock.
+TEST_F(MysqlLateCommit, APublishThatItsClientAbandonedIsNeverCommitted) {
     lock_row("b");
     auto options = patient(url_, "eu");
     options.server.answer_timeout = 1s;
@@ -95,7 +95,7 @@ TEST_F(MysqlLateCommit, APublishThatItsClientGaveUpIsNeverCommitted) {
     EXPECT_EQ(count("a"), 5);
 }
 
-TEST_F(MysqlLateCommit, APublishThatTookTooLongIsRolledBack) {
+TEST_F(MysqlLateCommit, APublishBeyondItsTimeLimitIsRolledBack) {
     lock_row("b");
     auto options = patient(url_, "eu");
     options.commit_within = 200ms;
@@ -114,7 +114,7 @@ TEST_F(MysqlLateCommit, APublishThatTookTooLongIsRolledBack) {
     await_no_transaction();
 }
 
-TEST_F(MysqlLateCommit, ARowThatWaitedForALockIsStampedAfterTheWait) {
+TEST_F(MysqlLateCommit, ARowThatWaitedForALockHasATimestampAfterTheWait) {
     lock_row("b");
     MysqlGlobalStore store(patient(url_, "eu"));
     std::thread publisher([&] { publish(store, {{cell_of("a"), 5}, {cell_of("b"), 5}}); });
@@ -126,8 +126,8 @@ TEST_F(MysqlLateCommit, ARowThatWaitedForALockIsStampedAfterTheWait) {
     EXPECT_GE(updated_at("b"), released);
 }
 
-// A connection that stands idle in the middle of a publish, as after its machine was suspended.
-TEST_F(MysqlLateCommit, TheServerEndsAPublishThatItsClientDoesNotCommit) {
+// A connection that is idle in a transaction, as after its machine was suspended.
+TEST_F(MysqlLateCommit, TheServerRollsBackAPublishThatItsClientDoesNotCommit) {
     MysqlConnection connection(patient(url_).server);
     ASSERT_FALSE(connection.connect());
     ASSERT_TRUE(std::holds_alternative<std::uint64_t>(connection.run(manual_commit_statement(1s))));
@@ -139,8 +139,8 @@ TEST_F(MysqlLateCommit, TheServerEndsAPublishThatItsClientDoesNotCommit) {
     EXPECT_EQ(count("a"), 1);
 }
 
-// The first try may have been committed, later than its stamp says, after its client gave it up.
-TEST_F(MysqlLateCommit, ARetryAfterALostAnswerRefreshesTheStamp) {
+// The first attempt may have been committed after its client gave up, later than its timestamp.
+TEST_F(MysqlLateCommit, ARetryAfterALostReplyUpdatesTheTimestamp) {
     auto options = patient(url_, "eu");
     options.server.answer_timeout = 1s;
     options.retry_period = 10s;
@@ -166,7 +166,7 @@ TEST_F(MysqlLateCommit, ARetryAfterALostAnswerRefreshesTheStamp) {
     EXPECT_LT(updated_at("a"), before) << "it can't be committed any more";
 }
 
-TEST_F(MysqlLateCommit, OtherCallsOnTheConnectionCommitByThemselves) {
+TEST_F(MysqlLateCommit, OtherCallsOnTheConnectionUseAutocommit) {
     MysqlGlobalStore store(patient(url_, "eu"));
     publish(store, "a", 2);
     EXPECT_EQ(global_test::delete_expired(store, 0s, 10), 2U);

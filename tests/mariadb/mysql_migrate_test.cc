@@ -1,4 +1,4 @@
-// Tables are made once, by whoever comes first.
+// Migration: creates and upgrades the tables, once.
 #include <atomic>
 #include <string>
 #include <thread>
@@ -32,7 +32,7 @@ class MysqlMigrate : public testing::Test {
 
 MariadbServer* MysqlMigrate::server_ = nullptr;
 
-TEST_F(MysqlMigrate, ADryRunChangesNothingAndTellsWhatWouldBeDone) {
+TEST_F(MysqlMigrate, ADryRunReturnsThePlanAndChangesNothing) {
     const auto would = migrate_mysql(url_, DryRun::kYes);
     ASSERT_TRUE(would) << would.error().message;
     EXPECT_EQ(would->from, 0);
@@ -55,7 +55,7 @@ TEST_F(MysqlMigrate, ASecondRunFindsNothingToDo) {
     EXPECT_EQ(global_test::import_all(store).of("x").own, 3U);
 }
 
-TEST_F(MysqlMigrate, GoesOnWhereAnotherRunWasCutOff) {
+TEST_F(MysqlMigrate, ContinuesAnInterruptedRun) {
     const std::vector<std::string> statements = mysql_upgrade_from(0);
     server_->run("USE " + url_.database);
     for (std::size_t i = 0; i + 1 < statements.size(); ++i) {
@@ -67,7 +67,7 @@ TEST_F(MysqlMigrate, GoesOnWhereAnotherRunWasCutOff) {
     EXPECT_EQ(server_->number("SELECT version FROM ratelimit_schema"), kMysqlSchemaVersion);
 }
 
-TEST_F(MysqlMigrate, ManyAtOnceDoItOnce) {
+TEST_F(MysqlMigrate, ConcurrentRunsMigrateOnce) {
     std::atomic<int> worked = 0;  // relaxed: the threads are joined before it is read
     std::atomic<int> found_none = 0;
     std::vector<std::thread> threads;
@@ -85,7 +85,7 @@ TEST_F(MysqlMigrate, ManyAtOnceDoItOnce) {
     EXPECT_EQ(found_none.load(std::memory_order_relaxed), 1);
 }
 
-TEST_F(MysqlMigrate, LeavesANewerSchemaAlone) {
+TEST_F(MysqlMigrate, RejectsANewerSchema) {
     ASSERT_TRUE(migrate_mysql(url_, DryRun::kNo));
     server_->run("USE " + url_.database);
     server_->run("UPDATE ratelimit_schema SET version = 99");
@@ -96,7 +96,7 @@ TEST_F(MysqlMigrate, LeavesANewerSchemaAlone) {
     EXPECT_EQ(server_->number("SELECT version FROM ratelimit_schema"), 99);
 }
 
-TEST_F(MysqlMigrate, SaysWhatIsWrongWithoutASecret) {
+TEST_F(MysqlMigrate, ReportsErrorsWithoutSecrets) {
     MysqlUrl wrong = url_;
     wrong.password = "secret2";
     const auto refused = migrate_mysql(wrong, DryRun::kNo);

@@ -1,4 +1,4 @@
-// The store against servers that crash, stand still, come back and forget.
+// The store against servers that crash, hang, restart and lose their data.
 #include <atomic>
 #include <string>
 #include <thread>
@@ -26,7 +26,7 @@ std::vector<RegionCount> many_rows(Count count, int rows) {
     return made;
 }
 
-TEST(MysqlOutage, AServerThatIsKilledInTheMidstOfAPublishHasAllOfItOrNothing) {
+TEST(MysqlOutage, AServerKilledDuringAPublishHasAllOfItOrNothing) {
     MariadbServer server;
     const MysqlUrl url = server.make_store();
     MysqlGlobalStore store(patient(url));
@@ -56,8 +56,8 @@ TEST(MysqlOutage, AServerThatIsKilledInTheMidstOfAPublishHasAllOfItOrNothing) {
         EXPECT_EQ(sums.own, held);
 }
 
-// So much that it can't wait in the buffers of the connection.
-TEST(MysqlOutage, AServerThatIsKilledInTheMidstOfAnImportIsLost) {
+// More than the buffers of the connection hold.
+TEST(MysqlOutage, AnImportFailsIfTheServerIsKilledDuringIt) {
     MariadbServer server;
     MysqlGlobalStore store(patient(server.make_store()));
     for (int i = 0; i < 20; ++i) {
@@ -78,7 +78,7 @@ TEST(MysqlOutage, AServerThatIsKilledInTheMidstOfAnImportIsLost) {
     EXPECT_EQ(import_all(store).visits, 40'000U);
 }
 
-TEST(MysqlOutage, AServerThatStandsStillIsGivenUp) {
+TEST(MysqlOutage, ACallToAServerThatHangsTimesOut) {
     MariadbServer server;
     const MysqlUrl url = server.make_store();
     const MysqlGlobalOptions hasty{
@@ -100,7 +100,7 @@ TEST(MysqlOutage, AServerThatStandsStillIsGivenUp) {
     EXPECT_EQ(import_all(fresh).of("x").own, 3U);
 }
 
-TEST(MysqlOutage, AConnectionThatWasEndedThereIsMadeAgain) {
+TEST(MysqlOutage, ReconnectsAfterTheServerClosedTheConnection) {
     MariadbServer server;
     MysqlGlobalStore store(patient(server.make_store()));
     publish(store, "x", 1);
@@ -112,7 +112,7 @@ TEST(MysqlOutage, AConnectionThatWasEndedThereIsMadeAgain) {
     EXPECT_EQ(import_all(store).of("x").own, 2U);
 }
 
-TEST(MysqlOutage, ACallWithoutRowsNoticesALostConnection) {
+TEST(MysqlOutage, ACallWithoutRowsDetectsALostConnection) {
     MariadbServer server;
     MysqlGlobalStore store(patient(server.make_store()));
     EXPECT_EQ(store.connections(), 0U);
@@ -129,7 +129,7 @@ TEST(MysqlOutage, ACallWithoutRowsNoticesALostConnection) {
     EXPECT_EQ(store.connections(), 2U);
 }
 
-TEST(MysqlOutage, AServerThatForgotEverythingRefusesUntilItWasMigrated) {
+TEST(MysqlOutage, AServerThatLostItsTablesIsRejectedUntilItIsMigrated) {
     MariadbServer server;
     const MysqlUrl url = server.make_store();
     MysqlGlobalStore store(patient(url));

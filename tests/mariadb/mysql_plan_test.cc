@@ -1,4 +1,4 @@
-// Statements find what they need by the indexes that are meant for them, and touch no more.
+// Query plans: statements use the intended indexes, and read a bounded number of rows.
 #include <set>
 #include <string>
 #include <vector>
@@ -24,7 +24,7 @@ constexpr Sequence kNew = 100'000'000;  // still matters in a hundred years
 const UnixTime kNow = end_of(cell_of("x", kOld)) + 1ms;
 const UnixTime kLongAgo{1'000s};
 
-// What EXPLAIN says of one table of a statement.
+// The EXPLAIN row of one table of a statement.
 struct Step {
     std::string table;
     std::string type;
@@ -112,8 +112,8 @@ TEST_F(MysqlPlan, APageOfAFullImportIsARangeOfTheUniqueKey) {
     }
 }
 
-// Whatever the table holds: 45,000 rows, of which two thirds do not matter any more.
-TEST_F(MysqlPlan, APageReadsNoMoreRowsThanItsSizeAsksFor) {
+// Of 45,000 rows, two thirds have expired.
+TEST_F(MysqlPlan, APageReadsRowsInProportionToItsSize) {
     constexpr std::size_t kPageRows = 300;
     fill(10'000, kOld);
     fill(5'000, kNew);
@@ -137,7 +137,7 @@ TEST_F(MysqlPlan, APageReadsNoMoreRowsThanItsSizeAsksFor) {
     EXPECT_LE(read_a_page(changes), static_cast<std::int64_t>(12 * kPageRows));
 }
 
-TEST_F(MysqlPlan, AnIncrementalImportReadsWhatChangedAndTheirCellsOnly) {
+TEST_F(MysqlPlan, AnIncrementalImportReadsOnlyChangedRowsAndTheirCells) {
     fill(15'000, kNew);
     server_->run("UPDATE ratelimit_window_counts SET updated_at = 5000000 WHERE pk % 100 = 0");
     analyze();
@@ -153,7 +153,7 @@ TEST_F(MysqlPlan, AnIncrementalImportReadsWhatChangedAndTheirCellsOnly) {
     EXPECT_EQ(keys, (std::set<std::string>{"updated_at_idx", "unique_window_region"}));
 }
 
-TEST_F(MysqlPlan, ADeleteWalksTheIndexOfWhatExpires) {
+TEST_F(MysqlPlan, ADeleteUsesTheIndexOnTheExpiryTime) {
     fill(10'000, kOld);
     fill(5'000, kNew);
     analyze();
@@ -174,7 +174,7 @@ TEST_F(MysqlPlan, AListingReadsTheRowsOfItsCell) {
     EXPECT_EQ(plan[0].extra.find("filesort"), std::string::npos) << plan[0].extra;
 }
 
-TEST_F(MysqlPlan, AnImportAfterFewChangesAnswersLittle) {
+TEST_F(MysqlPlan, AnImportAfterFewChangesReturnsFewRows) {
     fill(15'000, kNew);
     MysqlGlobalStore store(patient(url_, "r1"));
     const auto full = import_all(store, kNow);
@@ -196,7 +196,7 @@ TEST_F(MysqlPlan, AnImportAfterFewChangesAnswersLittle) {
     }
 }
 
-TEST_F(MysqlPlan, ABacklogIsDeletedInBoundedPiecesAndWhatLivesStays) {
+TEST_F(MysqlPlan, ABacklogIsDeletedInBoundedBatchesAndLiveRowsStay) {
     constexpr std::size_t kAtMost = 1'500;
     fill(13'334, kOld);
     fill(1'000, kNew);
@@ -220,7 +220,7 @@ TEST_F(MysqlPlan, ABacklogIsDeletedInBoundedPiecesAndWhatLivesStays) {
     EXPECT_EQ(import_all(store, kNow).visits, 1'000U);
 }
 
-TEST_F(MysqlPlan, TheTableSaysWhatItsIndexesAreFor) {
+TEST_F(MysqlPlan, TheCommentOfTheTableNamesItsIndexes) {
     const std::string comment =
         server_
             ->rows("SELECT table_comment FROM information_schema.tables WHERE table_schema = '" +

@@ -1,4 +1,4 @@
-// Servers that take short statements only, or refuse some rows.
+// Servers that limit the size of statements, or refuse some rows.
 #include <string>
 #include <vector>
 
@@ -26,7 +26,7 @@ std::int64_t rows_in(MariadbServer& server, const MysqlUrl& url) {
     return server.number("SELECT COUNT(*) FROM " + url.database + ".ratelimit_window_counts");
 }
 
-TEST(MysqlRefusal, AStatementKeepsToTheLargestPacket) {
+TEST(MysqlRefusal, StatementsRespectMaxAllowedPacket) {
     MariadbServer server;
     const MysqlUrl url = server.make_store();
     server.run("SET GLOBAL max_allowed_packet = 16384");
@@ -36,7 +36,7 @@ TEST(MysqlRefusal, AStatementKeepsToTheLargestPacket) {
     EXPECT_EQ(store.connections(), 1U);
 }
 
-TEST(MysqlRefusal, ARowThatIsTooLongByItselfIsNamed) {
+TEST(MysqlRefusal, ARowLargerThanAPacketIsNamedInTheError) {
     MariadbServer server;
     const MysqlUrl url = server.make_store();
     server.run("SET GLOBAL max_allowed_packet = 1024");
@@ -52,7 +52,7 @@ TEST(MysqlRefusal, ARowThatIsTooLongByItselfIsNamed) {
     EXPECT_EQ(store.connections(), 1U);
 }
 
-TEST(MysqlRefusal, AValueThatATriggerRefusesLeavesTheConnectionAlone) {
+TEST(MysqlRefusal, AValueThatATriggerRefusesKeepsTheConnection) {
     MariadbServer server;
     const MysqlUrl url = server.make_store();
     server.run("CREATE TRIGGER " + url.database + ".guard BEFORE INSERT ON " + url.database +
@@ -70,8 +70,8 @@ TEST(MysqlRefusal, AValueThatATriggerRefusesLeavesTheConnectionAlone) {
     EXPECT_EQ(store.connections(), 1U);
 }
 
-// As for a value that a trigger can't use: an error that this program does not list.
-TEST(MysqlRefusal, AnUnknownErrorConcernsTheRowsAndLeavesTheConnectionAlone) {
+// From a trigger: an error code that the store does not know.
+TEST(MysqlRefusal, AnUnknownErrorRefusesTheRowsAndKeepsTheConnection) {
     MariadbServer server;
     const MysqlUrl url = server.make_store();
     server.run("CREATE TRIGGER " + url.database + ".guard BEFORE INSERT ON " + url.database +
@@ -87,8 +87,8 @@ TEST(MysqlRefusal, AnUnknownErrorConcernsTheRowsAndLeavesTheConnectionAlone) {
     EXPECT_EQ(store.connections(), 1U);
 }
 
-// As of a user that may publish but not clean up.
-TEST(MysqlRefusal, AMissingRightLeavesTheConnectionAlone) {
+// A user that may publish but not delete.
+TEST(MysqlRefusal, AMissingPrivilegeKeepsTheConnection) {
     MariadbServer server;
     MysqlUrl url = server.make_store();
     server.run("CREATE USER writer IDENTIFIED BY 'w'");

@@ -1,4 +1,4 @@
-// The store in a MariaDB keeps the contract of all stores.
+// The contract of GlobalStore, for MariaDB.
 #include "global/mysql/mysql_global_store.h"
 #include "mysql/mysql_connection.h"
 #include "support/mariadb_server.h"
@@ -10,7 +10,7 @@ namespace {
 using global_test::StoreContract;
 using global_test::StoreKit;
 
-// One for all tests of this program, with a database for each.
+// One server for all tests of this program, with a database for each test.
 MariadbServer& shared_server() {
     static MariadbServer server;
     return server;
@@ -26,7 +26,7 @@ class MariadbKit final : public StoreKit {
         return UnixTime{
             std::chrono::milliseconds{shared_server().number("SELECT " + std::string(kSqlNow))}};
     }
-    // The server's clock can't be set: what it holds becomes older instead.
+    // The server's clock can't be set, so the timestamps of its rows are moved back instead.
     void pass(std::chrono::milliseconds time) override {
         const std::string earlier = " - (" + std::to_string(time.count()) + ")";
         const std::string database = url_.database;

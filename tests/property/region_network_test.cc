@@ -189,7 +189,8 @@ class Node {
     Count knows(const std::string& identifier, UnixTime now) {
         const EpochPin pin;
         Instant at{};
-        return table_->entry_for(table_->key(request(identifier, 1)), now, at).spent(at.sequence);
+        const Request peek = request(identifier, 1);
+        return table_->entry_for(table_->key(peek), now, at).spent(at.sequence);
     }
 
     void turn(const Region::Time& now) {

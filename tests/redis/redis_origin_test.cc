@@ -1,4 +1,5 @@
-// The origin in Redis against a real server: what its calls do, and what they leave in Redis.
+// The origin in Redis against a real server, beyond the contract of all origins: what it leaves in
+// Redis.
 #include <string>
 #include <utility>
 #include <vector>
@@ -57,47 +58,6 @@ class RedisOrigin : public testing::Test {
     const CellName cell = cell_of("alice");
 };
 
-TEST_F(RedisOrigin, HoldsNothingAtFirst) {
-    expect_totals(client.read(cell), 0, 0);
-    EXPECT_EQ(client.intact, std::vector<bool>{true});
-    EXPECT_EQ(client.losses, 0);
-}
-
-TEST_F(RedisOrigin, SumsTheComponentsOfNodesAndIncarnations) {
-    ASSERT_TRUE(peer.becomes_available());
-    expect_current(client.sync(cell, 3), 3, 3);
-    expect_current(peer.sync(cell, 4), 7, 4);
-    expect_current(client.sync(cell, 2, 7), 9, 2);
-    expect_totals(client.read(cell), 9, 3);
-}
-
-TEST_F(RedisOrigin, IgnoresRepeatedAndOlderComponents) {
-    expect_current(client.sync(cell, 5), 5, 5);
-    expect_current(client.sync(cell, 5), 5, 5);
-    expect_current(client.sync(cell, 2), 5, 5);
-    expect_current(client.sync(cell, 6), 6, 6);
-}
-
-TEST_F(RedisOrigin, SyncsBothCellsOfAKey) {
-    const auto both = client.sync({components_of(cell, 5, 9)}).front();
-    ASSERT_TRUE(both.has_value());
-    expect_totals((*both)[0], 5, 5);
-    expect_totals((*both)[1], 9, 9);
-    EXPECT_EQ(server.command({"HGET", key_of(cell), "total"}).text, "5");
-    EXPECT_EQ(server.command({"HGET", key_of(previous_of(cell)), "total"}).text, "9");
-    expect_totals(client.read(previous_of(cell)), 9, 9);
-}
-
-TEST_F(RedisOrigin, CreatesNothingForAComponentOfZero) {
-    ASSERT_TRUE(peer.becomes_available());
-    expect_current(client.sync(cell, 0), 0, 0);
-    EXPECT_EQ(server.command({"EXISTS", key_of(cell)}).number, 0);
-    peer.sync(cell, 4);
-    expect_current(client.sync(cell, 0), 4, 0);
-    EXPECT_EQ(server.command({"HLEN", key_of(cell)}).number, 2);
-    EXPECT_EQ(server.command({"EXISTS", key_of(previous_of(cell))}).number, 0);
-}
-
 TEST_F(RedisOrigin, CountsExactlyUpToTheLargestCount) {
     expect_current(client.sync(cell, kLargest - 1), kLargest - 1, kLargest - 1);
     EXPECT_EQ(server.command({"HGET", key_of(cell), "total"}).text, "9007199254740990");
@@ -111,22 +71,9 @@ TEST_F(RedisOrigin, SyncsManyKeysWithOneCommandPer64) {
     for (Count i = 0; i < 130; ++i)
         keys.push_back(components_of(cell_of(std::to_string(i)), i + 1, 2 * i));
     server.command({"CONFIG", "RESETSTAT"});
-    const auto answers = client.sync(keys);
-    ASSERT_EQ(answers.size(), keys.size());
-    for (Count i = 0; i < 130; ++i) {
-        ASSERT_TRUE(answers[i].has_value());
-        expect_totals((*answers[i])[0], i + 1, i + 1);
-        expect_totals((*answers[i])[1], 2 * i, 2 * i);
-    }
+    client.sync(keys);
     const std::string stats = server.command({"INFO", "commandstats"}).text;
     EXPECT_NE(stats.find("cmdstat_evalsha:calls=3,"), std::string::npos) << stats;
-}
-
-TEST_F(RedisOrigin, AnswersEmptyCalls) {
-    EXPECT_TRUE(client.sync(std::vector<KeyComponents>{}).empty());
-    EXPECT_TRUE(client.spend({}).empty());
-    EXPECT_TRUE(client.retire({}).empty());
-    EXPECT_TRUE(client.list({}).empty());
 }
 
 TEST_F(RedisOrigin, ABrokenCellDoesNotAffectOtherCells) {
@@ -192,16 +139,6 @@ TEST_F(RedisOrigin, SpreadsTheExpiryOfTheCellsOfAWindow) {
     EXPECT_LE(longest, 127'500);
 }
 
-TEST_F(RedisOrigin, ExpiresCellsThatAreNotWritten) {
-    CellName brief = cell;
-    brief.duration = Duration(1'000);
-    KeyComponents components = components_of(brief, 1);
-    components.lifetime = Duration(50);
-    client.sync({components});
-    client.run_for(300ms);
-    expect_totals(client.read(brief), 0, 0);
-}
-
 TEST_F(RedisOrigin, GrantsWhatFitsInOrder) {
     ASSERT_TRUE(peer.becomes_available());
     peer.sync(cell, 6);
@@ -214,128 +151,6 @@ TEST_F(RedisOrigin, GrantsWhatFitsInOrder) {
     expect_totals(grants->totals[0], 10, 4);
     EXPECT_EQ(server.command({"HGET", key_of(cell), client.origin().node()}).text, "4");
     EXPECT_GT(lifetime(cell), 115'000);
-}
-
-TEST_F(RedisOrigin, DoesNotGrantARepeatedSpendTwice) {
-    ASSERT_TRUE(peer.becomes_available());
-    const KeySpend spend = spend_of(cell, 0, 3, 4);
-    for (int i = 0; i < 3; ++i) {
-        const auto grants = client.spend({spend}).front();
-        ASSERT_TRUE(grants.has_value());
-        EXPECT_EQ(grants->granted, (std::vector<bool>{true, true, true})) << i;
-        expect_totals(grants->totals[0], 3, 3);
-    }
-    expect_totals(peer.read(cell), 3, 0);
-}
-
-TEST_F(RedisOrigin, CreatesNothingForADenialOrAPeek) {
-    const auto denied = client.spend({spend_of(cell, 0, 2, 0)}).front();
-    ASSERT_TRUE(denied.has_value());
-    EXPECT_EQ(denied->granted, (std::vector<bool>{false, false}));
-    KeySpend peek = spend_of(cell, 0, 1, 10);
-    peek.requests[0].ask.cost = 0;
-    EXPECT_TRUE(client.spend({peek}).front()->granted[0]);
-    EXPECT_EQ(server.command({"EXISTS", key_of(cell)}).number, 0);
-}
-
-TEST_F(RedisOrigin, SpendsForManyKeysAtOnce) {
-    std::vector<KeySpend> spends;
-    for (std::size_t i = 0; i < 100; ++i)
-        spends.push_back(spend_of(cell_of(std::to_string(i)), 0, i % 5, 3));
-    const auto answers = client.spend(spends);
-    for (std::size_t i = 0; i < 100; ++i) {
-        ASSERT_TRUE(answers[i].has_value());
-        ASSERT_EQ(answers[i]->granted.size(), i % 5);
-        expect_totals(answers[i]->totals[0], std::min<Count>(i % 5, 3), std::min<Count>(i % 5, 3));
-    }
-}
-
-TEST_F(RedisOrigin, FoldsTheComponentsOfANodeThatStops) {
-    ASSERT_TRUE(peer.becomes_available());
-    client.sync({components_of(cell, 3, 5)});
-    peer.sync(cell, 4);
-    for (int i = 0; i < 2; ++i) {
-        const auto retired = client.retire({components_of(cell, 3, 5)}).front();
-        ASSERT_TRUE(retired.has_value());
-        expect_totals((*retired)[0], 7, 0);
-        expect_totals((*retired)[1], 5, 0);
-    }
-    peer.retire({components_of(cell, 4)});
-    const auto listings = client.list({cell, previous_of(cell)});
-    ASSERT_TRUE(listings[0] && listings[1]);
-    EXPECT_EQ(listings[0]->total, 7U);
-    ASSERT_EQ(listings[0]->components.size(), 1U);
-    EXPECT_EQ(listings[0]->components[0].owner, "stopped");
-    EXPECT_EQ(listings[0]->components[0].count, 7U);
-    ASSERT_EQ(listings[1]->components.size(), 1U);
-    EXPECT_EQ(listings[1]->components[0].count, 5U);
-    EXPECT_GT(lifetime(cell), 100'000);
-}
-
-TEST_F(RedisOrigin, RetiringAnAbsentComponentChangesNothing) {
-    const auto retired = client.retire({components_of(cell, 3)}).front();
-    expect_current(retired, 0, 0);
-    EXPECT_EQ(server.command({"EXISTS", key_of(cell)}).number, 0);
-}
-
-TEST_F(RedisOrigin, ListsTheComponentsOfACell) {
-    client.sync(cell, 3);
-    client.sync(cell, 4, 9);
-    const auto listings = client.list({cell, cell_of("nobody")});
-    ASSERT_TRUE(listings[0] && listings[1]);
-    EXPECT_EQ(listings[0]->total, 7U);
-    ASSERT_EQ(listings[0]->components.size(), 2U);
-    EXPECT_EQ(listings[0]->components[0].owner, client.origin().node());
-    EXPECT_EQ(listings[0]->components[0].count, 3U);
-    EXPECT_EQ(listings[0]->components[1].owner, owner_name(client.origin().node(), 9));
-    EXPECT_EQ(listings[0]->components[1].count, 4U);
-    EXPECT_GT(listings[0]->lifetime.count(), 100'000);
-    EXPECT_EQ(listings[1]->total, 0U);
-    EXPECT_TRUE(listings[1]->components.empty());
-    EXPECT_EQ(listings[1]->lifetime.count(), 0);
-}
-
-TEST_F(RedisOrigin, KeepsCellsWithHostileNamesApart) {
-    const auto named = [](std::string workspace, std::string name_space, std::string identifier) {
-        return CellName{std::move(workspace),
-                        std::move(name_space),
-                        std::move(identifier),
-                        Duration(60'000),
-                        1};
-    };
-    std::vector<CellName> cells = {named("a", "b", "c"),
-                                   named("a:b", "", "c"),
-                                   named("a", "b:c", ""),
-                                   named("a,1:b", "c", ""),
-                                   named("a", "b,1:c", ""),
-                                   named("A", "b", "c"),
-                                   named("a", "b", "C"),
-                                   named("a", "b", "c "),
-                                   named("a", "b", " c"),
-                                   named("a", "b", "c\n"),
-                                   named("a", "b", "c\r\n"),
-                                   named("a", "b", "{c}"),
-                                   named("a", "b", "c}{"),
-                                   named("a", "b", "c%7D{"),
-                                   named("a", "b", "c%257D{"),
-                                   named("a", "b", ""),
-                                   named("", "", ""),
-                                   named("a", "b", std::string("c\0", 2)),
-                                   named("a", "b", "\xff\xfe"),
-                                   named("a", "b", std::string(512, 'x')),
-                                   named("a", "b", "c,60000}:1"),
-                                   named("a", "b", std::string(511, 'x') + "y")};
-    cells.push_back(cells[0]);
-    cells.back().sequence = 11;
-    cells.push_back(cells[0]);
-    cells.back().duration = Duration(600'000);
-
-    std::vector<KeyComponents> keys;
-    for (std::size_t i = 0; i < cells.size(); ++i)
-        keys.push_back(components_of(cells[i], i + 1));
-    client.sync(keys);
-    for (std::size_t i = 0; i < cells.size(); ++i)
-        expect_totals(client.read(cells[i]), i + 1, i + 1);
 }
 
 TEST_F(RedisOrigin, KeepsRegionsApart) {

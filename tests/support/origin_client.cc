@@ -20,16 +20,20 @@ Answer answer_of(OriginClient& client, Start start) {
 
 }  // namespace
 
-OriginClient::OriginClient(const std::string& url, RedisOptions options) {
-    auto parsed = parse_redis_url(url);
-    if (!parsed) throw std::runtime_error(parsed.error().message);
-    options.url = *parsed;
-    if (options.timeout == RedisOptions{}.timeout) options.timeout = 2s;
-    if (options.region.empty()) options.region = kRegion;
-    if (options.node.empty()) options.node = "0123456789abcdef";
-    auto origin = open_redis_origin(loop_, std::move(options));
-    if (!origin) throw std::runtime_error(origin.error().message);
-    origin_ = *std::move(origin);
+OriginClient::OriginClient(const std::string& url, RedisOptions options)
+    : OriginClient([&](boost::asio::io_context& loop) {
+          auto parsed = parse_redis_url(url);
+          if (!parsed) throw std::runtime_error(parsed.error().message);
+          options.url = *parsed;
+          if (options.timeout == RedisOptions{}.timeout) options.timeout = 2s;
+          if (options.region.empty()) options.region = kRegion;
+          if (options.node.empty()) options.node = "0123456789abcdef";
+          auto origin = open_redis_origin(loop, std::move(options));
+          if (!origin) throw std::runtime_error(origin.error().message);
+          return *std::move(origin);
+      }) {}
+
+OriginClient::OriginClient(const Open& open) : origin_(open(loop_)) {
     origin_->start({.available =
                         [this](bool is_intact) {
                             is_available = true;

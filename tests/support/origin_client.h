@@ -1,4 +1,4 @@
-// A Redis origin for tests: its event loop, its events, and blocking calls.
+// An origin for tests: its event loop, its events, and blocking calls.
 #ifndef SLUICE_TESTS_SUPPORT_ORIGIN_CLIENT_H_
 #define SLUICE_TESTS_SUPPORT_ORIGIN_CLIENT_H_
 
@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include <boost/asio/executor_work_guard.hpp>
 #include <boost/asio/io_context.hpp>
 
 #include "regional/redis/redis_origin.h"
@@ -20,8 +21,12 @@ inline constexpr const char* kRegion = "here";
 // Owned by one thread; its loop runs on that thread, within its methods.
 class OriginClient {
   public:
-    // Started, and not yet available. Throws if the options are rejected. The default timeout is
-    // 2 s, since the machine of a test may be busy.
+    using Open = std::function<std::unique_ptr<Origin>(boost::asio::io_context& loop)>;
+
+    // Started, and not yet available.
+    explicit OriginClient(const Open& open);
+    // At a Redis. Throws if the options are rejected. The default timeout is 2 s, since the machine
+    // of a test may be busy.
     explicit OriginClient(const std::string& url, RedisOptions options = {});
 
     // Runs the loop until `holds`, or for 20 s at most. Returns whether it does.
@@ -62,6 +67,9 @@ class OriginClient {
 
   private:
     boost::asio::io_context loop_;
+    // An origin may answer from a thread of its own.
+    boost::asio::executor_work_guard<boost::asio::io_context::executor_type> work_{
+        loop_.get_executor()};
     std::unique_ptr<Origin> origin_;
 };
 

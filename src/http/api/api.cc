@@ -137,7 +137,7 @@ void fail(Call& call, std::string_view cause) {
 }  // namespace
 
 Api::Api(const ApiContext& context)
-    : context_(context), tokens_(context.tokens), overrides_(context.overrides) {}
+    : context_(context), tokens_(context.tokens), overrides_(context.overrides.reader()) {}
 
 Call Api::make_call(const RequestView& request,
                     Reply& reply,

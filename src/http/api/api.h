@@ -37,7 +37,7 @@ class Api final : public Handler {
 
     const ApiContext context_;
     TokenReader tokens_;
-    overrides::Reader overrides_;
+    overrides::OverrideSet::Reader overrides_;
     RequestIdSource ids_;
     ReportNotes notes_;  // of the current request
     Scratch scratch_;

@@ -78,7 +78,7 @@ struct Call {
     Reply& reply;
     const ApiContext& context;
     Scratch& scratch;
-    const overrides::Reader& overrides;
+    const overrides::OverrideSet::Reader& overrides;
     const Caller* caller;  // null on routes that need no token
     std::string_view request_id;
     ErrorFormat error_format;
@@ -127,7 +127,7 @@ class DeferredCall {
 
     const ApiContext& context_;
     Scratch& scratch_;
-    const overrides::Reader& overrides_;
+    const overrides::OverrideSet::Reader& overrides_;
     const metrics::Route route_;
     const Clock::time_point began_ = Clock::now();
     const std::string request_id_;

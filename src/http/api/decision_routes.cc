@@ -33,7 +33,7 @@ RequestWithOverride apply_override(const Call& call, const Fields& fields) {
                                            .limit = fields.limit,
                                            .duration = std::chrono::milliseconds{fields.duration},
                                            .cost = fields.cost},
-                               .applied = call.overrides.match(
+                               .applied = call.overrides.get().match(
                                    {call.caller->workspace, fields.name_space, fields.identifier})};
     if (result.applied != nullptr) {
         result.request.limit = result.applied->grant.limit;

@@ -44,12 +44,14 @@ local function write_cell(key, owner, total, component, lifetime)
 end
 )";
 
-// What most of Redis' time goes into: without calls of functions, a fifth less.
+// What most of Redis' time goes into: without calls of functions, a fifth less. Numbers are passed
+// on as texts, for a tenth less: Redis would print them as doubles.
 constexpr std::string_view kSync = R"(
-local call, pcall, tonumber = redis.call, redis.pcall, tonumber
+local call, pcall, tonumber, format = redis.call, redis.pcall, tonumber, string.format
 local reply = {}
 for i = 1, #KEYS do
-  local key, owner, own = KEYS[i], ARGV[3 * i - 2], tonumber(ARGV[3 * i - 1])
+  local key, owner, own_text = KEYS[i], ARGV[3 * i - 2], ARGV[3 * i - 1]
+  local own = tonumber(own_text)
   local held = pcall('HMGET', key, 'total', owner)
   local total, component = tonumber(held[1] or 0), tonumber(held[2] or 0)
   if held.err or not total or not component or total < 0 or component < 0 then
@@ -59,7 +61,8 @@ for i = 1, #KEYS do
   else
     total = add(total, own - component)
     component = own
-    if call('HSET', key, 'total', total, owner, own) > 0 or own % 16 == 0 then
+    local added = call('HSET', key, 'total', format('%d', total), owner, own_text)
+    if added > 0 or own % 16 == 0 then
       local lifetime = tonumber(ARGV[3 * i])
       if call('PTTL', key) < lifetime then call('PEXPIRE', key, lifetime) end
     end

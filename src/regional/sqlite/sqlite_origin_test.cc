@@ -1,4 +1,4 @@
-// Counts, spends, lifetimes and listings of the SQLite origin.
+// Lifetimes and rows of the SQLite origin. tests/redis/origin_contract_test.cc has the rest.
 #include "regional/sqlite/sqlite_origin.h"
 
 #include "regional/sqlite/sqlite_origin_fixture.h"
@@ -7,7 +7,6 @@ namespace sluice {
 namespace {
 
 using namespace std::chrono_literals;
-using namespace std::string_literals;
 using SqliteOriginTest = SqliteOriginFixture;
 
 TEST_F(SqliteOriginTest, IsAvailableFromTheStart) {
@@ -24,53 +23,11 @@ TEST_F(SqliteOriginTest, RejectsInvalidOptions) {
     EXPECT_EQ(open_sqlite_origin(loop_, wrong).error().code, kInvalidOption);
 }
 
-TEST_F(SqliteOriginTest, SumsTheComponentsOfItsNodesOverARestart) {
-    EXPECT_EQ(lift(*opened("a"), cell("x"), 3)->total, 3U);
-    const auto b = opened("b");
-    EXPECT_EQ(read(*b, cell("x"))->total, 3U);
-    EXPECT_EQ(read(*b, cell("x"))->own, 0U);
-    EXPECT_EQ(lift(*b, cell("x"), 4)->total, 7U);
-    EXPECT_EQ(read(*b, cell("x"))->total, 7U);
-    EXPECT_EQ(read(*b, cell("x"))->own, 4U);
-}
-
 TEST_F(SqliteOriginTest, FindsItsOwnComponentAgainUnderTheSameName) {
     lift(*opened("a"), cell("x"), 3);
     const auto again = opened("a");
     EXPECT_EQ(read(*again, cell("x"))->own, 3U);
     EXPECT_EQ(lift(*again, cell("x"), 2)->total, 3U);
-}
-
-TEST_F(SqliteOriginTest, ARepeatedOrOutdatedComponentChangesNothing) {
-    const auto a = opened();
-    lift(*a, cell("x"), 5);
-    EXPECT_EQ(lift(*a, cell("x"), 5)->total, 5U);
-    EXPECT_EQ(lift(*a, cell("x"), 2)->own, 5U);
-    EXPECT_EQ(lift(*a, cell("x"), 6)->total, 6U);
-}
-
-TEST_F(SqliteOriginTest, SyncsBothCellsOfAKey) {
-    KeyComponents components = key(cell("x", 11), 1);
-    components.own[1] = 2;
-    sync(*opened("b"), components);
-    const auto a = opened("a");
-    components.own = {3, 4};
-    const KeyAnswer answer = sync(*a, components);
-    EXPECT_EQ(answer->at(0).total, 4U);
-    EXPECT_EQ(answer->at(0).own, 3U);
-    EXPECT_EQ(answer->at(1).total, 6U);
-    EXPECT_EQ(answer->at(1).own, 4U);
-    EXPECT_EQ(read(*a, cell("x", 10))->total, 6U) << "the previous cell is the one before";
-}
-
-TEST_F(SqliteOriginTest, KeepsIncarnationsApart) {
-    const auto a = opened();
-    lift(*a, cell("x"), 5, 0);
-    const auto second = lift(*a, cell("x"), 2, 1);
-    EXPECT_EQ(second->total, 7U);
-    EXPECT_EQ(second->own, 2U);
-    EXPECT_EQ(read(*a, cell("x"), 4'294'967'295U)->own, 0U);
-    EXPECT_EQ(lift(*a, cell("x"), 1, 4'294'967'295U)->own, 1U);
 }
 
 // Their owners have the same name in a listing, and are still two.
@@ -79,17 +36,6 @@ TEST_F(SqliteOriginTest, KeepsNodesApartWhoseNamesLookLikeIncarnations) {
     const auto other = opened("a.1");
     EXPECT_EQ(read(*other, cell("x"))->own, 0U);
     EXPECT_EQ(lift(*other, cell("x"), 2)->total, 7U);
-}
-
-TEST_F(SqliteOriginTest, AnswersInTheOrderOfItsKeys) {
-    const auto a = opened();
-    lift(*a, cell("y"), 9);
-    const auto answers = sync(*a, {key(cell("x"), 1), key(cell("y"), 0), key(cell("x"), 2, 1)});
-    ASSERT_EQ(answers.size(), 3U);
-    EXPECT_EQ(answers[0]->at(0).own, 1U);
-    EXPECT_EQ(answers[1]->at(0).total, 9U);
-    EXPECT_EQ(answers[2]->at(0).total, 3U);
-    EXPECT_EQ(answers[2]->at(0).own, 2U);
 }
 
 TEST_F(SqliteOriginTest, StoresNothingThatWasOnlyRead) {
@@ -103,149 +49,11 @@ TEST_F(SqliteOriginTest, StoresNothingThatWasOnlyRead) {
     EXPECT_EQ(rows(), 0);
 }
 
-TEST_F(SqliteOriginTest, KeepsCellsApartThatDifferInAnyPart) {
-    const auto moved = [](std::string workspace, std::string name_space, std::string identifier) {
-        return CellName{.workspace = std::move(workspace),
-                        .name_space = std::move(name_space),
-                        .identifier = std::move(identifier),
-                        .duration = kMinute,
-                        .sequence = 10};
-    };
-    std::vector<CellName> cells = {cell("x"),
-                                   cell("X"),
-                                   cell("x "),
-                                   cell(" x"),
-                                   cell("x\n"),
-                                   cell("x\0"s),
-                                   cell("\0x"s),
-                                   cell(""),
-                                   cell("\0"s),
-                                   cell("x", 11),
-                                   cell("x", 1),
-                                   cell("x", -10),
-                                   cell("1:x"),
-                                   cell("x60000:10"),
-                                   cell("\xFF"),
-                                   cell("\xC3\xA9"),
-                                   cell("e\xCC\x81"),
-                                   cell("é "),
-                                   cell("' OR 1 --"),
-                                   moved("wn", "", "x"),
-                                   moved("", "wn", "x"),
-                                   moved("w", "nx", ""),
-                                   moved("w", "", "nx"),
-                                   moved("w1:n", "", "x"),
-                                   moved("w", "n1:x", ""),
-                                   moved("w-n", "n", "x"),
-                                   moved("w", "n-n", "x"),
-                                   moved("W", "n", "x"),
-                                   cell(std::string(512, 'x')),
-                                   cell(std::string(511, 'x')),
-                                   cell(std::string(511, 'x') + '\0'),
-                                   cell(std::string(511, 'x') + 'X'),
-                                   moved(std::string(512, 'x'), std::string(512, 'x'), "")};
-    CellName longer = cell("x");
-    longer.duration = Duration{60'001};
-    CellName shifted = cell("x", 0);
-    shifted.duration = Duration{6'000};
-    shifted.sequence = 10;
-    cells.push_back(longer);
-    cells.push_back(shifted);
-
-    const auto a = opened();
-    for (std::size_t i = 0; i < cells.size(); ++i)
-        EXPECT_EQ(lift(*a, cells[i], i + 1)->total, i + 1) << i;
-    for (std::size_t i = 0; i < cells.size(); ++i)
-        EXPECT_EQ(read(*a, cells[i])->total, i + 1) << i;
-}
-
 TEST_F(SqliteOriginTest, KeepsRegionsApart) {
     lift(*opened(), cell("x"), 3);
     SqliteOriginOptions there = options();
     there.region = "there";
     EXPECT_EQ(read(*opened(there), cell("x"))->total, 0U);
-}
-
-TEST_F(SqliteOriginTest, SumsSaturateAtTheLargestCount) {
-    lift(*opened("a"), cell("x"), kMaxCount);
-    EXPECT_EQ(read(*opened("a"), cell("x"))->own, kMaxCount);
-    const auto b = opened("b");
-    const auto totals = lift(*b, cell("x"), kMaxCount);
-    EXPECT_EQ(totals->total, kMaxCount);
-    EXPECT_EQ(totals->own, kMaxCount);
-    EXPECT_EQ(list(*b, cell("x")).total, kMaxCount);
-    retire(*b, key(cell("x"), kMaxCount));
-    EXPECT_EQ(list(*b, cell("x")).total, kMaxCount);
-}
-
-TEST_F(SqliteOriginTest, SpendsWhatFitsOnTopOfAllNodes) {
-    lift(*opened("b"), cell("x"), 4);
-    {
-        const auto a = opened("a");
-        const SpendAnswer grants = spend(*a, key(cell("x"), 1), {3, 3, 2});
-        EXPECT_EQ(grants->granted, (std::vector{true, false, true}));
-        EXPECT_EQ(grants->totals[0].own, 6U);
-        EXPECT_EQ(grants->totals[0].total, 10U);
-    }
-    const auto a = opened("a");
-    EXPECT_EQ(read(*a, cell("x"))->own, 6U) << "it is stored";
-    EXPECT_EQ(read(*a, cell("x"))->total, 10U);
-    EXPECT_EQ(spend(*a, key(cell("x"), 6), {1})->granted, std::vector{false});
-}
-
-TEST_F(SqliteOriginTest, SpendCountsAndLiftsThePreviousCell) {
-    const auto a = opened();
-    KeyComponents components = key(cell("x", 11), 0);
-    components.own[1] = 61;
-    const SpendAnswer grants = spend(*a, components, {0});
-    EXPECT_EQ(grants->granted, std::vector{false});
-    EXPECT_EQ(grants->totals[1].own, 61U);
-    EXPECT_EQ(read(*a, cell("x", 10))->total, 61U);
-}
-
-TEST_F(SqliteOriginTest, AGrantWhoseAnswerWasLostIsNotAddedAgain) {
-    const auto a = opened();
-    spend(*a, key(cell("x"), 0), {6});
-    const SpendAnswer again = spend(*a, key(cell("x"), 0), {6});
-    EXPECT_EQ(again->granted, std::vector{true});
-    EXPECT_EQ(again->totals[0].total, 6U);
-    EXPECT_EQ(read(*a, cell("x"))->total, 6U);
-}
-
-TEST_F(SqliteOriginTest, RetireMovesComponentsToTheOneOfStoppedNodes) {
-    KeyComponents components = key(cell("x", 11), 3);
-    components.own[1] = 4;
-    for (const std::string node : {"a", "b"}) {
-        const auto origin = opened(node);
-        sync(*origin, components);
-        for (int i = 0; i < 2; ++i) {  // the second time changes nothing
-            const KeyAnswer answer = retire(*origin, components);
-            EXPECT_EQ(answer->at(0).total, node == "a" ? 3U : 6U);
-            EXPECT_EQ(answer->at(0).own, 0U);
-            EXPECT_EQ(answer->at(1).total, node == "a" ? 4U : 8U);
-        }
-    }
-    const auto c = opened("c");
-    const CellListing current = list(*c, cell("x", 11));
-    ASSERT_EQ(current.components.size(), 1U);
-    EXPECT_EQ(current.components[0].owner, "stopped");
-    EXPECT_EQ(current.components[0].count, 6U);
-    EXPECT_EQ(current.lifetime, 2 * kMinute);
-    EXPECT_EQ(list(*c, cell("x", 10)).components.at(0).count, 8U);
-}
-
-TEST_F(SqliteOriginTest, RetireLeavesOtherOwners) {
-    lift(*opened("b"), cell("x"), 1);
-    const auto a = opened("a");
-    lift(*a, cell("x"), 3);
-    lift(*a, cell("x"), 4, 1);
-    retire(*a, key(cell("x"), 3));
-    const CellListing listing = list(*a, cell("x"));
-    ASSERT_EQ(listing.components.size(), 3U);
-    EXPECT_EQ(listing.components[0].owner, "a.1");
-    EXPECT_EQ(listing.components[1].owner, "b");
-    EXPECT_EQ(listing.components[2].owner, "stopped");
-    EXPECT_EQ(listing.components[2].count, 3U);
 }
 
 TEST_F(SqliteOriginTest, HeartbeatsComeFromOneNodeThatJoinsOnce) {
