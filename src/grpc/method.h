@@ -121,10 +121,12 @@ class MethodRegistry {
         methods_.insert_or_assign(std::move(path), std::move(handler));
     }
 
-    // Returns null for an unknown path. The pointer is valid until the next add().
-    const Method* find(std::string_view path) const {
+    using Entry = std::pair<const std::string, Method>;  // path and handler
+
+    // Returns null for an unknown path.
+    const Entry* find(std::string_view path) const {
         const auto found = methods_.find(path);
-        return found == methods_.end() ? nullptr : &found->second;
+        return found == methods_.end() ? nullptr : &*found;
     }
 
   private:
