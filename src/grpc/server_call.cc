@@ -68,13 +68,14 @@ void ServerCall::begin(ServerSession& session, std::int32_t stream) {
     request_.deadline.reset();
     answer_.status.code = Code::kOk;
     is_post_ = has_content_type_ = is_head_complete_ = is_request_complete_ = false;
-    is_deferred_ = is_answered_ = is_submitted_ = is_partial_ = is_unsent_ = false;
+    is_deferred_ = is_answered_ = is_submitted_ = is_awaited_ = is_unsent_ = false;
     account();
+    set_flag(is_awaited_, true, session.awaited_requests_);
 }
 
 void ServerCall::end() {
     if (is_deferred_) --session_->deferred_;
-    set_flag(is_partial_, false, session_->partial_requests_);
+    set_flag(is_awaited_, false, session_->awaited_requests_);
     set_flag(is_unsent_, false, session_->unsent_answers_);
     session_->held_bytes_ -= accounted_;
     is_answered_ = true;  // the handler's destructor may still use the writer
@@ -139,15 +140,17 @@ void ServerCall::on_head() {
     const auto* open = std::get_if<StreamOpener>(&method_->second);
     if (open == nullptr) return;
     session_->context_.counters.calls.add(1);
+    set_flag(is_awaited_, false, session_->awaited_requests_);
     handler_ = (*open)(*this);
 }
 
 void ServerCall::on_data(std::string_view bytes) {
     if (is_answered_) return;
     read_messages(bytes);
-    const bool is_partial = reader_.is_partial() && !is_answered_;
-    if (is_partial || is_partial_) account();
-    set_flag(is_partial_, is_partial, session_->partial_requests_);
+    if (is_answered_) return;
+    account();
+    if (handler_ != nullptr)
+        set_flag(is_awaited_, reader_.is_partial(), session_->awaited_requests_);
 }
 
 void ServerCall::read_messages(std::string_view bytes) {
@@ -179,6 +182,7 @@ void ServerCall::read_messages(std::string_view bytes) {
 
 void ServerCall::on_end() {
     is_request_complete_ = true;
+    set_flag(is_awaited_, false, session_->awaited_requests_);
     if (is_answered_) return;
     if (reader_.is_partial()) return refuse(Code::kInternal, "The last message is incomplete.");
     if (handler_ != nullptr) return handler_->on_end();
@@ -248,6 +252,7 @@ void ServerCall::submit_head() {
 // Fails only where memory is exhausted or the stream is closing; the client gets a reset then.
 void ServerCall::submit_trailers_only(const Status& status, std::string_view http_status) {
     is_answered_ = is_submitted_ = true;
+    set_flag(is_awaited_, false, session_->awaited_requests_);
     set_flag(is_unsent_, true, session_->unsent_answers_);
     const std::string message = percent_encode(status.message);
     const std::array fields{constant_field(":status", http_status),
@@ -285,6 +290,7 @@ void ServerCall::finish(Status status) {
     if (is_answered_) return;
     if (is_submitted_) {
         is_answered_ = true;
+        set_flag(is_awaited_, false, session_->awaited_requests_);
         set_flag(is_unsent_, true, session_->unsent_answers_);
         answer_.status = std::move(status);
         nghttp2_session_resume_data(session_->http2_, stream_);

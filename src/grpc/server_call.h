@@ -91,7 +91,7 @@ class ServerCall final : public UnaryCall, public StreamWriter {
     bool is_deferred_ = false;
     bool is_answered_ = false;   // nothing more is expected from the handler
     bool is_submitted_ = false;  // the head of the response was
-    bool is_partial_ = false;    // part of a message has arrived
+    bool is_awaited_ = false;    // more of the request must come: its end, or that of a message
     bool is_unsent_ = false;     // the client has not taken all of the answer
 };
 

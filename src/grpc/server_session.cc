@@ -220,6 +220,10 @@ void ServerSession::drain() {
     nghttp2_submit_goaway(http2_, NGHTTP2_FLAG_NONE, last, NGHTTP2_NO_ERROR, nullptr, 0);
 }
 
+void ServerSession::terminate(std::uint32_t error) {
+    nghttp2_session_terminate_session(http2_, error);
+}
+
 ServerCall* ServerSession::open_call(std::int32_t stream) {
     std::unique_ptr<ServerCall> call;
     if (context_.spare_calls.empty()) {
@@ -241,6 +245,7 @@ void ServerSession::close_call(ServerCall* call, std::uint32_t error) {
     calls_.back()->index_ = call->index_;
     calls_[call->index_] = calls_.back();
     calls_.pop_back();
+    ++ended_calls_;
     if (error != NGHTTP2_NO_ERROR) {
         context_.counters.cancelled.add(1);
     } else {
@@ -304,7 +309,7 @@ void ServerSession::spend(FrameBudget& budget) {
 void ServerSession::end_flood() {
     if (std::exchange(is_flooded_, true)) return;
     context_.counters.floods.add(1);
-    nghttp2_session_terminate_session(http2_, NGHTTP2_ENHANCE_YOUR_CALM);
+    terminate(NGHTTP2_ENHANCE_YOUR_CALM);
 }
 
 // A call that was answered before the client has sent everything is reset, so that the client

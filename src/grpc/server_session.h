@@ -87,13 +87,17 @@ class ServerSession {
     bool has_drain_ack() const { return has_drain_ack_; }
     // Refuses further calls; the session is finished when those in progress have ended.
     void drain();
+    // Ends all calls and the session; send() what is left and close.
+    void terminate(std::uint32_t error);
 
     std::size_t calls() const { return calls_.size(); }
     std::size_t deferred_calls() const { return deferred_; }
     // True if an answer is complete but the client has not taken all of it.
     bool has_unsent_answers() const { return unsent_answers_ > 0; }
-    // Part of a request has arrived.
-    bool has_partial_requests() const { return partial_requests_ > 0; }
+    // True if a request has begun and is not complete.
+    bool has_awaited_requests() const { return awaited_requests_ > 0; }
+    // Calls that have ended.
+    std::uint64_t ended_calls() const { return ended_calls_; }
     // Memory of requests and answers.
     std::size_t held_bytes() const { return held_bytes_; }
 
@@ -124,7 +128,8 @@ class ServerSession {
     const MethodRegistry::Entry* last_method_ = nullptr;
     std::size_t deferred_ = 0;
     std::size_t unsent_answers_ = 0;
-    std::size_t partial_requests_ = 0;
+    std::size_t awaited_requests_ = 0;
+    std::uint64_t ended_calls_ = 0;
     std::size_t held_bytes_ = 0;
     bool is_flooded_ = false;
     bool is_receiving_ = false;

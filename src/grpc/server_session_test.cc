@@ -153,7 +153,7 @@ TEST_F(ServerSessionTest, RefusesOtherThanOneCompleteMessage) {
     EXPECT_EQ(call({.body = framed("abc").substr(0, 7)}).message(),
               "The last message is incomplete.");
     EXPECT_EQ(call({.body = framed("abc").substr(0, 3)}).status(), "13");
-    EXPECT_FALSE(session().has_partial_requests());
+    EXPECT_FALSE(session().has_awaited_requests());
 }
 
 TEST_F(ServerSessionTest, RefusesALargeMessageBeforeItHasArrived) {
@@ -252,7 +252,7 @@ TEST_F(ServerSessionTest, StreamsMessagesBothWays) {
     EXPECT_FALSE(session().has_unsent_answers());
     peer.send_more(stream, framed("b") + framed("c").substr(0, 3), false);
     peer.exchange(session());
-    EXPECT_TRUE(session().has_partial_requests());
+    EXPECT_TRUE(session().has_awaited_requests());
     peer.send_more(stream, framed("c").substr(3), true);
     peer.exchange(session());
     EXPECT_EQ(messages_of(peer.response(stream).body), (std::vector{"a"s, "b"s, "c"s}));
