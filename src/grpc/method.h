@@ -6,6 +6,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -119,6 +120,14 @@ class MethodRegistry {
         std::string path = "/";
         ((path += service) += '/') += method;
         methods_.insert_or_assign(std::move(path), std::move(handler));
+    }
+
+    // The names of all services, sorted.
+    std::set<std::string> services() const {
+        std::set<std::string> names;
+        for (const auto& [path, handler] : methods_)
+            names.insert(path.substr(1, path.rfind('/') - 1));
+        return names;
     }
 
     using Entry = std::pair<const std::string, Method>;  // path and handler
