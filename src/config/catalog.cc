@@ -3,80 +3,17 @@
 #include <algorithm>
 #include <array>
 #include <cctype>
-#include <charconv>
 #include <chrono>
-#include <cstdint>
 #include <optional>
 #include <sstream>
 
-#include "config/duration.h"
+#include "config/assign.h"
 #include "url/store_url.h"
 
 namespace sluice::config {
 namespace {
 
 using namespace std::chrono_literals;
-using std::chrono::milliseconds;
-
-// Text from any source.
-std::optional<std::string> as_string(const Value& value) {
-    if (const auto* text = std::get_if<UntypedText>(&value)) return text->text;
-    if (const auto* string = std::get_if<std::string>(&value)) return *string;
-    return std::nullopt;
-}
-
-std::optional<std::int64_t> as_integer(const Value& value) {
-    if (const auto* integer = std::get_if<std::int64_t>(&value)) return *integer;
-    const auto* text = std::get_if<UntypedText>(&value);
-    if (text == nullptr) return std::nullopt;
-    std::int64_t integer = 0;
-    const char* const last = text->text.data() + text->text.size();
-    const auto [end, failed] = std::from_chars(text->text.data(), last, integer);
-    if (failed != std::errc{} || end != last) return std::nullopt;
-    return integer;
-}
-
-std::optional<bool> as_bool(const Value& value) {
-    if (const auto* boolean = std::get_if<bool>(&value)) return *boolean;
-    const auto* text = std::get_if<UntypedText>(&value);
-    if (text == nullptr) return std::nullopt;
-    if (text->text == "true" || text->text == "1") return true;
-    if (text->text == "false" || text->text == "0") return false;
-    return std::nullopt;
-}
-
-template <class T>
-bool assign(T& place, std::optional<T> value) {
-    if (!value) return false;
-    place = *std::move(value);
-    return true;
-}
-
-bool assign_count(std::size_t& place, const Value& value, std::int64_t least, std::int64_t most) {
-    const auto integer = as_integer(value);
-    if (!integer || *integer < least || *integer > most) return false;
-    place = static_cast<std::size_t>(*integer);
-    return true;
-}
-
-bool assign_duration(milliseconds& place,
-                     const Value& value,
-                     milliseconds least,
-                     milliseconds most) {
-    const auto text = as_string(value);
-    const auto duration = text ? parse_duration(*text) : std::nullopt;
-    if (!duration || *duration < least || *duration > most) return false;
-    place = *duration;
-    return true;
-}
-
-// A path or other text of 1 to `most` bytes.
-bool assign_text(std::string& place, const Value& value, std::size_t most) {
-    auto text = as_string(value);
-    const bool fits =
-        text && !text->empty() && text->size() <= most && text->find('\0') == std::string::npos;
-    return fits && assign(place, std::move(text));
-}
 
 // An origin that nodes can share. Memory is shared only within a process.
 bool is_shared_origin(const std::string& url) {
@@ -119,28 +56,6 @@ constexpr std::size_t kLongestRegion = 48;
 constexpr std::array<std::string_view, 6> kLevels = {
     "trace", "debug", "info", "warn", "error", "off"};
 constexpr std::array<std::string_view, 2> kFormats = {"text", "json"};
-
-template <class Enum, std::size_t n>
-bool assign_word(Enum& place, const Value& value, const std::array<std::string_view, n>& words) {
-    const auto text = as_string(value);
-    const auto* const word = text ? std::find(words.begin(), words.end(), *text) : words.end();
-    if (word == words.end()) return false;
-    place = static_cast<Enum>(word - words.begin());
-    return true;
-}
-
-template <class Enum, std::size_t n>
-std::string word_of(Enum value, const std::array<std::string_view, n>& words) {
-    return quoted(words[static_cast<std::size_t>(value)]);
-}
-
-std::string show_bool(bool value) {
-    return value ? "true" : "false";
-}
-
-std::string show_duration(milliseconds duration) {
-    return quoted(to_string(duration));
-}
 
 const std::array kCatalog = {
     Setting{"listen",
@@ -408,6 +323,66 @@ const std::array kCatalog = {
                 return assign_count(s.http.max_buffered_bytes, v, 1 << 20, 1LL << 40);
             },
             [](const Settings& s) { return std::to_string(s.http.max_buffered_bytes); }},
+    Setting{
+        "grpc.listen",
+        "HOST:PORT",
+        "Address for gRPC; without it gRPC is not served",
+        "HOST:PORT as for listen",
+        [](Settings& s, const Value& v) {
+            const auto text = as_string(v);
+            const auto address = text ? parse_address(*text) : std::nullopt;
+            if (!address) return false;
+            s.grpc.listen = address;
+            return true;
+        },
+        [](const Settings& s) { return quoted(s.grpc.listen ? to_string(*s.grpc.listen) : ""); }},
+    Setting{"grpc.insecure",
+            "",
+            "Accept gRPC calls from other machines without a client certificate, so that anyone "
+            "who can reach the address can spend limits",
+            "true or false",
+            [](Settings& s, const Value& v) { return assign(s.grpc.insecure, as_bool(v)); },
+            [](const Settings& s) { return show_bool(s.grpc.insecure); }},
+    Setting{
+        "grpc.max_streams",
+        "N",
+        "Maximum number of concurrent calls per gRPC connection",
+        "a whole number from 1 to 100000",
+        [](Settings& s, const Value& v) { return assign_count(s.grpc.max_streams, v, 1, 100'000); },
+        [](const Settings& s) { return std::to_string(s.grpc.max_streams); }},
+    Setting{"grpc.max_message_bytes",
+            "N",
+            "Maximum size of a gRPC message",
+            "a whole number from 1024 to 67108864",
+            [](Settings& s, const Value& v) {
+                return assign_count(s.grpc.max_message_bytes, v, 1024, 64 << 20);
+            },
+            [](const Settings& s) { return std::to_string(s.grpc.max_message_bytes); }},
+    Setting{"grpc.idle_timeout",
+            "TIME",
+            "How long a gRPC connection may stay open without a call",
+            "a time from 100ms to 1d, such as 5m",
+            [](Settings& s, const Value& v) {
+                return assign_duration(s.grpc.idle_timeout, v, 100ms, 24h);
+            },
+            [](const Settings& s) { return show_duration(s.grpc.idle_timeout); }},
+    Setting{"grpc.max_connection_age",
+            "TIME",
+            "How long a gRPC connection may stay open at all: it is drained between half of this "
+            "time and all of it; 0s is without end",
+            "a time from 0s to 30d, such as 1h",
+            [](Settings& s, const Value& v) {
+                return assign_duration(s.grpc.max_connection_age, v, 0ms, 24h * 30);
+            },
+            [](const Settings& s) { return show_duration(s.grpc.max_connection_age); }},
+    Setting{"grpc.max_connection_age_grace",
+            "TIME",
+            "How long calls in flight may take after that",
+            "a time from 0s to 1d, such as 30s",
+            [](Settings& s, const Value& v) {
+                return assign_duration(s.grpc.max_connection_age_grace, v, 0ms, 24h);
+            },
+            [](const Settings& s) { return show_duration(s.grpc.max_connection_age_grace); }},
 };
 
 std::string with(std::string_view key, char separator, int (*shape)(int)) {

@@ -55,6 +55,14 @@ TEST(Settings, EverySettingIsAKeyOfTheFile) {
         max_connections = 5
         max_pipelined = 6
         max_buffered_bytes = 7000000
+        [grpc]
+        listen = "127.0.0.4:8081"
+        insecure = true
+        max_streams = 8
+        max_message_bytes = 9000
+        idle_timeout = "10s"
+        max_connection_age = "11s"
+        max_connection_age_grace = "12s"
     )");
     const Settings expected{.listen = {"127.0.0.2", 9000},
                             .admin_listen = Address{"127.0.0.3", 9001},
@@ -80,6 +88,13 @@ TEST(Settings, EverySettingIsAKeyOfTheFile) {
                                      .max_connections = 5,
                                      .max_pipelined = 6,
                                      .max_buffered_bytes = 7'000'000},
+                            .grpc = {.listen = Address{"127.0.0.4", 8081},
+                                     .insecure = true,
+                                     .max_streams = 8,
+                                     .max_message_bytes = 9'000,
+                                     .idle_timeout = 10s,
+                                     .max_connection_age = 11s,
+                                     .max_connection_age_grace = 12s},
                             .tokens = {}};
     EXPECT_EQ(settings, expected);
 }
@@ -93,6 +108,7 @@ std::string given_again(const Setting& setting, const Settings& settings) {
 TEST(Settings, EverySettingIsAVariableAndAFlagAsWell) {
     Settings wanted;
     wanted.admin_listen = Address{"127.0.0.1", 9090};
+    wanted.grpc.listen = Address{"127.0.0.1", 8081};
     wanted.data_dir = "data";
     wanted.threads = 2;
     wanted.test_clock = true;
@@ -411,6 +427,24 @@ TEST(Settings, TokensOverPlainHttpBeyondLoopbackMustBeAccepted) {
                                 .flags = {{"listen", "0.0.0.0:1"}, {"insecure_http", "true"}},
                                 .tokens = {}}))
         << "a listener beyond loopback needs a token";
+}
+
+TEST(Settings, GrpcBeyondLoopbackNeedsClientCertificates) {
+    const auto with = [](std::map<std::string, std::string> flags) {
+        flags["grpc.listen"] = "0.0.0.0:8081";
+        return load_settings({.file = {}, .environment = {}, .flags = flags, .tokens = {"secret"}});
+    };
+    EXPECT_EQ(
+        fault_of(with({})),
+        "--grpc-listen: grpc.listen is \"0.0.0.0:8081\"; allowed is an address on loopback, "
+        "such as 127.0.0.1:8081, as long as clients need no certificate: anyone who can reach "
+        "the address could spend limits. Set tls.cert, tls.key and tls.client_ca, or "
+        "--grpc-insecure to accept that");
+    EXPECT_FALSE(with({{"tls.cert", "c"}, {"tls.key", "k"}}));
+    EXPECT_TRUE(with({{"tls.cert", "c"}, {"tls.key", "k"}, {"tls.client_ca", "a"}}));
+    EXPECT_TRUE(with({{"grpc.insecure", "true"}}));
+    EXPECT_TRUE(with_flag("grpc.listen", "127.0.0.1:8081"));
+    EXPECT_FALSE(with_flag("grpc.listen", "8081"));
 }
 
 TEST(Settings, AllowedHostsAreSeparatedByCommas) {

@@ -105,16 +105,17 @@ Phase Connection::phase() const {
 void Connection::on_timeout() {
     const Phase expired = place()->phase;
     if (expired == Phase::kLinger) return close();
-    if (expired != Phase::kIdle) loop().counters.timeouts.add(1);
-    if (expired == Phase::kWrite || !is_established()) return abort();
     if (expired == Phase::kIdle) {
-        session_.drain();
-    } else {
-        session_.terminate(NGHTTP2_ENHANCE_YOUR_CALM);
+        if (state_ == State::kServing) announce_drain();
+        // An alarm does the rest.
+        if (!is_closed()) update_phase(PhaseTimer::kRestart);
+        return;
     }
+    loop().counters.timeouts.add(1);
+    if (expired == Phase::kWrite || !is_established()) return abort();
+    session_.terminate(NGHTTP2_ENHANCE_YOUR_CALM);
     flush();
-    // The expired phase must end: a session without calls ends with its GOAWAY.
-    if (!is_closed() && place()->phase == expired) abort();
+    if (!is_closed() && !is_lingering()) abort();
 }
 
 void Connection::on_drain() {

@@ -71,12 +71,19 @@ Worker::Worker(const http::ApiContext& context, Options options)
 Worker::~Worker() {
     loop_.stop();
     if (thread_.joinable()) thread_.join();
-    // The listener closes its connections through the loop's sockets, so it goes before the loop.
+    // The listeners close their connections through the loop's sockets, so they go before the loop.
+    grpc_.reset();
     listener_.reset();
 }
 
 Result<std::uint16_t> Worker::listen(const http::ListenAddress& address) {
     return listener_->listen(address);
+}
+
+Result<std::uint16_t> Worker::listen_grpc(const http::ListenAddress& address,
+                                          GrpcEndpoint::Options options) {
+    grpc_ = std::make_unique<GrpcEndpoint>(loop_, std::move(options));
+    return grpc_->listen(address);
 }
 
 void Worker::run() {
@@ -85,7 +92,12 @@ void Worker::run() {
 
 void Worker::drain(std::chrono::milliseconds patience, std::function<void()> drained) {
     asio::post(loop_, [this, patience, drained = std::move(drained)]() mutable {
-        listener_->drain(patience, std::move(drained));
+        draining_ = grpc_ == nullptr ? 1 : 2;
+        const auto one_drained = [this, drained = std::move(drained)] {
+            if (--draining_ == 0) drained();
+        };
+        if (grpc_ != nullptr) grpc_->drain(patience, one_drained);
+        listener_->drain(patience, one_drained);
     });
 }
 
