@@ -40,8 +40,9 @@ constexpr std::array kLayers = {
     Layer{"http/wire", "base"},
     Layer{"http/api", "http/wire config overrides service metrics base"},
     Layer{"grpc", "http/wire metrics base"},
+    Layer{"grpc/client", "grpc base"},
     Layer{"sim", "config service decide regional global counter breaker window metrics base"},
-    Layer{"server", "http/wire http/api grpc log config overrides service url metrics base"},
+    Layer{"server", "http/wire http/api grpc grpc/client log config overrides service url metrics base"},
     Layer{"cli", "server config service url base"},
     // The only one that knows both the server and the simulator.
     Layer{"program", "cli sim config base"},
