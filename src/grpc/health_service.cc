@@ -21,7 +21,7 @@ std::optional<std::string> parse_name(std::string_view bytes) {
     std::string name;
     try {
         protozero::pbf_reader reader(bytes.data(), bytes.size());
-        while (reader.next(1))
+        while (reader.next(1, protozero::pbf_wire_type::length_delimited))
             name = reader.get_string();
     } catch (const protozero::exception&) {
         return std::nullopt;

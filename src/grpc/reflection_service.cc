@@ -41,7 +41,9 @@ Question parse(std::string_view bytes) {
     Question question;
     pbf_reader reader(bytes.data(), bytes.size());
     while (reader.next()) {
-        switch (reader.tag()) {
+        // A field of another type is unknown, as in other implementations.
+        const bool is_text = reader.wire_type() == protozero::pbf_wire_type::length_delimited;
+        switch (is_text ? reader.tag() : 0) {
             case kHost:
                 question.host = reader.get_string();
                 break;

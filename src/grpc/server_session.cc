@@ -82,6 +82,13 @@ struct ServerSession::Callbacks {
         });
     }
 
+    static int on_begin_frame(nghttp2_session* /*http2*/,
+                              const nghttp2_frame_hd* frame,
+                              void* owner) {
+        static_cast<ServerSession*>(owner)->charge(*frame);
+        return 0;
+    }
+
     static int on_frame_recv(nghttp2_session* /*http2*/, const nghttp2_frame* frame, void* owner) {
         return guard([&] {
             static_cast<ServerSession*>(owner)->on_frame(*frame);
@@ -131,6 +138,7 @@ struct ServerSession::Callbacks {
         if (nghttp2_session_callbacks_new(&callbacks) != 0) throw std::bad_alloc();
         nghttp2_session_callbacks_set_on_begin_headers_callback(callbacks, on_begin_headers);
         nghttp2_session_callbacks_set_on_header_callback(callbacks, on_header);
+        nghttp2_session_callbacks_set_on_begin_frame_callback(callbacks, on_begin_frame);
         nghttp2_session_callbacks_set_on_frame_recv_callback(callbacks, on_frame_recv);
         nghttp2_session_callbacks_set_on_data_chunk_recv_callback(callbacks, on_data_chunk);
         nghttp2_session_callbacks_set_on_stream_close_callback(callbacks, on_stream_close);
@@ -270,36 +278,43 @@ const MethodRegistry::Entry* ServerSession::find_method(std::string_view path) {
     return last_method_;
 }
 
-void ServerSession::on_frame(const nghttp2_frame& frame) {
-    switch (frame.hd.type) {
+// Charges the client for a frame that brings no call forward. Frames of unknown types are skipped
+// by nghttp2 before they get here.
+void ServerSession::charge(const nghttp2_frame_hd& frame) {
+    const bool is_acknowledgement = (frame.flags & NGHTTP2_FLAG_ACK) != 0;
+    const bool ends = (frame.flags & NGHTTP2_FLAG_END_STREAM) != 0;
+    switch (frame.type) {
         case NGHTTP2_HEADERS:
-        case NGHTTP2_DATA: {
-            if (frame.hd.type == NGHTTP2_DATA && frame.hd.length == 0 && !ends_stream(frame))
-                spend(control_frames_);
-            ServerCall* call = find(frame.hd.stream_id);
-            if (call == nullptr) return;
-            run_call(*call, [&] {
-                const bool is_head =
-                    frame.hd.type == NGHTTP2_HEADERS && frame.headers.cat == NGHTTP2_HCAT_REQUEST;
-                if (is_head) call->on_head();
-                if (ends_stream(frame)) call->on_end();
-            });
+        case NGHTTP2_CONTINUATION:
             return;
-        }
+        case NGHTTP2_DATA:
+            if (frame.length == 0 && !ends) spend(control_frames_);
+            return;
         case NGHTTP2_RST_STREAM:
-            spend(find(frame.hd.stream_id) == nullptr ? control_frames_ : resets_);
-            return;
+            return spend(find(frame.stream_id) == nullptr ? control_frames_ : resets_);
         case NGHTTP2_PING:
-            if ((frame.hd.flags & NGHTTP2_FLAG_ACK) != 0) {
-                has_drain_ack_ |= text_of(frame.ping.opaque_data, kDrainPing.size()) ==
-                                  text_of(kDrainPing.data(), kDrainPing.size());
-                return;
-            }
-            spend(control_frames_);
+        case NGHTTP2_SETTINGS:
+            if (!is_acknowledgement) spend(control_frames_);
             return;
         default:
             spend(control_frames_);
     }
+}
+
+void ServerSession::on_frame(const nghttp2_frame& frame) {
+    if (frame.hd.type == NGHTTP2_PING && (frame.hd.flags & NGHTTP2_FLAG_ACK) != 0) {
+        has_drain_ack_ |= text_of(frame.ping.opaque_data, kDrainPing.size()) ==
+                          text_of(kDrainPing.data(), kDrainPing.size());
+    }
+    if (frame.hd.type != NGHTTP2_HEADERS && frame.hd.type != NGHTTP2_DATA) return;
+    ServerCall* call = find(frame.hd.stream_id);
+    if (call == nullptr) return;
+    run_call(*call, [&] {
+        const bool is_head =
+            frame.hd.type == NGHTTP2_HEADERS && frame.headers.cat == NGHTTP2_HCAT_REQUEST;
+        if (is_head) call->on_head();
+        if (ends_stream(frame)) call->on_end();
+    });
 }
 
 void ServerSession::spend(FrameBudget& budget) {

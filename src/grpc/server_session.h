@@ -111,6 +111,7 @@ class ServerSession {
     Completion completion_for(std::int32_t stream);
     void complete(std::int32_t stream, Answer answer);
     void wake() const;
+    void charge(const nghttp2_frame_hd& frame);
     void on_frame(const nghttp2_frame& frame);
     void on_frame_sent(const nghttp2_frame& frame);
     void spend(FrameBudget& budget);

@@ -321,6 +321,25 @@ TEST_F(ServerSessionTest, ClosesOnAFloodOfPings) {
     EXPECT_EQ(peer.goaway_error, NGHTTP2_ENHANCE_YOUR_CALM);
 }
 
+TEST_F(ServerSessionTest, ClosesOnAFloodOfOtherFrames) {
+    context.limits.control_frames = {.burst = 50, .per_second = 0};
+    const std::vector<std::pair<std::string, std::string>> frames{
+        {"PRIORITY", "\0\0\5\2\0\0\0\0\1\0\0\0\0\x10"s},
+        {"SETTINGS", "\0\0\0\4\0\0\0\0\0"s},
+        {"WINDOW_UPDATE", "\0\0\4\x8\0\0\0\0\0\0\0\0\1"s}};
+    for (const auto& [name, bytes] : frames) {
+        session_.reset();
+        TestPeer client;
+        client.exchange(session());
+        bool is_open = true;
+        int count = 0;
+        for (; is_open && count < 100; ++count)
+            is_open = session().receive(bytes, ServerSession::Time{std::chrono::hours{1}});
+        EXPECT_FALSE(is_open) << name;
+        EXPECT_GE(count, 45) << name;
+    }
+}
+
 TEST_F(ServerSessionTest, ClosesOnAFloodOfResets) {
     context.limits.resets = {.burst = 20, .per_second = 0};
     bool is_open = true;

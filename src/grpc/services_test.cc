@@ -71,6 +71,9 @@ TEST_F(ServicesTest, CheckReturnsTheStateOfKnownNames) {
     EXPECT_EQ(check("ratelimit").body, framed("\x08\x01"));
     is_serving = false;
     EXPECT_EQ(check("ratelimit").body, framed("\x08\x02"));
+    const TestResponse number =
+        peer.call(session, {.path = "/grpc.health.v1.Health/Check", .body = framed("\x08\x05")});
+    EXPECT_EQ(number.body, framed("\x08\x02")) << "a field of another type is unknown";
     EXPECT_EQ(check("other").status(), "5");
     const TestResponse malformed =
         peer.call(session, {.path = "/grpc.health.v1.Health/Check", .body = framed("\x0a\x05x")});
@@ -148,6 +151,7 @@ TEST_F(ServicesTest, ReflectionAnswersErrorsInItsMessages) {
     EXPECT_EQ(reflect(text_field(6, "no.Such"), 7).size(), 1U);
     EXPECT_EQ(reflect(text_field(6, "grpc.health.v1.HealthCheckRequest"), 5).size(), 1U);
     EXPECT_EQ(reflect("", 7).size(), 1U);
+    EXPECT_EQ(reflect("\x20\x05", 7).size(), 1U);  // field 4 as a number
     const TestResponse malformed =
         peer.call(session,
                   {.path = "/grpc.reflection.v1alpha.ServerReflection/ServerReflectionInfo",

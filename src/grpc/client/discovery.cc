@@ -24,6 +24,11 @@ struct Response {
     std::optional<std::string> fault;  // a resource has another type
 };
 
+// The number of a field that is text or a message; 0 for others, which are unknown.
+protozero::pbf_tag_type text_tag(const protozero::pbf_reader& reader) {
+    return reader.wire_type() == protozero::pbf_wire_type::length_delimited ? reader.tag() : 0;
+}
+
 std::string_view next_text(protozero::pbf_reader& reader) {
     const protozero::data_view view = reader.get_view();
     return {view.data(), view.size()};
@@ -34,9 +39,9 @@ void add_resource(std::string_view any, const std::string& type_url, Response& r
     std::string_view value;
     protozero::pbf_reader reader(any.data(), any.size());
     while (reader.next()) {
-        if (reader.tag() == 1) {
+        if (text_tag(reader) == 1) {
             type = next_text(reader);
-        } else if (reader.tag() == 2) {
+        } else if (text_tag(reader) == 2) {
             value = next_text(reader);
         } else {
             reader.skip();
@@ -53,7 +58,7 @@ Response parse(std::string_view bytes, const std::string& type_url) {
     Response response;
     protozero::pbf_reader reader(bytes.data(), bytes.size());
     while (reader.next()) {
-        switch (reader.tag()) {
+        switch (text_tag(reader)) {
             case 1:
                 response.version = next_text(reader).substr(0, kLongestText);
                 break;

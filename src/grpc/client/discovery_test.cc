@@ -105,6 +105,8 @@ TEST_F(DiscoveryTest, RefusesOtherTypes) {
 
 TEST_F(DiscoveryTest, EndsAtAMalformedResponse) {
     EXPECT_EQ(discovery.on_response("\x0a\x05x"), std::nullopt);
+    EXPECT_TRUE(discovery.on_response("\x08\x05\x10\x05")) << "fields of other types are unknown";
+    EXPECT_EQ(discovery.version(), "");
     EXPECT_EQ(discovery.on_response("\x12\x03\x0a\x05x"), std::nullopt);
 }
 
