@@ -314,7 +314,13 @@ metrics::Readings Node::read() const {
     };
     for (const auto& worker : workers_) {
         add_all(worker->counters());
-        if (worker->grpc() != nullptr) add_all(worker->grpc()->counters());
+        if (worker->grpc() == nullptr) continue;
+        add_all(worker->grpc()->counters());
+        const grpc::SessionCounters& calls = worker->grpc()->session_counters();
+        add(readings.grpc.calls, calls.calls);
+        add(readings.grpc.refused, calls.refused);
+        add(readings.grpc.cancelled, calls.cancelled);
+        add(readings.grpc.floods, calls.floods);
     }
     if (admin_ != nullptr) add_all(admin_->counters());
     return readings;
