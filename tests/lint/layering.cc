@@ -42,7 +42,8 @@ constexpr std::array kLayers = {
     Layer{"grpc", "http/wire metrics base"},
     Layer{"grpc/client", "grpc base"},
     Layer{"sim", "config service decide regional global counter breaker window metrics base"},
-    Layer{"server", "http/wire http/api grpc grpc/client log config overrides service url metrics base"},
+    Layer{"server",
+          "http/wire http/api grpc grpc/client log config overrides service url metrics base"},
     Layer{"cli", "server config service url base"},
     // The only one that knows both the server and the simulator.
     Layer{"program", "cli sim config base"},
