@@ -57,7 +57,10 @@ std::size_t Connection::held_bytes() const {
 
 void Connection::run() {
     has_input_ = false;
-    for (int reads = 0; is_readable() && !is_closed() && !has_unsent() && !is_closing_; ++reads) {
+    const auto can_read = [&] {
+        return is_readable() && !is_closed() && !has_unsent() && !is_closing_ && !is_broken_;
+    };
+    for (int reads = 0; can_read(); ++reads) {
         if (reads == kReadsPerTurn) {
             loop().enqueue(this);
             break;
@@ -73,7 +76,7 @@ void Connection::run() {
 void Connection::serve(std::string_view bytes) {
     has_input_ = true;
     // loop().now is a coarse reading of the same clock.
-    if (!session_.receive(bytes, ServerSession::Time{loop().now})) is_closing_ = true;
+    if (!session_.receive(bytes, ServerSession::Time{loop().now})) is_broken_ = true;
     if (state_ == State::kAnnounced && session_.has_drain_ack()) start_drain();
     flush();
 }
@@ -82,9 +85,10 @@ void Connection::flush() {
     std::string& output = loop().output;
     for (bool has_more = true; has_more && !is_closed() && !has_unsent();) {
         output.clear();
-        const bool is_sound = session_.send(output, kSendThreshold);
+        is_broken_ |= !session_.send(output, kSendThreshold);
         has_more = output.size() >= kSendThreshold;
-        is_closing_ |= !has_more && (!is_sound || session_.is_finished());
+        // What is left is sent first.
+        is_closing_ |= !has_more && (is_broken_ || session_.is_finished());
         if (!output.empty() || is_closing_) send_output();
     }
     if (is_closed()) return;
@@ -142,7 +146,7 @@ void Connection::on_alarm() {
             return announce_drain();
         case State::kAnnounced:
             start_drain();
-            if (!has_unsent() && !is_lingering()) flush();
+            if (is_established() && !has_unsent() && !is_lingering()) flush();
             return;
         case State::kDraining:
             return abort();

@@ -85,6 +85,7 @@ class Connection final : public http::SocketConnection {
     ServerSession session_;
     GrpcProtocol::Alarms::iterator alarm_;
     State state_ = State::kServing;
+    bool is_broken_ = false;         // nothing more is read; what is left is sent
     bool has_input_ = false;         // of this turn
     std::size_t deferred_ = 0;       // as counted in the loop
     std::uint64_t ended_calls_ = 0;  // when the phase's timer was last restarted
