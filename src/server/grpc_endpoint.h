@@ -44,6 +44,9 @@ class GrpcEndpoint {
 
     Result<std::uint16_t> listen(const http::ListenAddress& address);
 
+    // Sends a changed state of `is_serving` to the clients that watch it.
+    void publish_health() { health_.publish(); }
+
     // Reports to watching clients that the server no longer serves, ends connections as their calls
     // end, and calls `drained`.
     void drain(std::chrono::milliseconds timeout, std::function<void()> drained);

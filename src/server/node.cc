@@ -153,6 +153,9 @@ std::optional<Error> Node::open() {
     if (auto failed = start_workers()) return failed;
     if (auto failed = start_admin()) return failed;
     readiness_.store(http::Readiness::kReady, std::memory_order_relaxed);
+    // Clients may have connected before.
+    for (const auto& worker : workers_)
+        worker->publish_health();
     return std::nullopt;
 }
 

@@ -90,6 +90,11 @@ void Worker::run() {
     thread_ = std::thread([this] { run_loop(); });
 }
 
+void Worker::publish_health() {
+    if (grpc_ == nullptr) return;
+    asio::post(loop_, [this] { grpc_->publish_health(); });
+}
+
 void Worker::drain(std::chrono::milliseconds patience, std::function<void()> drained) {
     asio::post(loop_, [this, patience, drained = std::move(drained)]() mutable {
         draining_ = grpc_ == nullptr ? 1 : 2;

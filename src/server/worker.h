@@ -45,6 +45,9 @@ class Worker {
                                       GrpcEndpoint::Options options);
     void run();
 
+    // Sends a changed readiness to gRPC clients that watch it.
+    void publish_health();
+
     // Calls `drained` on the worker's thread, after `patience` at the latest.
     void drain(std::chrono::milliseconds patience, std::function<void()> drained);
 

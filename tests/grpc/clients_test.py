@@ -39,22 +39,22 @@ class Served:
         self.process = subprocess.Popen(
             [PROGRAM, "serve", "--listen", "127.0.0.1:0", "--grpc", f"127.0.0.1:{self.port}", *flags],
             env=environment,
-            stdout=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
+            text=True,
         )
 
     def __enter__(self):
-        deadline = time.monotonic() + 30
-        while time.monotonic() < deadline and self.process.poll() is None:
-            with socket.socket() as probe:
-                if probe.connect_ex(("127.0.0.1", self.port)) == 0:
-                    return self
-            time.sleep(0.02)
+        # The greeting comes when the server is ready, which is after it listens.
+        for line in self.process.stdout:
+            if line.startswith("gRPC is at"):
+                return self
         raise RuntimeError("the server did not start")
 
     def __exit__(self, *_):
         self.process.terminate()
         self.process.wait(30)
+        self.process.stdout.close()
 
     def channel(self, *options):
         return grpc.insecure_channel(f"127.0.0.1:{self.port}", options=[("grpc.use_local_subchannel_pool", 1), *options])
