@@ -62,10 +62,14 @@ def response(version, nonce, values, kind=TYPE):
 
 
 class Ads:
-    """An ADS server that sends what the test puts into `responses`, and keeps what clients send in `requests`."""
+    """An ADS server that sends what the test puts into `responses`, and keeps what clients send in `requests`.
+
+    Only the newest stream sends: one that the client has left may not know that yet.
+    """
 
     def __init__(self, port=0):
         self.requests, self.responses = queue.Queue(), queue.Queue()
+        self.newest = None
         self.server = grpc.server(concurrent.futures.ThreadPoolExecutor(4))
         handler = grpc.stream_stream_rpc_method_handler(self.stream)
         methods = {"StreamAggregatedResources": handler}
@@ -74,13 +78,17 @@ class Ads:
         self.server.start()
 
     def stream(self, requests, context):
+        self.newest = context
         reader = threading.Thread(target=self.read, args=(requests,), daemon=True)
         reader.start()
-        while context.is_active():
+        while context.is_active() and self.newest is context:
             try:
                 message = self.responses.get(timeout=0.05)
             except queue.Empty:
                 continue
+            if self.newest is not context:
+                self.responses.put(message)
+                return
             if message is None:
                 context.abort(grpc.StatusCode.UNAVAILABLE, "the server ends the stream")
             yield message
@@ -152,8 +160,10 @@ class Discovery(unittest.TestCase):
         with Subscriber(self.ads.port) as subscriber:
             self.ads.responses.put(response("v1", "n1", ["x" * 1_000_000]))
             self.assertEqual(subscriber.next("applied"), "applied 1000000 bytes,")
+            self.ads.request(), self.ads.request()
             self.ads.responses.put(response("v2", "n2", ["x" * 2_000_000]))
             self.assertIn("larger than 1048576 bytes", subscriber.next("disconnected"))
+            self.assertEqual(self.ads.request()[1], b"v1")  # of the new stream
             self.ads.responses.put(response("v3", "n3", ["c"]))
             self.assertEqual(subscriber.next("applied"), "applied c,")
 
