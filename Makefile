@@ -34,12 +34,13 @@ test: ## Build and run all tests, with sanitizers, and all checks
 	@echo 'subdirs(asan tsan release)' >build/CTestTestfile.cmake
 	@ctest --test-dir build --output-on-failure --parallel $$((2 * $$(nproc)))
 
-bench: ## Measure speed and memory; writes core, http, regional and global.json to build/bench/
+bench: ## Measure speed and memory; writes core, http, grpc, regional and global.json to build/bench/
 	@$(SETUP) build bench
 	@$(call configure,bench)
 	@cmake --build --preset bench
 	@bench/run build/bench
 	@bench/http/run build/bench/sluice build/bench
+	@bench/grpc/run build/bench build/bench
 	@bench/regional/run build/bench build/bench
 	@bench/global/run build/bench build/bench
 

@@ -63,7 +63,9 @@ std::string help_of(const config::Setting& setting) {
 }
 
 void add_setting(CLI::App& serve, const config::Setting& setting, std::string& value) {
-    const std::string flag = config::flag_of(setting.key);
+    // The short form of the one setting that turns a protocol on.
+    const std::string flag =
+        config::flag_of(setting.key) + (setting.key == "grpc.listen" ? ",--grpc" : "");
     CLI::Option* const option = setting.value_name.empty()
                                     ? serve.add_flag_callback(
                                           flag, [&value] { value = "true"; }, help_of(setting))

@@ -138,6 +138,7 @@ class Loader {
 
     void check_together();
     void check_plain_http();
+    void check_grpc();
     void check_global();
     void check_bus();
 
@@ -215,6 +216,7 @@ void Loader::check_together() {
                "protects the metrics. `sluice token` creates a token");
     }
     check_plain_http();
+    check_grpc();
     if (is_open && settings.test_clock) {
         refuse("test_clock",
                "false unless the server listens on loopback: its clients choose the time");
@@ -259,6 +261,17 @@ void Loader::check_plain_http() {
     if (!is_loopback(settings.listen)) refuse("listen", kAllowed);
     if (settings.admin_listen && !is_loopback(*settings.admin_listen))
         refuse("admin_listen", kAllowed);
+}
+
+// Tokens are for the HTTP API: a call is authorised by the certificate of its connection.
+void Loader::check_grpc() {
+    const Settings& settings = loaded_.settings;
+    if (!settings.grpc.listen || is_loopback(*settings.grpc.listen)) return;
+    if (!settings.tls.client_ca.empty() || settings.grpc.insecure) return;
+    refuse("grpc.listen",
+           "an address on loopback, such as 127.0.0.1:8081, as long as clients need no "
+           "certificate: anyone who can reach the address could spend limits. Set tls.cert, "
+           "tls.key and tls.client_ca, or --grpc-insecure to accept that");
 }
 
 void Loader::check_global() {

@@ -57,6 +57,14 @@ TEST(Settings, EverySettingIsAKeyOfTheFile) {
         max_connections = 5
         max_pipelined = 6
         max_buffered_bytes = 7000000
+        [grpc]
+        listen = "127.0.0.4:8081"
+        insecure = true
+        max_streams = 8
+        max_message_bytes = 9000
+        idle_timeout = "10s"
+        max_connection_age = "11s"
+        max_connection_age_grace = "12s"
     )");
     const Settings expected{.listen = {"127.0.0.2", 9000},
                             .admin_listen = Address{"127.0.0.3", 9001},
@@ -84,6 +92,13 @@ TEST(Settings, EverySettingIsAKeyOfTheFile) {
                                      .max_connections = 5,
                                      .max_pipelined = 6,
                                      .max_buffered_bytes = 7'000'000},
+                            .grpc = {.listen = Address{"127.0.0.4", 8081},
+                                     .insecure = true,
+                                     .max_streams = 8,
+                                     .max_message_bytes = 9'000,
+                                     .idle_timeout = 10s,
+                                     .max_connection_age = 11s,
+                                     .max_connection_age_grace = 12s},
                             .tokens = {}};
     EXPECT_EQ(settings, expected);
 }
@@ -97,6 +112,7 @@ std::string given_again(const Setting& setting, const Settings& settings) {
 TEST(Settings, EverySettingIsAVariableAndAFlagAsWell) {
     Settings wanted;
     wanted.admin_listen = Address{"127.0.0.1", 9090};
+    wanted.grpc.listen = Address{"127.0.0.1", 8081};
     wanted.data_dir = "data";
     wanted.threads = 2;
     wanted.test_clock = true;
@@ -357,96 +373,6 @@ TEST(Settings, AllProblemsAreReportedAtOnce) {
     EXPECT_EQ(fault_of("threads = -1\nmax_keys = 0\n"),
               "FILE:2: max_keys is 0; allowed is a whole number from 1 to 1000000000\n"
               "FILE:1: threads is -1; allowed is a whole number from 0 to 1024");
-}
-
-TEST(Settings, OpenListenerNeedsAToken) {
-    const std::string fault = fault_of("\nlisten = \"0.0.0.0:8080\"\n");
-    EXPECT_TRUE(
-        fault.starts_with("FILE:2: listen is \"0.0.0.0:8080\"; allowed is an address on loopback, "
-                          "such as 127.0.0.1:8080, as long as there is no token"))
-        << fault;
-    EXPECT_FALSE(with_flag("listen", "[::]:8080"));
-    EXPECT_TRUE(load_settings({.file = {},
-                               .environment = {},
-                               .flags = {{"listen", "0.0.0.0:1"}, {"insecure_http", "true"}},
-                               .tokens = {"secret"}}));
-    EXPECT_FALSE(load_settings(
-        {.file = {}, .environment = {}, .flags = {{"listen", "0.0.0.0:1"}}, .tokens = {""}}));
-}
-
-TEST(Settings, AdminListenerIsOnLoopbackUnlessAnAddressIsGiven) {
-    EXPECT_EQ(settings_of("").admin_listen, std::nullopt);
-    EXPECT_EQ(settings_of("admin_listen = 9090").admin_listen, (Address{"127.0.0.1", 9090}));
-    EXPECT_EQ(settings_of("admin_listen = \"9090\"").admin_listen, (Address{"127.0.0.1", 9090}));
-    EXPECT_EQ(settings_of("admin_listen = \"[::1]:0\"").admin_listen, (Address{"::1", 0}));
-}
-
-TEST(Settings, OpenAdminListenerNeedsAToken) {
-    const std::string fault = fault_of("\nadmin_listen = \"0.0.0.0:9090\"\n");
-    EXPECT_TRUE(
-        fault.starts_with("FILE:2: admin_listen is \"0.0.0.0:9090\"; allowed is an address "
-                          "on loopback, such as 127.0.0.1:9090, as long as there is no "
-                          "token"))
-        << fault;
-    EXPECT_TRUE(load_settings({.file = {},
-                               .environment = {},
-                               .flags = {{"admin_listen", "0.0.0.0:1"}, {"behind_proxy", "true"}},
-                               .tokens = {"secret"}}));
-}
-
-TEST(Settings, TokensOverPlainHttpBeyondLoopbackMustBeAccepted) {
-    const auto with = [](std::map<std::string, std::string> flags) {
-        return load_settings(
-            {.file = {}, .environment = {}, .flags = std::move(flags), .tokens = {"secret"}});
-    };
-    const std::string reason =
-        "an address on loopback as long as tokens are sent over plain HTTP, which anyone on the "
-        "network path can read. Set tls.cert and tls.key, or --behind-proxy if a proxy in front "
-        "terminates "
-        "TLS, or --insecure-http to accept that";
-    EXPECT_EQ(fault_of(with({{"listen", "0.0.0.0:1"}})),
-              "--listen: listen is \"0.0.0.0:1\"; allowed is " + reason);
-    EXPECT_EQ(fault_of(with({{"admin_listen", "10.0.0.1:1"}})),
-              "--admin-listen: admin_listen is \"10.0.0.1:1\"; allowed is " + reason);
-    EXPECT_TRUE(with({{"listen", "127.0.0.1:1"}}));
-    EXPECT_TRUE(with({{"listen", "0.0.0.0:1"}, {"behind_proxy", "true"}}));
-    EXPECT_TRUE(with({{"listen", "0.0.0.0:1"}, {"insecure_http", "true"}}));
-    EXPECT_TRUE(with({{"listen", "0.0.0.0:1"}, {"tls.cert", "c"}, {"tls.key", "k"}}));
-    EXPECT_FALSE(with_flag("insecure_http", "maybe"));
-    EXPECT_FALSE(load_settings({.file = {},
-                                .environment = {},
-                                .flags = {{"listen", "0.0.0.0:1"}, {"insecure_http", "true"}},
-                                .tokens = {}}))
-        << "a listener beyond loopback needs a token";
-}
-
-TEST(Settings, AllowedHostsAreSeparatedByCommas) {
-    EXPECT_EQ(settings_of("allowed_hosts = \"a.example, b_c-d\"").allowed_hosts,
-              (std::vector<std::string>{"a.example", "b_c-d"}));
-    for (const char* bad : {"", ",", "a,,b", "a b", "a:80", "[::1]", "*.example"})
-        EXPECT_FALSE(with_flag("allowed_hosts", bad)) << bad;
-}
-
-TEST(Settings, TestClockIsForLoopbackOnly) {
-    EXPECT_TRUE(with_flag("test_clock", "true"));
-    EXPECT_EQ(
-        fault_of(load_settings(
-            {.file = {},
-             .environment = {},
-             .flags = {{"listen", "0.0.0.0:1"}, {"insecure_http", "true"}, {"test_clock", "true"}},
-             .tokens = {"secret"}})),
-        "--test-clock: test_clock is true; allowed is false unless the server listens on "
-        "loopback: its clients choose the time");
-}
-
-TEST(Settings, CertificateAndKeyComeTogether) {
-    EXPECT_EQ(fault_of(with_flag("tls.cert", "c.pem")),
-              "default: tls.key is \"\"; allowed is the path of a file, since tls.cert is set");
-    EXPECT_EQ(fault_of(with_flag("tls.key", "k.pem")),
-              "default: tls.cert is \"\"; allowed is the path of a file, since tls.key is set");
-    EXPECT_EQ(
-        fault_of(with_flag("tls.client_ca", "ca.pem")),
-        "default: tls.cert is \"\"; allowed is the path of a file, since tls.client_ca is set");
 }
 
 }  // namespace

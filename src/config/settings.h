@@ -66,6 +66,19 @@ struct HttpSettings {
     bool operator==(const HttpSettings&) const = default;
 };
 
+struct GrpcSettings {
+    std::optional<Address> listen{};  // none: gRPC is not served
+    bool insecure = false;            // other machines need no client certificate
+    std::size_t max_streams = 1'000;  // of one connection
+    std::size_t max_message_bytes = 1024UL * 1024;
+    std::chrono::milliseconds idle_timeout{300'000};
+    // Clients behind a load balancer connect again, so that new nodes get their part.
+    std::chrono::milliseconds max_connection_age{3'600'000};
+    std::chrono::milliseconds max_connection_age_grace{30'000};
+
+    bool operator==(const GrpcSettings&) const = default;
+};
+
 struct Settings {
     Address listen{"127.0.0.1", 8080};
     std::optional<Address> admin_listen{};  // none: no metrics are served
@@ -94,6 +107,7 @@ struct Settings {
     TlsSettings tls;
     LogSettings log;
     HttpSettings http;
+    GrpcSettings grpc{};
     std::vector<Token> tokens;  // empty: no token is needed
 
     bool operator==(const Settings&) const = default;

@@ -65,6 +65,7 @@ void Metrics::write(std::string& out) const {
     write_overrides(readings, text);
     write_requests(text);
     write_connections(readings.connections, text);
+    write_grpc(readings.grpc, text);
     write_process(readings, text);
 }
 
@@ -196,6 +197,13 @@ void Metrics::write_connections(const ConnectionReadings& readings, Text& text) 
     text.single(kAcceptFailures, readings.accept_failures);
     text.single(kTimeouts, readings.timeouts);
     text.single(kHandshakeFailures, readings.handshake_failures);
+}
+
+void Metrics::write_grpc(const GrpcReadings& readings, Text& text) {
+    text.single(kGrpcCalls, readings.calls);
+    text.single(kGrpcRefused, readings.refused);
+    text.single(kGrpcCancelled, readings.cancelled);
+    text.single(kGrpcFloods, readings.floods);
 }
 
 void Metrics::write_process(const Readings& readings, Text& text) const {

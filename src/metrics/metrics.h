@@ -32,6 +32,14 @@ struct ConnectionReadings {
     std::uint64_t handshake_failures = 0;
 };
 
+// What the gRPC sessions of all threads have seen. All zero without gRPC.
+struct GrpcReadings {
+    std::uint64_t calls = 0;
+    std::uint64_t refused = 0;
+    std::uint64_t cancelled = 0;
+    std::uint64_t floods = 0;
+};
+
 // What the limiter and its origin have had to do with each other. All zero where there is none.
 struct OriginReadings {
     bool unavailable = false;
@@ -105,6 +113,7 @@ struct Readings {
     BusReadings bus = {};
     std::uint64_t overrides_held = 0;
     ConnectionReadings connections;
+    GrpcReadings grpc = {};
     std::uint64_t log_lines_dropped = 0;
     bool ready = false;
 };
@@ -158,6 +167,7 @@ class Metrics {
     void write_requests(Text& text) const;
     void write_histogram(std::size_t route, Text& text) const;
     static void write_connections(const ConnectionReadings& readings, Text& text);
+    static void write_grpc(const GrpcReadings& readings, Text& text);
     void write_process(const Readings& readings, Text& text) const;
 
     template <class Read>

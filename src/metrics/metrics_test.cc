@@ -179,6 +179,7 @@ TEST(Metrics, WhatOthersHoldIsReadAtEachScrape) {
                         .cas_retries = 9,
                         .overrides_held = 4,
                         .connections = {.open = 5, .timeouts = 6},
+                        .grpc = {.calls = 20, .refused = 21, .cancelled = 22, .floods = 23},
                         .log_lines_dropped = 17,
                         .ready = true};
     };
@@ -191,6 +192,10 @@ TEST(Metrics, WhatOthersHoldIsReadAtEachScrape) {
     EXPECT_EQ(found.at("sluice_overrides_held"), 4);
     EXPECT_EQ(found.at("sluice_http_connections_open"), 5);
     EXPECT_EQ(found.at("sluice_http_timeouts_total"), 6);
+    EXPECT_EQ(found.at("sluice_grpc_calls_total"), 20);
+    EXPECT_EQ(found.at("sluice_grpc_calls_refused_total"), 21);
+    EXPECT_EQ(found.at("sluice_grpc_calls_cancelled_total"), 22);
+    EXPECT_EQ(found.at("sluice_grpc_floods_total"), 23);
     EXPECT_EQ(found.at("sluice_log_lines_dropped_total"), 17);
     EXPECT_EQ(found.at("sluice_ready"), 1);
 }

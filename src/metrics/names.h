@@ -160,6 +160,15 @@ inline constexpr Name kTimeouts{"sluice_http_timeouts_total", Type::kCounter,
 inline constexpr Name kHandshakeFailures{"sluice_http_tls_handshake_failures_total", Type::kCounter,
     "TLS connections that ended before the handshake did."};
 
+inline constexpr Name kGrpcCalls{"sluice_grpc_calls_total", Type::kCounter,
+    "gRPC calls handed to a method."};
+inline constexpr Name kGrpcRefused{"sluice_grpc_calls_refused_total", Type::kCounter,
+    "gRPC calls answered with an error before a method was called."};
+inline constexpr Name kGrpcCancelled{"sluice_grpc_calls_cancelled_total", Type::kCounter,
+    "gRPC calls that the client reset, or whose connection ended, before the answer was sent."};
+inline constexpr Name kGrpcFloods{"sluice_grpc_floods_total", Type::kCounter,
+    "gRPC connections closed because of too many pings, resets or other control frames."};
+
 inline constexpr Name kReloads{"sluice_reloads_total", Type::kCounter,
     "Reloads of the configuration, by whether the new one was taken."};
 inline constexpr Name kLogLinesDropped{"sluice_log_lines_dropped_total", Type::kCounter,
@@ -242,6 +251,10 @@ inline constexpr std::array kAllNames = {
     kAcceptFailures,
     kTimeouts,
     kHandshakeFailures,
+    kGrpcCalls,
+    kGrpcRefused,
+    kGrpcCancelled,
+    kGrpcFloods,
     kReloads,
     kLogLinesDropped,
     kNodeReady,

@@ -168,6 +168,9 @@ std::optional<Error> Node::open() {
     if (auto failed = start_workers()) return failed;
     if (auto failed = start_admin()) return failed;
     readiness_.store(http::Readiness::kReady, std::memory_order_relaxed);
+    // Clients may have connected before.
+    for (const auto& worker : workers_)
+        worker->publish_health();
     return std::nullopt;
 }
 
@@ -206,9 +209,43 @@ std::optional<Error> Node::start_workers() {
         if (!port) return failed(port.error());
         settings_.listen.port = *port;
     }
+    if (auto failure = listen_grpc(limits)) return failure;
     for (const auto& worker : workers_)
         worker->run();
     return std::nullopt;
+}
+
+// gRPC has a listener on each worker's event loop.
+std::optional<Error> Node::listen_grpc(const http::WireLimits& limits) {
+    if (!settings_.grpc.listen) return std::nullopt;
+    config::Address& wanted = *settings_.grpc.listen;
+    const auto failed = [&](const Error& error) {
+        return setting_error("grpc.listen", "\"" + config::to_string(wanted) + "\"", error.message);
+    };
+    const auto address = http::claim({.host = wanted.host, .port = wanted.port});
+    if (!address) return failed(address.error());
+    for (const auto& worker : workers_) {
+        const auto port = worker->listen_grpc(*address, grpc_options(limits));
+        if (!port) return failed(port.error());
+        wanted.port = *port;
+    }
+    return std::nullopt;
+}
+
+GrpcEndpoint::Options Node::grpc_options(http::WireLimits limits) {
+    const config::GrpcSettings& wanted = settings_.grpc;
+    limits.idle_timeout = wanted.idle_timeout;
+    return {.listener = {.limits = limits, .tls = tls_},
+            .limits = {.streams = static_cast<std::uint32_t>(wanted.max_streams),
+                       .message = wanted.max_message_bytes},
+            .age = {.most = wanted.max_connection_age, .grace = wanted.max_connection_age_grace},
+            .add_methods = {},
+            .is_serving =
+                [this] {
+                    return readiness_.load(std::memory_order_relaxed) == http::Readiness::kReady;
+                },
+            .descriptors = descriptors_,
+            .log = log_};
 }
 
 // Runs after the workers listen, so that an address that both settings name is reported as taken.
@@ -294,8 +331,16 @@ metrics::Readings Node::read() const {
         add(readings.connections.buffered_bytes, counters.buffered);
         add(readings.connections.handshake_failures, counters.handshake_failures);
     };
-    for (const auto& worker : workers_)
+    for (const auto& worker : workers_) {
         add_all(worker->counters());
+        if (worker->grpc() == nullptr) continue;
+        add_all(worker->grpc()->counters());
+        const grpc::SessionCounters& calls = worker->grpc()->session_counters();
+        add(readings.grpc.calls, calls.calls);
+        add(readings.grpc.refused, calls.refused);
+        add(readings.grpc.cancelled, calls.cancelled);
+        add(readings.grpc.floods, calls.floods);
+    }
     if (admin_ != nullptr) add_all(admin_->counters());
     return readings;
 }
@@ -351,6 +396,8 @@ std::string Node::settings_needing_restart(const config::Settings& wanted) const
     if (resolved.listen.port == 0) resolved.listen.port = settings_.listen.port;
     if (resolved.admin_listen && resolved.admin_listen->port == 0 && settings_.admin_listen)
         resolved.admin_listen->port = settings_.admin_listen->port;
+    if (resolved.grpc.listen && resolved.grpc.listen->port == 0 && settings_.grpc.listen)
+        resolved.grpc.listen->port = settings_.grpc.listen->port;
     std::string keys;
     for (const config::Setting& setting : config::catalog()) {
         if (setting.show(resolved) == setting.show(settings_)) continue;

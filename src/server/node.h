@@ -16,6 +16,7 @@
 #include "base/random.h"
 #include "config/load.h"
 #include "config/settings.h"
+#include "grpc/descriptor_index.h"
 #include "http/api/api.h"
 #include "http/api/token_set.h"
 #include "http/wire/tls.h"
@@ -23,6 +24,7 @@
 #include "metrics/metrics.h"
 #include "overrides/override_changes.h"
 #include "overrides/override_set.h"
+#include "server/grpc_endpoint.h"
 
 namespace sluice::server {
 
@@ -62,6 +64,8 @@ class Node {
     std::optional<Error> open_overrides();
     std::optional<Error> open_tls();
     std::optional<Error> start_workers();
+    std::optional<Error> listen_grpc(const http::WireLimits& limits);
+    GrpcEndpoint::Options grpc_options(http::WireLimits limits);
     std::optional<Error> start_admin();
     http::ApiContext api_context(metrics::ThreadMetrics& thread_metrics,
                                  const config::Address& address,
@@ -78,6 +82,7 @@ class Node {
     http::KnownNamespaces namespaces_{system_random()};
     http::CurrentTokens tokens_;
     std::shared_ptr<http::TlsSlot> tls_;  // null: plain HTTP
+    const grpc::DescriptorIndex descriptors_{grpc::embedded_descriptors()};
     // Written by the owner, read by every worker; relaxed, since nothing is published through it.
     std::atomic<http::Readiness> readiness_{http::Readiness::kStarting};
     metrics::Metrics metrics_;

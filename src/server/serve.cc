@@ -78,24 +78,31 @@ class SignalLoop {
 };
 
 void log_start(const config::Settings& settings, Log& log) {
-    log.info("started",
-             {{"version", kVersion},
-              {"address", config::to_string(settings.listen)},
-              {"admin_address",
-               settings.admin_listen ? config::to_string(*settings.admin_listen) : "none"},
-              {"region", settings.region},
-              {"threads", settings.threads},
-              {"tls", settings.tls.enabled()},
-              {"tokens", settings.tokens.size()},
-              {"data_dir", settings.data_dir},
-              {"origin", shown_origin(settings.origin)},
-              {"global", shown_global(settings.global)},
-              {"bus", shown_bus(settings.bus)}});
+    log.info(
+        "started",
+        {{"version", kVersion},
+         {"address", config::to_string(settings.listen)},
+         {"admin_address",
+          settings.admin_listen ? config::to_string(*settings.admin_listen) : "none"},
+         {"grpc_address", settings.grpc.listen ? config::to_string(*settings.grpc.listen) : "none"},
+         {"region", settings.region},
+         {"threads", settings.threads},
+         {"tls", settings.tls.enabled()},
+         {"tokens", settings.tokens.size()},
+         {"data_dir", settings.data_dir},
+         {"origin", shown_origin(settings.origin)},
+         {"global", shown_global(settings.global)},
+         {"bus", shown_bus(settings.bus)}});
     const bool is_plain = !settings.tls.enabled() && !config::is_loopback(settings.listen);
     if (is_plain && settings.insecure_http) {
         log.warn(
             "insecure_http",
             {{"why", "tokens are sent over plain HTTP; anyone on the network path can read them"}});
+    }
+    if (settings.grpc.listen && settings.grpc.insecure &&
+        !config::is_loopback(*settings.grpc.listen)) {
+        log.warn("insecure_grpc",
+                 {{"why", "anyone who can reach the gRPC address can spend limits"}});
     }
     if (settings.test_clock) {
         log.warn("test_clock",
@@ -144,6 +151,8 @@ std::string greeting(const config::Settings& settings) {
                        settings.region + ").\n";
     if (settings.admin_listen)
         text += "Metrics are at " + url_of(*settings.admin_listen, settings.tls) + "/metrics.\n";
+    if (settings.grpc.listen)
+        text += "gRPC is at " + config::to_string(*settings.grpc.listen) + ".\n";
     text += needs_token ? "Set SLUICE_TOKEN to one of its tokens and try:\n\n" : "Try:\n\n";
     text += "    curl ";
     // curl takes the brackets of an IPv6 address for a pattern.

@@ -71,7 +71,8 @@ Worker::Worker(const http::ApiContext& context, Options options)
 Worker::~Worker() {
     loop_.stop();
     if (thread_.joinable()) thread_.join();
-    // The listener closes its connections through the loop's sockets, so it goes before the loop.
+    // The listeners close their connections through the loop's sockets, so they go before the loop.
+    grpc_.reset();
     listener_.reset();
 }
 
@@ -79,13 +80,29 @@ Result<std::uint16_t> Worker::listen(const http::ListenAddress& address) {
     return listener_->listen(address);
 }
 
+Result<std::uint16_t> Worker::listen_grpc(const http::ListenAddress& address,
+                                          GrpcEndpoint::Options options) {
+    grpc_ = std::make_unique<GrpcEndpoint>(loop_, std::move(options));
+    return grpc_->listen(address);
+}
+
 void Worker::run() {
     thread_ = std::thread([this] { run_loop(); });
 }
 
+void Worker::publish_health() {
+    if (grpc_ == nullptr) return;
+    asio::post(loop_, [this] { grpc_->publish_health(); });
+}
+
 void Worker::drain(std::chrono::milliseconds patience, std::function<void()> drained) {
     asio::post(loop_, [this, patience, drained = std::move(drained)]() mutable {
-        listener_->drain(patience, std::move(drained));
+        draining_ = grpc_ == nullptr ? 1 : 2;
+        const auto one_drained = [this, drained = std::move(drained)] {
+            if (--draining_ == 0) drained();
+        };
+        if (grpc_ != nullptr) grpc_->drain(patience, one_drained);
+        listener_->drain(patience, one_drained);
     });
 }
 

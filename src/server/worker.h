@@ -1,4 +1,4 @@
-// A serving thread: an event loop with its own listener and API handler.
+// A serving thread: an event loop with its own listeners and handlers.
 #ifndef SLUICE_SERVER_WORKER_H_
 #define SLUICE_SERVER_WORKER_H_
 
@@ -7,6 +7,7 @@
 #include <chrono>
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <thread>
 
@@ -16,6 +17,7 @@
 #include "http/api/api.h"
 #include "http/wire/listener.h"
 #include "log/log.h"
+#include "server/grpc_endpoint.h"
 
 namespace sluice::server {
 
@@ -38,12 +40,20 @@ class Worker {
     // Binds the address, which workers share, and returns the port. Connections are accepted as
     // soon as the thread runs.
     Result<std::uint16_t> listen(const http::ListenAddress& address);
+    // The same for gRPC, on the same event loop. At most once.
+    Result<std::uint16_t> listen_grpc(const http::ListenAddress& address,
+                                      GrpcEndpoint::Options options);
     void run();
+
+    // Sends a changed readiness to gRPC clients that watch it.
+    void publish_health();
 
     // Calls `drained` on the worker's thread, after `patience` at the latest.
     void drain(std::chrono::milliseconds patience, std::function<void()> drained);
 
     const http::WireCounters& counters() const { return listener_->counters(); }
+    // Null without gRPC.
+    const GrpcEndpoint* grpc() const { return grpc_.get(); }
 
   private:
     http::ApiContext with_hooks(http::ApiContext context, const Options& options);
@@ -54,6 +64,8 @@ class Worker {
     boost::asio::executor_work_guard<boost::asio::io_context::executor_type> work_;
     http::Api api_;
     std::optional<http::Listener> listener_;
+    std::unique_ptr<GrpcEndpoint> grpc_;
+    int draining_ = 0;  // listeners; of the worker's thread
     std::thread thread_;
 };
 

@@ -42,8 +42,11 @@ constexpr std::array kLayers = {
     Layer{"config", "log url base"},
     Layer{"http/wire", "base"},
     Layer{"http/api", "http/wire config overrides service metrics base"},
+    Layer{"grpc", "http/wire metrics base"},
+    Layer{"grpc/client", "grpc base"},
     Layer{"sim", "config service decide regional global counter breaker window metrics base"},
-    Layer{"server", "http/wire http/api log config overrides service url metrics base"},
+    Layer{"server",
+          "http/wire http/api grpc grpc/client log config overrides service url metrics base"},
     Layer{"cli", "server config service global/accuracy_bound.h url window base"},
     // The only one that knows both the server and the simulator.
     Layer{"program", "cli sim config base"},

@@ -231,14 +231,15 @@ class Listener::EventLoop : public std::enable_shared_from_this<EventLoop> {
     }
 
   public:
-    EventLoop(boost::asio::io_context& context, Handler& handler, Options options)
+    EventLoop(boost::asio::io_context& context, std::unique_ptr<Protocol> protocol, Options options)
         : context_(context),
+          protocol_(std::move(protocol)),
           tls_(std::move(options.tls)),
           tick_(tick_of(options.limits)),
           acceptor_(context),
           timer_(context),
           deadline_(context),
-          loop_(handler, options.limits, [this] { post_queue(); }),
+          loop_(options.limits, [this] { post_queue(); }),
           ready_(context,
                  {.on_event = [](void* owner, std::uint32_t events) { on_event(owner, events); },
                   .before_round = [this] { loop_.set_time(); },
@@ -280,7 +281,7 @@ class Listener::EventLoop : public std::enable_shared_from_this<EventLoop> {
   private:
     static void on_event(void* owner, std::uint32_t events) {
         constexpr std::uint32_t kHungUp = EPOLLRDHUP | EPOLLHUP | EPOLLERR;
-        static_cast<Connection*>(owner)->on_ready(
+        static_cast<SocketConnection*>(owner)->on_ready(
             {.readable = (events & (EPOLLIN | kHungUp)) != 0, .hung_up = (events & kHungUp) != 0});
     }
 
@@ -308,6 +309,7 @@ class Listener::EventLoop : public std::enable_shared_from_this<EventLoop> {
             loop_.set_time();
             loop_.timeout_list.expire(loop_.now,
                                       [](auto& connection) { connection->on_timeout(); });
+            protocol_->on_tick(loop_);
             loop_.shed_load();
             if (tls_ != nullptr) tls_->current()->expire_ticket_keys();
             after_round();
@@ -370,18 +372,18 @@ class Listener::EventLoop : public std::enable_shared_from_this<EventLoop> {
         PeerText text{};
         // The connection keeps its context if that is replaced.
         const auto tls = tls_ == nullptr ? nullptr : tls_->current();
-        Connection* connection = Connection::open(loop_,
-                                                  {.socket = socket,
-                                                   .tls = tls == nullptr ? nullptr : tls->native(),
-                                                   .peer = text_of(address, text)});
+        SocketConnection* connection = SocketConnection::open(
+            protocol_->connect(loop_,
+                               {.socket = socket,
+                                .tls = tls == nullptr ? nullptr : tls->native(),
+                                .peer = text_of(address, text)}));
         loop_.counters.accepted.add(1);
         if (!ready_.add(socket, connection)) return connection->close();
-        if (open >= loop_.limits.connections) {
-            connection->refuse({503, "The server has too many connections."});
-        }
+        if (open >= loop_.limits.connections) connection->refuse();
     }
 
     boost::asio::io_context& context_;
+    const std::unique_ptr<Protocol> protocol_;
     const std::shared_ptr<const TlsSlot> tls_;
     const milliseconds tick_;
     tcp::acceptor acceptor_;
@@ -393,7 +395,12 @@ class Listener::EventLoop : public std::enable_shared_from_this<EventLoop> {
 };
 
 Listener::Listener(boost::asio::io_context& context, Handler& handler, Options options)
-    : event_loop_(std::make_shared<EventLoop>(context, handler, std::move(options))) {}
+    : Listener(context, std::make_unique<HttpProtocol>(handler), std::move(options)) {}
+
+Listener::Listener(boost::asio::io_context& context,
+                   std::unique_ptr<Protocol> protocol,
+                   Options options)
+    : event_loop_(std::make_shared<EventLoop>(context, std::move(protocol), std::move(options))) {}
 
 Listener::~Listener() = default;
 

@@ -1,4 +1,4 @@
-// An HTTP/1.1 listener: accepts the connections of one thread on one address.
+// A listener: accepts the connections of one thread on one address.
 #ifndef SLUICE_HTTP_WIRE_LISTENER_H_
 #define SLUICE_HTTP_WIRE_LISTENER_H_
 
@@ -20,6 +20,8 @@ class io_context;
 }
 
 namespace sluice::http {
+
+class Protocol;
 
 struct ListenAddress {
     std::string host;  // an IPv4 or IPv6 address, or a name of this machine
@@ -44,12 +46,14 @@ class Listener {
   public:
     struct Options {
         WireLimits limits;
-        std::shared_ptr<const TlsSlot> tls;  // null: plain HTTP
+        std::shared_ptr<const TlsSlot> tls;  // null: plain text
     };
 
-    // The context and the handler must outlive the listener. Throws boost::system::system_error
-    // if the system has no descriptor left.
+    // Serves HTTP/1.1. The context and the handler must outlive the listener. Throws
+    // boost::system::system_error if the system has no descriptor left.
     Listener(boost::asio::io_context& context, Handler& handler, Options options);
+    // Serves another protocol.
+    Listener(boost::asio::io_context& context, std::unique_ptr<Protocol> protocol, Options options);
 
     // Closes all connections. Completions that handlers still hold have no effect.
     ~Listener();
@@ -59,9 +63,9 @@ class Listener {
     // Binds and starts accepting. Returns the port.
     Result<std::uint16_t> listen(const ListenAddress& address);
 
-    // Stops accepting, closes idle connections, answers requests in progress with `Connection:
-    // close`, and calls `drained` when all connections have ended. After `timeout` it closes those
-    // that remain. May be called once.
+    // Stops accepting, closes idle connections, completes requests in progress, which HTTP/1.1
+    // answers with `Connection: close`, and calls `drained` when all connections have ended. After
+    // `timeout` it closes those that remain. May be called once.
     void drain(std::chrono::milliseconds timeout, std::function<void()> drained);
 
     const WireCounters& counters() const;

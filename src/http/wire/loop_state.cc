@@ -3,7 +3,7 @@
 #include <ctime>
 #include <utility>
 
-#include "http/wire/connection.h"
+#include "http/wire/socket_connection.h"
 
 namespace sluice::http {
 
@@ -11,10 +11,6 @@ namespace {
 
 // Large enough for most bodies, small enough to stay in the second-level cache.
 constexpr std::size_t kInputSize = 64UL * 1024;
-
-// Exchanges kept for reuse, unless their reply has grown beyond kLargestSpareReply.
-constexpr std::size_t kSpareExchanges = 64;
-constexpr std::size_t kLargestSpareReply = 64UL * 1024;
 
 std::timespec read_clock(clockid_t id) {
     std::timespec time{};
@@ -24,10 +20,8 @@ std::timespec read_clock(clockid_t id) {
 
 }  // namespace
 
-LoopState::LoopState(Handler& request_handler,
-                     const WireLimits& wire_limits,
-                     std::function<void()> wake)
-    : handler(request_handler), limits(wire_limits), input(kInputSize), wake_(std::move(wake)) {
+LoopState::LoopState(const WireLimits& wire_limits, std::function<void()> wake)
+    : limits(wire_limits), input(kInputSize), wake_(std::move(wake)) {
     timeout_list.set_timeout(Phase::kIdle, limits.idle_timeout);
     timeout_list.set_timeout(Phase::kHead, limits.header_timeout);
     timeout_list.set_timeout(Phase::kBody, limits.body_timeout);
@@ -37,17 +31,18 @@ LoopState::LoopState(Handler& request_handler,
 }
 
 LoopState::~LoopState() {
-    timeout_list.for_each([](std::unique_ptr<Connection>& connection) { connection->close(); });
+    timeout_list.for_each(
+        [](std::unique_ptr<SocketConnection>& connection) { connection->close(); });
 }
 
 void LoopState::set_time() {
     const std::timespec monotonic = read_clock(CLOCK_MONOTONIC_COARSE);
     now = std::chrono::milliseconds{monotonic.tv_sec * 1000 + monotonic.tv_nsec / 1'000'000};
-    writer.set_time(
-        std::chrono::sys_seconds{std::chrono::seconds{read_clock(CLOCK_REALTIME_COARSE).tv_sec}});
+    wall_time =
+        std::chrono::sys_seconds{std::chrono::seconds{read_clock(CLOCK_REALTIME_COARSE).tv_sec}};
 }
 
-void LoopState::enqueue(Connection* connection) {
+void LoopState::enqueue(SocketConnection* connection) {
     if (std::exchange(connection->is_queued_, true)) return;
     queue_.push_back(connection);
     if (queue_.size() == 1) wake_();
@@ -56,7 +51,7 @@ void LoopState::enqueue(Connection* connection) {
 void LoopState::run_queue() {
     set_time();
     running_.swap(queue_);
-    for (Connection* connection : running_) {
+    for (SocketConnection* connection : running_) {
         connection->is_queued_ = false;
         connection->on_turn();
     }
@@ -64,7 +59,7 @@ void LoopState::run_queue() {
     delete_closed();
 }
 
-void LoopState::defer_delete(Connection* connection) {
+void LoopState::defer_delete(SocketConnection* connection) {
     if (connection->is_queued_) std::erase(queue_, connection);
     closed_.push_back(timeout_list.remove(connection->place()));
 }
@@ -80,18 +75,6 @@ void LoopState::shed_load() {
         buffers.largest()->shed();
     }
     counters.buffered.set(static_cast<std::int64_t>(buffers.total()));
-}
-
-std::unique_ptr<PendingExchange> LoopState::take_exchange() {
-    if (exchanges_.empty()) return std::make_unique<PendingExchange>();
-    std::unique_ptr<PendingExchange> exchange = std::move(exchanges_.back());
-    exchanges_.pop_back();
-    return exchange;
-}
-
-void LoopState::return_exchange(std::unique_ptr<PendingExchange> exchange) {
-    if (exchange->reply.body().capacity() > kLargestSpareReply) return;
-    if (exchanges_.size() < kSpareExchanges) exchanges_.push_back(std::move(exchange));
 }
 
 }  // namespace sluice::http

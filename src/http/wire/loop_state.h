@@ -15,12 +15,11 @@
 #include <utility>
 #include <vector>
 
-#include "http/wire/exchange.h"
 #include "http/wire/limits.h"
 
 namespace sluice::http {
 
-class Connection;
+class SocketConnection;
 
 // The event that a connection waits for. kDeferred: a deferred answer.
 enum class Phase { kIdle, kHead, kBody, kWrite, kLinger, kDeferred };
@@ -156,7 +155,7 @@ class BufferLedger {
     std::size_t total_ = 0;
 };
 
-// Connections take turns, so one input buffer, one output buffer and one request serve all of them:
+// Connections take turns, so one input buffer and one output buffer serve all of them:
 // between turns a connection keeps only unfinished requests and unsent answers. So an idle
 // connection is small, and a busy one stays in the processor's cache.
 //
@@ -164,7 +163,7 @@ class BufferLedger {
 class LoopState {
   public:
     // `wake` must arrange for run_queue() to be called soon, and not from within itself.
-    LoopState(Handler& request_handler, const WireLimits& wire_limits, std::function<void()> wake);
+    LoopState(const WireLimits& wire_limits, std::function<void()> wake);
     ~LoopState();
     LoopState(const LoopState&) = delete;
     LoopState& operator=(const LoopState&) = delete;
@@ -173,43 +172,37 @@ class LoopState {
     void set_time();
 
     // Gives `connection` another turn.
-    void enqueue(Connection* connection);
+    void enqueue(SocketConnection* connection);
     void run_queue();
     bool has_queue() const { return !queue_.empty(); }
 
     // Removes `connection` from timeout_list. It is deleted in delete_closed(), since its code is
     // still running.
-    void defer_delete(Connection* connection);
+    void defer_delete(SocketConnection* connection);
     void delete_closed();
 
     // Closes the connections that hold the most until the total is within limits.buffered. Must
     // not be called while a connection uses the scratch memory below.
     void shed_load();
 
-    std::unique_ptr<PendingExchange> take_exchange();
-    void return_exchange(std::unique_ptr<PendingExchange> exchange);
-
-    Handler& handler;
     const WireLimits limits;
     WireCounters counters;
-    TimeoutList<std::unique_ptr<Connection>> timeout_list;
-    ReplyWriter writer;
+    TimeoutList<std::unique_ptr<SocketConnection>> timeout_list;
     std::chrono::milliseconds now{};  // monotonic, for timeout_list
+    std::chrono::sys_seconds wall_time{};
     bool is_draining = false;
-    BufferLedger<Connection> buffers;  // memory that connections keep between turns
-    std::size_t deferred = 0;          // deferred exchanges
+    BufferLedger<SocketConnection> buffers;  // memory that connections keep between turns
+    std::size_t deferred = 0;                // deferred exchanges
 
     // Scratch memory of the connection that has its turn.
     std::vector<char> input;
     std::string output;
-    RequestView request;
 
   private:
     std::function<void()> wake_;
-    std::vector<Connection*> queue_;
-    std::vector<Connection*> running_;
-    std::vector<std::unique_ptr<Connection>> closed_;
-    std::vector<std::unique_ptr<PendingExchange>> exchanges_;
+    std::vector<SocketConnection*> queue_;
+    std::vector<SocketConnection*> running_;
+    std::vector<std::unique_ptr<SocketConnection>> closed_;
 };
 
 }  // namespace sluice::http

@@ -167,19 +167,27 @@ Error unusable(std::string_view setting, const std::string& file, const std::str
     return {kInvalidOption, std::string(setting) + " is \"" + file + "\": " + why};
 }
 
-int select_protocol(SSL* /*ssl*/,
+constexpr std::array<unsigned char, 9> kHttp11{8, 'h', 't', 't', 'p', '/', '1', '.', '1'};
+constexpr std::array<unsigned char, 3> kH2{2, 'h', '2'};
+
+int select_protocol(SSL* tls,
                     const unsigned char** chosen,
                     unsigned char* chosen_size,
                     const unsigned char* offered,
                     unsigned int offered_size,
                     void* /*unused*/) {
-    static constexpr std::array<unsigned char, 9> kHttp11{
-        8, 'h', 't', 't', 'p', '/', '1', '.', '1'};
+    const bool is_h2 = SSL_get_app_data(tls) == kH2.data();
+    const std::span<const unsigned char> ours =
+        is_h2 ? std::span<const unsigned char>(kH2) : std::span<const unsigned char>(kHttp11);
     unsigned char* match = nullptr;
-    const int outcome = SSL_select_next_proto(
-        &match, chosen_size, kHttp11.data(), kHttp11.size(), offered, offered_size);
+    const int outcome = SSL_select_next_proto(&match,
+                                              chosen_size,
+                                              ours.data(),
+                                              static_cast<unsigned int>(ours.size()),
+                                              offered,
+                                              offered_size);
     *chosen = match;
-    // A client that speaks only HTTP/2 fails here rather than at a reply that it can't parse.
+    // A client that speaks another protocol fails here rather than at a reply that it can't parse.
     return outcome == OPENSSL_NPN_NEGOTIATED ? SSL_TLSEXT_ERR_OK : SSL_TLSEXT_ERR_ALERT_FATAL;
 }
 
@@ -247,6 +255,11 @@ void TlsContext::expire_ticket_keys() const {
 
 TlsContext::~TlsContext() {
     SSL_CTX_free(context_);
+}
+
+void offer_alpn(SSL* tls, Alpn alpn) {
+    const unsigned char* const name = alpn == Alpn::kH2 ? kH2.data() : kHttp11.data();
+    SSL_set_app_data(tls, const_cast<unsigned char*>(name));
 }
 
 void TlsSlot::replace(std::shared_ptr<const TlsContext> context) {

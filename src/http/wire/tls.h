@@ -13,7 +13,9 @@
 #include <string>
 
 #include "base/mutex.h"
+#include "http/wire/transport.h"
 
+using SSL = struct ssl_st;
 using SSL_CTX = struct ssl_ctx_st;
 
 namespace sluice::http {
@@ -102,6 +104,9 @@ class TlsContext {
 
     SSL_CTX* context_;
 };
+
+// Chooses the protocol of a connection; the context is shared by listeners of several protocols.
+void offer_alpn(SSL* tls, Alpn alpn);
 
 // The context for new connections; existing ones keep theirs. Thread-safe.
 class TlsSlot {

@@ -11,6 +11,8 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "http/wire/tls.h"
+
 namespace sluice::http {
 
 namespace {
@@ -75,7 +77,7 @@ struct SocketBio {
     }
 };
 
-Transport::Transport(int socket, SSL_CTX* tls) : socket_(socket) {
+Transport::Transport(int socket, SSL_CTX* tls, Alpn alpn) : socket_(socket) {
     if (tls == nullptr) return;
     tls_ = SSL_new(tls);
     if (tls_ == nullptr) {
@@ -85,6 +87,7 @@ Transport::Transport(int socket, SSL_CTX* tls) : socket_(socket) {
     BIO* bio = SocketBio::create(this);
     SSL_set_bio(tls_, bio, bio);
     SSL_set_accept_state(tls_);
+    offer_alpn(tls_, alpn);
 }
 
 Transport::~Transport() {

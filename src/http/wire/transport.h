@@ -11,6 +11,9 @@ using SSL_CTX = struct ssl_ctx_st;
 
 namespace sluice::http {
 
+// The protocol that a client must offer if it uses ALPN.
+enum class Alpn : bool { kHttp11, kH2 };
+
 // Owns a connected non-blocking socket. No call blocks, none raises SIGPIPE.
 class Transport {
   public:
@@ -23,7 +26,7 @@ class Transport {
     };
 
     // Without a TLS context the connection is plain.
-    Transport(int socket, SSL_CTX* tls);
+    Transport(int socket, SSL_CTX* tls, Alpn alpn = Alpn::kHttp11);
     ~Transport();
     Transport(const Transport&) = delete;
     Transport& operator=(const Transport&) = delete;

@@ -1,0 +1,185 @@
+#include "grpc/connection.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace sluice::grpc {
+
+namespace {
+
+using http::Phase;
+using http::Transport;
+
+// Bytes of answers that are collected for one write.
+constexpr std::size_t kSendThreshold = 64UL * 1024;
+
+// The time for a client to acknowledge that the connection will end. Calls that it has sent before
+// are accepted.
+constexpr std::chrono::milliseconds kAcknowledgeTime{1'000};
+
+}  // namespace
+
+GrpcProtocol::GrpcProtocol(SessionContext& context, ConnectionAge age, std::uint64_t seed)
+    : context_(context), age_(age), jitter_(seed) {}
+
+GrpcProtocol::~GrpcProtocol() = default;
+
+std::unique_ptr<http::SocketConnection> GrpcProtocol::connect(http::LoopState& loop,
+                                                              http::AcceptedSocket accepted) {
+    return std::make_unique<Connection>(*this, loop, accepted);
+}
+
+void GrpcProtocol::on_tick(http::LoopState& loop) {
+    // Ends: an alarm is removed, or replaced by a later one.
+    while (!alarms_.empty() && alarms_.begin()->first <= loop.now)
+        alarms_.begin()->second->on_alarm();
+}
+
+Connection::Connection(GrpcProtocol& grpc, http::LoopState& loop, http::AcceptedSocket accepted)
+    : SocketConnection(loop, accepted, grpc.alpn()),
+      grpc_(grpc),
+      session_(grpc.context_, accepted.peer, [this] { on_answered(); }),
+      alarm_(grpc.alarms_.end()) {
+    if (grpc.age_.most.count() > 0) set_alarm(grpc.jitter_.up_to(grpc.age_.most));
+}
+
+Connection::~Connection() = default;
+
+void Connection::on_close() {
+    clear_alarm();
+    loop().deferred -= deferred_;
+    deferred_ = 0;
+}
+
+std::size_t Connection::held_bytes() const {
+    return session_.held_bytes();
+}
+
+void Connection::run() {
+    has_input_ = false;
+    const auto can_read = [&] {
+        return is_readable() && !is_closed() && !has_unsent() && !is_closing_ && !is_broken_;
+    };
+    for (int reads = 0; can_read(); ++reads) {
+        if (reads == kReadsPerTurn) {
+            loop().enqueue(this);
+            break;
+        }
+        const Transport::Transfer moved = read_input();
+        if (moved.outcome != Transport::Outcome::kMoved) break;
+        serve({loop().input.data(), moved.bytes});
+    }
+    // Answers to deferred calls; or what the socket did not take before.
+    if (!has_input_ && !is_closed() && !has_unsent() && !is_closing_) flush();
+}
+
+void Connection::serve(std::string_view bytes) {
+    has_input_ = true;
+    // loop().now is a coarse reading of the same clock.
+    if (!session_.receive(bytes, ServerSession::Time{loop().now})) is_broken_ = true;
+    if (state_ == State::kAnnounced && session_.has_drain_ack()) start_drain();
+    flush();
+}
+
+void Connection::flush() {
+    std::string& output = loop().output;
+    for (bool has_more = true; has_more && !is_closed() && !has_unsent();) {
+        output.clear();
+        is_broken_ |= !session_.send(output, kSendThreshold);
+        has_more = output.size() >= kSendThreshold;
+        // What is left is sent first.
+        is_closing_ |= !has_more && (is_broken_ || session_.is_finished());
+        if (!output.empty() || is_closing_) send_output();
+    }
+    if (is_closed()) return;
+    update_deferred();
+    const bool has_progress =
+        std::exchange(ended_calls_, session_.ended_calls()) != session_.ended_calls();
+    const bool restarts = has_progress && phase() != Phase::kWrite;
+    update_phase(restarts ? PhaseTimer::kRestart : PhaseTimer::kContinue);
+}
+
+// A write timeout is absolute: it ends a connection that has had unsent answers all the time.
+Phase Connection::phase() const {
+    if (session_.has_unsent_answers()) return Phase::kWrite;
+    if (session_.has_awaited_requests()) return Phase::kBody;
+    return session_.calls() > 0 ? Phase::kDeferred : Phase::kIdle;
+}
+
+void Connection::on_timeout() {
+    const Phase expired = place()->phase;
+    if (expired == Phase::kLinger) return close();
+    if (expired == Phase::kIdle) {
+        if (state_ == State::kServing) announce_drain();
+        // An alarm does the rest.
+        if (!is_closed()) update_phase(PhaseTimer::kRestart);
+        return;
+    }
+    loop().counters.timeouts.add(1);
+    if (expired == Phase::kWrite || !is_established()) return abort();
+    session_.terminate(NGHTTP2_ENHANCE_YOUR_CALM);
+    flush();
+    if (!is_closed() && !is_lingering()) abort();
+}
+
+void Connection::on_drain() {
+    // Calls that have arrived but were not read yet are answered.
+    assume_readable();
+    on_turn();
+    if (is_closed() || is_closing_) return;
+    if (!is_established()) return close();
+    if (state_ == State::kServing) announce_drain();
+}
+
+void Connection::refuse() {
+    session_.drain();
+    flush();
+}
+
+void Connection::shed() {
+    abort();
+}
+
+void Connection::on_alarm() {
+    switch (state_) {
+        case State::kServing:
+            return announce_drain();
+        case State::kAnnounced:
+            start_drain();
+            if (is_established() && !has_unsent() && !is_lingering()) flush();
+            return;
+        case State::kDraining:
+            return abort();
+    }
+}
+
+void Connection::announce_drain() {
+    state_ = State::kAnnounced;
+    set_alarm(kAcknowledgeTime);
+    session_.announce_drain();
+    if (is_established() && !has_unsent() && !is_lingering()) flush();
+}
+
+void Connection::start_drain() {
+    state_ = State::kDraining;
+    set_alarm(grpc_.age_.grace);
+    session_.drain();
+}
+
+void Connection::set_alarm(std::chrono::milliseconds after) {
+    clear_alarm();
+    alarm_ = grpc_.alarms_.emplace(loop().now + after, this);
+}
+
+void Connection::clear_alarm() {
+    if (alarm_ != grpc_.alarms_.end()) grpc_.alarms_.erase(alarm_);
+    alarm_ = grpc_.alarms_.end();
+}
+
+// While the loop has deferred calls, it does not wait long for sockets.
+void Connection::update_deferred() {
+    loop().deferred += session_.deferred_calls() - deferred_;
+    deferred_ = session_.deferred_calls();
+}
+
+}  // namespace sluice::grpc

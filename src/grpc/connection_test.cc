@@ -1,0 +1,224 @@
+#include "grpc/connection.h"
+
+#include <chrono>
+#include <string>
+#include <thread>
+
+#include <gtest/gtest.h>
+
+#include "grpc/test_server.h"
+
+namespace sluice::grpc {
+namespace {
+
+using namespace std::chrono_literals;
+using http::wait_until;
+
+http::WireLimits with(std::chrono::milliseconds http::WireLimits::*timeout,
+                      std::chrono::milliseconds value) {
+    http::WireLimits limits;
+    limits.*timeout = value;
+    return limits;
+}
+
+TEST(GrpcConnection, AnswersCalls) {
+    const TestServer server;
+    TestConnection client(server.port());
+    EXPECT_EQ(client.call({.body = framed("hello")}).body, framed("hello"));
+    EXPECT_EQ(client.call({.body = framed("again")}).status(), "0");
+    EXPECT_EQ(client.call({.body = framed("page")}).body.size(), 64UL * 1024 + 5);
+}
+
+TEST(GrpcConnection, AnswersCallsThatAnotherThreadCompletes) {
+    const TestServer server;
+    TestConnection client(server.port());
+    EXPECT_EQ(client.call({.body = framed("later")}).body, framed("answered later"));
+}
+
+TEST(GrpcConnection, AnswersOtherCallsWhileOneIsDeferred) {
+    TestServer server;
+    TestConnection client(server.port());
+    const std::int32_t held = client.peer().start({.body = framed("held")});
+    EXPECT_EQ(client.call({.body = framed("hello")}).body, framed("hello"));
+    server.release_held();
+    EXPECT_EQ(client.finish(held).body, framed("released"));
+}
+
+TEST(GrpcConnection, SurvivesAClientThatLeavesDeferredCalls) {
+    TestServer server;
+    {
+        TestConnection client(server.port());
+        client.peer().start({.body = framed("held")});
+        client.flush();
+        wait_until([&] { return server.held() == 1; });
+    }
+    wait_until([&] { return server.counters().connections.get() == 0; });
+    server.release_held();
+    TestConnection client(server.port());
+    EXPECT_EQ(client.call({.body = framed("hello")}).status(), "0");
+}
+
+TEST(GrpcConnection, ClosesWhatIsNoHttp2) {
+    const TestServer server;
+    http::TestClient client(server.port());
+    client.send("GET / HTTP/1.1\r\nHost: h\r\n\r\n");
+    // SETTINGS at most.
+    EXPECT_EQ(client.read_to_end().find("HTTP/1.1"), std::string::npos);
+}
+
+TEST(GrpcConnection, EndsAnIdleConnectionWithGoaway) {
+    const TestServer server({.limits = with(&http::WireLimits::idle_timeout, 50ms)});
+    TestConnection client(server.port());
+    EXPECT_EQ(client.call({.body = framed("hello")}).status(), "0");
+    client.read_to_end();
+    EXPECT_EQ(client.peer().goaway_error, NGHTTP2_NO_ERROR);
+    EXPECT_EQ(server.counters().timeouts.get(), 0);
+}
+
+TEST(GrpcConnection, KeepsAConnectionThatHasACall) {
+    TestServer server({.limits = with(&http::WireLimits::idle_timeout, 20ms)});
+    TestConnection client(server.port());
+    const std::int32_t held = client.peer().start({.body = framed("held")});
+    client.flush();
+    wait_until([&] { return server.held() == 1; });
+    std::this_thread::sleep_for(100ms);
+    server.release_held();
+    EXPECT_EQ(client.finish(held).body, framed("released"));
+}
+
+TEST(GrpcConnection, EndsAConnectionWhoseRequestStaysIncomplete) {
+    const TestServer server({.limits = with(&http::WireLimits::body_timeout, 50ms)});
+    TestConnection client(server.port());
+    client.peer().start({.body = framed("hello").substr(0, 7), .ends = false});
+    client.flush();
+    client.read_to_end();
+    EXPECT_EQ(client.peer().goaway_error, NGHTTP2_ENHANCE_YOUR_CALM);
+    EXPECT_EQ(server.counters().timeouts.get(), 1);
+}
+
+TEST(GrpcConnection, EndsAConnectionWhoseClientKeepsItsWindowClosed) {
+    const TestServer server({.limits = with(&http::WireLimits::write_timeout, 100ms)});
+    TestConnection client(server.port(), 10);
+    const std::int32_t stream = client.peer().start({.body = framed("a long message")});
+    // Byte by byte, the answer is never complete.
+    client.flush();
+    client.read_to_end();
+    EXPECT_FALSE(client.peer().response(stream).is_closed);
+    EXPECT_EQ(server.counters().timeouts.get(), 1);
+}
+
+TEST(GrpcConnection, EndsAConnectionWhoseClientDoesNotRead) {
+    const TestServer server({.limits = with(&http::WireLimits::write_timeout, 100ms)});
+    TestConnection client(server.port(), 1024U * 1024, http::kSmallWindow);
+    client.peer().open_window(0, 1024 * 1024 * 1024);
+    for (int i = 0; i < 100; ++i)
+        client.peer().start({.body = framed("page")});
+    client.flush();
+    wait_until([&] { return server.counters().timeouts.get() == 1; });
+    wait_until([&] { return server.counters().connections.get() == 0; });
+    wait_until([&] { return server.counters().buffered.get() == 0; });
+}
+
+TEST(GrpcConnection, BoundsTheMemoryOfUnreadAnswers) {
+    http::WireLimits limits;
+    limits.buffered = 512UL * 1024;
+    const TestServer server({.limits = limits});
+    TestConnection client(server.port(), 1, http::kSmallWindow);
+    for (int i = 0; i < 50; ++i)
+        client.peer().start({.body = framed("page")});
+    client.flush();
+    client.read_to_end();
+    EXPECT_EQ(server.counters().shed.get(), 1);
+    wait_until([&] { return server.counters().buffered.get() == 0; });
+}
+
+TEST(GrpcConnection, BoundsTheMemoryOfUnfinishedRequests) {
+    http::WireLimits limits;
+    limits.buffered = 256UL * 1024;
+    const TestServer server({.limits = limits});
+    TestConnection client(server.port());
+    const std::string body = framed(std::string(60'000, 'x'));
+    for (int i = 0; i < 10; ++i)
+        client.peer().start({.body = body.substr(0, 50'000), .ends = false});
+    client.flush();
+    client.read_to_end();
+    EXPECT_EQ(server.counters().shed.get(), 1);
+}
+
+TEST(GrpcConnection, RefusesConnectionsAboveTheLimit) {
+    http::WireLimits limits;
+    limits.connections = 1;
+    const TestServer server({.limits = limits});
+    TestConnection first(server.port());
+    EXPECT_EQ(first.call({.body = framed("hello")}).status(), "0");
+    TestConnection second(server.port());
+    second.read_to_end();
+    EXPECT_EQ(second.peer().goaway_error, NGHTTP2_NO_ERROR);
+    EXPECT_EQ(server.counters().refused.get(), 1);
+    EXPECT_EQ(first.call({.body = framed("hello")}).status(), "0");
+}
+
+TEST(GrpcConnection, ClosesOnAFloodOfPings) {
+    TestServer::Options options;
+    options.session.control_frames = {.burst = 20, .per_second = 0};
+    const TestServer server(options);
+    TestConnection client(server.port());
+    for (int i = 0; i < 40; ++i)
+        client.peer().ping();
+    client.flush();
+    client.read_to_end();
+    EXPECT_EQ(client.peer().goaway_error, NGHTTP2_ENHANCE_YOUR_CALM);
+    EXPECT_EQ(server.session_counters().floods.get(), 1);
+}
+
+TEST(GrpcConnection, EndsAnOldConnectionAfterItsCalls) {
+    TestServer::Options options{.limits = with(&http::WireLimits::linger_timeout, 20ms)};
+    options.age.most = 100ms;
+    TestServer server(options);
+    TestConnection client(server.port());
+    const std::int32_t held = client.peer().start({.body = framed("held")});
+    client.flush();
+    while (!client.peer().goaway_error)
+        ASSERT_TRUE(client.read());
+    EXPECT_EQ(client.peer().goaway_error, NGHTTP2_NO_ERROR);
+    server.release_held();
+    EXPECT_EQ(client.finish(held).body, framed("released"));
+    client.read_to_end();
+    EXPECT_EQ(client.peer().goaway_last, held);
+}
+
+TEST(GrpcConnection, AbortsAnOldConnectionWhoseCallsDoNotEnd) {
+    TestServer::Options options{.limits = with(&http::WireLimits::linger_timeout, 20ms)};
+    options.age = {.most = 50ms, .grace = 50ms};
+    TestServer server(options);
+    TestConnection client(server.port());
+    const std::int32_t held = client.peer().start({.body = framed("held")});
+    client.flush();
+    client.read_to_end();
+    EXPECT_FALSE(client.peer().response(held).is_closed);
+    server.release_held();
+}
+
+TEST(GrpcConnection, DrainsWithItsListener) {
+    TestServer server;
+    TestConnection idle(server.port());
+    TestConnection busy(server.port());
+    EXPECT_EQ(idle.call({.body = framed("hello")}).status(), "0");
+    const std::int32_t held = busy.peer().start({.body = framed("held")});
+    busy.flush();
+    wait_until([&] { return server.held() == 1; });
+    server.start_drain(20s);
+    idle.read_to_end();
+    EXPECT_EQ(idle.peer().goaway_error, NGHTTP2_NO_ERROR);
+    // A call that was sent before the client knew is answered.
+    while (!busy.peer().goaway_error)
+        ASSERT_TRUE(busy.read());
+    EXPECT_FALSE(server.is_drained());
+    server.release_held();
+    EXPECT_EQ(busy.finish(held).body, framed("released"));
+    busy.read_to_end();
+    wait_until([&] { return server.is_drained(); });
+}
+
+}  // namespace
+}  // namespace sluice::grpc

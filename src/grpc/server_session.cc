@@ -1,0 +1,363 @@
+#include "grpc/server_session.h"
+
+#include <array>
+#include <exception>
+#include <new>
+#include <utility>
+
+#include "base/check.h"
+
+namespace sluice::grpc {
+
+namespace {
+
+// Calls kept for reuse.
+constexpr std::size_t kSpareCalls = 256;
+
+// Control frames that a client may send for each answered call: window updates, and pings that
+// measure the bandwidth.
+constexpr std::int64_t kControlFramesPerCall = 4;
+
+// Bytes that the client may send on the connection before an update of its window.
+constexpr std::int32_t kConnectionWindow = 1024 * 1024;
+
+// The content of the PING that follows the announcement of a drain.
+constexpr std::array<std::uint8_t, 8> kDrainPing{'d', 'r', 'a', 'i', 'n', 'i', 'n', 'g'};
+
+std::string_view text_of(const std::uint8_t* bytes, std::size_t size) {
+    return {reinterpret_cast<const char*>(bytes), size};
+}
+
+bool ends_stream(const nghttp2_frame& frame) {
+    return (frame.hd.flags & NGHTTP2_FLAG_END_STREAM) != 0;
+}
+
+// Runs the code of a call; an exception of its handler becomes an answer.
+template <class Act>
+void run_call(ServerCall& call, Act act) {
+    try {
+        act();
+    } catch (const std::exception& error) {
+        call.fail(error.what());
+    }
+}
+
+}  // namespace
+
+// nghttp2 is written in C: no exception may pass through it.
+struct ServerSession::Callbacks {
+    template <class Act>
+    static int guard(Act act) {
+        try {
+            return act() ? 0 : NGHTTP2_ERR_CALLBACK_FAILURE;
+        } catch (const std::exception&) {
+            return NGHTTP2_ERR_CALLBACK_FAILURE;  // out of memory
+        }
+    }
+
+    static int on_begin_headers(nghttp2_session* /*http2*/,
+                                const nghttp2_frame* frame,
+                                void* owner) {
+        if (frame->headers.cat != NGHTTP2_HCAT_REQUEST) return 0;
+        return guard([&] {
+            return static_cast<ServerSession*>(owner)->open_call(frame->hd.stream_id) != nullptr;
+        });
+    }
+
+    static int on_header(nghttp2_session* /*http2*/,
+                         const nghttp2_frame* frame,
+                         const std::uint8_t* name,
+                         std::size_t name_size,
+                         const std::uint8_t* value,
+                         std::size_t value_size,
+                         std::uint8_t /*flags*/,
+                         void* owner) {
+        auto* session = static_cast<ServerSession*>(owner);
+        ServerCall* call = session->find(frame->hd.stream_id);
+        if (call == nullptr) return 0;
+        return guard([&] {
+            if (call->on_field(text_of(name, name_size), text_of(value, value_size))) return true;
+            session->end_flood();
+            return true;
+        });
+    }
+
+    static int on_begin_frame(nghttp2_session* /*http2*/,
+                              const nghttp2_frame_hd* frame,
+                              void* owner) {
+        static_cast<ServerSession*>(owner)->charge(*frame);
+        return 0;
+    }
+
+    static int on_frame_recv(nghttp2_session* /*http2*/, const nghttp2_frame* frame, void* owner) {
+        return guard([&] {
+            static_cast<ServerSession*>(owner)->on_frame(*frame);
+            return true;
+        });
+    }
+
+    static int on_data_chunk(nghttp2_session* /*http2*/,
+                             std::uint8_t /*flags*/,
+                             std::int32_t stream,
+                             const std::uint8_t* data,
+                             std::size_t size,
+                             void* owner) {
+        ServerCall* call = static_cast<ServerSession*>(owner)->find(stream);
+        if (call == nullptr) return 0;
+        return guard([&] {
+            run_call(*call, [&] { call->on_data(text_of(data, size)); });
+            return true;
+        });
+    }
+
+    static int on_stream_close(nghttp2_session* /*http2*/,
+                               std::int32_t stream,
+                               std::uint32_t error,
+                               void* owner) {
+        auto* session = static_cast<ServerSession*>(owner);
+        ServerCall* call = session->find(stream);
+        if (call == nullptr) return 0;
+        return guard([&] {
+            session->close_call(call, error);
+            return true;
+        });
+    }
+
+    static int on_frame_send(nghttp2_session* /*http2*/, const nghttp2_frame* frame, void* owner) {
+        static_cast<ServerSession*>(owner)->on_frame_sent(*frame);
+        return 0;
+    }
+
+    static const nghttp2_session_callbacks* get() {
+        static const nghttp2_session_callbacks* const callbacks = create();
+        return callbacks;
+    }
+
+    static const nghttp2_session_callbacks* create() {
+        nghttp2_session_callbacks* callbacks = nullptr;
+        if (nghttp2_session_callbacks_new(&callbacks) != 0) throw std::bad_alloc();
+        nghttp2_session_callbacks_set_on_begin_headers_callback(callbacks, on_begin_headers);
+        nghttp2_session_callbacks_set_on_header_callback(callbacks, on_header);
+        nghttp2_session_callbacks_set_on_begin_frame_callback(callbacks, on_begin_frame);
+        nghttp2_session_callbacks_set_on_frame_recv_callback(callbacks, on_frame_recv);
+        nghttp2_session_callbacks_set_on_data_chunk_recv_callback(callbacks, on_data_chunk);
+        nghttp2_session_callbacks_set_on_stream_close_callback(callbacks, on_stream_close);
+        nghttp2_session_callbacks_set_on_frame_send_callback(callbacks, on_frame_send);
+        return callbacks;
+    }
+
+    static const nghttp2_option* options() {
+        static const nghttp2_option* const made = create_options();
+        return made;
+    }
+
+    static const nghttp2_option* create_options() {
+        nghttp2_option* made = nullptr;
+        if (nghttp2_option_new(&made) != 0) throw std::bad_alloc();
+        // Closed streams would be kept for the tree of priorities.
+        nghttp2_option_set_no_closed_streams(made, 1);
+        // `resets_` bounds resets, in proportion to answered calls.
+        nghttp2_option_set_stream_reset_rate_limit(made, UINT64_MAX, 0);
+        return made;
+    }
+};
+
+ServerSession::ServerSession(SessionContext& context,
+                             std::string_view peer,
+                             std::function<void()> wake)
+    : context_(context),
+      peer_(peer),
+      wake_(std::move(wake)),
+      control_frames_(context.limits.control_frames),
+      resets_(context.limits.resets) {
+    if (nghttp2_session_server_new2(&http2_, Callbacks::get(), this, Callbacks::options()) != 0)
+        throw std::bad_alloc();
+    const std::array settings{
+        nghttp2_settings_entry{NGHTTP2_SETTINGS_MAX_CONCURRENT_STREAMS, context.limits.streams},
+        nghttp2_settings_entry{NGHTTP2_SETTINGS_MAX_HEADER_LIST_SIZE,
+                               static_cast<std::uint32_t>(context.limits.header_list)},
+        nghttp2_settings_entry{NGHTTP2_SETTINGS_NO_RFC7540_PRIORITIES, 1}};
+    const bool is_ready =
+        nghttp2_submit_settings(http2_, NGHTTP2_FLAG_NONE, settings.data(), settings.size()) == 0 &&
+        nghttp2_session_set_local_window_size(http2_, NGHTTP2_FLAG_NONE, 0, kConnectionWindow) == 0;
+    if (is_ready) return;
+    nghttp2_session_del(http2_);
+    throw std::bad_alloc();
+}
+
+ServerSession::~ServerSession() {
+    while (!calls_.empty())
+        close_call(calls_.back(), NGHTTP2_CANCEL);
+    nghttp2_session_del(http2_);
+}
+
+bool ServerSession::receive(std::string_view bytes, Time now) {
+    now_ = now;
+    control_frames_.refill(now);
+    resets_.refill(now);
+    is_receiving_ = true;
+    const ssize_t used = nghttp2_session_mem_recv(
+        http2_, reinterpret_cast<const std::uint8_t*>(bytes.data()), bytes.size());
+    is_receiving_ = false;
+    if (used == NGHTTP2_ERR_FLOODED) end_flood();
+    return used >= 0 && !is_flooded_;
+}
+
+bool ServerSession::send(std::string& out, std::size_t enough) {
+    while (out.size() < enough) {
+        const std::uint8_t* bytes = nullptr;
+        const ssize_t size = nghttp2_session_mem_send(http2_, &bytes);
+        if (size < 0) return false;
+        if (size == 0) return true;
+        out += text_of(bytes, static_cast<std::size_t>(size));
+    }
+    return true;
+}
+
+bool ServerSession::is_finished() const {
+    return nghttp2_session_want_read(http2_) == 0 && nghttp2_session_want_write(http2_) == 0;
+}
+
+void ServerSession::announce_drain() {
+    nghttp2_submit_shutdown_notice(http2_);
+    nghttp2_submit_ping(http2_, NGHTTP2_FLAG_NONE, kDrainPing.data());
+}
+
+void ServerSession::drain() {
+    const std::int32_t last = nghttp2_session_get_last_proc_stream_id(http2_);
+    nghttp2_submit_goaway(http2_, NGHTTP2_FLAG_NONE, last, NGHTTP2_NO_ERROR, nullptr, 0);
+}
+
+void ServerSession::terminate(std::uint32_t error) {
+    nghttp2_session_terminate_session(http2_, error);
+}
+
+ServerCall* ServerSession::open_call(std::int32_t stream) {
+    std::unique_ptr<ServerCall> call;
+    if (context_.spare_calls.empty()) {
+        call = std::make_unique<ServerCall>();
+    } else {
+        call = std::move(context_.spare_calls.back());
+        context_.spare_calls.pop_back();
+    }
+    call->index_ = calls_.size();
+    calls_.push_back(call.get());
+    call->begin(*this, stream);
+    nghttp2_session_set_stream_user_data(http2_, stream, call.get());
+    return call.release();
+}
+
+void ServerSession::close_call(ServerCall* call, std::uint32_t error) {
+    std::unique_ptr<ServerCall> owner(call);
+    nghttp2_session_set_stream_user_data(http2_, call->stream(), nullptr);
+    calls_.back()->index_ = call->index_;
+    calls_[call->index_] = calls_.back();
+    calls_.pop_back();
+    ++ended_calls_;
+    if (error != NGHTTP2_NO_ERROR) {
+        context_.counters.cancelled.add(1);
+    } else {
+        control_frames_.add(kControlFramesPerCall);
+        resets_.add(1);
+    }
+    call->end();
+    if (context_.spare_calls.size() < kSpareCalls) context_.spare_calls.push_back(std::move(owner));
+}
+
+ServerCall* ServerSession::find(std::int32_t stream) const {
+    return static_cast<ServerCall*>(nghttp2_session_get_stream_user_data(http2_, stream));
+}
+
+const MethodRegistry::Entry* ServerSession::find_method(std::string_view path) {
+    // Most clients call one method.
+    if (last_method_ == nullptr || last_method_->first != path) {
+        const MethodRegistry::Entry* found = context_.methods.find(path);
+        if (found == nullptr) return nullptr;
+        last_method_ = found;
+    }
+    return last_method_;
+}
+
+// Charges the client for a frame that brings no call forward. Frames of unknown types are skipped
+// by nghttp2 before they get here.
+void ServerSession::charge(const nghttp2_frame_hd& frame) {
+    const bool is_acknowledgement = (frame.flags & NGHTTP2_FLAG_ACK) != 0;
+    const bool ends = (frame.flags & NGHTTP2_FLAG_END_STREAM) != 0;
+    switch (frame.type) {
+        case NGHTTP2_HEADERS:
+        case NGHTTP2_CONTINUATION:
+            return;
+        case NGHTTP2_DATA:
+            if (frame.length == 0 && !ends) spend(control_frames_);
+            return;
+        case NGHTTP2_RST_STREAM:
+            return spend(find(frame.stream_id) == nullptr ? control_frames_ : resets_);
+        case NGHTTP2_PING:
+        case NGHTTP2_SETTINGS:
+            if (!is_acknowledgement) spend(control_frames_);
+            return;
+        default:
+            spend(control_frames_);
+    }
+}
+
+void ServerSession::on_frame(const nghttp2_frame& frame) {
+    if (frame.hd.type == NGHTTP2_PING && (frame.hd.flags & NGHTTP2_FLAG_ACK) != 0) {
+        has_drain_ack_ |= text_of(frame.ping.opaque_data, kDrainPing.size()) ==
+                          text_of(kDrainPing.data(), kDrainPing.size());
+    }
+    if (frame.hd.type != NGHTTP2_HEADERS && frame.hd.type != NGHTTP2_DATA) return;
+    ServerCall* call = find(frame.hd.stream_id);
+    if (call == nullptr) return;
+    run_call(*call, [&] {
+        const bool is_head =
+            frame.hd.type == NGHTTP2_HEADERS && frame.headers.cat == NGHTTP2_HCAT_REQUEST;
+        if (is_head) call->on_head();
+        if (ends_stream(frame)) call->on_end();
+    });
+}
+
+void ServerSession::spend(FrameBudget& budget) {
+    if (!budget.spend()) end_flood();
+}
+
+void ServerSession::end_flood() {
+    if (std::exchange(is_flooded_, true)) return;
+    context_.counters.floods.add(1);
+    terminate(NGHTTP2_ENHANCE_YOUR_CALM);
+}
+
+// A call that was answered before the client has sent everything is reset, so that the client
+// stops.
+void ServerSession::on_frame_sent(const nghttp2_frame& frame) {
+    if (frame.hd.type != NGHTTP2_HEADERS || !ends_stream(frame)) return;
+    const ServerCall* call = find(frame.hd.stream_id);
+    if (call == nullptr || call->is_request_complete_) return;
+    nghttp2_submit_rst_stream(http2_, NGHTTP2_FLAG_NONE, frame.hd.stream_id, NGHTTP2_NO_ERROR);
+}
+
+Completion ServerSession::completion_for(std::int32_t stream) {
+    SLUICE_CHECK(context_.post != nullptr);
+    if (self_ == nullptr) self_ = std::make_shared<ServerSession*>(this);
+    return Completion(
+        [post = context_.post, session = std::weak_ptr(self_), stream](Answer answer) {
+            (*post)([session, stream, answer = std::move(answer)]() mutable {
+                if (const auto alive = session.lock())
+                    (*alive)->complete(stream, std::move(answer));
+            });
+        });
+}
+
+void ServerSession::complete(std::int32_t stream, Answer answer) {
+    ServerCall* call = find(stream);
+    if (call == nullptr || !call->is_deferred()) return;
+    call->complete(std::move(answer));
+    wake();
+}
+
+// Within receive() the owner sends what there is afterwards.
+void ServerSession::wake() const {
+    if (!is_receiving_ && wake_) wake_();
+}
+
+}  // namespace sluice::grpc

@@ -1,0 +1,411 @@
+#include "grpc/server_session.h"
+
+#include <functional>
+#include <memory>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "grpc/test_peer.h"
+
+namespace sluice::grpc {
+namespace {
+
+using namespace std::string_literals;
+
+// Repeats each message; "end" ends the call.
+class Repeater final : public StreamHandler {
+  public:
+    explicit Repeater(StreamWriter& writer) : writer_(writer) {}
+    void on_message(std::string_view message) override {
+        if (message == "end") return writer_.finish({Code::kAborted, "as asked"});
+        if (message == "throw") throw std::runtime_error("as asked");
+        writer_.send(message);
+    }
+    void on_end() override { writer_.finish({}); }
+
+  private:
+    StreamWriter& writer_;
+};
+
+class ServerSessionTest : public testing::Test {
+  protected:
+    ServerSessionTest() {
+        methods.add("test.Echo", "Say", UnaryHandler([this](UnaryCall& call) { say(call); }));
+        methods.add("test.Echo", "Repeat", StreamOpener([](StreamWriter& writer) {
+                        return std::make_unique<Repeater>(writer);
+                    }));
+        context.post = std::make_shared<const std::function<void(std::function<void()>)>>(
+            [this](std::function<void()> act) { posted.push_back(std::move(act)); });
+        context.on_failure = [this](std::string_view path, std::string_view what) {
+            failures.push_back(std::string(path) + ": " + std::string(what));
+        };
+    }
+
+    ServerSession& session() {
+        if (session_ == nullptr)
+            session_ = std::make_unique<ServerSession>(context, "192.0.2.1", [this] { ++wakes; });
+        return *session_;
+    }
+
+    void say(UnaryCall& call) {
+        const std::string_view message = call.request().message;
+        last_deadline = call.request().deadline;
+        if (message == "throw") throw std::runtime_error("as asked");
+        if (message == "later") {
+            held.push_back(call.defer());
+        } else if (message == "deny") {
+            call.answer().status = {Code::kPermissionDenied, "50 % of ä\n"};
+        } else {
+            ((call.answer().bytes += call.request().peer) += " says ") += message;
+        }
+    }
+
+    void run_posted() {
+        for (const auto& act : std::exchange(posted, {}))
+            act();
+    }
+
+    TestResponse call(const TestRequest& request) { return peer.call(session(), request); }
+
+    MethodRegistry methods;
+    SessionContext context{.methods = methods};
+    std::vector<std::function<void()>> posted;
+    std::vector<std::string> failures;
+    std::vector<Completion> held;
+    std::optional<ServerSession::Time> last_deadline;
+    int wakes = 0;
+    TestPeer peer;
+    std::unique_ptr<ServerSession> session_;
+};
+
+TEST_F(ServerSessionTest, AnswersAUnaryCall) {
+    const TestResponse response = call({.body = framed("hello")});
+    EXPECT_EQ(response.fields.at(":status"), "200");
+    EXPECT_EQ(response.fields.at("content-type"), "application/grpc");
+    EXPECT_EQ(response.body, framed("192.0.2.1 says hello"));
+    EXPECT_EQ(response.status(), "0");
+    EXPECT_EQ(response.fields.count("grpc-message"), 0U);
+    EXPECT_TRUE(response.is_closed);
+    EXPECT_EQ(response.error, 0U);
+    EXPECT_EQ(session().calls(), 0U);
+    EXPECT_EQ(session().held_bytes(), 0U);
+    EXPECT_FALSE(session().has_unsent_answers());
+}
+
+TEST_F(ServerSessionTest, AnswersManyCallsOfOneRead) {
+    std::vector<std::int32_t> streams;
+    for (int i = 0; i < 100; ++i)
+        streams.push_back(peer.start({.body = framed(std::to_string(i))}));
+    EXPECT_TRUE(peer.exchange(session()));
+    for (std::size_t i = 0; i < streams.size(); ++i)
+        EXPECT_EQ(peer.response(streams[i]).body, framed("192.0.2.1 says " + std::to_string(i)));
+}
+
+TEST_F(ServerSessionTest, HandlesAnEmptyMessageAndOneOfManyFrames) {
+    EXPECT_EQ(call({.body = framed("")}).body, framed("192.0.2.1 says "));
+    const std::string large(500'000, 'x');
+    EXPECT_EQ(call({.body = framed(large)}).body, framed("192.0.2.1 says " + large));
+    EXPECT_EQ(session().held_bytes(), 0U);
+}
+
+TEST_F(ServerSessionTest, SendsAnErrorAsTrailersOnlyWithAnEncodedMessage) {
+    const TestResponse response = call({.body = framed("deny")});
+    EXPECT_EQ(response.status(), "7");
+    EXPECT_EQ(response.fields.at("grpc-message"), "50 %25 of %C3%A4%0A");
+    EXPECT_EQ(response.body, "");
+}
+
+TEST_F(ServerSessionTest, AnswersAnExceptionWithInternalAndReportsIt) {
+    const TestResponse response = call({.body = framed("throw")});
+    EXPECT_EQ(response.status(), "13");
+    EXPECT_EQ(response.message(), "The server failed to answer this call.");
+    EXPECT_EQ(failures, std::vector{"/test.Echo/Say: as asked"s});
+    EXPECT_EQ(call({.body = framed("again")}).status(), "0");
+}
+
+TEST_F(ServerSessionTest, RefusesAnUnknownMethod) {
+    const TestResponse response = call({.path = "/test.Echo/Sing", .body = framed("la")});
+    EXPECT_EQ(response.status(), "12");
+    EXPECT_EQ(response.message(), "There is no method /test.Echo/Sing.");
+}
+
+TEST_F(ServerSessionTest, RefusesWhatIsNoGrpcWithAnHttpStatus) {
+    EXPECT_EQ(call({.content_type = "application/json"}).fields.at(":status"), "415");
+    EXPECT_EQ(call({.content_type = ""}).fields.at(":status"), "415");
+    EXPECT_EQ(call({.method = "GET"}).fields.at(":status"), "405");
+    EXPECT_EQ(call({.body = framed("x"), .content_type = "application/grpc+proto"}).status(), "0");
+}
+
+TEST_F(ServerSessionTest, RefusesCompressionUnlessItIsIdentity) {
+    EXPECT_EQ(call({.body = framed("x"), .fields = {{"grpc-encoding", "gzip"}}}).status(), "12");
+    EXPECT_EQ(call({.body = framed("x"), .fields = {{"grpc-encoding", "identity"}}}).status(), "0");
+    EXPECT_EQ(call({.body = "\1\0\0\0\1x"s}).status(), "12");
+    EXPECT_EQ(call({.body = "\2\0\0\0\1x"s}).status(), "13");
+}
+
+TEST_F(ServerSessionTest, RefusesOtherThanOneCompleteMessage) {
+    EXPECT_EQ(call({.body = ""}).message(), "A unary call has one message; there is none.");
+    EXPECT_EQ(call({.body = framed("a") + framed("b")}).message(),
+              "A unary call has one message; there are more.");
+    EXPECT_EQ(call({.body = framed("abc").substr(0, 7)}).message(),
+              "The last message is incomplete.");
+    EXPECT_EQ(call({.body = framed("abc").substr(0, 3)}).status(), "13");
+    EXPECT_FALSE(session().has_awaited_requests());
+}
+
+TEST_F(ServerSessionTest, RefusesALargeMessageBeforeItHasArrived) {
+    context.limits.message = 1'000;
+    const std::int32_t stream =
+        peer.start({.body = framed(std::string(1'001, 'x')).substr(0, 5), .ends = false});
+    EXPECT_TRUE(peer.exchange(session()));
+    EXPECT_EQ(peer.response(stream).status(), "8");
+    EXPECT_EQ(peer.response(stream).message(), "The message is larger than 1000 bytes.");
+    // The client is asked to stop.
+    EXPECT_TRUE(peer.response(stream).is_closed);
+    EXPECT_EQ(peer.response(stream).error, NGHTTP2_NO_ERROR);
+    EXPECT_EQ(session().calls(), 0U);
+    EXPECT_EQ(call({.body = framed(std::string(1'000, 'x'))}).status(), "0");
+}
+
+TEST_F(ServerSessionTest, RefusesLargeHeaderFieldsAndClosesOnAFlood) {
+    context.limits.header_list = 4'000;
+    const std::string long_value(1'000, 'x');
+    TestFields fields{{"a", long_value}, {"b", long_value}, {"c", long_value}};
+    EXPECT_EQ(call({.body = framed("x"), .fields = fields}).status(), "0");
+    fields.emplace_back("d", long_value);
+    EXPECT_EQ(call({.body = framed("x"), .fields = fields}).status(), "8");
+    for (int i = 0; i < 15; ++i)
+        fields.emplace_back("e", long_value);
+    peer.start({.body = framed("x"), .fields = fields});
+    EXPECT_FALSE(peer.exchange(session()));
+    EXPECT_EQ(peer.goaway_error, NGHTTP2_ENHANCE_YOUR_CALM);
+    EXPECT_EQ(context.counters.floods.get(), 1);
+}
+
+TEST_F(ServerSessionTest, PassesTheDeadline) {
+    call({.body = framed("x")});
+    EXPECT_FALSE(last_deadline);
+    call({.body = framed("x"), .fields = {{"grpc-timeout", "20m"}}});
+    EXPECT_EQ(last_deadline,
+              ServerSession::Time{std::chrono::hours{1}} + std::chrono::milliseconds{20});
+    EXPECT_EQ(call({.body = framed("x"), .fields = {{"grpc-timeout", "0n"}}}).status(), "4");
+    EXPECT_EQ(call({.body = framed("x"), .fields = {{"grpc-timeout", "20"}}}).status(), "13");
+    EXPECT_EQ(call({.body = framed("x"), .fields = {{"grpc-timeout", "-1m"}}}).status(), "13");
+}
+
+TEST_F(ServerSessionTest, AnswersADeferredCallLater) {
+    const std::int32_t stream = peer.start({.body = framed("later")});
+    EXPECT_TRUE(peer.exchange(session()));
+    EXPECT_EQ(session().deferred_calls(), 1U);
+    EXPECT_FALSE(peer.response(stream).is_closed);
+    EXPECT_EQ(call({.body = framed("meanwhile")}).status(), "0");
+    held.front()({.bytes = "now"});
+    EXPECT_EQ(wakes, 0);
+    run_posted();
+    EXPECT_EQ(wakes, 1);
+    EXPECT_EQ(session().deferred_calls(), 0U);
+    peer.exchange(session());
+    EXPECT_EQ(peer.response(stream).body, framed("now"));
+    EXPECT_EQ(peer.response(stream).status(), "0");
+}
+
+TEST_F(ServerSessionTest, AnswersADroppedCallWithInternal) {
+    const std::int32_t stream = peer.start({.body = framed("later")});
+    peer.exchange(session());
+    held.clear();
+    run_posted();
+    peer.exchange(session());
+    EXPECT_EQ(peer.response(stream).status(), "13");
+}
+
+TEST_F(ServerSessionTest, IgnoresTheAnswerToACancelledCall) {
+    const std::int32_t stream = peer.start({.body = framed("later")});
+    peer.exchange(session());
+    peer.reset(stream);
+    EXPECT_TRUE(peer.exchange(session()));
+    EXPECT_EQ(session().calls(), 0U);
+    EXPECT_EQ(session().deferred_calls(), 0U);
+    EXPECT_EQ(session().held_bytes(), 0U);
+    EXPECT_EQ(context.counters.cancelled.get(), 1);
+    held.front()({.bytes = "too late"});
+    run_posted();
+    EXPECT_EQ(call({.body = framed("next")}).status(), "0");
+}
+
+TEST_F(ServerSessionTest, IgnoresAnAnswerAfterItsEnd) {
+    peer.start({.body = framed("later")});
+    peer.exchange(session());
+    session_.reset();
+    held.front()({.bytes = "too late"});
+    run_posted();
+    EXPECT_EQ(wakes, 0);
+}
+
+TEST_F(ServerSessionTest, StreamsMessagesBothWays) {
+    const std::int32_t stream =
+        peer.start({.path = "/test.Echo/Repeat", .body = framed("a"), .ends = false});
+    peer.exchange(session());
+    EXPECT_EQ(messages_of(peer.response(stream).body), std::vector{"a"s});
+    EXPECT_FALSE(session().has_unsent_answers());
+    peer.send_more(stream, framed("b") + framed("c").substr(0, 3), false);
+    peer.exchange(session());
+    EXPECT_TRUE(session().has_awaited_requests());
+    peer.send_more(stream, framed("c").substr(3), true);
+    peer.exchange(session());
+    EXPECT_EQ(messages_of(peer.response(stream).body), (std::vector{"a"s, "b"s, "c"s}));
+    EXPECT_EQ(peer.response(stream).status(), "0");
+    EXPECT_EQ(session().held_bytes(), 0U);
+}
+
+TEST_F(ServerSessionTest, EndsAStreamWithItsStatus) {
+    const TestResponse after_one =
+        call({.path = "/test.Echo/Repeat", .body = framed("a") + framed("end"), .ends = false});
+    EXPECT_EQ(after_one.status(), "10");
+    EXPECT_TRUE(after_one.is_closed);
+    const TestResponse at_once =
+        call({.path = "/test.Echo/Repeat", .body = framed("end"), .ends = false});
+    EXPECT_EQ(at_once.status(), "10");
+    const TestResponse thrown =
+        call({.path = "/test.Echo/Repeat", .body = framed("a") + framed("throw"), .ends = false});
+    EXPECT_EQ(thrown.status(), "13");
+    EXPECT_EQ(session().calls(), 0U);
+}
+
+TEST_F(ServerSessionTest, EndsAStreamWhoseMessagesStayUnread) {
+    context.limits.stream_unsent = 10'000;
+    TestPeer slow(100);
+    std::string body;
+    for (int i = 0; i < 20; ++i)
+        body += framed(std::string(1'000, 'x'));
+    const std::int32_t stream =
+        slow.start({.path = "/test.Echo/Repeat", .body = body, .ends = false});
+    slow.exchange(session());
+    EXPECT_TRUE(session().has_unsent_answers());
+    EXPECT_LT(session().held_bytes(), 16'000U);
+    slow.open_window(stream, 1'000'000);
+    slow.exchange(session());
+    EXPECT_EQ(slow.response(stream).status(), "8");
+    EXPECT_FALSE(session().has_unsent_answers());
+}
+
+TEST_F(ServerSessionTest, CountsAnAnswerThatTheClientDoesNotTake) {
+    TestPeer slow(10);
+    const std::int32_t stream = slow.start({.body = framed(std::string(1'000, 'x'))});
+    slow.exchange(session());
+    EXPECT_TRUE(session().has_unsent_answers());
+    EXPECT_GE(session().held_bytes(), 1'000U);
+    slow.open_window(stream, 10'000);
+    slow.exchange(session());
+    EXPECT_FALSE(session().has_unsent_answers());
+    EXPECT_EQ(slow.response(stream).body.size(), 1'020U);
+    EXPECT_EQ(session().held_bytes(), 0U);
+}
+
+TEST_F(ServerSessionTest, ClosesOnAFloodOfPings) {
+    context.limits.control_frames = {.burst = 50, .per_second = 0};
+    for (int i = 0; i < 40; ++i)
+        peer.ping();
+    EXPECT_TRUE(peer.exchange(session()));
+    // Answered calls earn more.
+    for (int i = 0; i < 10; ++i)
+        call({.body = framed("x")});
+    for (int i = 0; i < 40; ++i)
+        peer.ping();
+    EXPECT_TRUE(peer.exchange(session()));
+    for (int i = 0; i < 40; ++i)
+        peer.ping();
+    EXPECT_FALSE(peer.exchange(session()));
+    EXPECT_EQ(peer.goaway_error, NGHTTP2_ENHANCE_YOUR_CALM);
+}
+
+TEST_F(ServerSessionTest, ClosesOnAFloodOfOtherFrames) {
+    context.limits.control_frames = {.burst = 50, .per_second = 0};
+    const std::vector<std::pair<std::string, std::string>> frames{
+        {"PRIORITY", "\0\0\5\2\0\0\0\0\1\0\0\0\0\x10"s},
+        {"SETTINGS", "\0\0\0\4\0\0\0\0\0"s},
+        {"WINDOW_UPDATE", "\0\0\4\x8\0\0\0\0\0\0\0\0\1"s}};
+    for (const auto& [name, bytes] : frames) {
+        session_.reset();
+        TestPeer client;
+        client.exchange(session());
+        bool is_open = true;
+        int count = 0;
+        for (; is_open && count < 100; ++count)
+            is_open = session().receive(bytes, ServerSession::Time{std::chrono::hours{1}});
+        EXPECT_FALSE(is_open) << name;
+        EXPECT_GE(count, 45) << name;
+    }
+}
+
+TEST_F(ServerSessionTest, ClosesOnAFloodOfResets) {
+    context.limits.resets = {.burst = 20, .per_second = 0};
+    bool is_open = true;
+    int resets = 0;
+    for (; is_open && resets < 100; ++resets) {
+        const std::int32_t stream = peer.start({.body = framed("later")});
+        peer.exchange(session());
+        peer.reset(stream);
+        is_open = peer.exchange(session());
+    }
+    EXPECT_EQ(resets, 21);
+    EXPECT_EQ(peer.goaway_error, NGHTTP2_ENHANCE_YOUR_CALM);
+}
+
+TEST_F(ServerSessionTest, DoesNotCountResetsOfAnsweredCalls) {
+    context.limits.resets = {.burst = 5, .per_second = 0};
+    for (int i = 0; i < 20; ++i) {
+        const std::int32_t stream = peer.start({.body = framed("x")});
+        peer.exchange(session());
+        peer.reset(stream);
+        ASSERT_TRUE(peer.exchange(session()));
+    }
+}
+
+TEST_F(ServerSessionTest, LimitsConcurrentCalls) {
+    context.limits.streams = 3;
+    ASSERT_TRUE(peer.exchange(session()));
+    std::vector<std::int32_t> streams;
+    for (int i = 0; i < 5; ++i)
+        streams.push_back(peer.start({.body = framed("later")}));
+    peer.exchange(session());
+    // The client's library keeps to the limit.
+    EXPECT_EQ(session().deferred_calls(), 3U);
+}
+
+TEST_F(ServerSessionTest, FinishesCallsInProgressWhenItDrains) {
+    const std::int32_t stream = peer.start({.body = framed("later")});
+    peer.exchange(session());
+    session().announce_drain();
+    EXPECT_TRUE(peer.exchange(session()));
+    EXPECT_EQ(peer.goaway_error, NGHTTP2_NO_ERROR);
+    EXPECT_EQ(peer.goaway_last, 0x7fffffff);
+    EXPECT_TRUE(session().has_drain_ack());
+    session().drain();
+    EXPECT_TRUE(peer.exchange(session()));
+    EXPECT_EQ(peer.goaway_last, stream);
+    held.front()({.bytes = "last"});
+    run_posted();
+    EXPECT_FALSE(peer.exchange(session()));
+    EXPECT_TRUE(session().is_finished());
+    EXPECT_EQ(peer.response(stream).body, framed("last"));
+}
+
+TEST_F(ServerSessionTest, ClosesOnBytesThatAreNoHttp2) {
+    EXPECT_FALSE(session().receive("GET / HTTP/1.1\r\nHost: h\r\n\r\n", {}));
+}
+
+TEST_F(ServerSessionTest, AnswersAMalformedFrameWithGoaway) {
+    peer.exchange(session());
+    session().receive("\0\0\1\6\0\0\0\0\0x"s, {});  // a PING of one byte
+    std::string out;
+    session().send(out, 1'000);
+    peer.receive(out);
+    EXPECT_EQ(peer.goaway_error, NGHTTP2_FRAME_SIZE_ERROR);
+    EXPECT_TRUE(session().is_finished());
+}
+
+}  // namespace
+}  // namespace sluice::grpc

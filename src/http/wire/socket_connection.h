@@ -1,0 +1,148 @@
+// A client's connection on an event loop, whatever protocol it speaks: TLS handshake, unsent bytes,
+// closing.
+#ifndef SLUICE_HTTP_WIRE_SOCKET_CONNECTION_H_
+#define SLUICE_HTTP_WIRE_SOCKET_CONNECTION_H_
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "http/wire/loop_state.h"
+#include "http/wire/transport.h"
+
+namespace sluice::http {
+
+// A connected socket as accept4() returns it.
+struct AcceptedSocket {
+    int socket;
+    SSL_CTX* tls;           // null for a plain connection
+    std::string_view peer;  // the client's address
+};
+
+// The connections of a listener. Owned by one thread.
+class Protocol {
+  public:
+    virtual ~Protocol() = default;
+
+    // Offered to clients by ALPN.
+    virtual Alpn alpn() const = 0;
+    virtual std::unique_ptr<SocketConnection> connect(LoopState& loop, AcceptedSocket accepted) = 0;
+    // Called regularly, at most a second apart.
+    virtual void on_tick(LoopState& loop) = 0;
+};
+
+// 1. The socket counts as readable from on_ready() until a read has emptied it, and as writable
+//    until a write blocks.
+// 2. While bytes can't be sent, run() is not called: a client that does not read is not read from
+//    either.
+// 3. At the end of each turn the LoopState's ledger has the memory that the connection holds.
+//
+// Owned by the LoopState's timeout_list; used by one thread.
+class SocketConnection {
+  public:
+    SocketConnection(LoopState& loop, AcceptedSocket accepted, Alpn alpn);
+    virtual ~SocketConnection();
+    SocketConnection(const SocketConnection&) = delete;
+    SocketConnection& operator=(const SocketConnection&) = delete;
+
+    // Makes the loop own `connection`.
+    static SocketConnection* open(std::unique_ptr<SocketConnection> connection);
+
+    // The socket's state has changed. Either flag may be set spuriously.
+    struct SocketEvents {
+        bool readable;
+        bool hung_up;  // the client has stopped sending
+    };
+    void on_ready(SocketEvents events);
+    void on_turn();
+    // A deferred answer is there.
+    void on_answered();
+
+    virtual void on_timeout() = 0;
+    // The listener stops: completes what is in progress, then closes.
+    virtual void on_drain() = 0;
+    // The listener has too many connections.
+    virtual void refuse() = 0;
+    // Frees its memory at once, by closing if necessary.
+    virtual void shed() = 0;
+    // Closes at once.
+    void close();
+
+    int socket() const { return transport_.socket(); }
+    auto place() const { return place_; }
+
+  protected:
+    enum class PhaseTimer : bool { kContinue, kRestart };
+
+    // Continues until the connection must wait for the socket, for an answer or for its turn. The
+    // connection is established, and nothing is unsent.
+    virtual void run() = 0;
+    // The phase of a connection with nothing unsent.
+    virtual Phase phase() const = 0;
+    // The memory that the protocol holds.
+    virtual std::size_t held_bytes() const = 0;
+    virtual void on_close() = 0;
+
+    // Reads into loop().input, at most kReadsPerTurn times in a turn. kMoved: there are bytes.
+    Transport::Transfer read_input();
+    // Sends loop().output, keeps what the socket does not take, and lingers if is_closing_.
+    void send_output();
+    // Closes without delivering what the client has not received.
+    void abort();
+    // Updates the loop's ledger.
+    void record_held_bytes();
+    // Records the phase that the connection is in. A new phase always restarts the timer.
+    void update_phase(PhaseTimer timer);
+    void finish_writing() { transport_.finish_writing(); }
+
+    LoopState& loop() const { return loop_; }
+    std::string_view peer() const { return {peer_.data(), peer_size_}; }
+    bool is_tls() const { return transport_.is_tls(); }
+    bool is_closed() const { return is_closed_; }
+    bool is_established() const { return is_established_; }
+    bool is_lingering() const { return is_lingering_; }
+    bool has_unsent() const { return !unsent_.empty(); }
+    bool is_readable() const { return is_readable_; }
+    // Makes the next turn read, whatever the socket reported.
+    void assume_readable() { is_readable_ = true; }
+
+    bool is_closing_ = false;  // no further request will be answered
+
+    // Reads of one connection before the next one gets its turn.
+    static constexpr int kReadsPerTurn = 8;
+
+  private:
+    friend class LoopState;
+
+    void work();
+    void end_turn();
+    bool handshake();
+    bool send_unsent();
+    void start_lingering();
+    void discard();
+
+    LoopState& loop_;
+    TimeoutList<std::unique_ptr<SocketConnection>>::Place place_;
+    BufferLedger<SocketConnection>::Place ledger_place_;
+    Transport transport_;
+    std::string unsent_;    // bytes of answers
+    std::size_t sent_ = 0;  // of unsent_
+    bool is_readable_ = false;
+    bool is_hung_up_ = false;
+    bool is_established_;  // TLS is established, or not used
+    bool is_lingering_ = false;
+    bool is_closed_ = false;
+    bool is_queued_ = false;  // for a turn; set by LoopState
+    std::uint8_t peer_size_;
+    std::array<char, 46> peer_;
+};
+
+// Returns the bytes that `text` has allocated: none for a short string.
+std::size_t allocated_bytes(const std::string& text);
+
+}  // namespace sluice::http
+
+#endif  // SLUICE_HTTP_WIRE_SOCKET_CONNECTION_H_

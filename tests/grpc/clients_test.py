@@ -1,0 +1,269 @@
+"""gRPC as Python's client library sees it: health, reflection, limits, TLS, and the end of the server.
+
+    python -m unittest clients_test      with SLUICE_PROGRAM
+"""
+
+import os
+import signal
+import socket
+import subprocess
+import tempfile
+import threading
+import time
+import unittest
+
+import grpc
+from google.protobuf.descriptor_pool import DescriptorPool
+from google.protobuf.message_factory import GetMessageClass
+from grpc_health.v1 import health_pb2, health_pb2_grpc
+from grpc_reflection.v1alpha.proto_reflection_descriptor_database import ProtoReflectionDescriptorDatabase
+
+PROGRAM = os.environ["SLUICE_PROGRAM"]
+RATE_LIMIT = "envoy.service.ratelimit.v3.RateLimitService"
+SERVING = health_pb2.HealthCheckResponse.SERVING
+NOT_SERVING = health_pb2.HealthCheckResponse.NOT_SERVING
+
+
+def free_port():
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
+
+
+class Served:
+    """`sluice serve` with gRPC. Use as a context manager; leaving it ends the program."""
+
+    def __init__(self, *flags):
+        self.port = free_port()
+        environment = {name: value for name, value in os.environ.items() if not name.startswith("SLUICE_")}
+        self.process = subprocess.Popen(
+            [PROGRAM, "serve", "--listen", "127.0.0.1:0", "--grpc", f"127.0.0.1:{self.port}", *flags],
+            env=environment,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            text=True,
+        )
+
+    def __enter__(self):
+        # The greeting comes when the server is ready, which is after it listens.
+        for line in self.process.stdout:
+            if line.startswith("gRPC is at"):
+                return self
+        raise RuntimeError("the server did not start")
+
+    def __exit__(self, *_):
+        self.process.terminate()
+        self.process.wait(30)
+        self.process.stdout.close()
+
+    def channel(self, *options):
+        return grpc.insecure_channel(f"127.0.0.1:{self.port}", options=[("grpc.use_local_subchannel_pool", 1), *options])
+
+
+def raw(channel, path):
+    """A unary method whose messages are bytes."""
+    return channel.unary_unary(path, request_serializer=bytes, response_deserializer=bytes)
+
+
+def failure(call):
+    """The code and the details of a call that fails."""
+    try:
+        call()
+    except grpc.RpcError as error:
+        return error.code(), error.details()
+    raise AssertionError("the call succeeded")
+
+
+class Calls(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.served = Served().__enter__()
+        cls.channel = cls.served.channel(("grpc.max_metadata_size", 1 << 20))
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.channel.close()
+        cls.served.__exit__()
+
+    def check(self, name, **options):
+        stub = health_pb2_grpc.HealthStub(self.channel)
+        return stub.Check(health_pb2.HealthCheckRequest(service=name), timeout=10, **options).status
+
+    def test_health_of_known_services(self):
+        for name in ("", "ratelimit", RATE_LIMIT):
+            self.assertEqual(self.check(name), SERVING)
+
+    def test_health_of_an_unknown_service(self):
+        self.assertEqual(failure(lambda: self.check("other"))[0], grpc.StatusCode.NOT_FOUND)
+
+    def test_reflection_describes_the_rate_limit_service(self):
+        pool = DescriptorPool(ProtoReflectionDescriptorDatabase(self.channel))
+        method = pool.FindServiceByName(RATE_LIMIT).FindMethodByName("ShouldRateLimit")
+        request = GetMessageClass(method.input_type)(domain="d", hits_addend=2)
+        request.descriptors.add().entries.add(key="k", value="v")
+        self.assertEqual(method.input_type.full_name, "envoy.service.ratelimit.v3.RateLimitRequest")
+        fields = {field.name: field.number for field in method.output_type.fields}
+        self.assertEqual(fields["response_headers_to_add"], 3)
+        self.assertTrue(pool.FindServiceByName("kuadrant.service.ratelimit.v1.RateLimitService"))
+
+    def test_reflection_lists_services(self):
+        services = ProtoReflectionDescriptorDatabase(self.channel).get_services()
+        self.assertIn("grpc.health.v1.Health", services)
+        self.assertIn("grpc.reflection.v1.ServerReflection", services)
+
+    def test_an_unknown_method(self):
+        code, details = failure(lambda: raw(self.channel, "/a.B/C")(b"x", timeout=10))
+        self.assertEqual(code, grpc.StatusCode.UNIMPLEMENTED)
+        self.assertEqual(details, "There is no method /a.B/C.")
+
+    def test_a_malformed_message(self):
+        call = raw(self.channel, "/grpc.health.v1.Health/Check")
+        self.assertEqual(failure(lambda: call(b"\x0a\xff", timeout=10))[0], grpc.StatusCode.INVALID_ARGUMENT)
+
+    def test_a_message_above_the_limit(self):
+        call = raw(self.channel, "/grpc.health.v1.Health/Check")
+        large = health_pb2.HealthCheckRequest(service="x" * (1 << 20)).SerializeToString()
+        self.assertEqual(failure(lambda: call(large, timeout=10))[0], grpc.StatusCode.RESOURCE_EXHAUSTED)
+        self.assertEqual(self.check(""), SERVING)
+
+    def test_a_large_message_within_the_limit(self):
+        self.assertEqual(failure(lambda: self.check("x" * 1_000_000))[0], grpc.StatusCode.NOT_FOUND)
+
+    def test_a_compressed_message(self):
+        stub = health_pb2_grpc.HealthStub(self.channel)
+        request = health_pb2.HealthCheckRequest(service="x" * 1000)
+        call = lambda: stub.Check(request, timeout=10, compression=grpc.Compression.Gzip)
+        self.assertEqual(failure(call)[0], grpc.StatusCode.UNIMPLEMENTED)
+
+    def test_a_flood_of_metadata(self):
+        metadata = [(f"name-{i}", "x" * 100) for i in range(50)]
+        self.assertEqual(self.check("", metadata=metadata), SERVING)
+        flood = [(f"name-{i}", "x" * 1000) for i in range(500)]
+        with self.served.channel() as channel:
+            stub = health_pb2_grpc.HealthStub(channel)
+            call = lambda: stub.Check(health_pb2.HealthCheckRequest(), timeout=10, metadata=flood)
+            self.assertIn(
+                failure(call)[0],
+                (grpc.StatusCode.RESOURCE_EXHAUSTED, grpc.StatusCode.UNAVAILABLE, grpc.StatusCode.INTERNAL),
+            )
+        self.assertEqual(self.check(""), SERVING)
+
+    def test_deadlines(self):
+        stub = health_pb2_grpc.HealthStub(self.channel)
+        watch = stub.Watch(health_pb2.HealthCheckRequest(), timeout=0.3)
+        self.assertEqual(next(watch).status, SERVING)
+        self.assertEqual(failure(lambda: next(watch))[0], grpc.StatusCode.DEADLINE_EXCEEDED)
+        self.assertEqual(self.check(""), SERVING)
+
+    def test_cancellation(self):
+        stub = health_pb2_grpc.HealthStub(self.channel)
+        for _ in range(200):
+            watch = stub.Watch(health_pb2.HealthCheckRequest(service="ratelimit"), timeout=10)
+            self.assertEqual(next(watch).status, SERVING)
+            watch.cancel()
+        self.assertEqual(self.check(""), SERVING)
+
+    def test_many_threads_share_a_connection(self):
+        answers = []
+        work = lambda: answers.extend(self.check("ratelimit") for _ in range(50))
+        threads = [threading.Thread(target=work) for _ in range(8)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        self.assertEqual(answers, [SERVING] * 400)
+
+
+class Connections(unittest.TestCase):
+    def test_a_watch_ends_with_the_server(self):
+        with Served("--drain-timeout", "20s") as served, served.channel() as channel:
+            stub = health_pb2_grpc.HealthStub(channel)
+            watch = stub.Watch(health_pb2.HealthCheckRequest(), timeout=30)
+            self.assertEqual(next(watch).status, SERVING)
+            served.process.send_signal(signal.SIGTERM)
+            self.assertEqual(next(watch).status, NOT_SERVING)
+            watch.cancel()
+            channel.close()
+            self.assertEqual(served.process.wait(10), 0)
+
+    def test_connections_end_at_their_age_without_failed_calls(self):
+        with Served("--grpc-max-connection-age", "400ms") as served, served.channel() as channel:
+            stub = health_pb2_grpc.HealthStub(channel)
+            deadline = time.monotonic() + 3
+            while time.monotonic() < deadline:
+                self.assertEqual(stub.Check(health_pb2.HealthCheckRequest(), timeout=10).status, SERVING)
+
+    def test_keepalive_pings_of_clients(self):
+        options = [("grpc.keepalive_time_ms", 100), ("grpc.http2.max_pings_without_data", 0),
+                   ("grpc.keepalive_permit_without_calls", 1)]
+        with Served() as served, served.channel(*options) as channel:
+            stub = health_pb2_grpc.HealthStub(channel)
+            self.assertEqual(stub.Check(health_pb2.HealthCheckRequest(), timeout=10).status, SERVING)
+            time.sleep(1)
+            self.assertEqual(stub.Check(health_pb2.HealthCheckRequest(), timeout=10).status, SERVING)
+
+    def test_other_machines_need_a_certificate(self):
+        command = [PROGRAM, "serve", "--listen", "127.0.0.1:0", "--grpc", "0.0.0.0:0"]
+        run = subprocess.run(command, capture_output=True, text=True, timeout=30)
+        self.assertEqual(run.returncode, 2)
+        self.assertIn("--grpc-insecure", run.stderr)
+
+    def test_an_address_that_is_taken(self):
+        with Served() as served:
+            command = [PROGRAM, "serve", "--listen", "127.0.0.1:0", "--grpc", f"127.0.0.1:{served.port}"]
+            run = subprocess.run(command, capture_output=True, text=True, timeout=30)
+        self.assertEqual(run.returncode, 2)
+        self.assertIn("grpc.listen", run.stderr)
+
+
+class Tls(unittest.TestCase):
+    def setUp(self):
+        self.folder = tempfile.TemporaryDirectory(prefix="sluice-grpc-")
+        self.addCleanup(self.folder.cleanup)
+        self.openssl("req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-days", "2",
+                     "-subj", "/CN=authority", "-keyout", "ca.key", "-out", "ca.pem")
+        for name in ("server", "client"):
+            self.openssl("req", "-new", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes",
+                         "-subj", f"/CN={name}", "-addext", "subjectAltName=DNS:localhost",
+                         "-keyout", f"{name}.key", "-out", f"{name}.csr")
+            self.openssl("x509", "-req", "-in", f"{name}.csr", "-CA", "ca.pem", "-CAkey", "ca.key", "-days", "2",
+                         "-copy_extensions", "copy", "-out", f"{name}.pem")
+
+    def openssl(self, *arguments):
+        subprocess.run(["openssl", *arguments], cwd=self.folder.name, check=True, capture_output=True)
+
+    def path(self, name):
+        return os.path.join(self.folder.name, name)
+
+    def read(self, name):
+        with open(self.path(name), "rb") as file:
+            return file.read()
+
+    def check(self, served, **keys):
+        credentials = grpc.ssl_channel_credentials(root_certificates=self.read("ca.pem"), **keys)
+        with grpc.secure_channel(f"localhost:{served.port}", credentials) as channel:
+            stub = health_pb2_grpc.HealthStub(channel)
+            return stub.Check(health_pb2.HealthCheckRequest(), timeout=10).status
+
+    def test_tls(self):
+        with Served("--tls-cert", self.path("server.pem"), "--tls-key", self.path("server.key")) as served:
+            self.assertEqual(self.check(served), SERVING)
+
+    def test_client_certificates(self):
+        flags = ["--tls-cert", self.path("server.pem"), "--tls-key", self.path("server.key"),
+                 "--tls-client-ca", self.path("ca.pem")]
+        with Served(*flags) as served:
+            keys = {"private_key": self.read("client.key"), "certificate_chain": self.read("client.pem")}
+            self.assertEqual(self.check(served, **keys), SERVING)
+            self.assertEqual(failure(lambda: self.check(served))[0], grpc.StatusCode.UNAVAILABLE)
+
+    def test_http_1_is_refused_by_alpn(self):
+        with Served("--tls-cert", self.path("server.pem"), "--tls-key", self.path("server.key")) as served:
+            run = subprocess.run(
+                ["openssl", "s_client", "-connect", f"127.0.0.1:{served.port}", "-alpn", "http/1.1"],
+                stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=30)
+        self.assertIn("no application protocol", run.stderr)
+
+
+if __name__ == "__main__":
+    unittest.main()
