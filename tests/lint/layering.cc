@@ -37,7 +37,7 @@ constexpr std::array kLayers = {
     Layer{"overrides", "counter/limit_key.h sqlite mysql url window base"},
     Layer{"log", "base"},
     Layer{"config", "log url base"},
-    Layer{"rls", "overrides service log window metrics base"},
+    Layer{"rls", "overrides config service log window metrics base"},
     Layer{"http/wire", "base"},
     Layer{"http/api", "http/wire config overrides service metrics base"},
     Layer{"sim", "config service decide regional global counter breaker window metrics base"},
