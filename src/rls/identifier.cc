@@ -1,5 +1,6 @@
 #include "rls/identifier.h"
 
+#include <algorithm>
 #include <array>
 
 #include "base/sha256.h"
@@ -25,16 +26,19 @@ enum class Asterisk { kEscape, kKeep };
 
 void append_escaped(std::string& out, std::string_view text, Asterisk asterisk) {
     constexpr std::string_view kHex = "0123456789abcdef";
-    for (const char letter : text) {
-        const auto byte = static_cast<unsigned char>(letter);
-        const bool is_kept = letter == '*' && asterisk == Asterisk::kKeep;
-        if (!kIsEscaped[byte] || is_kept) [[likely]] {
-            out += letter;
-        } else {
-            out += '%';
-            out += kHex[byte >> 4U];
-            out += kHex[byte & 15U];
-        }
+    const auto needs_escape = [asterisk](char letter) {
+        return kIsEscaped[static_cast<unsigned char>(letter)] &&
+               !(letter == '*' && asterisk == Asterisk::kKeep);
+    };
+    for (;;) {
+        const auto stop = std::ranges::find_if(text, needs_escape);
+        out.append(text.begin(), stop);
+        if (stop == text.end()) return;
+        const auto byte = static_cast<unsigned char>(*stop);
+        out += '%';
+        out += kHex[byte >> 4U];
+        out += kHex[byte & 15U];
+        text = {stop + 1, text.end()};
     }
 }
 

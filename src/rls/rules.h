@@ -34,6 +34,11 @@ struct MetricLabels {
     auto operator<=>(const MetricLabels&) const = default;
 };
 
+// "key_value", or "key" without a value.
+std::string composite_key(std::string_view key, std::string_view value);
+// Adds the level at `depth`, from 0 on, to the labels of the levels above.
+void append_level(MetricLabels& labels, std::size_t depth, std::string_view level);
+
 // One limit. Immutable.
 struct LimitRule {
     std::string full_key;  // "domain.key_value.key", as envoyproxy/ratelimit names it
@@ -62,7 +67,7 @@ enum class SameDomain { kRefuse, kMerge };
 // value. There is no way back: a descriptor that matches nothing below the chosen one has no rule.
 // A rule applies only to descriptors that end at its level.
 //
-// A level takes one or two lookups in a hash table, however many rules there are, and a comparison
+// A level takes at most four lookups in hash tables, however many rules there are, and a comparison
 // for each wildcard of the same key at that level.
 //
 // Immutable, hence thread-safe.
@@ -101,13 +106,53 @@ class RuleSet {
 
     static constexpr std::uint32_t kNone = 0xFFFFFFFF;
 
+    // The different keys, values and domains, by number: comparing descriptors compares numbers.
+    class Texts {
+      public:
+        std::uint32_t add(std::string_view text);
+        std::uint32_t find(std::string_view text) const;  // kNone: not among them
+        std::string_view operator[](std::uint32_t number) const { return texts_[number]; }
+
+      private:
+        struct Slot {
+            std::uint32_t tag = 0;  // of the hash
+            std::uint32_t number = kNone;
+        };
+        std::size_t place_of(std::uint64_t hash, std::string_view text) const;
+        void grow();
+
+        std::deque<std::string> held_;
+        std::vector<std::string_view> texts_;              // the same, by number
+        std::vector<Slot> slots_ = std::vector<Slot>(16);  // at most half full
+    };
+
+    // The descriptors by their parents, keys and values. The value kNone leads to the KeyGroup.
+    struct ChildKey {
+        std::uint32_t parent;
+        std::uint32_t key;
+        std::uint32_t value;
+
+        bool operator==(const ChildKey&) const = default;
+    };
+    class Children {
+      public:
+        void reserve(std::size_t count);
+        void add(const ChildKey& key, std::uint32_t item);
+        std::uint32_t find(const ChildKey& key) const;  // kNone: there is none
+
+      private:
+        struct Slot {
+            ChildKey key;
+            std::uint32_t item = kNone;
+        };
+        std::vector<Slot> slots_ = std::vector<Slot>(1);
+    };
+
     // A descriptor of a file, or the root of a domain.
     struct Node {
-        std::uint32_t parent = kNone;
         std::uint32_t rule = kNone;
-        std::string_view key;
-        std::string_view value;  // empty: any; with a `*`: a wildcard
-        bool is_wildcard = false;
+        std::uint32_t key = kNone;
+        std::uint32_t value = kNone;  // kNone: any
         bool shares_threshold = false;
         bool value_to_metric = false;
     };
@@ -117,49 +162,18 @@ class RuleSet {
     };
     // The descriptors of one key at one level that are not found by their value.
     struct KeyGroup {
-        std::uint32_t parent;
-        std::string_view key;
         std::uint32_t any = kNone;
         std::vector<Wildcard> wildcards = {};
     };
 
-    // An open-addressing index of nodes or groups by hash. At most half full.
-    class Index {
-      public:
-        void reserve(std::size_t count);
-        void add(std::uint64_t hash, std::uint32_t item);
-        template <class IsWanted>
-        std::uint32_t find(std::uint64_t hash, IsWanted is_wanted) const {
-            for (std::size_t at = hash & mask_;; at = (at + 1) & mask_) {
-                const Slot& slot = slots_[at];
-                if (slot.item == kNone || (slot.hash == hash && is_wanted(slot.item)))
-                    return slot.item;
-            }
-        }
-
-      private:
-        struct Slot {
-            std::uint64_t hash = 0;
-            std::uint32_t item = kNone;
-        };
-        std::vector<Slot> slots_ = std::vector<Slot>(1);
-        std::size_t mask_ = 0;
-    };
-
     std::uint32_t root_of(std::string_view domain) const;
     std::uint32_t child(std::uint32_t parent, const DescriptorEntry& entry) const;
-    std::uint32_t exact_child(std::uint32_t parent,
-                              std::uint64_t key_hash,
-                              const DescriptorEntry& entry) const;
-    const KeyGroup* group(std::uint32_t parent, std::uint64_t key_hash, std::string_view key) const;
 
     bool is_loaded_ = false;
-    std::deque<std::string> texts_;  // of the nodes
+    Texts texts_;
+    Children children_;
     std::vector<Node> nodes_;
     std::vector<KeyGroup> groups_;
-    Index by_domain_;
-    Index by_value_;
-    Index by_key_;
     std::deque<LimitRule> rules_;
     std::vector<std::string> warnings_;
 };
