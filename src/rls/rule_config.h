@@ -20,7 +20,7 @@ struct LimitConfig {
     bool unlimited = false;
     std::string name = {};
     std::vector<std::string> replaces = {};
-    bool count_denied = true;
+    std::optional<bool> count_denied = {};
     int line = 0;
 };
 

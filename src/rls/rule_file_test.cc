@@ -82,7 +82,7 @@ TEST(RuleFile, HoldsEveryKey) {
     EXPECT_TRUE(plan.shadow_mode);
     EXPECT_TRUE(plan.quota_mode);
     EXPECT_TRUE(plan.detailed_metric);
-    EXPECT_FALSE(plan.count_denied);
+    EXPECT_EQ(plan.count_denied, false);
     std::string json;
     append_json(json, plan.metadata.value_or(MetadataFields{}));
     EXPECT_EQ(json, R"({"team":"core","level":3,"on":true,"list":[1,"2",null]})");
@@ -91,7 +91,7 @@ TEST(RuleFile, HoldsEveryKey) {
     EXPECT_EQ(rules[2].duration, 30s);
     EXPECT_EQ(rules[2].unit, Unit::kUnknown);
     EXPECT_EQ(rules[2].requests_per_unit, 1'000U);
-    EXPECT_TRUE(rules[2].count_denied);
+    EXPECT_EQ(rules[2].count_denied, std::nullopt);
     EXPECT_EQ(rules[3].duration, 12h);
     EXPECT_EQ(rules[3].requests_per_unit, 16U);
     EXPECT_EQ(rules[4].requests_per_unit, 0U) << "a missing number is 0";

@@ -50,7 +50,8 @@ struct LimitRule {
     bool unlimited = false;
     bool shadow_mode = false;
     bool quota_mode = false;
-    bool count_denied = true;
+    // Whether the hits of denied requests are debited; none: as the way of counting has it.
+    std::optional<bool> count_denied = {};
     bool detailed_metric = false;
     bool has_metrics_by_value = false;  // its labels depend on the values of a request
     std::string name = {};
