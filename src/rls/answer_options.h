@@ -5,6 +5,8 @@
 #include <optional>
 #include <string>
 
+#include "config/settings.h"
+
 namespace sluice::rls {
 
 // How the descriptors of one request are counted.
@@ -25,6 +27,7 @@ struct LimitHeaders {
 struct AnswerOptions {
     std::string workspace = "default";  // of all counts and overrides
     Counting counting = Counting::kEach;
+    bool count_denied = true;  // debit denied hits, with kEach, unless the rule says otherwise
     bool shadow_mode = false;  // the overall code is always OK
     bool quota_mode = false;   // every descriptor is a quota
     bool dynamic_metadata = false;
@@ -35,6 +38,8 @@ struct AnswerOptions {
 
     bool operator==(const AnswerOptions&) const = default;
 };
+
+AnswerOptions answer_options(const config::RlsSettings& settings);
 
 }  // namespace sluice::rls
 

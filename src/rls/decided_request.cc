@@ -149,8 +149,9 @@ void DecidedRequest::enter(DecidedDescriptor& item,
         item.decision.passed = decision->passed && decision->remaining >= item.hits;
         return;
     }
-    const bool is_counted = (item.rule == nullptr ? std::nullopt : item.rule->count_denied)
-                                .value_or(options.counting == Counting::kEach);
+    const bool is_counted =
+        (item.rule == nullptr ? std::nullopt : item.rule->count_denied)
+            .value_or(options.count_denied && options.counting == Counting::kEach);
     if (decision->passed || !is_counted || item.hits == 0 || method == Method::kReport) return;
     const auto debited = limiter.debit(request_of(item, options), now);
     if (!debited && !error) error = debited.error();
