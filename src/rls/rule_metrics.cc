@@ -42,8 +42,8 @@ constexpr Name kGlobalShadow{"ratelimit_service_global_shadow_mode", Type::kCoun
     "Requests over a limit that the global shadow mode answered as OK."};
 constexpr Name kErrors{"ratelimit_service_should_rate_limit_error", Type::kCounter,
     "Requests that were answered with an error."};
-constexpr Name kFolded{"sluice_rls_series_folded_total", Type::kCounter,
-    "Hits counted under another series because there were too many series."};
+constexpr Name kFolded{"ratelimit_service_rate_limit_series_folded", Type::kCounter,
+    "Requests counted under their rule because there were too many series by value."};
 // clang-format on
 
 void write_all(metrics::Text& text,

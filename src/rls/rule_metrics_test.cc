@@ -74,7 +74,7 @@ TEST_F(RuleMetricsTest, AreBoundedInNumber) {
     EXPECT_EQ(rule_value("total_hits"), "5") << "those beyond count with their rule";
     std::string text;
     metrics_.write(text);
-    EXPECT_NE(text.find("\nsluice_rls_series_folded_total 5\n"), std::string::npos);
+    EXPECT_NE(text.find("\nratelimit_service_rate_limit_series_folded 5\n"), std::string::npos);
 
     std::vector<std::string> many;
     for (std::size_t i = 0; i < RuleMetrics::kMaxRuleSeries + 5; ++i)
