@@ -23,6 +23,7 @@
 #include "metrics/metrics.h"
 #include "overrides/override_changes.h"
 #include "overrides/override_set.h"
+#include "server/rule_service.h"
 
 namespace sluice::server {
 
@@ -61,6 +62,7 @@ class Node {
     std::optional<Error> open();
     std::optional<Error> open_overrides();
     std::optional<Error> open_tls();
+    std::optional<Error> open_rules();
     std::optional<Error> start_workers();
     std::optional<Error> start_admin();
     http::ApiContext api_context(metrics::ThreadMetrics& thread_metrics,
@@ -77,7 +79,8 @@ class Node {
     std::unique_ptr<overrides::OverrideChanges> override_changes_;
     http::KnownNamespaces namespaces_{system_random()};
     http::CurrentTokens tokens_;
-    std::shared_ptr<http::TlsSlot> tls_;  // null: plain HTTP
+    std::shared_ptr<http::TlsSlot> tls_;         // null: plain HTTP
+    std::unique_ptr<RuleService> rule_service_;  // null: no rate-limit service
     // Written by the owner, read by every worker; relaxed, since nothing is published through it.
     std::atomic<http::Readiness> readiness_{http::Readiness::kStarting};
     metrics::Metrics metrics_;
