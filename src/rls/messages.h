@@ -123,8 +123,6 @@ struct RateLimitResponse {
     std::optional<MetadataFields> dynamic_metadata = {};
 
     void clear();
-
-    bool operator==(const RateLimitResponse&) const = default;
 };
 
 // Decodes envoy.service.ratelimit.v3.RateLimitRequest. Unknown fields are skipped. On an error,

@@ -93,6 +93,14 @@ class JsonAppender {
 
 }  // namespace
 
+MetadataValue::MetadataValue() = default;
+MetadataValue::MetadataValue(Data data) : value(std::move(data)) {}
+MetadataValue::MetadataValue(const MetadataValue&) = default;
+MetadataValue::MetadataValue(MetadataValue&&) noexcept = default;
+MetadataValue& MetadataValue::operator=(const MetadataValue&) = default;
+MetadataValue& MetadataValue::operator=(MetadataValue&&) noexcept = default;
+MetadataValue::~MetadataValue() = default;
+
 void merge(const MetadataFields& from, MetadataFields& into) {
     for (const MetadataField& field : from) {
         const auto held = std::ranges::find(into, field.name, &MetadataField::name);

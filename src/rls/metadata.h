@@ -16,23 +16,26 @@ struct MetadataField;
 // The fields of a Struct, in the order in which they were set. Names are unique.
 using MetadataFields = std::vector<MetadataField>;
 
-// A value of JSON.
+// A value of JSON. Its members are defined where MetadataField is complete.
 struct MetadataValue {
     using List = std::vector<MetadataValue>;
+    using Data = std::variant<std::nullptr_t, bool, double, std::string, List, MetadataFields>;
 
-    std::variant<std::nullptr_t, bool, double, std::string, List, MetadataFields> value = nullptr;
+    MetadataValue();
+    MetadataValue(Data data);  // NOLINT(google-explicit-constructor)
+    MetadataValue(const MetadataValue&);
+    MetadataValue(MetadataValue&&) noexcept;
+    MetadataValue& operator=(const MetadataValue&);
+    MetadataValue& operator=(MetadataValue&&) noexcept;
+    ~MetadataValue();
 
-    bool operator==(const MetadataValue&) const;
+    Data value;
 };
 
 struct MetadataField {
     std::string name;
     MetadataValue value;
-
-    bool operator==(const MetadataField&) const = default;
 };
-
-inline bool MetadataValue::operator==(const MetadataValue&) const = default;
 
 // Adds what `from` has to `into`. Where both have a field of one name, Structs are merged and any
 // other value of `into` stays.
