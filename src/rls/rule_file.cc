@@ -175,6 +175,33 @@ void RuleFileReader::set_metadata(const Field& field, DescriptorConfig& descript
     if (!field.value.IsNull()) descriptor.metadata = fields_.metadata(field);
 }
 
+// The line on which brackets are nested deeper than kMaxBrackets; 0 if there is none. The parser
+// takes very long for such a text. Brackets in quotes and comments don't count.
+constexpr int kMaxBrackets = 100;
+int line_of_deep_brackets(std::string_view text) {
+    int line = 1;
+    int depth = 0;
+    char quote = '\0';
+    char before = '\n';
+    for (const char c : text) {
+        const bool may_begin =
+            std::string_view("\n\t ,:[{'").find(before) != std::string_view::npos;
+        if (c == '\n') ++line;
+        if (quote != '\0') {
+            const bool ends = quote == '#' ? c == '\n' : c == quote && before != '\\';
+            if (ends) quote = '\0';
+        } else if (may_begin && (c == '"' || c == '\'' || c == '#')) {
+            quote = c;
+        } else if (c == '[' || c == '{') {
+            if (++depth > kMaxBrackets) return line;
+        } else if ((c == ']' || c == '}') && depth > 0) {
+            --depth;
+        }
+        before = c;
+    }
+    return 0;
+}
+
 Error unreadable(const std::string& path, const std::string& why) {
     return {kInvalidOption, path + ": can't be read: " + why};
 }
@@ -201,6 +228,11 @@ bool is_hidden(const std::filesystem::path& path) {
 }  // namespace
 
 Result<DomainConfig> parse_rules(const std::string& text, const std::string& source) try {
+    if (const int line = line_of_deep_brackets(text)) {
+        return Error{kInvalidOption,
+                     location(source, line) +
+                         ": brackets are nested deeper; allowed: " + std::to_string(kMaxBrackets)};
+    }
     const std::vector<YAML::Node> documents = YAML::LoadAll(text);
     if (documents.size() > 1) {
         return Error{kInvalidOption,

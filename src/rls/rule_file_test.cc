@@ -193,6 +193,15 @@ TEST(RuleFile, RefusesWhatIsNoRuleFile) {
     EXPECT_EQ(fault_of("- a\n").substr(0, 35), "a.yaml:1: a rule file is no mapping");
 }
 
+TEST(RuleFile, BoundsTheNestingOfBrackets) {
+    EXPECT_EQ(fault_of("domain: web\nx: " + std::string(101, '[')),
+              "a.yaml:2: brackets are nested deeper; allowed: 100");
+    const std::string quoted = std::string(200, '[');
+    EXPECT_EQ(fault_of("domain: \"" + quoted + "\"  # " + quoted + "\n# " + quoted +
+                       "\ndescriptors:\n  - key: 'it''s " + quoted + "'\n"),
+              "no fault");
+}
+
 TEST(RuleFile, BoundsWhatAliasesRepeat) {
     std::string yaml = "domain: web\nx0: &x0 [{key: a}]\n";
     EXPECT_NE(fault_of(yaml).find("unknown key 'x0'"), std::string::npos);
