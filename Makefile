@@ -34,7 +34,7 @@ test: ## Build and run all tests, with sanitizers, and all checks
 	@echo 'subdirs(asan tsan release)' >build/CTestTestfile.cmake
 	@ctest --test-dir build --output-on-failure --parallel $$((2 * $$(nproc)))
 
-bench: ## Measure speed and memory; writes core, http, grpc, regional and global.json to build/bench/
+bench: ## Measure speed and memory; writes core, http, grpc, regional, global and rules.json to build/bench/
 	@$(SETUP) build bench
 	@$(call configure,bench)
 	@cmake --build --preset bench
@@ -43,6 +43,7 @@ bench: ## Measure speed and memory; writes core, http, grpc, regional and global
 	@bench/grpc/run build/bench build/bench
 	@bench/regional/run build/bench build/bench
 	@bench/global/run build/bench build/bench
+	@build/bench/bench/rules/match_bench build/bench/rules.json
 
 SEEDS ?= 10000
 FIRST ?= 1000000

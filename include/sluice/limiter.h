@@ -194,6 +194,17 @@ class SLUICE_EXPORT Limiter {
         return limit(rule.request(identifier, cost));
     }
 
+    // Spends the cost of a request whatever its limit, and reports by `passed` whether it fits. For
+    // costs that are known only afterwards: check with a cost of 0, then debit what was used. The
+    // count saturates at 2^53 - 1. If it did not fit, Decision::retry_at is when the same request
+    // would pass after this one. Never waits: with an origin, the cost is entered here and written
+    // there next, and `passed` is by local counts. Errors as above.
+    Result<Decision> debit(const Request& request);
+    Result<Decision> debit(const Request& request, RequestTime now);
+    Result<Decision> debit(const Rule& rule, std::string_view identifier, std::int64_t cost) {
+        return debit(rule.request(identifier, cost));
+    }
+
     // Decides 1 to 100 requests together: all of them are spent, or none. A request whose key
     // occurs earlier in the batch is decided as if the earlier one had been spent.
     Result<BatchDecision> limit_many(std::span<const Request> requests);

@@ -44,6 +44,7 @@ void add_inspect_command(Commands& commands);
 void add_override_command(Commands& commands);
 void add_bench_command(Commands& commands);
 void add_accuracy_command(Commands& commands);
+void add_rules_command(Commands& commands);
 
 // The innermost command that the parsed arguments name.
 const CLI::App& parsed_command(const CLI::App& app);

@@ -34,6 +34,7 @@ constexpr const char* kFooter =
     "  sluice limit login alice --limit 10 --duration 60s\n"
     "  sluice inspect login alice --duration 60s     why was it denied?\n"
     "  sluice override set login alice --limit 100 --duration 60s\n"
+    "  sluice rules match web user=alice --rules rules.yaml\n"
     "  sluice bench --seconds 5\n"
     "  sluice simulate                               what would a failure do?\n"
     "\n`sluice COMMAND --help` describes each command.";
@@ -154,6 +155,7 @@ ExitCode run_program(std::vector<std::string> arguments,
     add_override_command(commands);
     add_bench_command(commands);
     add_accuracy_command(commands);
+    add_rules_command(commands);
     for (const AddCommands add : more)
         add(commands);
     if (arguments.empty()) return refuse(app.help(), environment);

@@ -29,8 +29,15 @@ Ran run(std::vector<std::string> arguments, std::map<std::string, std::string> e
 TEST(Program, ListsTheCommandsIfNoneIsGiven) {
     const Ran ran = run({});
     EXPECT_EQ(ran.code, ExitCode::kError);
-    for (const char* command :
-         {"serve", "check-config", "token", "migrate", "cleanup", "limit", "override", "bench"}) {
+    for (const char* command : {"serve",
+                                "check-config",
+                                "token",
+                                "migrate",
+                                "cleanup",
+                                "limit",
+                                "override",
+                                "bench",
+                                "rules"}) {
         EXPECT_NE(ran.err.find(command), std::string::npos) << command;
     }
 }
@@ -84,8 +91,15 @@ TEST(Program, WarnsClientsOfUnknownVariables) {
 
 TEST(Program, HelpOfEachCommandHasAnExample) {
     EXPECT_NE(run({"--help"}).out.find("Examples:"), std::string::npos);
-    for (const char* command :
-         {"serve", "check-config", "token", "migrate", "cleanup", "limit", "override", "bench"}) {
+    for (const char* command : {"serve",
+                                "check-config",
+                                "token",
+                                "migrate",
+                                "cleanup",
+                                "limit",
+                                "override",
+                                "bench",
+                                "rules"}) {
         const Ran ran = run({command, "--help"});
         EXPECT_EQ(ran.code, ExitCode::kOk);
         EXPECT_NE(ran.out.find("Example"), std::string::npos) << command;

@@ -1,5 +1,6 @@
 // `sluice serve`, `check-config` and `token`: the commands around a server's settings.
 #include <memory>
+#include <optional>
 #include <ostream>
 #include <string>
 #include <vector>
@@ -14,6 +15,7 @@
 #include "config/file.h"
 #include "config/load.h"
 #include "config/token.h"
+#include "rls/rule_file.h"
 #include "server/resources.h"
 #include "server/serve.h"
 
@@ -99,6 +101,18 @@ void add_serve(Commands& commands) {
     });
 }
 
+// Checks the rules that the settings name, unless a management server has them.
+std::optional<Error> check_rules(const config::Settings& settings, const Environment& environment) {
+    if (settings.rules.empty() || settings.rules.starts_with("xds://")) return std::nullopt;
+    const auto rules = rls::load_rules(
+        settings.rules,
+        settings.rls.merge_domains ? rls::SameDomain::kMerge : rls::SameDomain::kRefuse);
+    if (!rules) return rules.error();
+    for (const std::string& warning : (*rules)->warnings())
+        environment.err << "sluice check-config: warning: " << warning << "\n";
+    return std::nullopt;
+}
+
 // Prints the settings in effect, each with its source.
 ExitCode check_config(const config::Sources& sources,
                       const CLI::App& command,
@@ -112,6 +126,8 @@ ExitCode check_config(const config::Sources& sources,
     }
     for (const std::string& warning : loaded->warnings)
         environment.err << "sluice check-config: warning: " << warning << "\n";
+    if (const auto error = check_rules(loaded->settings, environment))
+        return fail(command, *error, environment);
     environment.out << config::describe(*loaded);
     return ExitCode::kOk;
 }

@@ -9,6 +9,8 @@
 #include <utility>
 
 #include "config/assign.h"
+#include "config/duration.h"
+#include "config/rules_catalog.h"
 #include "url/store_url.h"
 
 namespace sluice::config {
@@ -455,13 +457,19 @@ std::string with(std::string_view key, char separator, int (*shape)(int)) {
 }  // namespace
 
 std::span<const Setting> catalog() {
-    return kCatalog;
+    static const std::vector<Setting> all = [] {
+        std::vector<Setting> settings(kCatalog.begin(), kCatalog.end());
+        const std::span<const Setting> rules = rules_catalog();
+        settings.insert(settings.end(), rules.begin(), rules.end());
+        return settings;
+    }();
+    return all;
 }
 
 const Setting* find_setting(std::string_view key) {
-    const auto has_key = [&](const Setting& setting) { return setting.key == key; };
-    const auto* const found = std::find_if(kCatalog.begin(), kCatalog.end(), has_key);
-    return found == kCatalog.end() ? nullptr : found;
+    const std::span<const Setting> all = catalog();
+    const auto found = std::ranges::find(all, key, &Setting::key);
+    return found == all.end() ? nullptr : &*found;
 }
 
 std::string variable_of(std::string_view key) {

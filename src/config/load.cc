@@ -9,6 +9,7 @@
 
 #include "config/catalog.h"
 #include "config/file.h"
+#include "config/ratelimit_variables.h"
 #include "config/value.h"
 #include "url/store_url.h"
 
@@ -97,6 +98,9 @@ class Loader {
     void take_environment(const std::map<std::string, std::string>& environment) {
         for (std::string& warning : unknown_variables(environment))
             loaded_.warnings.push_back(std::move(warning));
+        for (const RatelimitValue& given : ratelimit_values(environment))
+            take(given.key, given.variable, UntypedText{given.value});
+        ignored_ = ignored_ratelimit_variables(environment);
         for (const Setting& setting : catalog()) {
             const auto given = environment.find(variable_of(setting.key));
             if (given != environment.end())
@@ -146,6 +150,7 @@ class Loader {
         if (problems_.empty()) check_together();
         if (has_client_token_ && loaded_.settings.tokens.empty())
             loaded_.warnings.emplace_back(kClientTokenIgnored);
+        if (!loaded_.settings.rules.empty() && !ignored_.empty()) warn_of_ignored();
         if (problems_.empty()) return std::move(loaded_);
         std::string message;
         for (const std::string& problem : problems_)
@@ -180,6 +185,13 @@ class Loader {
         loaded_.origins[given.setting] = where;
     }
 
+    void warn_of_ignored() {
+        std::string names;
+        for (const std::string& name : ignored_)
+            names += (names.empty() ? "" : ", ") + name;
+        loaded_.warnings.push_back("variables of envoyproxy/ratelimit that are ignored: " + names);
+    }
+
     void set_tokens(std::vector<Token> tokens, const std::string& where) {
         loaded_.settings.tokens = std::move(tokens);
         loaded_.origins["tokens"] = where;
@@ -195,6 +207,7 @@ class Loader {
     Loaded loaded_;
     SettingProblems problems_;
     bool has_client_token_ = false;
+    std::vector<std::string> ignored_;  // variables of envoyproxy/ratelimit
 };
 
 // Checks settings that depend on each other.
@@ -379,7 +392,8 @@ std::map<std::string, std::string> sluice_environment() {
     for (char** entry = environ; entry != nullptr && *entry != nullptr; ++entry) {
         const std::string_view text(*entry);
         const std::size_t equals = text.find('=');
-        if (!text.starts_with(kPrefix) || equals == std::string_view::npos) continue;
+        if (equals == std::string_view::npos) continue;
+        if (!text.starts_with(kPrefix) && !is_ratelimit_variable(text.substr(0, equals))) continue;
         variables.emplace(text.substr(0, equals), text.substr(equals + 1));
     }
     return variables;

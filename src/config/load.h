@@ -16,9 +16,10 @@ namespace sluice::config {
 
 struct Sources {
     std::string file;  // empty: the one that SLUICE_CONFIG names, or none
-    std::map<std::string, std::string> environment;  // names without SLUICE_ are ignored
-    std::map<std::string, std::string> flags;        // by the setting's key
-    std::vector<std::string> tokens;                 // secrets, each from a flag --token
+    // Names that neither begin with SLUICE_ nor are envoyproxy/ratelimit's are ignored.
+    std::map<std::string, std::string> environment;
+    std::map<std::string, std::string> flags;  // by the setting's key
+    std::vector<std::string> tokens;           // secrets, each from a flag --token
 };
 
 struct Loaded {
@@ -39,7 +40,7 @@ Result<Loaded> load_settings(const Sources& sources);
 // Values are not shown.
 std::vector<std::string> unknown_variables(const std::map<std::string, std::string>& environment);
 
-// The variables of this process that begin with SLUICE_.
+// The variables of this process that begin with SLUICE_ or are envoyproxy/ratelimit's.
 std::map<std::string, std::string> sluice_environment();
 
 // Every setting as a line of TOML, with its source in a comment. Token hashes are not shown.

@@ -116,6 +116,7 @@ TEST(Settings, EverySettingIsAVariableAndAFlagAsWell) {
     wanted.data_dir = "data";
     wanted.threads = 2;
     wanted.test_clock = true;
+    wanted.rules = "rules.yaml";
     wanted.tls = {"c", "k"};
     wanted.allowed_hosts = {"a.example", "b.example"};
     wanted.origin = "redis://127.0.0.1:6379";

@@ -51,6 +51,35 @@ struct BusTlsSettings {
     bool operator==(const BusTlsSettings&) const = default;
 };
 
+// Three header fields about a limit.
+struct LimitHeaderSettings {
+    bool enabled = false;
+    std::string limit = "RateLimit-Limit";
+    std::string remaining = "RateLimit-Remaining";
+    std::string reset = "RateLimit-Reset";
+
+    bool operator==(const LimitHeaderSettings&) const = default;
+};
+
+// The answers of the rate-limit service.
+struct RlsSettings {
+    enum class Counting { kEach, kAllOrNothing };
+
+    std::string workspace = "default";
+    Counting counting = Counting::kEach;
+    bool count_denied = true;  // where each descriptor counts by itself
+    bool shadow_mode = false;
+    bool quota_mode = false;
+    bool merge_domains = false;
+    bool dynamic_metadata = false;
+    bool needs_rules = false;  // to be healthy
+    bool ietf_headers = false;
+    LimitHeaderSettings response_headers{};
+    LimitHeaderSettings request_headers{};
+
+    bool operator==(const RlsSettings&) const = default;
+};
+
 // Limits for slow or hostile clients.
 struct HttpSettings {
     std::chrono::milliseconds header_timeout{10'000};
@@ -96,7 +125,9 @@ struct Settings {
     std::string bus_credentials{};  // the path of a NATS credentials file, or empty
     BusTlsSettings bus_tls{};
     std::vector<std::string> bus_workspaces{};  // empty: announcements of all are received
-    std::size_t threads = 0;                    // 0: one per core
+    std::string rules{};  // empty: there is no rate-limit service
+    RlsSettings rls{};
+    std::size_t threads = 0;  // 0: one per core
     std::size_t max_keys = 1'000'000;
     std::chrono::milliseconds drain_timeout{10'000};
     bool test_clock = false;

@@ -67,6 +67,7 @@ void Metrics::write(std::string& out) const {
     write_connections(readings.connections, text);
     write_grpc(readings.grpc, text);
     write_process(readings, text);
+    if (options_.write_more) options_.write_more(out);
 }
 
 void Metrics::write_decisions(Text& text) const {

@@ -122,7 +122,8 @@ struct MetricsOptions {
     std::string version;  // such as "0.1.0"
     std::string region;
     std::size_t threads = 1;
-    std::function<Readings()> read;  // called by the thread that scrapes
+    std::function<Readings()> read;                     // called by the thread that scrapes
+    std::function<void(std::string&)> write_more = {};  // appends further metrics; called as that
 };
 
 // The content type of write()'s text.

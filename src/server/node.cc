@@ -146,7 +146,11 @@ Node::Node(config::Settings settings, Log& log, Limiter limiter)
       metrics_({.version = kVersion,
                 .region = settings_.region,
                 .threads = settings_.threads,
-                .read = [this] { return read(); }}) {}
+                .read = [this] { return read(); },
+                .write_more =
+                    [this](std::string& out) {
+                        if (rule_service_ != nullptr) rule_service_->write_metrics(out);
+                    }}) {}
 
 // Pending responses end on the workers, so the stores that they wait for are closed first.
 Node::~Node() {
@@ -165,6 +169,7 @@ Result<std::unique_ptr<Node>> Node::start(const config::Settings& settings, Log&
 std::optional<Error> Node::open() {
     if (auto failed = open_overrides()) return failed;
     if (auto failed = open_tls()) return failed;
+    if (auto failed = open_rules()) return failed;
     if (auto failed = start_workers()) return failed;
     if (auto failed = start_admin()) return failed;
     readiness_.store(http::Readiness::kReady, std::memory_order_relaxed);
@@ -179,6 +184,14 @@ std::optional<Error> Node::open_overrides() {
     if (!set) return std::move(set).error();
     overrides_ = *std::move(set);
     override_changes_ = start_override_changes(settings_, *overrides_, log_);
+    return std::nullopt;
+}
+
+std::optional<Error> Node::open_rules() {
+    if (settings_.rules.empty()) return std::nullopt;
+    auto service = RuleService::start(settings_, log_);
+    if (!service) return std::move(service).error();
+    rule_service_ = *std::move(service);
     return std::nullopt;
 }
 

@@ -25,6 +25,7 @@
 #include "overrides/override_changes.h"
 #include "overrides/override_set.h"
 #include "server/grpc_endpoint.h"
+#include "server/rule_service.h"
 
 namespace sluice::server {
 
@@ -63,6 +64,7 @@ class Node {
     std::optional<Error> open();
     std::optional<Error> open_overrides();
     std::optional<Error> open_tls();
+    std::optional<Error> open_rules();
     std::optional<Error> start_workers();
     std::optional<Error> listen_grpc(const http::WireLimits& limits);
     GrpcEndpoint::Options grpc_options(http::WireLimits limits);
@@ -81,8 +83,9 @@ class Node {
     std::unique_ptr<overrides::OverrideChanges> override_changes_;
     http::KnownNamespaces namespaces_{system_random()};
     http::CurrentTokens tokens_;
-    std::shared_ptr<http::TlsSlot> tls_;  // null: plain HTTP
     const grpc::DescriptorIndex descriptors_{grpc::embedded_descriptors()};
+    std::shared_ptr<http::TlsSlot> tls_;         // null: plain HTTP
+    std::unique_ptr<RuleService> rule_service_;  // null: no rate-limit service
     // Written by the owner, read by every worker; relaxed, since nothing is published through it.
     std::atomic<http::Readiness> readiness_{http::Readiness::kStarting};
     metrics::Metrics metrics_;

@@ -84,6 +84,10 @@ bool obeys(const json::value& value, Schema schema, const Fields& read) {
         if (field == nullptr && rule.presence == Presence::kRequired) return false;
         if (field == nullptr) continue;
         ++found;
+        if (rule.boolean != nullptr) {
+            if (!field->is_bool() || field->as_bool() != read.*rule.boolean) return false;
+            continue;
+        }
         if (rule.text == nullptr && rule.number == nullptr) continue;  // may be anything
         if (!(rule.text != nullptr ? obeys_text(*field, rule, read)
                                    : obeys_number(*field, rule, read)))

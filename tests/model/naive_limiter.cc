@@ -158,6 +158,16 @@ Result<BatchDecision> NaiveLimiter::limit_many(std::span<const Request> requests
     return batch;
 }
 
+Result<Decision> NaiveLimiter::debit(const Request& request, UnixTime now) {
+    if (auto fault = fault_of({&request, 1}, now)) return Error{kInvalidRequest, *std::move(fault)};
+    const Question question = questions_of({&request, 1}, now.time_since_epoch().count()).front();
+    Decision decision = decide(question, Outcome::kSpent);
+    std::int64_t& cell = question.counts->cells[question.instant / question.duration];
+    cell = std::min(cell + request.cost, kMaxNumber);
+    if (!decision.passed) decision.retry_at = first_fit(question);
+    return decision;
+}
+
 Result<Decision> NaiveLimiter::limit(const Request& request, UnixTime now) {
     const auto batch = limit_many({&request, 1}, now);
     if (!batch) return batch.error();

@@ -26,7 +26,8 @@ inline constexpr std::int64_t kMaxNumber = (std::int64_t{1} << 53) - 1;
 //     highest.
 //  2. A request of a batch is weighed with the costs of all requests before it that have the same
 //  key.
-//  3. A batch that fails spends nothing, and what its passing requests have left is told
+//  3. A debit is spent in any case, up to the largest number.
+//  4. A batch that fails spends nothing, and what its passing requests have left is told
 //  accordingly.
 //
 // Thread-compatible.
@@ -34,6 +35,7 @@ class NaiveLimiter {
   public:
     Result<Decision> limit(const Request& request, UnixTime now);
     Result<BatchDecision> limit_many(std::span<const Request> requests, UnixTime now);
+    Result<Decision> debit(const Request& request, UnixTime now);
 
   private:
     struct Key {

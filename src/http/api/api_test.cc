@@ -94,7 +94,7 @@ TEST_F(ApiTest, ABadRequestListsEveryFieldError) {
         R"({"location":"body.namespace","message":"is empty; allowed: a string of 1 to 512 characters"},)"
         R"({"location":"body.limit","message":"is 1.5; allowed: a whole number from 0 to 9007199254740991"},)"
         R"({"location":"body.duration","message":"is a string; allowed: a whole number from 1000 to 31622400000"},)"
-        R"({"location":"body.color","message":"is unknown; allowed: namespace, cost, duration, identifier, limit"},)"
+        R"({"location":"body.color","message":"is unknown; allowed: namespace, cost, duration, identifier, limit, debit"},)"
         R"({"location":"body.identifier","message":"is missing; allowed: a string of 1 to 512 characters"}]}})");
 }
 

@@ -39,6 +39,7 @@ std::string allowed(const FieldRule& rule) {
         return "a string of " + std::to_string(rule.min) + " to " + std::to_string(kMaxCharacters) +
                " characters";
     }
+    if (rule.boolean != nullptr) return "true or false";
     return "a whole number from " + std::to_string(rule.min) + " to " + std::to_string(rule.max);
 }
 
@@ -141,6 +142,8 @@ class ObjectReader {
             read_text(*rule, field.value());
         } else if (rule->number != nullptr) {
             read_number(*rule, field.value());
+        } else if (rule->boolean != nullptr) {
+            read_boolean(*rule, field.value());
         } else {
             skipped_ = true;
         }
@@ -211,6 +214,11 @@ class ObjectReader {
             what = echo(token);
         }
         errors_.add(location(rule.name), "is " + what + "; allowed: " + allowed(rule));
+    }
+
+    void read_boolean(const FieldRule& rule, ondemand::value& value) {
+        if (value.get_bool().get(fields_.*rule.boolean) == simdjson::SUCCESS) return;
+        errors_.add(location(rule.name), "is " + type_of(value) + "; allowed: " + allowed(rule));
     }
 
     bool store_number(const FieldRule& rule, std::int64_t number) {

@@ -22,17 +22,19 @@ struct Fields {
     std::int64_t limit = 0;
     std::int64_t duration = 0;  // milliseconds
     std::int64_t cost = 1;
+    bool debit = false;
     std::int64_t page_size = 10;  // called "limit" in a request for a page
 };
 
 enum class Presence { kRequired, kOptional };
 
-// The rule for one field: a text of `min` to 512 characters, or a whole number from `min` to `max`.
-// A field that is neither may hold any JSON and is ignored.
+// The rule for one field: a text of `min` to 512 characters, a whole number from `min` to `max`, or
+// a boolean. A field that is none of these may hold any JSON and is ignored.
 struct FieldRule {
     std::string_view name;
     std::string_view Fields::*text = nullptr;
     std::int64_t Fields::*number = nullptr;
+    bool Fields::*boolean = nullptr;
     std::int64_t min = 0;
     std::int64_t max = 0;
     Presence presence = Presence::kRequired;
@@ -55,6 +57,8 @@ inline constexpr FieldRule kCost{.name = "cost",
                                  .min = 0,
                                  .max = kMaxNumber,
                                  .presence = Presence::kOptional};
+inline constexpr FieldRule kDebit{
+    .name = "debit", .boolean = &Fields::debit, .presence = Presence::kOptional};
 // An empty cursor requests the first page.
 inline constexpr FieldRule kCursor{
     .name = "cursor", .text = &Fields::cursor, .presence = Presence::kOptional};
@@ -73,7 +77,9 @@ inline constexpr FieldRule kResources{.name = "resources", .presence = Presence:
 
 // In the order in which the published clients send them: the reader starts its search after the
 // field that it found last.
-inline constexpr std::array kDecisionSchema{kNamespace, kCost, kDuration, kIdentifier, kLimit};
+inline constexpr std::array kDecisionSchema{
+    kNamespace, kCost, kDuration, kIdentifier, kLimit, kDebit};
+inline constexpr std::array kBatchItemSchema{kNamespace, kCost, kDuration, kIdentifier, kLimit};
 inline constexpr std::array kV1DecisionSchema{
     kOptionalNamespace, kIdentifier, kLimit, kDuration, kCost, kMeta, kResources, kAsync};
 inline constexpr std::array kGrantSchema{kNamespace, kDuration, kIdentifier, kLimit};

@@ -37,7 +37,7 @@ class BodyReaderTest : public testing::Test {
 
     Lines read_many(std::string_view body) {
         errors_.clear();
-        reader_.read_array(body, kDecisionSchema, items_, errors_);
+        reader_.read_array(body, kBatchItemSchema, items_, errors_);
         return lines(errors_);
     }
 
@@ -92,7 +92,8 @@ TEST_F(BodyReaderTest, ReportsEveryErrorInTheOrderOfTheBody) {
                "body.limit is -1; allowed: a whole number from 0 to 9007199254740991",
                "body.duration is 999; allowed: a whole number from 1000 to 31622400000",
                "body.cost is 1.5; allowed: a whole number from 0 to 9007199254740991",
-               "body.costs is unknown; allowed: namespace, cost, duration, identifier, limit"}));
+               "body.costs is unknown; allowed: namespace, cost, duration, identifier, limit, "
+               "debit"}));
     EXPECT_EQ(read("{}"),
               (Lines{"body.namespace is missing; allowed: a string of 1 to 512 characters",
                      "body.duration is missing; allowed: a whole number from 1000 to 31622400000",

@@ -144,6 +144,10 @@ void decide(Call& call, Schema schema, WriteBody write) {
 
     const auto [request, applied] = apply_override(call, fields);
     const LimitParameters parameters{request.duration, applied, now, write};
+    if (fields.debit) {
+        const auto debited = call.context.limiter.debit(request, now);
+        return answer_decision(call, debited, parameters, metrics::Source::kLocal);
+    }
     const auto decision = call.context.limiter.try_limit(request, now);
     if (!decision) return decide_later(call, request, parameters);
     answer_decision(call, *decision, parameters, metrics::Source::kLocal);
@@ -295,7 +299,7 @@ void answer_v1_limit(Call& call) {
 void answer_multi_limit(Call& call) {
     Scratch& scratch = call.scratch;
     const UnixTime now = decision_time(call);
-    scratch.reader.read_array(call.request.body, kDecisionSchema, scratch.items, scratch.errors);
+    scratch.reader.read_array(call.request.body, kBatchItemSchema, scratch.items, scratch.errors);
     if (!scratch.errors.empty()) return answer_field_errors(call);
     if (!check_namespaces(call)) return;
 

@@ -56,6 +56,28 @@ TEST_F(DecisionRoutes, ARequestThatCanNeverPassHasNoRetryAt) {
     EXPECT_EQ(answer.field("Retry-After"), "2");
 }
 
+TEST_F(DecisionRoutes, ADebitIsSpentAlthoughItIsDenied) {
+    const Answer over = limit(
+        R"({"namespace":"n","identifier":"i","limit":10,"duration":60000,"cost":8,"debit":true})");
+    EXPECT_NE(over.body.find(R"("success":true,"limit":10,"remaining":2)"), std::string::npos);
+    const Answer denied = limit(
+        R"({"namespace":"n","identifier":"i","limit":10,"duration":60000,"cost":8,"debit":true})");
+    EXPECT_EQ(denied.status, 200);
+    EXPECT_NE(denied.body.find(R"("success":false,"limit":10,"remaining":0)"), std::string::npos);
+    EXPECT_NE(denied.field("Retry-After"), "none");
+    const Answer check =
+        limit(R"({"namespace":"n","identifier":"i","limit":20,"duration":60000,"cost":0})");
+    EXPECT_NE(check.body.find(R"("remaining":4)"), std::string::npos) << check.body;
+    // Neither is a debit.
+    EXPECT_NE(limit(R"({"namespace":"n","identifier":"i","limit":9,"duration":60000,"debit":1})")
+                  .body.find("body.debit\",\"message\":\"is a number; allowed: true or false"),
+              std::string::npos);
+    EXPECT_EQ(
+        many(R"([{"namespace":"n","identifier":"i","limit":9,"duration":60000,"debit":true}])")
+            .status,
+        400);
+}
+
 TEST_F(DecisionRoutes, ADenialIs429IfPreferred) {
     const auto ask = [this] {
         return send({.body = std::string(kAlice),

@@ -1,0 +1,165 @@
+#include "config/rules_catalog.h"
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <string>
+#include <string_view>
+
+#include "config/assign.h"
+
+namespace sluice::config {
+namespace {
+
+constexpr std::size_t kLongestPath = 4096;
+constexpr std::size_t kLongestHeader = 64;
+constexpr std::size_t kLongestWorkspace = 512;
+constexpr std::string_view kHeaderAllowed =
+    "the name of a header field: 1 to 64 letters, digits and the characters !#$%&'*+-.^_`|~";
+constexpr std::array<std::string_view, 2> kCountings = {"each", "all_or_nothing"};
+
+bool assign_header(std::string& place, const Value& value) {
+    constexpr std::string_view kMarks = "!#$%&'*+-.^_`|~";
+    const auto text = as_string(value);
+    const auto fits = [&](unsigned char c) {
+        return std::isalnum(c) != 0 || kMarks.find(static_cast<char>(c)) != std::string_view::npos;
+    };
+    return text && std::all_of(text->begin(), text->end(), fits) &&
+           assign_text(place, value, kLongestHeader);
+}
+
+const std::array kRulesCatalog = {
+    Setting{"rules",
+            "PATH",
+            "Rules of the rate-limit service: a file or a folder of YAML, or the address of a "
+            "management server",
+            "the path of a file or folder, or xds://HOST:PORT?node=ID",
+            [](Settings& s, const Value& v) { return assign_text(s.rules, v, kLongestPath); },
+            [](const Settings& s) { return quoted(s.rules); }},
+    Setting{"rls.workspace",
+            "NAME",
+            "Workspace of the counts and overrides of the rate-limit service",
+            "a name of 1 to 512 bytes",
+            [](Settings& s, const Value& v) {
+                return assign_text(s.rls.workspace, v, kLongestWorkspace);
+            },
+            [](const Settings& s) { return quoted(s.rls.workspace); }},
+    Setting{"rls.counting",
+            "WAY",
+            "Whether the descriptors of a request are counted each by itself, as "
+            "envoyproxy/ratelimit does, or all or nothing",
+            "each or all_or_nothing",
+            [](Settings& s, const Value& v) { return assign_word(s.rls.counting, v, kCountings); },
+            [](const Settings& s) { return word_of(s.rls.counting, kCountings); }},
+    Setting{"rls.count_denied",
+            "BOOL",
+            "Debit the hits of denied requests where they are counted each by itself, unless the "
+            "rule says otherwise",
+            "true or false",
+            [](Settings& s, const Value& v) { return assign(s.rls.count_denied, as_bool(v)); },
+            [](const Settings& s) { return show_bool(s.rls.count_denied); }},
+    Setting{"rls.shadow_mode",
+            "",
+            "Answer every request with OK; metrics count what would have been denied",
+            "true or false",
+            [](Settings& s, const Value& v) { return assign(s.rls.shadow_mode, as_bool(v)); },
+            [](const Settings& s) { return show_bool(s.rls.shadow_mode); }},
+    Setting{"rls.quota_mode",
+            "",
+            "Treat every rule as a quota: a request is denied when all of its quotas are exhausted",
+            "true or false",
+            [](Settings& s, const Value& v) { return assign(s.rls.quota_mode, as_bool(v)); },
+            [](const Settings& s) { return show_bool(s.rls.quota_mode); }},
+    Setting{"rls.merge_domains",
+            "",
+            "Let several files hold rules of the same domain",
+            "true or false",
+            [](Settings& s, const Value& v) { return assign(s.rls.merge_domains, as_bool(v)); },
+            [](const Settings& s) { return show_bool(s.rls.merge_domains); }},
+    Setting{"rls.dynamic_metadata",
+            "",
+            "Send the request and the metadata of its rules as dynamic metadata",
+            "true or false",
+            [](Settings& s, const Value& v) { return assign(s.rls.dynamic_metadata, as_bool(v)); },
+            [](const Settings& s) { return show_bool(s.rls.dynamic_metadata); }},
+    Setting{"rls.needs_rules",
+            "",
+            "Report the service as unhealthy until rules are loaded",
+            "true or false",
+            [](Settings& s, const Value& v) { return assign(s.rls.needs_rules, as_bool(v)); },
+            [](const Settings& s) { return show_bool(s.rls.needs_rules); }},
+    Setting{"rls.ietf_headers",
+            "",
+            "Have the header fields RateLimit and RateLimit-Policy added to responses",
+            "true or false",
+            [](Settings& s, const Value& v) { return assign(s.rls.ietf_headers, as_bool(v)); },
+            [](const Settings& s) { return show_bool(s.rls.ietf_headers); }},
+    Setting{"rls.response_headers",
+            "",
+            "Have three header fields about the tightest limit added to responses",
+            "true or false",
+            [](Settings& s, const Value& v) {
+                return assign(s.rls.response_headers.enabled, as_bool(v));
+            },
+            [](const Settings& s) { return show_bool(s.rls.response_headers.enabled); }},
+    Setting{
+        "rls.limit_header",
+        "NAME",
+        "The one that holds the limit",
+        kHeaderAllowed,
+        [](Settings& s, const Value& v) { return assign_header(s.rls.response_headers.limit, v); },
+        [](const Settings& s) { return quoted(s.rls.response_headers.limit); }},
+    Setting{"rls.remaining_header",
+            "NAME",
+            "The one that holds what is left",
+            kHeaderAllowed,
+            [](Settings& s, const Value& v) {
+                return assign_header(s.rls.response_headers.remaining, v);
+            },
+            [](const Settings& s) { return quoted(s.rls.response_headers.remaining); }},
+    Setting{
+        "rls.reset_header",
+        "NAME",
+        "The one that holds the seconds until the window ends",
+        kHeaderAllowed,
+        [](Settings& s, const Value& v) { return assign_header(s.rls.response_headers.reset, v); },
+        [](const Settings& s) { return quoted(s.rls.response_headers.reset); }},
+    Setting{"rls.request_headers",
+            "",
+            "Have the same added to requests, for the service behind Envoy",
+            "true or false",
+            [](Settings& s, const Value& v) {
+                return assign(s.rls.request_headers.enabled, as_bool(v));
+            },
+            [](const Settings& s) { return show_bool(s.rls.request_headers.enabled); }},
+    Setting{
+        "rls.request_limit_header",
+        "NAME",
+        "The one that holds the limit",
+        kHeaderAllowed,
+        [](Settings& s, const Value& v) { return assign_header(s.rls.request_headers.limit, v); },
+        [](const Settings& s) { return quoted(s.rls.request_headers.limit); }},
+    Setting{"rls.request_remaining_header",
+            "NAME",
+            "The one that holds what is left",
+            kHeaderAllowed,
+            [](Settings& s, const Value& v) {
+                return assign_header(s.rls.request_headers.remaining, v);
+            },
+            [](const Settings& s) { return quoted(s.rls.request_headers.remaining); }},
+    Setting{
+        "rls.request_reset_header",
+        "NAME",
+        "The one that holds the seconds until the window ends",
+        kHeaderAllowed,
+        [](Settings& s, const Value& v) { return assign_header(s.rls.request_headers.reset, v); },
+        [](const Settings& s) { return quoted(s.rls.request_headers.reset); }},
+};
+
+}  // namespace
+
+std::span<const Setting> rules_catalog() {
+    return kRulesCatalog;
+}
+
+}  // namespace sluice::config

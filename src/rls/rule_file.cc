@@ -1,0 +1,289 @@
+#include "rls/rule_file.h"
+
+#include <algorithm>
+#include <array>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <system_error>
+
+#include "rls/yaml_fields.h"
+
+namespace sluice::rls {
+namespace {
+
+constexpr std::array<std::string_view, 2> kRootKeys = {"domain", "descriptors"};
+constexpr std::array<std::string_view, 10> kDescriptorKeys = {"key",
+                                                              "value",
+                                                              "rate_limit",
+                                                              "descriptors",
+                                                              "shadow_mode",
+                                                              "quota_mode",
+                                                              "detailed_metric",
+                                                              "value_to_metric",
+                                                              "share_threshold",
+                                                              "metadata"};
+constexpr std::array<std::string_view, 9> kLimitKeys = {"unit",
+                                                        "requests_per_unit",
+                                                        "unlimited",
+                                                        "name",
+                                                        "replaces",
+                                                        "duration",
+                                                        "unit_multiplier",
+                                                        "count_denied",
+                                                        "metadata"};
+constexpr std::array<std::string_view, 1> kReplacesKeys = {"name"};
+// Those that envoyproxy/ratelimit accepts anywhere.
+constexpr std::array<std::string_view, 15> kAllKeys = {"domain",
+                                                       "key",
+                                                       "value",
+                                                       "descriptors",
+                                                       "rate_limit",
+                                                       "unit",
+                                                       "requests_per_unit",
+                                                       "unlimited",
+                                                       "shadow_mode",
+                                                       "quota_mode",
+                                                       "name",
+                                                       "replaces",
+                                                       "detailed_metric",
+                                                       "value_to_metric",
+                                                       "share_threshold"};
+
+// Reads the structure of a file.
+class RuleFileReader {
+  public:
+    explicit RuleFileReader(const std::string& source) : fields_(source) {}
+
+    Result<DomainConfig> read(const YAML::Node& root, const std::string& source);
+
+  private:
+    using Field = YamlFields::Field;
+
+    std::vector<DescriptorConfig> read_descriptors(const Field& list, std::size_t depth);
+    DescriptorConfig read_descriptor(const YAML::Node& node, std::size_t depth);
+    // Also sets what the block may set of its descriptor.
+    LimitConfig read_limit(const YAML::Node& node, DescriptorConfig& descriptor);
+    std::vector<std::string> read_replaces(const Field& list);
+    void set_metadata(const Field& field, DescriptorConfig& descriptor);
+
+    YamlFields fields_;
+    std::size_t count_ = 0;  // of descriptors: an alias can repeat them without end
+};
+
+Result<DomainConfig> RuleFileReader::read(const YAML::Node& root, const std::string& source) {
+    DomainConfig config{.source = source, .line = YamlFields::line_of(root)};
+    for (const Field& field : fields_.mapping(root, {"a rule file", kRootKeys, kAllKeys})) {
+        if (field.name == "domain") {
+            config.domain = fields_.text(field);
+            config.line = YamlFields::line_of(field.value);
+        } else {
+            config.descriptors = read_descriptors(field, 0);
+        }
+    }
+    if (fields_.error()) return *fields_.error();
+    config.warnings = std::move(fields_.warnings());
+    return config;
+}
+
+std::vector<DescriptorConfig> RuleFileReader::read_descriptors(const Field& list,
+                                                               std::size_t depth) {
+    std::vector<DescriptorConfig> descriptors;
+    if (depth > kMaxRuleDepth) {
+        fields_.fail(list.value,
+                     "descriptors are nested deeper; allowed: " + std::to_string(kMaxRuleDepth));
+        return descriptors;
+    }
+    for (const YAML::Node& item : fields_.list(list)) {
+        if (++count_ > kMaxRules) {
+            fields_.fail(item, "there are more descriptors; allowed: " + std::to_string(kMaxRules));
+            break;
+        }
+        descriptors.push_back(read_descriptor(item, depth));
+    }
+    return descriptors;
+}
+
+DescriptorConfig RuleFileReader::read_descriptor(const YAML::Node& node, std::size_t depth) {
+    DescriptorConfig descriptor{.line = YamlFields::line_of(node)};
+    for (const Field& field : fields_.mapping(node, {"a descriptor", kDescriptorKeys, kAllKeys})) {
+        if (field.name == "key") {
+            descriptor.key = fields_.text(field);
+        } else if (field.name == "value") {
+            descriptor.value = fields_.text(field);
+        } else if (field.name == "rate_limit") {
+            if (!field.value.IsNull()) descriptor.rate_limit = read_limit(field.value, descriptor);
+        } else if (field.name == "descriptors") {
+            descriptor.descriptors = read_descriptors(field, depth + 1);
+        } else if (field.name == "shadow_mode") {
+            descriptor.shadow_mode = fields_.boolean(field);
+        } else if (field.name == "quota_mode") {
+            descriptor.quota_mode = fields_.boolean(field);
+        } else if (field.name == "detailed_metric") {
+            descriptor.detailed_metric = fields_.boolean(field);
+        } else if (field.name == "value_to_metric") {
+            descriptor.value_to_metric = fields_.boolean(field);
+        } else if (field.name == "share_threshold") {
+            descriptor.share_threshold = fields_.boolean(field);
+        } else {
+            set_metadata(field, descriptor);
+        }
+    }
+    return descriptor;
+}
+
+LimitConfig RuleFileReader::read_limit(const YAML::Node& node, DescriptorConfig& descriptor) {
+    LimitConfig limit{.line = YamlFields::line_of(node)};
+    for (const Field& field : fields_.mapping(node, {"rate_limit", kLimitKeys, kAllKeys})) {
+        if (field.name == "unit") {
+            limit.unit = fields_.text(field);
+            limit.line = YamlFields::line_of(field.value);
+        } else if (field.name == "requests_per_unit") {
+            limit.requests_per_unit = fields_.number(field);
+        } else if (field.name == "unlimited") {
+            limit.unlimited = fields_.boolean(field);
+        } else if (field.name == "name") {
+            limit.name = fields_.text(field);
+        } else if (field.name == "replaces") {
+            limit.replaces = read_replaces(field);
+        } else if (field.name == "duration") {
+            limit.duration = fields_.duration(field);
+        } else if (field.name == "unit_multiplier") {
+            limit.unit_multiplier = fields_.number(field);
+        } else if (field.name == "count_denied") {
+            limit.count_denied = fields_.boolean(field);
+        } else {
+            set_metadata(field, descriptor);
+        }
+    }
+    return limit;
+}
+
+std::vector<std::string> RuleFileReader::read_replaces(const Field& list) {
+    std::vector<std::string> names;
+    for (const YAML::Node& item : fields_.list(list)) {
+        const auto fields = fields_.mapping(item, {"replaces", kReplacesKeys, kAllKeys});
+        names.push_back(fields.empty() ? std::string() : fields_.text(fields.front()));
+    }
+    return names;
+}
+
+void RuleFileReader::set_metadata(const Field& field, DescriptorConfig& descriptor) {
+    if (descriptor.metadata)
+        fields_.fail(field.value,
+                     "metadata occurs twice; allowed: in the descriptor or rate_limit");
+    if (!field.value.IsNull()) descriptor.metadata = fields_.metadata(field);
+}
+
+// The line on which brackets are nested deeper than kMaxBrackets; 0 if there is none. The parser
+// takes very long for such a text. Brackets in quotes and comments don't count.
+constexpr int kMaxBrackets = 100;
+int line_of_deep_brackets(std::string_view text) {
+    int line = 1;
+    int depth = 0;
+    char quote = '\0';
+    char before = '\n';
+    for (const char c : text) {
+        const bool may_begin =
+            std::string_view("\n\t ,:[{'").find(before) != std::string_view::npos;
+        if (c == '\n') ++line;
+        if (quote != '\0') {
+            const bool ends = quote == '#' ? c == '\n' : c == quote && before != '\\';
+            if (ends) quote = '\0';
+        } else if (may_begin && (c == '"' || c == '\'' || c == '#')) {
+            quote = c;
+        } else if (c == '[' || c == '{') {
+            if (++depth > kMaxBrackets) return line;
+        } else if ((c == ']' || c == '}') && depth > 0) {
+            --depth;
+        }
+        before = c;
+    }
+    return 0;
+}
+
+Error unreadable(const std::string& path, const std::string& why) {
+    return {kInvalidOption, path + ": can't be read: " + why};
+}
+
+Result<std::string> read_file(const std::string& path) {
+    std::error_code failed;
+    const auto size = std::filesystem::file_size(path, failed);
+    if (failed) return unreadable(path, failed.message());
+    if (size > kMaxRuleFileBytes) {
+        return Error{kInvalidOption,
+                     path + ": is " + std::to_string(size) + " bytes long; allowed: up to " +
+                         std::to_string(kMaxRuleFileBytes)};
+    }
+    std::ifstream file(path, std::ios::binary);
+    std::string text{std::istreambuf_iterator<char>(file), {}};
+    if (file.bad() || !file.is_open()) return unreadable(path, "the file can't be opened");
+    return text;
+}
+
+bool is_hidden(const std::filesystem::path& path) {
+    return path.filename().string().starts_with('.');
+}
+
+}  // namespace
+
+Result<DomainConfig> parse_rules(const std::string& text, const std::string& source) try {
+    if (const int line = line_of_deep_brackets(text)) {
+        return Error{kInvalidOption,
+                     location(source, line) +
+                         ": brackets are nested deeper; allowed: " + std::to_string(kMaxBrackets)};
+    }
+    const std::vector<YAML::Node> documents = YAML::LoadAll(text);
+    if (documents.size() > 1) {
+        return Error{kInvalidOption,
+                     location(source, YamlFields::line_of(documents[1])) +
+                         ": a second YAML document begins; allowed: one for each file"};
+    }
+    const YAML::Node root = documents.empty() ? YAML::Node() : documents.front();
+    return RuleFileReader(source).read(root, source);
+} catch (const YAML::Exception& invalid) {
+    return Error{kInvalidOption,
+                 location(source, invalid.mark.line + 1) +
+                     ": error loading config file: " + invalid.msg + "; allowed: YAML"};
+}
+
+Result<std::vector<std::string>> list_rule_files(const std::string& path) {
+    namespace fs = std::filesystem;
+    std::error_code failed;
+    const fs::file_status status = fs::status(path, failed);
+    if (!fs::exists(status)) return unreadable(path, "there is no such file or folder");
+    if (!fs::is_directory(status)) return std::vector<std::string>{path};
+
+    std::vector<std::string> files;
+    fs::recursive_directory_iterator item(path, failed);
+    for (; !failed && item != fs::recursive_directory_iterator(); item.increment(failed)) {
+        if (is_hidden(item->path())) {
+            item.disable_recursion_pending();
+        } else if (std::error_code ignored; item->is_regular_file(ignored)) {
+            files.push_back(item->path().string());
+        }
+        if (files.size() > kMaxRuleFiles) {
+            return Error{kInvalidOption,
+                         path + ": holds more files; allowed: " + std::to_string(kMaxRuleFiles)};
+        }
+    }
+    if (failed) return unreadable(path, failed.message());
+    std::ranges::sort(files);
+    return files;
+}
+
+Result<std::shared_ptr<const RuleSet>> load_rules(const std::string& path, SameDomain same_domain) {
+    auto files = list_rule_files(path);
+    if (!files) return std::move(files).error();
+    std::vector<DomainConfig> configs;
+    for (const std::string& file : *files) {
+        auto text = read_file(file);
+        if (!text) return std::move(text).error();
+        auto config = parse_rules(*text, file);
+        if (!config) return std::move(config).error();
+        configs.push_back(*std::move(config));
+    }
+    return RuleSet::build(std::move(configs), same_domain);
+}
+
+}  // namespace sluice::rls

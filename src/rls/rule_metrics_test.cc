@@ -1,0 +1,98 @@
+#include "rls/rule_metrics.h"
+
+#include <string>
+
+#include <gtest/gtest.h>
+
+#include "rls/service_fixture.h"
+
+namespace sluice::rls {
+namespace {
+
+class RuleMetricsTest : public ServiceFixture {
+  protected:
+    // The value of a metric with these labels, or "none".
+    std::string value(const std::string& name, const std::string& labels) {
+        std::string text;
+        metrics_.write(text);
+        const std::string wanted = "\nratelimit_service_" + name + labels + " ";
+        const std::size_t at = text.find(wanted);
+        if (at == std::string::npos) return "none";
+        const std::size_t begin = at + wanted.size();
+        return text.substr(begin, text.find('\n', begin) - begin);
+    }
+    std::string rule_value(const std::string& name) {
+        return value("rate_limit_" + name, R"({domain="web",key1="user"})");
+    }
+};
+
+TEST_F(RuleMetricsTest, CountHitsWithinNearAndOverTheLimit) {
+    load_descriptors({"key: user, rate_limit: {unit: minute, requests_per_unit: 10}"});
+    EXPECT_EQ(rule_value("total_hits"), "0") << "a rule has its series before its first hit";
+    ask({{{{"user", "a"}}, 7}});
+    EXPECT_EQ(rule_value("near_limit"), "0");
+    ask({{{{"user", "a"}}, 3}});
+    EXPECT_EQ(rule_value("near_limit"), "2") << "those above 8";
+    ask({{{{"user", "a"}}, 4}});
+    EXPECT_EQ(rule_value("total_hits"), "14");
+    EXPECT_EQ(rule_value("within_limit"), "10");
+    EXPECT_EQ(rule_value("over_limit"), "4");
+    EXPECT_EQ(rule_value("shadow_mode"), "0");
+}
+
+TEST_F(RuleMetricsTest, CountShadowDenialsApart) {
+    load_descriptors({"key: user, shadow_mode: true, rate_limit: {unit: minute}"});
+    ask({{{{"user", "a"}}, 4}});
+    EXPECT_EQ(rule_value("over_limit"), "4");
+    EXPECT_EQ(rule_value("shadow_mode"), "4");
+    set_options({.shadow_mode = true});
+    load_descriptors({"key: user, rate_limit: {unit: minute}"});
+    ask({{{{"user", "a"}}}});
+    EXPECT_EQ(value("global_shadow_mode", ""), "1");
+}
+
+TEST_F(RuleMetricsTest, SurviveAReload) {
+    load_descriptors({"key: user, rate_limit: {unit: minute, requests_per_unit: 10}"});
+    ask({{{{"user", "a"}}}});
+    load_descriptors({"key: path, rate_limit: {unit: minute}",
+                      "key: user, rate_limit: {unit: hour, requests_per_unit: 3}"});
+    ask({{{{"user", "a"}}}});
+    EXPECT_EQ(rule_value("total_hits"), "2");
+}
+
+TEST_F(RuleMetricsTest, NameValuesWhereTheRuleAsksForIt) {
+    load_descriptors({"key: user, detailed_metric: true, rate_limit: {unit: minute}"});
+    ask({{{{"user", "al\"ice"}}}});
+    EXPECT_EQ(value("rate_limit_total_hits", R"({domain="web",key1="user_al\"ice"})"), "1");
+    EXPECT_EQ(rule_value("total_hits"), "0");
+}
+
+TEST_F(RuleMetricsTest, AreBoundedInNumber) {
+    load_descriptors({"key: user, value_to_metric: true, rate_limit: {unit: minute}"});
+    for (std::size_t i = 0; i < RuleMetrics::kMaxValueSeries + 5; ++i)
+        ask({{{{"user", std::to_string(i)}}}});
+    EXPECT_EQ(rule_value("total_hits"), "5") << "those beyond count with their rule";
+    std::string text;
+    metrics_.write(text);
+    EXPECT_NE(text.find("\nratelimit_service_rate_limit_series_folded 5\n"), std::string::npos);
+
+    std::vector<std::string> many;
+    for (std::size_t i = 0; i < RuleMetrics::kMaxRuleSeries + 5; ++i)
+        many.push_back("key: k" + std::to_string(i) + ", rate_limit: {unit: minute}");
+    load_descriptors(many);
+    ask({{{{many.back().substr(5, 5), "x"}}}});
+    EXPECT_EQ(value("rate_limit_total_hits", R"({domain="other",key1="other"})"), "1");
+}
+
+TEST_F(RuleMetricsTest, CountLoadsAndErrors) {
+    metrics_.note_load(true);
+    metrics_.note_load(false);
+    metrics_.note_load(false);
+    call(RateLimitRequest{});
+    EXPECT_EQ(value("config_load_success", ""), "1");
+    EXPECT_EQ(value("config_load_error", ""), "2");
+    EXPECT_EQ(value("should_rate_limit_error", ""), "1");
+}
+
+}  // namespace
+}  // namespace sluice::rls

@@ -1,0 +1,44 @@
+// The rules in force, and how new ones replace them.
+#ifndef SLUICE_RLS_RULE_SOURCE_H_
+#define SLUICE_RLS_RULE_SOURCE_H_
+
+#include <sluice/result.h>
+
+#include <memory>
+#include <string>
+
+#include "base/current.h"
+#include "log/log.h"
+#include "rls/rule_metrics.h"
+#include "rls/rules.h"
+
+namespace sluice::rls {
+
+// RuleSource holds the rules in force. New ones take effect as a whole; if they are invalid, those
+// before stay in force, which is logged and counted. Counts belong to identifiers and not to rules,
+// so a reload loses none.
+//
+// Thread-safe; `metrics` and `log` must outlive it.
+class RuleSource {
+  public:
+    RuleSource(RuleMetrics& metrics, Log& log)
+        : metrics_(metrics), log_(log), current_(RuleMetrics::none()) {}
+
+    // Loads the rules of a file or folder. False if they are invalid.
+    bool load(const std::string& path, SameDomain same_domain);
+
+    // Puts `rules` into force, or reports why there are none. `from` names their source in the log.
+    bool apply(Result<std::shared_ptr<const RuleSet>> rules, const std::string& from);
+
+    const Current<ActiveRules>& current() const { return current_; }
+    bool has_rules() const { return current_.get()->rules->is_loaded(); }
+
+  private:
+    RuleMetrics& metrics_;
+    Log& log_;
+    Current<ActiveRules> current_;
+};
+
+}  // namespace sluice::rls
+
+#endif  // SLUICE_RLS_RULE_SOURCE_H_

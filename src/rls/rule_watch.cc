@@ -1,0 +1,168 @@
+#include "rls/rule_watch.h"
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+#include <set>
+#include <system_error>
+#include <utility>
+
+#include <poll.h>
+#include <sys/eventfd.h>
+#include <sys/inotify.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
+#include "rls/rule_file.h"
+
+namespace sluice::rls {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::uint32_t kEvents = IN_CLOSE_WRITE | IN_CREATE | IN_DELETE | IN_MOVED_FROM |
+                                  IN_MOVED_TO | IN_DELETE_SELF | IN_MOVE_SELF | IN_ATTRIB;
+
+std::string parent_of(const fs::path& path) {
+    const std::string parent = path.parent_path().string();
+    return parent.empty() ? "." : parent;
+}
+
+// The folders in which a change can mean other rules: where `path` and what it links to lie, and
+// for a folder itself and those below it.
+std::set<std::string> folders_of(const std::string& path) {
+    std::set<std::string> folders = {parent_of(path)};
+    std::error_code failed;
+    const fs::path target = fs::canonical(path, failed);
+    if (failed) return folders;
+    folders.insert(parent_of(target));
+    if (!fs::is_directory(target, failed)) return folders;
+    folders.insert(target.string());
+    fs::recursive_directory_iterator item(target, failed);
+    for (; !failed && item != fs::recursive_directory_iterator(); item.increment(failed)) {
+        const bool is_hidden = item->path().filename().string().starts_with('.');
+        if (is_hidden) {
+            item.disable_recursion_pending();
+        } else if (std::error_code ignored; item->is_directory(ignored)) {
+            folders.insert(item->path().string());
+        }
+        if (folders.size() > kMaxRuleFiles) break;
+    }
+    return folders;
+}
+
+}  // namespace
+
+std::uint64_t fingerprint_of(const std::string& path) {
+    const auto files = list_rule_files(path);
+    if (!files) return 0;
+    std::uint64_t hash = 1;
+    for (const std::string& file : *files) {
+        hash = XXH3_64bits_withSeed(file.data(), file.size(), hash);
+        struct stat status {};
+        if (::stat(file.c_str(), &status) != 0) continue;
+        const std::array<std::uint64_t, 5> state = {
+            static_cast<std::uint64_t>(status.st_dev),
+            static_cast<std::uint64_t>(status.st_ino),
+            static_cast<std::uint64_t>(status.st_size),
+            static_cast<std::uint64_t>(status.st_mtim.tv_sec),
+            static_cast<std::uint64_t>(status.st_mtim.tv_nsec)};
+        hash = XXH3_64bits_withSeed(state.data(), sizeof state, hash);
+    }
+    return hash;
+}
+
+RuleWatch::Descriptor::Descriptor(Descriptor&& other) noexcept
+    : number_(std::exchange(other.number_, -1)) {}
+
+RuleWatch::Descriptor& RuleWatch::Descriptor::operator=(Descriptor&& other) noexcept {
+    std::swap(number_, other.number_);
+    return *this;
+}
+
+RuleWatch::Descriptor::~Descriptor() {
+    if (number_ >= 0) ::close(number_);
+}
+
+Result<std::unique_ptr<RuleWatch>> RuleWatch::start(std::string path,
+                                                    std::uint64_t fingerprint,
+                                                    std::function<void()> changed) try {
+    Descriptor stop(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
+    if (stop.number() < 0) {
+        return Error{kStoreFailed,
+                     std::string("the system refused a descriptor: ") + std::strerror(errno)};
+    }
+    std::unique_ptr<RuleWatch> watch(
+        new RuleWatch(std::move(path), fingerprint, std::move(changed), std::move(stop)));
+    watch->thread_ = std::thread([raw = watch.get()] { raw->run(); });
+    return watch;
+} catch (const std::system_error& refused) {
+    return Error{kOutOfThreads, std::string("the system refused a thread: ") + refused.what()};
+}
+
+RuleWatch::RuleWatch(std::string path,
+                     std::uint64_t fingerprint,
+                     std::function<void()> changed,
+                     Descriptor stop)
+    : path_(std::move(path)),
+      changed_(std::move(changed)),
+      stop_(std::move(stop)),
+      fingerprint_(fingerprint) {}
+
+RuleWatch::~RuleWatch() {
+    const std::uint64_t one = 1;
+    // Can't fail: the counter is 0, and the thread reads nothing of it.
+    static_cast<void>(!::write(stop_.number(), &one, sizeof one));
+    if (thread_.joinable()) thread_.join();
+}
+
+RuleWatch::Descriptor RuleWatch::watch_folders() const {
+    Descriptor watches(::inotify_init1(IN_CLOEXEC | IN_NONBLOCK));
+    if (watches.number() < 0) return watches;
+    for (const std::string& folder : folders_of(path_))
+        ::inotify_add_watch(watches.number(), folder.c_str(), kEvents);
+    return watches;
+}
+
+RuleWatch::Woken RuleWatch::wait(const Descriptor& watches,
+                                 std::chrono::milliseconds timeout) const {
+    // poll() ignores a negative descriptor.
+    std::array<pollfd, 2> ready = {pollfd{stop_.number(), POLLIN, 0},
+                                   pollfd{watches.number(), POLLIN, 0}};
+    const int count = ::poll(ready.data(), ready.size(), static_cast<int>(timeout.count()));
+    if (ready[0].revents != 0) return Woken::kToStop;
+    if (count <= 0 || ready[1].revents == 0) return Woken::kByTime;
+    std::array<char, 4096> events;
+    while (::read(watches.number(), events.data(), events.size()) > 0) {
+    }
+    return Woken::kByChange;
+}
+
+bool RuleWatch::wait_until_quiet(const Descriptor& watches) const {
+    const auto end = std::chrono::steady_clock::now() + kLongestUnrest;
+    for (;;) {
+        const Woken woken = wait(watches, kQuiet);
+        if (woken == Woken::kToStop) return false;
+        if (woken == Woken::kByTime || std::chrono::steady_clock::now() >= end) return true;
+    }
+}
+
+// New watches are set before the files are looked at: a change after that wakes the next wait.
+void RuleWatch::run() {
+    Descriptor watches = watch_folders();
+    for (;;) {
+        const std::uint64_t now = fingerprint_of(path_);
+        if (now != std::exchange(fingerprint_, now)) changed_();
+        const Woken woken = wait(watches, kInterval);
+        if (woken == Woken::kToStop) return;
+        if (woken == Woken::kByChange && !wait_until_quiet(watches)) return;
+        watches = watch_folders();
+    }
+}
+
+}  // namespace sluice::rls

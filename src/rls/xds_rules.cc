@@ -1,0 +1,161 @@
+#include "rls/xds_rules.h"
+
+#include <utility>
+#include <vector>
+
+#include <protozero/exception.hpp>
+#include <protozero/pbf_reader.hpp>
+
+#include "rls/messages.h"
+
+namespace sluice::rls {
+namespace {
+
+using protozero::pbf_wire_type;
+using protozero::tag_and_type;
+
+constexpr auto kBytes = pbf_wire_type::length_delimited;
+constexpr auto kNumber = pbf_wire_type::varint;
+
+// Reads one resource. What exceeds a bound is not read on, and reported by the first error.
+class RuleConfigReader {
+  public:
+    DomainConfig read(protozero::pbf_reader reader) {
+        DomainConfig config{.source = "xds resource"};
+        while (reader.next()) {
+            switch (reader.tag_and_type()) {
+                case tag_and_type(1, kBytes):
+                    config.source = "xds resource '" + reader.get_string() + "'";
+                    break;
+                case tag_and_type(2, kBytes):
+                    config.domain = reader.get_string();
+                    break;
+                case tag_and_type(3, kBytes):
+                    add_descriptor(reader.get_message(), config.descriptors, 1);
+                    break;
+                default:
+                    reader.skip();
+            }
+        }
+        return config;
+    }
+    const std::string& fault() const { return fault_; }
+
+  private:
+    void add_descriptor(protozero::pbf_reader reader,
+                        std::vector<DescriptorConfig>& descriptors,
+                        std::size_t depth) {
+        if (++count_ > kMaxRules) fault_ = "has more descriptors; allowed: 100000";
+        if (depth > kMaxRuleDepth) fault_ = "has descriptors nested deeper; allowed: 64";
+        if (!fault_.empty()) return;
+        DescriptorConfig descriptor;
+        while (reader.next()) {
+            switch (reader.tag_and_type()) {
+                case tag_and_type(1, kBytes):
+                    descriptor.key = reader.get_string();
+                    break;
+                case tag_and_type(2, kBytes):
+                    descriptor.value = reader.get_string();
+                    break;
+                case tag_and_type(3, kBytes):
+                    if (!descriptor.rate_limit) descriptor.rate_limit.emplace();
+                    read_limit(reader.get_message(), *descriptor.rate_limit);
+                    break;
+                case tag_and_type(4, kBytes):
+                    add_descriptor(reader.get_message(), descriptor.descriptors, depth + 1);
+                    break;
+                case tag_and_type(5, kNumber):
+                    descriptor.shadow_mode = reader.get_bool();
+                    break;
+                case tag_and_type(6, kNumber):
+                    descriptor.detailed_metric = reader.get_bool();
+                    break;
+                case tag_and_type(7, kNumber):
+                    descriptor.quota_mode = reader.get_bool();
+                    break;
+                default:
+                    reader.skip();
+            }
+        }
+        descriptors.push_back(std::move(descriptor));
+    }
+
+    static void read_limit(protozero::pbf_reader reader, LimitConfig& limit) {
+        while (reader.next()) {
+            switch (reader.tag_and_type()) {
+                case tag_and_type(1, kNumber):
+                    limit.unit = unit_text(reader.get_uint32());
+                    break;
+                case tag_and_type(2, kNumber):
+                    limit.requests_per_unit = reader.get_uint32();
+                    break;
+                case tag_and_type(3, kNumber):
+                    limit.unlimited = reader.get_bool();
+                    break;
+                case tag_and_type(4, kBytes):
+                    limit.name = reader.get_string();
+                    break;
+                case tag_and_type(5, kBytes):
+                    limit.replaces.push_back(read_name(reader.get_message()));
+                    break;
+                default:
+                    reader.skip();
+            }
+        }
+    }
+
+    // The name of a unit, or its number, which is refused later with a message that shows it.
+    static std::string unit_text(std::uint32_t number) {
+        const auto unit = static_cast<Unit>(number);
+        if (number == 0) return {};
+        return duration_of(unit) ? std::string(name_of(unit)) : std::to_string(number);
+    }
+
+    static std::string read_name(protozero::pbf_reader reader) {
+        std::string name;
+        while (reader.next()) {
+            if (reader.tag_and_type() == tag_and_type(1, kBytes)) {
+                name = reader.get_string();
+            } else {
+                reader.skip();
+            }
+        }
+        return name;
+    }
+
+    std::size_t count_ = 0;
+    std::string fault_;
+};
+
+}  // namespace
+
+Result<DomainConfig> decode_rule_config(std::string_view bytes) try {
+    if (bytes.size() > kMaxRuleConfigBytes) {
+        return Error{kInvalidOption,
+                     "xds resource: is " + std::to_string(bytes.size()) +
+                         " bytes long; allowed: up to " + std::to_string(kMaxRuleConfigBytes)};
+    }
+    RuleConfigReader reader;
+    DomainConfig config = reader.read(protozero::pbf_reader(bytes.data(), bytes.size()));
+    if (!reader.fault().empty())
+        return Error{kInvalidOption, config.source + ": " + reader.fault()};
+    return config;
+} catch (const protozero::exception& malformed) {
+    return Error{kInvalidOption,
+                 std::string("xds resource: is not a "
+                             "ratelimit.config.ratelimit.v3.RateLimitConfig: ") +
+                     malformed.what()};
+}
+
+Result<std::shared_ptr<const RuleSet>> decode_rules(std::span<const std::string> resources,
+                                                    SameDomain same_domain) {
+    std::vector<DomainConfig> configs;
+    for (const std::string& resource : resources) {
+        auto config = decode_rule_config(resource);
+        if (!config) return std::move(config).error();
+        configs.push_back(*std::move(config));
+    }
+    return RuleSet::build(std::move(configs), same_domain);
+}
+
+}  // namespace sluice::rls

@@ -1,0 +1,34 @@
+// Rules from a management server: resources of the type
+// ratelimit.config.ratelimit.v3.RateLimitConfig, one for each domain.
+#ifndef SLUICE_RLS_XDS_RULES_H_
+#define SLUICE_RLS_XDS_RULES_H_
+
+#include <sluice/result.h>
+
+#include <cstddef>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "rls/rule_config.h"
+#include "rls/rules.h"
+
+namespace sluice::rls {
+
+inline constexpr std::string_view kRuleConfigType =
+    "type.googleapis.com/ratelimit.config.ratelimit.v3.RateLimitConfig";
+inline constexpr std::size_t kMaxRuleConfigBytes = 16'777'216;
+
+// Decodes one resource. Unknown fields are skipped. The error names the resource and what is
+// allowed.
+Result<DomainConfig> decode_rule_config(std::string_view bytes);
+
+// Checks and arranges all resources of an answer, which replace all rules before. An error is what
+// the server is to be told.
+Result<std::shared_ptr<const RuleSet>> decode_rules(std::span<const std::string> resources,
+                                                    SameDomain same_domain);
+
+}  // namespace sluice::rls
+
+#endif  // SLUICE_RLS_XDS_RULES_H_
