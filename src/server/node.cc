@@ -11,6 +11,7 @@
 
 #include "config/catalog.h"
 #include "http/wire/listener.h"
+#include "server/rate_limit_methods.h"
 #include "server/resources.h"
 #include "server/version.h"
 #include "server/worker.h"
@@ -252,10 +253,16 @@ GrpcEndpoint::Options Node::grpc_options(http::WireLimits limits) {
             .limits = {.streams = static_cast<std::uint32_t>(wanted.max_streams),
                        .message = wanted.max_message_bytes},
             .age = {.most = wanted.max_connection_age, .grace = wanted.max_connection_age_grace},
-            .add_methods = {},
+            .add_methods =
+                [this](grpc::MethodRegistry& methods) {
+                    if (rule_service_ != nullptr)
+                        add_rate_limit_methods(rule_service_->parts(limiter_, *overrides_),
+                                               methods);
+                },
             .is_serving =
                 [this] {
-                    return readiness_.load(std::memory_order_relaxed) == http::Readiness::kReady;
+                    return readiness_.load(std::memory_order_relaxed) == http::Readiness::kReady &&
+                           (rule_service_ == nullptr || rule_service_->is_healthy());
                 },
             .descriptors = descriptors_,
             .log = log_};
