@@ -7,6 +7,8 @@
 #include <iterator>
 #include <system_error>
 
+#include <simdjson.h>
+
 #include "rls/yaml_fields.h"
 
 namespace sluice::rls {
@@ -175,6 +177,19 @@ void RuleFileReader::set_metadata(const Field& field, DescriptorConfig& descript
     if (!field.value.IsNull()) descriptor.metadata = fields_.metadata(field);
 }
 
+// The line of a character that YAML does not allow; 0 if there is none. The parser takes 0x04 for
+// the end of the text and may not come to an end.
+int line_of_control_character(std::string_view text) {
+    const auto is_control = [](char c) {
+        const auto byte = static_cast<unsigned char>(c);
+        return byte < 0x20 && c != '\t' && c != '\n' && c != '\r';
+    };
+    const auto found = std::ranges::find_if(text, is_control);
+    if (found == text.end()) return 0;
+    return 1 +
+           static_cast<int>(std::ranges::count(std::ranges::subrange(text.begin(), found), '\n'));
+}
+
 // The line on which brackets are nested deeper than kMaxBrackets; 0 if there is none. The parser
 // takes very long for such a text. Brackets in quotes and comments don't count.
 constexpr int kMaxBrackets = 100;
@@ -228,6 +243,14 @@ bool is_hidden(const std::filesystem::path& path) {
 }  // namespace
 
 Result<DomainConfig> parse_rules(const std::string& text, const std::string& source) try {
+    // The parser may not come to an end on other bytes.
+    if (!simdjson::validate_utf8(text.data(), text.size()))
+        return Error{kInvalidOption, source + ": is not UTF-8; allowed: text in UTF-8"};
+    if (const int line = line_of_control_character(text)) {
+        return Error{kInvalidOption,
+                     location(source, line) +
+                         ": has a control character; allowed: text with tabs and line ends"};
+    }
     if (const int line = line_of_deep_brackets(text)) {
         return Error{kInvalidOption,
                      location(source, line) +

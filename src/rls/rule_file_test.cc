@@ -193,6 +193,11 @@ TEST(RuleFile, RefusesWhatIsNoRuleFile) {
     EXPECT_EQ(fault_of("- a\n").substr(0, 35), "a.yaml:1: a rule file is no mapping");
 }
 
+TEST(RuleFile, RefusesControlCharacters) {
+    EXPECT_EQ(fault_of("domain: web\nx: \"a\x04"),
+              "a.yaml:2: has a control character; allowed: text with tabs and line ends");
+}
+
 TEST(RuleFile, BoundsTheNestingOfBrackets) {
     EXPECT_EQ(fault_of("domain: web\nx: " + std::string(101, '[')),
               "a.yaml:2: brackets are nested deeper; allowed: 100");
