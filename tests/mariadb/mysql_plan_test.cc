@@ -22,7 +22,6 @@ using global_test::publish;
 constexpr Sequence kOld = 10;
 constexpr Sequence kNew = 100'000'000;  // still matters in a hundred years
 const UnixTime kNow = end_of(cell_of("x", kOld)) + 1ms;
-const UnixTime kLongAgo{1'000s};
 
 // What EXPLAIN says of one table of a statement.
 struct Step {
