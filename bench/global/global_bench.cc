@@ -180,7 +180,9 @@ int import(const std::string& url, std::uint32_t cells, std::uint32_t regions, d
         MysqlGlobalStore store = open(url, "region_" + std::to_string(region));
         for (std::size_t first = 0; first < rows.size(); first += Publisher::kChunkRows) {
             const std::size_t count_now = std::min(rows.size() - first, Publisher::kChunkRows);
-            if (auto failed = store.publish(std::span(rows).subspan(first, count_now)))
+            const auto end =
+                store.publish(std::span(rows).subspan(first, count_now), [](const RegionRow&) {});
+            if (const auto* failed = std::get_if<StoreFailure>(&end))
                 throw std::runtime_error(failed->why);
         }
     };
@@ -194,7 +196,7 @@ int import(const std::string& url, std::uint32_t cells, std::uint32_t regions, d
         std::optional<ImportQuery> page =
             ImportQuery{.living_at = exact_wall_time(), .changed_since = since};
         while (page) {
-            const auto end = store.import(*page, [&](const ImportedCell&) { ++rows; });
+            const auto end = store.import(*page, [&](const RegionRow&) { ++rows; });
             if (const auto* failed = std::get_if<StoreFailure>(&end))
                 throw std::runtime_error(failed->why);
             if (!newest) newest = std::get<ImportEnd>(end).newest;

@@ -15,7 +15,9 @@ constexpr std::chrono::hours kWindow{1};
 
 HotTable::HotTable(std::size_t max_keys)
     : table_(*Table::create({.max_keys = max_keys, .sharing = Sharing::kSole, .seed = 1})),
-      global_sync_(*table_, {}, std::chrono::steady_clock::now()) {}
+      global_sync_(*table_,
+                   {.region = "bench", .clock = std::chrono::steady_clock::now},
+                   std::chrono::steady_clock::now()) {}
 
 std::string HotTable::identifier(std::uint32_t key) {
     std::string digits = std::to_string(key);
@@ -59,14 +61,14 @@ void HotTable::decide(std::uint32_t key) {
 std::size_t HotTable::tick(GlobalStore& store) {
     Publisher& publisher = global_sync_.publisher();
     publisher.tick_now(std::chrono::steady_clock::now());
-    std::size_t sent = 0;
+    const Publisher::Counts before = publisher.counts();
     for (;;) {
-        const auto rows = publisher.next(std::chrono::steady_clock::now(), exact_wall_time());
-        if (!rows) return sent;
-        sent += rows->size();
-        const auto failure = store.publish(*rows);
-        if (failure) throw std::runtime_error(failure->why);
-        publisher.answered(failure, store.connections(), std::chrono::steady_clock::now());
+        const UnixTime now = exact_wall_time();
+        const auto call = publisher.next(std::chrono::steady_clock::now(), now);
+        if (!call) return publisher.counts().rows - before.rows;
+        global_sync_.make_call(*call, store, now);
+        if (publisher.counts().failures != before.failures)
+            throw std::runtime_error("a call to the store failed");
     }
 }
 

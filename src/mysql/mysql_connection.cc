@@ -157,6 +157,7 @@ void MysqlConnection::disconnect() {
         socket_ = -1;
     }
     handle_.reset();
+    is_answer_due_ = false;
 }
 
 void MysqlConnection::set_options() {
@@ -233,9 +234,22 @@ std::optional<MysqlFailure> MysqlConnection::set_session() {
 
 std::optional<MysqlFailure> MysqlConnection::send(std::string_view sql) {
     if (is_interrupted()) return interrupted();
+    if (auto failure = finish_last()) return failure;
     if (!is_connected()) return mysql_failure(url().shown(), kGone, "not connected");
     if (mysql_real_query(handle_.get(), sql.data(), sql.size()) == 0) return std::nullopt;
     return settled(last_failure());
+}
+
+std::optional<MysqlFailure> MysqlConnection::finish_last() {
+    if (!std::exchange(is_answer_due_, false)) return std::nullopt;
+    if (mysql_read_query_result(handle_.get()) == 0) return std::nullopt;
+    return settled(last_failure());
+}
+
+void MysqlConnection::run_later(std::string_view sql) {
+    if (is_interrupted() || !is_connected() || finish_last()) return;
+    is_answer_due_ = mysql_send_query(handle_.get(), sql.data(), sql.size()) == 0;
+    if (!is_answer_due_) static_cast<void>(settled(last_failure()));
 }
 
 MysqlResult<std::uint64_t> MysqlConnection::run(std::string_view sql) {

@@ -79,6 +79,10 @@ class MysqlConnection {
     // inserted, changed or deleted; rows that it answers are dropped.
     MysqlResult<std::uint64_t> run(std::string_view sql);
 
+    // Sends a statement that answers no rows, and leaves its answer to the next call, which fails
+    // if the statement did. If it can't be sent, the connection is closed.
+    void run_later(std::string_view sql);
+
     // Runs a query and shows each row as it arrives. After a failure some may have been shown.
     using Visit = std::function<void(const MysqlRow&)>;
     [[nodiscard]] std::optional<MysqlFailure> query(std::string_view sql, const Visit& visit);
@@ -102,6 +106,8 @@ class MysqlConnection {
     [[nodiscard]] std::optional<MysqlFailure> log_in();
     [[nodiscard]] std::optional<MysqlFailure> set_session();
     [[nodiscard]] bool keep_socket();
+    // Reads the answer of run_later().
+    [[nodiscard]] std::optional<MysqlFailure> finish_last();
     // Sends the statement and waits for the beginning of its answer.
     [[nodiscard]] std::optional<MysqlFailure> send(std::string_view sql);
     // The error of the last call to the client library.
@@ -113,6 +119,7 @@ class MysqlConnection {
 
     const MysqlOptions options_;
     std::unique_ptr<st_mysql, Close> handle_;
+    bool is_answer_due_ = false;  // of run_later()
 
     Mutex mutex_;
     // A duplicate of the connection's socket: the library may close its own at any time, and its

@@ -173,7 +173,7 @@ TEST(GlobalOutage, NobodyWaitsAndInTheEndAllIsExact) {
     for (const char* region : {"a", "b"})
         servers.push_back(std::make_unique<Server>(in_region(region, mariadb.url_text(database))));
 
-    constexpr std::int64_t kLimit = 1'000;  // so that half of it is spent soon
+    constexpr std::int64_t kLimit = 1'000;  // so that a quarter of it is spent soon
     std::atomic<bool> is_over{false};
     std::atomic<int> delayed{0};
     std::atomic<int> failed{0};
@@ -215,8 +215,8 @@ TEST(GlobalOutage, NobodyWaitsAndInTheEndAllIsExact) {
                                                             {"b", spent[1][identifier]}};
         EXPECT_TRUE(eventually([&] { return rows_of(mariadb, database, identifier) == wanted; }))
             << identifier;
-        await_global(*servers[0], identifier, spent[1][identifier]);
-        await_global(*servers[1], identifier, spent[0][identifier]);
+        await_global(*servers[0], identifier, spent[1][identifier], kLimit);
+        await_global(*servers[1], identifier, spent[0][identifier], kLimit);
     }
     for (const auto& server : servers)
         expect_well(*server);

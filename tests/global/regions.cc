@@ -54,7 +54,15 @@ Knows known_by(const Server& server, const std::string& identifier) {
     return {.peers = current.at("peers").as_int64(), .global = current.at("global").as_int64()};
 }
 
-void await_global(const Server& server, const std::string& identifier, std::int64_t count) {
+void peek(const Server& server, const std::string& identifier, std::int64_t limit) {
+    static_cast<void>(passes(server, ask_for(identifier, 0, limit)));
+}
+
+void await_global(const Server& server,
+                  const std::string& identifier,
+                  std::int64_t count,
+                  std::int64_t limit) {
+    peek(server, identifier, limit);
     EXPECT_TRUE(eventually([&] { return known_by(server, identifier).global == count; }))
         << "it knows " << known_by(server, identifier).global << " of " << count;
 }

@@ -36,10 +36,15 @@ struct Knows {
     std::int64_t global = 0;
 };
 Knows known_by(const server_test::Server& server, const std::string& identifier);
-// Waits until it knows that other regions spent so much.
+// Asks for the key without spending, so that the server holds it.
+void peek(const server_test::Server& server,
+          const std::string& identifier,
+          std::int64_t limit = 10);
+// Waits until it knows that other regions spent so much, after a peek.
 void await_global(const server_test::Server& server,
                   const std::string& identifier,
-                  std::int64_t count);
+                  std::int64_t count,
+                  std::int64_t limit = 10);
 // Waits until it has imported twice from now on.
 void await_imports(const server_test::Server& server);
 

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "mysql/mysql_connection.h"
+#include "mysql/mysql_schema.h"
 #include "support/mariadb_server.h"
 #include "support/server.h"
 #include "support/store_client.h"
@@ -29,7 +30,7 @@ MysqlUrl parsed(const std::string& text) {
 void expect_works(const MysqlUrl& url) {
     MysqlGlobalStore store(patient(url));
     publish(store, "x", 1);
-    EXPECT_EQ(import_all(store).of("x").own, 1U);
+    EXPECT_EQ(import_all(store).of("x").at("eu"), 1U);
 }
 
 // Expects a failure whose message contains `part`, begins with the address and holds no secret.
@@ -97,8 +98,10 @@ TEST_F(MysqlAccess, NamesTheCommandThatCreatesTheTables) {
 
 TEST_F(MysqlAccess, RejectsAnOlderSchema) {
     const MysqlUrl url = server_->make_store();
-    run(url, "UPDATE ratelimit_schema SET version = 0");
-    expect_fails(url, Kind::kRefused, "run: sluice migrate --global " + url.shown());
+    for (std::int64_t version = 0; version < kMysqlSchemaVersion; ++version) {
+        run(url, "UPDATE ratelimit_schema SET version = " + std::to_string(version));
+        expect_fails(url, Kind::kRefused, "run: sluice migrate --global " + url.shown());
+    }
 }
 
 TEST_F(MysqlAccess, RejectsANewerSchema) {
@@ -112,7 +115,7 @@ TEST_F(MysqlAccess, ChecksTheSchemaAgainAfterItWasRejected) {
     run(url, "UPDATE ratelimit_schema SET version = 99");
     MysqlGlobalStore store(patient(url));
     EXPECT_EQ(failure_of(store).kind, Kind::kRefused);
-    run(url, "UPDATE ratelimit_schema SET version = 1");
+    run(url, "UPDATE ratelimit_schema SET version = " + std::to_string(kMysqlSchemaVersion));
     publish(store, "x", 1);
 }
 
@@ -140,7 +143,7 @@ TEST_F(MysqlAccess, ReadsFromAReadOnlyServerAndReportsRefusedWrites) {
     publish(store, "x", 1);
     server_->run("SET GLOBAL read_only = 1");
     expect_fails(url, Kind::kRefused, "it is read-only");
-    EXPECT_EQ(import_all(store).of("x").own, 1U);
+    EXPECT_EQ(import_all(store).of("x").at("eu"), 1U);
     server_->run("SET GLOBAL read_only = 0");
     publish(store, "x", 2);
 }
@@ -178,7 +181,7 @@ TEST_F(MysqlAccess, ReportsBusyWhileAnotherSessionLocksTheRow) {
     const StoreFailure failure = failure_of(store);
     EXPECT_EQ(failure.kind, Kind::kBusy);
     EXPECT_NE(failure.why.find("held a lock"), std::string::npos) << failure.why;
-    EXPECT_EQ(import_all(store).of("x").own, 1U) << "readers wait for nobody";
+    EXPECT_EQ(import_all(store).of("x").at("eu"), 1U) << "readers wait for nobody";
     (void)other.run("ROLLBACK");
     publish(store, "x", 3);
 }

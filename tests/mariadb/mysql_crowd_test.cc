@@ -68,8 +68,8 @@ TEST(MysqlCrowd, WritersOfTheSameRowsInOppositeOrdersLoseNothing) {
     const auto imported = import_all(store);
     const auto most = rows_with(kRounds * kWriters);
     for (const RegionCount& row : most) {
-        EXPECT_EQ(imported.of(row.cell).own, row.count + kWriters / 2 - 1);
-        EXPECT_EQ(imported.of(row.cell).foreign, row.count + kWriters - 1);
+        EXPECT_EQ(imported.of(row.cell).at("eu"), row.count + kWriters / 2 - 1);
+        EXPECT_EQ(imported.of(row.cell).at("us"), row.count + kWriters - 1);
     }
 }
 

@@ -172,8 +172,23 @@ TEST_F(MysqlLateCommit, OtherCallsOnTheConnectionUseAutocommit) {
     EXPECT_EQ(global_test::delete_expired(store, 0s, 10), 2U);
     EXPECT_EQ(server_->number("SELECT COUNT(*) FROM ratelimit_window_counts"), 0);
     publish(store, "a", 3);
-    EXPECT_EQ(import_all(store).of("a").own, 3U);
+    EXPECT_EQ(import_all(store).of("a").at("eu"), 3U);
     EXPECT_EQ(open_transactions(), 0);
+}
+
+// As between two ticks. A table that is waiting to be altered delays all who use it.
+TEST_F(MysqlLateCommit, AConnectionThatStandsIdleHoldsNoLockOnItsTables) {
+    MysqlGlobalStore store(patient(url_, "eu"));
+    server_->run("SET SESSION lock_wait_timeout = 3");
+    for (const char* table : {"ratelimit_window_counts", "ratelimit_regions"}) {
+        const std::string alter = "ALTER TABLE " + std::string(table) + " COMMENT = 'altered'";
+        publish(store, "a", 2);
+        EXPECT_NO_THROW(server_->run(alter)) << "after a publish";
+        global_test::read(store, {cell_of("a")});
+        EXPECT_NO_THROW(server_->run(alter)) << "after a read";
+    }
+    EXPECT_EQ(open_transactions(), 0);
+    EXPECT_EQ(store.connections(), 1U);
 }
 
 }  // namespace

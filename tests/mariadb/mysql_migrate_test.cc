@@ -41,7 +41,7 @@ TEST_F(MysqlMigrate, ADryRunReturnsThePlanAndChangesNothing) {
     const auto done = migrate_mysql(url_, DryRun::kNo);
     ASSERT_TRUE(done) << done.error().message;
     EXPECT_EQ(done->statements, would->statements);
-    EXPECT_EQ(tables(), 4);
+    EXPECT_EQ(tables(), 5);
 }
 
 TEST_F(MysqlMigrate, ASecondRunFindsNothingToDo) {
@@ -52,7 +52,7 @@ TEST_F(MysqlMigrate, ASecondRunFindsNothingToDo) {
     ASSERT_TRUE(again) << again.error().message;
     EXPECT_EQ(again->from, kMysqlSchemaVersion);
     EXPECT_TRUE(again->statements.empty());
-    EXPECT_EQ(global_test::import_all(store).of("x").own, 3U);
+    EXPECT_EQ(global_test::import_all(store).of("x").at("eu"), 3U);
 }
 
 TEST_F(MysqlMigrate, ContinuesAnInterruptedRun) {
@@ -60,11 +60,35 @@ TEST_F(MysqlMigrate, ContinuesAnInterruptedRun) {
     server_->run("USE " + url_.database);
     for (std::size_t i = 0; i + 1 < statements.size(); ++i) {
         server_->run(statements[i]);
-        EXPECT_EQ(migrate_mysql(url_, DryRun::kYes)->from, 0);
+        EXPECT_LT(migrate_mysql(url_, DryRun::kYes)->from, kMysqlSchemaVersion);
     }
     ASSERT_TRUE(migrate_mysql(url_, DryRun::kNo));
-    EXPECT_EQ(tables(), 4);
+    EXPECT_EQ(tables(), 5);
     EXPECT_EQ(server_->number("SELECT version FROM ratelimit_schema"), kMysqlSchemaVersion);
+}
+
+TEST_F(MysqlMigrate, AnUpgradeFromVersion1AddsTheRegionsAndKeepsTheCounts) {
+    const std::vector<std::string> added = mysql_upgrade_from(1);
+    const std::vector<std::string> all = mysql_upgrade_from(0);
+    ASSERT_LT(added.size(), all.size());
+    server_->run("USE " + url_.database);
+    for (std::size_t i = 0; i < all.size() - added.size(); ++i)
+        server_->run(all[i]);
+    EXPECT_EQ(tables(), 4);
+    server_->run(
+        "INSERT INTO ratelimit_window_counts (workspace_id, namespace, identifier, duration_ms, "
+        "sequence, region, count, expires_at, updated_at) VALUES ('w', 'n', 'x', 60000, 10, 'us', "
+        "7, 720000, 1)");
+    const auto done = migrate_mysql(url_, DryRun::kNo);
+    ASSERT_TRUE(done) << done.error().message;
+    EXPECT_EQ(done->from, 1);
+    EXPECT_EQ(done->to, kMysqlSchemaVersion);
+    EXPECT_EQ(done->statements, added);
+    EXPECT_EQ(tables(), 5);
+    MysqlGlobalStore store(patient(url_));
+    const auto found = global_test::publish(store, "x", 3);
+    EXPECT_EQ(found.cells.at(global_test::cell_of("x")),
+              (global_test::Components{{"eu", 3}, {"us", 7}}));
 }
 
 TEST_F(MysqlMigrate, ConcurrentRunsMigrateOnce) {

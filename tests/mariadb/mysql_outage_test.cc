@@ -49,11 +49,11 @@ TEST(MysqlOutage, AServerKilledDuringAPublishHasAllOfItOrNothing) {
     server.start();
     const auto imported = import_all(store);
     ASSERT_EQ(imported.cells.size(), 500U);
-    const Count held = imported.cells.begin()->second.own;
+    const Count held = imported.cells.begin()->second.at("eu");
     EXPECT_GE(held, acknowledged.load());
     EXPECT_LE(held, acknowledged.load() + 1);
-    for (const auto& [cell, sums] : imported.cells)
-        EXPECT_EQ(sums.own, held);
+    for (const auto& [cell, components] : imported.cells)
+        EXPECT_EQ(components.at("eu"), held);
 }
 
 // More than the buffers of the connection hold.
@@ -97,7 +97,7 @@ TEST(MysqlOutage, ACallToAServerThatHangsTimesOut) {
     server.resume();
     publish(connected, "x", 2);
     publish(fresh, "x", 3);
-    EXPECT_EQ(import_all(fresh).of("x").own, 3U);
+    EXPECT_EQ(import_all(fresh).of("x").at("eu"), 3U);
 }
 
 TEST(MysqlOutage, ReconnectsAfterTheServerClosedTheConnection) {
@@ -109,7 +109,7 @@ TEST(MysqlOutage, ReconnectsAfterTheServerClosedTheConnection) {
         server.run("KILL CONNECTION " + row.at(0));
     EXPECT_EQ(failure_of(store).kind, Kind::kLost);
     publish(store, "x", 2);
-    EXPECT_EQ(import_all(store).of("x").own, 2U);
+    EXPECT_EQ(import_all(store).of("x").at("eu"), 2U);
 }
 
 TEST(MysqlOutage, ACallWithoutRowsDetectsALostConnection) {

@@ -36,6 +36,28 @@ TEST(MysqlRefusal, StatementsRespectMaxAllowedPacket) {
     EXPECT_EQ(store.connections(), 1U);
 }
 
+TEST(MysqlRefusal, AReadBackKeepsToTheLargestPacket) {
+    MariadbServer server;
+    const MysqlUrl url = server.make_store();
+    const auto rows = rows_with(std::string(200, 'x'), 1'000);
+    MysqlGlobalStore us(patient(url, "us"));
+    publish(us, rows);
+    server.run("SET GLOBAL max_allowed_packet = 16384");
+    MysqlGlobalStore eu(patient(url, "eu"));
+    ASSERT_FALSE(global_test::try_publish(eu, {}));
+    const auto published = publish(eu, rows);
+    EXPECT_EQ(published.visits, 2'000U);
+    EXPECT_EQ(published.regions, 1U);
+    std::vector<CellName> cells;
+    for (const RegionCount& row : rows)
+        cells.push_back(row.cell);
+    const auto found = global_test::read(eu, cells);
+    EXPECT_EQ(found.visits, 2'000U);
+    EXPECT_EQ(found.cells, published.cells);
+    EXPECT_EQ(found.regions, 1U);
+    EXPECT_EQ(eu.connections(), 1U);
+}
+
 TEST(MysqlRefusal, ARowLargerThanAPacketIsNamedInTheError) {
     MariadbServer server;
     const MysqlUrl url = server.make_store();

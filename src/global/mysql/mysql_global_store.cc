@@ -38,9 +38,8 @@ CellName cell_in(const MysqlRow& row, int first) {
 }
 
 RegionRow row_in(const MysqlRow& row) {
-    return {.cell = cell_in(row, 0),
-            .region = std::string(row.bytes(5)),
-            .count = count_in(row, 6)};
+    return {
+        .cell = cell_in(row, 0), .region = std::string(row.bytes(5)), .count = count_in(row, 6)};
 }
 
 std::optional<PageEnd> page_end_in(const MysqlRow& row, const ImportQuery& query) {
@@ -136,7 +135,7 @@ StoreResult<PublishEnd> MysqlGlobalStore::publish(std::span<const RegionCount> r
     }
     const auto marked = run(mark_region_statement(region_));
     if (const auto* const failure = std::get_if<StoreFailure>(&marked)) return *failure;
-    static_cast<void>(read_components(components_statement({}), visit, end));
+    static_cast<void>(read_components({}, visit, end));
     return end;
 }
 
@@ -144,8 +143,9 @@ StoreResult<PublishEnd> MysqlGlobalStore::read(std::span<const RegionCount> rows
                                                const Visit& visit) {
     if (auto failure = make_ready(CommitMode::kManual)) return *std::move(failure);
     PublishEnd end;
-    if (auto failure = read_components(components_statement(rows), visit, end))
-        return *std::move(failure);
+    auto failure = read_components(rows, visit, end);
+    end_transaction();
+    if (failure) return *std::move(failure);
     return end;
 }
 
@@ -154,9 +154,7 @@ std::optional<StoreFailure> MysqlGlobalStore::lift(std::span<const RegionCount> 
                                                    PublishEnd& end) {
     if (auto failure = make_ready(CommitMode::kManual)) return failure;
     const std::string statement = publish_statement(region_, rows, stamp());
-    const std::string components = components_statement(rows);
-    if (std::max(statement.size(), components.size()) + kPacketHeader > most_bytes_)
-        return lift_in_halves(rows, visit, end);
+    if (!fits(statement)) return lift_in_halves(rows, visit, end);
     auto failure = run_and_commit(statement);
     if (failure && failure->kind == StoreFailure::Kind::kLost)
         last_loss_ = std::chrono::steady_clock::now();
@@ -164,17 +162,39 @@ std::optional<StoreFailure> MysqlGlobalStore::lift(std::span<const RegionCount> 
     if (failure && connection_.is_connected() && run_on_connection("ROLLBACK"))
         connection_.disconnect();
     // A failure is left to the next call.
-    if (!failure) static_cast<void>(read_components(components, visit, end));
+    if (!failure) {
+        static_cast<void>(read_components(rows, visit, end));
+        end_transaction();
+    }
     return failure;
 }
 
-// In a transaction that holds no locks; the next COMMIT ends it.
-std::optional<StoreFailure> MysqlGlobalStore::read_components(const std::string& statement,
+// Ends the transaction of a read, which otherwise blocks ALTER TABLE until the next call. Nothing
+// depends on the answer, so it is left to that call.
+void MysqlGlobalStore::end_transaction() {
+    if (mode_ == CommitMode::kManual) connection_.run_later("COMMIT");
+}
+
+bool MysqlGlobalStore::fits(const std::string& statement) const {
+    return statement.size() + kPacketHeader <= most_bytes_;
+}
+
+// In several statements where one would be too long. A cell that is too long by itself is left out:
+// it can't be published either, which says so.
+std::optional<StoreFailure> MysqlGlobalStore::read_components(std::span<const RegionCount> rows,
                                                               const Visit& visit,
                                                               PublishEnd& end) {
+    const std::string statement = components_statement(rows);
+    if (!fits(statement) && rows.size() > 1) {
+        const std::size_t half = rows.size() / 2;
+        auto failure = read_components(rows.first(half), visit, end);
+        return failure ? failure : read_components(rows.subspan(half), visit, end);
+    }
+    if (!fits(statement)) return std::nullopt;
     auto failure = connection_.query(statement, [&](const MysqlRow& row) {
         const RegionRow found = row_in(row);
-        if (found.region.empty())
+        // Cells have a duration; their regions, which other programs may have written, any name.
+        if (found.cell.duration == Duration{0})
             end.regions = static_cast<std::size_t>(found.count);
         else
             visit(found);

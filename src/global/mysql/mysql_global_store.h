@@ -60,7 +60,9 @@ class MysqlGlobalStore final : public GlobalStore {
     std::optional<StoreFailure> lift_in_halves(std::span<const RegionCount> rows,
                                                const Visit& visit,
                                                PublishEnd& end);
-    std::optional<StoreFailure> read_components(const std::string& statement,
+    void end_transaction();
+    bool fits(const std::string& statement) const;
+    std::optional<StoreFailure> read_components(std::span<const RegionCount> rows,
                                                 const Visit& visit,
                                                 PublishEnd& end);
     StoreResult<std::uint64_t> run(const std::string& statement);
