@@ -121,15 +121,16 @@ std::function<void(const CellName&, Count)> GlobalThreads::announcer(const Optio
 // Announcements of a time in which the bus was silent may be lost, and are made again.
 std::optional<Error> GlobalThreads::start_bus(const Options& options) {
     if (options.bus.empty()) return std::nullopt;
-    const Bus::Receivers receivers{
-        .other_region =
-            [this](const BusMessage& message) {
-                if (global_sync_.receive(message, wall())) global_sync_.announce_again();
-            },
-        .own_region =
-            [this](const BusMessage& message) {
-                if (global_sync_.receive_own(message)) global_sync_.announce_again();
-            }};
+    const Bus::Receivers receivers{.other_region =
+                                       [this](const BusMessage& message) {
+                                           if (global_sync_.receive(message, wall()))
+                                               global_sync_.announce_again();
+                                       },
+                                   .own_region =
+                                       [this](const BusMessage& message) {
+                                           if (global_sync_.receive_own(message))
+                                               global_sync_.announce_again();
+                                       }};
     Options with_change = options;
     with_change.on_bus_change = [this, on_change = options.on_bus_change](const BusChange& change) {
         if (!change.unavailable) global_sync_.announce_again();

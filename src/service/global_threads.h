@@ -130,7 +130,7 @@ class GlobalThreads {
     std::atomic<bool> is_unavailable_{false};
     std::atomic<std::uint64_t> rows_cleaned_{0};
 
-    std::unique_ptr<BusThread> bus_;  // null: no bus
+    std::unique_ptr<BusThread> bus_;                       // null: no bus
     std::atomic<AnnounceQueue*> announce_queue_{nullptr};  // that of bus_, once it is there
 
     TurnThread looker_;  // of the only node of a region
