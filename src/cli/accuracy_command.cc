@@ -30,6 +30,9 @@ constexpr const char* kFooter =
     "  sluice accuracy --regions 3 --limit 1000 --duration 1m --rate 5\n"
     "  sluice accuracy --regions 10 --limit 1000 --duration 1m --rate 5 --bus --delay 80ms";
 
+constexpr double kMostRate = 1e9;
+constexpr Duration kLongestDelay{3'600'000};
+
 struct Arguments {
     std::uint64_t regions = 2;
     std::uint64_t limit = 0;
@@ -62,12 +65,20 @@ ExitCode run(const CLI::App& command, const Arguments& arguments, const Environm
     const auto duration = duration_of("--duration", arguments.duration, kMinDuration);
     if (!duration) return fail(command, duration.error(), environment);
     if (*duration > kMaxDuration)
-        return fail(command,
-                    {kInvalidOption,
-                     "--duration is \"" + arguments.duration + "\"; allowed: 1s to 366d"},
-                    environment);
+        return fail(
+            command,
+            {kInvalidOption, "--duration is \"" + arguments.duration + "\"; allowed: 1s to 366d"},
+            environment);
     const auto trip = duration_of("--delay", arguments.delay);
     if (!trip) return fail(command, trip.error(), environment);
+    if (*trip > kLongestDelay)
+        return fail(command,
+                    {kInvalidOption, "--delay is \"" + arguments.delay + "\"; allowed: 0s to 1h"},
+                    environment);
+    if (!(arguments.rate >= 0 && arguments.rate <= kMostRate))  // or no number at all
+        return fail(command,
+                    {kInvalidOption, "--rate is not a number; allowed: 0 to 1000000000"},
+                    environment);
     const Duration delay = delay_between_regions({.duration = *duration,
                                                   .round_trip = *trip,
                                                   .has_bus = arguments.has_bus,
@@ -89,7 +100,6 @@ void add_accuracy_command(Commands& commands) {
     CLI::App& command =
         commands.add("accuracy", "Compute how far regions can exceed a limit together", kFooter);
     const auto arguments = std::make_shared<Arguments>();
-    constexpr double kMostRate = 1e9;
     command.add_option("--regions", arguments->regions, "Number of regions, 1 to 1024")
         ->check(CLI::Range(1, 1'024))
         ->required();
@@ -102,11 +112,14 @@ void add_accuracy_command(Commands& commands) {
     command.add_option("--rate", arguments->rate, "Cost per second in the busiest region")
         ->check(CLI::Range(0.0, kMostRate))
         ->required();
-    command.add_option("--cost", arguments->cost, "Largest cost of a request")->capture_default_str()
+    command.add_option("--cost", arguments->cost, "Largest cost of a request")
+        ->capture_default_str()
         ->check(CLI::Range(std::uint64_t{0}, std::uint64_t{kMaxCount}));
-    command.add_option("--nodes", arguments->nodes, "Nodes in each region")->capture_default_str()
+    command.add_option("--nodes", arguments->nodes, "Nodes in each region")
+        ->capture_default_str()
         ->check(CLI::Range(1, 10'000));
-    command.add_option("--delay", arguments->delay, "Delay of the bus or the store")->capture_default_str()
+    command.add_option("--delay", arguments->delay, "Delay of the bus or the store")
+        ->capture_default_str()
         ->type_name("TIME");
     command.add_flag("--bus", arguments->has_bus, "With a message bus");
     command.add_flag("--json", arguments->json, "Print JSON");
