@@ -72,7 +72,7 @@ constexpr std::array<std::string_view, 1> kSecond = {
 
 // The statements that lead to version i + 1.
 constexpr std::array<std::span<const std::string_view>, kMysqlSchemaVersion> kSteps = {kFirst,
-                                                                                      kSecond};
+                                                                                       kSecond};
 
 std::string set_version(std::size_t version) {
     return "INSERT INTO ratelimit_schema (one, version) VALUES (1, " + std::to_string(version) +

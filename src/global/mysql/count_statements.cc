@@ -157,21 +157,22 @@ std::string import_statement(const ImportQuery& query, const std::optional<PageE
         return components() + " FORCE INDEX (unique_window_region) WHERE " + after(query) +
                (end ? " AND " + beyond(end->cell, "<", "<=") : "") + " AND sequence > CAST(" +
                number(query.living_at) + " DIV duration_ms AS SIGNED) - 2";
-    return components() + " FORCE INDEX (updated_at_idx) WHERE updated_at >= " +
-           number(*query.changed_since) +
+    return components() +
+           " FORCE INDEX (updated_at_idx) WHERE updated_at >= " + number(*query.changed_since) +
            (end ? " AND updated_at <= " + number(end->changed) : "") + " AND expires_at > " +
            number(query.living_at);
 }
 
 // Each cell is a range of the unique key: servers find none by a list of rows.
 std::string components_statement(std::span<const RegionCount> rows) {
-    std::string sql = "SELECT '', '', '', 0, 0, '', COUNT(*) FROM ratelimit_regions WHERE seen_at > " +
-                      std::string(kSqlNow) + " - " +
-                      std::to_string(std::chrono::milliseconds{kRegionMemory}.count());
+    std::string sql =
+        "SELECT '', '', '', 0, 0, '', COUNT(*) FROM ratelimit_regions WHERE seen_at > " +
+        std::string(kSqlNow) + " - " +
+        std::to_string(std::chrono::milliseconds{kRegionMemory}.count());
     for (const RegionCount& row : rows) {
-        sql += &row == rows.data() ? " UNION ALL " + components() +
-                                         " FORCE INDEX (unique_window_region) WHERE "
-                                   : " OR ";
+        sql += &row == rows.data()
+                   ? " UNION ALL " + components() + " FORCE INDEX (unique_window_region) WHERE "
+                   : " OR ";
         sql += '(' + is_cell(row.cell) + ')';
     }
     return sql;

@@ -38,9 +38,8 @@ CellName cell_in(const MysqlRow& row, int first) {
 }
 
 RegionRow row_in(const MysqlRow& row) {
-    return {.cell = cell_in(row, 0),
-            .region = std::string(row.bytes(5)),
-            .count = count_in(row, 6)};
+    return {
+        .cell = cell_in(row, 0), .region = std::string(row.bytes(5)), .count = count_in(row, 6)};
 }
 
 std::optional<PageEnd> page_end_in(const MysqlRow& row, const ImportQuery& query) {
