@@ -105,7 +105,7 @@ struct GlobalStats {
     std::uint64_t rows_imported;     // components, each time
     std::uint64_t rows_last_import;
     std::uint64_t import_failures;
-    std::uint64_t cells_held;     // of which components are kept, whether their keys are held or not
+    std::uint64_t cells_held;  // of which components are kept, whether their keys are held or not
     std::uint64_t cells_dropped;  // of these, above global_max_cells
     std::uint64_t regions;        // that share the limits
     std::uint64_t rows_cleaned;

@@ -30,6 +30,9 @@ constexpr const char* kFooter =
     "  sluice accuracy --regions 3 --limit 1000 --duration 1m --rate 5\n"
     "  sluice accuracy --regions 10 --limit 1000 --duration 1m --rate 5 --bus --delay 80ms";
 
+constexpr double kMostRate = 1e9;
+constexpr Duration kLongestDelay{3'600'000};
+
 struct Arguments {
     std::uint64_t regions = 2;
     std::uint64_t limit = 0;
@@ -68,6 +71,14 @@ ExitCode run(const CLI::App& command, const Arguments& arguments, const Environm
             environment);
     const auto trip = duration_of("--delay", arguments.delay);
     if (!trip) return fail(command, trip.error(), environment);
+    if (*trip > kLongestDelay)
+        return fail(command,
+                    {kInvalidOption, "--delay is \"" + arguments.delay + "\"; allowed: 0s to 1h"},
+                    environment);
+    if (!(arguments.rate >= 0 && arguments.rate <= kMostRate))  // or no number at all
+        return fail(command,
+                    {kInvalidOption, "--rate is not a number; allowed: 0 to 1000000000"},
+                    environment);
     const Duration delay = delay_between_regions({.duration = *duration,
                                                   .round_trip = *trip,
                                                   .has_bus = arguments.has_bus,
@@ -89,7 +100,6 @@ void add_accuracy_command(Commands& commands) {
     CLI::App& command =
         commands.add("accuracy", "Compute how far regions can exceed a limit together", kFooter);
     const auto arguments = std::make_shared<Arguments>();
-    constexpr double kMostRate = 1e9;
     command.add_option("--regions", arguments->regions, "Number of regions, 1 to 1024")
         ->check(CLI::Range(1, 1'024))
         ->required();

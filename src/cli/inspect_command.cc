@@ -24,8 +24,11 @@ constexpr const char* kPath = "/v2/ratelimit.inspect";
 constexpr const char* kFooter =
     "Shows the counts that the server, the other nodes of its region and the other regions have of "
     "a "
-    "key, and each\n"
-    "component that the origin holds: the answer to \"why was I denied?\". Spends nothing.\n"
+    "key, each\n"
+    "component that the origin holds, and each region's count: what it has published, and what the "
+    "server knows of\n"
+    "it, since when, and whether from the global store or the bus. The answer to \"why was I "
+    "denied?\". Spends nothing.\n"
     "\nExamples:\n"
     "  sluice inspect login alice --duration 60s\n"
     "  sluice inspect upload bob --duration 1h --json";
@@ -146,13 +149,33 @@ void print_components(const char* name,
     }
 }
 
-void print_published(const char* name, const Json& cell, std::ostream& out) {
+// ", 5 known here (0.3 s ago, from the bus)"
+void print_known(const Json& region, std::ostream& out) {
+    const std::string source = text_in(region, "source");
+    if (source.empty()) {
+        out << ", not known here";
+        return;
+    }
+    out << ", " << number_in(region, "known") << " known here ("
+        << seconds(number_in(region, "knownAge")) << " ago, from the "
+        << (source == "bus" ? "bus" : "global store") << ")";
+}
+
+void print_regions(const char* name, const Json& cell, std::ostream& out) {
     simdjson::dom::array regions;
     if (cell["regions"].get(regions) != simdjson::SUCCESS || regions.size() == 0) return;
-    out << "\nPublished by regions, in the " << name << " window:\n";
+    out << "\nCounts of regions, in the " << name << " window:\n";
     for (const Json region : regions) {
-        out << "  " << text_in(region, "region") << "  " << number_in(region, "count") << "  ("
-            << seconds(number_in(region, "age")) << " ago)\n";
+        out << "  " << text_in(region, "region") << "  ";
+        // The first announcement of a region may arrive before its first row.
+        if (number_in(region, "count") == 0) {
+            out << "not published";
+        } else {
+            out << number_in(region, "count") << " published (" << seconds(number_in(region, "age"))
+                << " ago)";
+        }
+        print_known(region, out);
+        out << "\n";
     }
 }
 
@@ -172,8 +195,8 @@ void print(const InspectArguments& arguments, const Json& data, std::ostream& ou
     const std::string node = text_in(data, "node");
     print_components("current", current, node, out);
     print_components("previous", previous, node, out);
-    print_published("current", current, out);
-    print_published("previous", previous, out);
+    print_regions("current", current, out);
+    print_regions("previous", previous, out);
 }
 
 ExitCode run_inspect(const InspectArguments& arguments,

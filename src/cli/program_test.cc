@@ -2,9 +2,12 @@
 
 #include <cstdio>
 #include <fstream>
+#include <map>
 #include <regex>
 #include <sstream>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include <gtest/gtest.h>
 #include <unistd.h>
@@ -35,8 +38,10 @@ TEST(Program, ListsTheCommandsIfNoneIsGiven) {
                                 "migrate",
                                 "cleanup",
                                 "limit",
+                                "inspect",
                                 "override",
                                 "bench",
+                                "accuracy",
                                 "rules"}) {
         EXPECT_NE(ran.err.find(command), std::string::npos) << command;
     }
@@ -97,8 +102,10 @@ TEST(Program, HelpOfEachCommandHasAnExample) {
                                 "migrate",
                                 "cleanup",
                                 "limit",
+                                "inspect",
                                 "override",
                                 "bench",
+                                "accuracy",
                                 "rules"}) {
         const Ran ran = run({command, "--help"});
         EXPECT_EQ(ran.code, ExitCode::kOk);
@@ -220,6 +227,88 @@ TEST(TokenCommand, ReportsThatItsLinesCouldNotBeWritten) {
     std::ostringstream err;
     EXPECT_EQ(run_program({"token"}, {{}, full, err}), ExitCode::kError);
     EXPECT_NE(err.str().find("could not be written"), std::string::npos) << err.str();
+}
+
+// Runs `sluice accuracy` for 10 regions, a limit of 1,000 per minute and 5 per second.
+Ran run_accuracy(const std::vector<std::string>& more) {
+    std::vector<std::string> arguments{
+        "accuracy", "--regions", "10", "--limit", "1000", "--duration", "1m", "--rate", "5"};
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    return run(std::move(arguments));
+}
+
+// D = flush 1 s + gathering 20 ms + bus 80 ms + 30 ms; 9 x (5 x 1.13 + 1) is 60, and a third more.
+TEST(AccuracyCommand, ComputesTheBoundWithABus) {
+    const Ran ran = run_accuracy({"--bus", "--delay", "80ms"});
+    EXPECT_EQ(ran.code, ExitCode::kOk) << ran.err;
+    EXPECT_EQ(ran.out,
+              "Counts reach other regions within 1130ms.\n"
+              "At most 80 pass beyond the limit of 1000: 8.00 %.\n");
+    EXPECT_EQ(run_accuracy({"--bus", "--delay", "80ms", "--json"}).out,
+              R"({"delayMs":1130,"excess":80,"percent":8.00})"
+              "\n");
+    // One node in each region does not wait for a flush: 9 x (5 x 0.13 + 1) is 15.
+    EXPECT_EQ(run_accuracy({"--bus", "--delay", "80ms", "--nodes", "1", "--json"}).out,
+              R"({"delayMs":130,"excess":20,"percent":2.00})"
+              "\n");
+}
+
+// D = urged 200 ms + import 12 s + three round trips + 30 ms. The regions spend more than a quarter
+// of the limit within D, so that half of an even split is added: 9 x (5 x 12.53 + 1 + 50).
+TEST(AccuracyCommand, ComputesTheBoundWithoutABus) {
+    EXPECT_EQ(run_accuracy({"--nodes", "1", "--json"}).out,
+              R"({"delayMs":12530,"excess":1023,"percent":102.30})"
+              "\n");
+    EXPECT_EQ(run({"accuracy",
+                   "--regions",
+                   "1",
+                   "--limit",
+                   "10",
+                   "--duration",
+                   "1m",
+                   "--rate",
+                   "1000",
+                   "--json"})
+                  .out,
+              R"({"delayMs":13530,"excess":0,"percent":0.00})"
+              "\n");
+}
+
+TEST(AccuracyCommand, RefusesWhatItCannotCompute) {
+    const auto message_of = [](const char* option, const char* value) {
+        std::map<std::string, std::string> options{
+            {"--regions", "10"}, {"--limit", "1000"}, {"--duration", "1m"}, {"--rate", "5"}};
+        options[option] = value;
+        std::vector<std::string> arguments{"accuracy"};
+        for (const auto& [name, text] : options)
+            arguments.insert(arguments.end(), {name, text});
+        const Ran ran = run(std::move(arguments));
+        EXPECT_EQ(ran.code, ExitCode::kError) << option << " " << value;
+        EXPECT_EQ(ran.out, "") << option << " " << value;
+        return ran.err;
+    };
+    for (const auto& [option, value] : {std::pair{"--regions", "0"},
+                                        {"--regions", "1025"},
+                                        {"--limit", "0"},
+                                        {"--limit", "9007199254740992"},
+                                        {"--rate", "-1"},
+                                        {"--rate", "inf"},
+                                        {"--rate", "nan"},
+                                        {"--cost", "-1"},
+                                        {"--nodes", "0"},
+                                        {"--duration", "500ms"},
+                                        {"--duration", "367d"},
+                                        {"--delay", "soon"},
+                                        {"--delay", "2h"},
+                                        {"--delay", "9000000000000000000ms"}}) {
+        const std::string message = message_of(option, value);
+        EXPECT_NE(message.find(option), std::string::npos) << message;
+    }
+    EXPECT_EQ(message_of("--duration", "367d"),
+              "sluice accuracy: --duration is \"367d\"; allowed: 1s to 366d\n");
+    const Ran missing = run({"accuracy", "--regions", "3"});
+    EXPECT_EQ(missing.code, ExitCode::kError);
+    EXPECT_NE(missing.err.find("--limit"), std::string::npos) << missing.err;
 }
 
 // Has a database file of its own.

@@ -1,10 +1,13 @@
 #include "counter/table.h"
 
 #include <array>
+#include <atomic>
 #include <memory>
 #include <optional>
 #include <set>
 #include <string>
+#include <thread>
+#include <vector>
 
 #include <gtest/gtest.h>
 
@@ -195,84 +198,64 @@ TEST_F(TableTest, SettlesInTheSuccessorOfAnEntryThatWasRemoved) {
     EXPECT_TRUE(successor.is_unsynced());
 }
 
-// Other regions' keys at the cap of this one.
-class ImportTest : public TableTest, public testing::WithParamInterface<Sharing> {
-  protected:
-    static constexpr int kWorking = 600;
-
-    void fill_with_working_keys(int from = 0) {
-        for (int i = from; i < kWorking; ++i)
-            use(working(i), 1, 1'000);
-    }
-    static std::string working(int i) { return "working " + std::to_string(i); }
-    // Keys that an attacker has used up in another region.
-    Entry* import(const std::string& identifier) {
-        const Request request{
-            .workspace = "w", .name_space = "n", .identifier = identifier, .duration = kSecond};
-        Entry* const entry = table_->entry_for_import(request, kNow);
-        if (entry != nullptr) entry->raise_global(entry->high(), 1'000);
-        pin_.emplace();  // lets those on their way out go
-        return entry;
-    }
-    void import_flood(int count) {
-        for (int i = 0; i < count; ++i)
-            import("attacker " + std::to_string(i));
-    }
-    int working_keys_held() {
-        int held = 0;
-        for (int i = 0; i < kWorking; ++i)
-            held += table_->find(key(working(i))) != nullptr ? 1 : 0;
-        return held;
-    }
-};
-
-TEST_P(ImportTest, ImportsDoNotDisplaceKeysThatRequestsUse) {
-    open(1'000, GetParam());
-    fill_with_working_keys();
-    import_flood(20'000);
-    EXPECT_EQ(working_keys_held(), kWorking);
-    EXPECT_LE(table_->tally().held(), 1'000U + 100U) << "those on their way out aside";
+// Whoever watches new keys gives an entry its imported counts before the first decision.
+TEST_F(TableTest, ShowsEachNewEntryToItsWatcherBeforeItIsUsed) {
+    open(100, Sharing::kShared);
+    std::vector<std::string> made;
+    table_->watch_new_keys([&](Entry& entry) {
+        made.emplace_back(entry.key().identifier);
+        entry.raise_global(entry.high(), 4);
+    });
+    EXPECT_EQ(use("a", 1, 10).spent(instant_at(kNow, kSecond).sequence), 5U);
+    use("b", 1, 10);
+    EXPECT_EQ(use("a", 1, 10).spent(instant_at(kNow, kSecond).sequence), 6U);
+    EXPECT_EQ(made, (std::vector<std::string>{"a", "b"}));
 }
 
-TEST_P(ImportTest, AFullTableOfUsedKeysSkipsImports) {
-    open(kWorking, GetParam());
-    fill_with_working_keys();
-    EXPECT_EQ(import("attacker"), nullptr);
-    EXPECT_EQ(table_->tally().imports_skipped.load(), 1U);
-    EXPECT_EQ(table_->tally().evicted.load(), 0U);
-    EXPECT_NE(import(working(1)), nullptr) << "a key that is held takes what is imported";
+TEST_F(TableTest, ShowsAnEntryThatReplacesAnOutgrownOne) {
+    open(100);
+    int made = 0;
+    table_->watch_new_keys([&](Entry&) { ++made; });
+    use("sleeper", 5, 10);
+    use("sleeper", 1, 10, kNow + kSecond);
+    EXPECT_EQ(made, 1);
+    use("sleeper", 1, 10, kNow + 100'000'000 * kSecond);
+    EXPECT_EQ(made, 2);
 }
 
-TEST_P(ImportTest, NewKeysTakeThePlacesOfImportedOnes) {
-    open(1'000, GetParam());
-    fill_with_working_keys();
-    import_flood(400);
-    for (int i = 0; i < 200; ++i) {
-        use("new " + std::to_string(i), 1, 1'000);
-        pin_.emplace();
+TEST_F(TableTest, FindsExactlyWhatItHolds) {
+    open(100'000);
+    for (int i = 0; i < 2'000; ++i)
+        use("key " + std::to_string(i), 1, 10);
+    for (int i = 0; i < 2'000; ++i) {
+        const std::string name = "key " + std::to_string(i);
+        const Entry* const entry = table_->find_exactly(key(name));
+        ASSERT_TRUE(entry != nullptr && entry->key().identifier == name) << name;
     }
-    EXPECT_EQ(working_keys_held(), kWorking);
+    EXPECT_EQ(table_->find_exactly(key("another")), nullptr);
+    EXPECT_EQ(table_->tally().held(), 2'000U) << "a lookup makes no entry";
 }
 
-// What was imported before a request came for it is a key like any other from then on.
-TEST_P(ImportTest, AnImportedKeyThatIsUsedHereStays) {
-    open(1'000, GetParam());
-    fill_with_working_keys(1);
-    import(working(0));
-    use(working(0), 0, 2'000);
-    import_flood(20'000);
-    EXPECT_EQ(working_keys_held(), kWorking);
+// find() may miss an entry that another thread moves to another bucket; find_exactly() may not.
+TEST_F(TableTest, FindsExactlyWhileTheTableGrows) {
+    open(100'000);
+    const Entry* const held = &use("held", 1, 10);
+    std::atomic<bool> has_grown{false};
+    std::thread growing([&] {
+        const EpochPin pin;
+        for (int i = 0; i < 30'000; ++i) {
+            const std::string name = "other " + std::to_string(i);
+            Instant at{};
+            table_->entry_for(key(name), kNow, at);
+        }
+        has_grown = true;
+    });
+    int missed = 0;
+    while (!has_grown)
+        missed += table_->find_exactly(key("held")) == held ? 0 : 1;
+    growing.join();
+    EXPECT_EQ(missed, 0);
 }
-
-TEST_P(ImportTest, ImportsTakeThePlacesOfDeadKeys) {
-    open(kWorking, GetParam());
-    for (int i = 0; i < kWorking; ++i)
-        use(working(i), 1, 1'000, kNow - 10 * kSecond);
-    EXPECT_NE(import("elsewhere"), nullptr);
-    EXPECT_EQ(table_->tally().imports_skipped.load(), 0U);
-}
-
-INSTANTIATE_TEST_SUITE_P(Tracked, ImportTest, testing::Values(Sharing::kSole, Sharing::kShared));
 
 constexpr std::array kDurations = {kSecond,
                                    Duration{1'500},

@@ -7,9 +7,9 @@
 
 namespace sluice {
 
-// A node hears its own announcements. The bus is silent once nothing was received, an echo or an
-// announcement of another node, for kSilence after something was sent. Until it is heard again,
-// counts that can't wait are published in the store as well.
+// A node receives its own announcements, too. The bus is silent once nothing was received, an echo
+// or an announcement of another node, for kSilence after something was sent. Until something is
+// received again, counts that can't wait are published in the store as well.
 //
 // Thread-safe.
 class BusHealth {
@@ -19,15 +19,15 @@ class BusHealth {
 
     void sent(Time now) {
         Time none = kNothing;
-        unheard_since_.compare_exchange_strong(none, now, std::memory_order_relaxed);
+        unanswered_since_.compare_exchange_strong(none, now, std::memory_order_relaxed);
     }
     // Returns whether the bus was silent before.
     bool received(Time now) {
-        const Time since = unheard_since_.exchange(kNothing, std::memory_order_relaxed);
+        const Time since = unanswered_since_.exchange(kNothing, std::memory_order_relaxed);
         return is_silence(since, now);
     }
     bool is_silent(Time now) const {
-        return is_silence(unheard_since_.load(std::memory_order_relaxed), now);
+        return is_silence(unanswered_since_.load(std::memory_order_relaxed), now);
     }
 
   private:
@@ -37,7 +37,7 @@ class BusHealth {
     }
 
     // When the first message since the last one received was sent. Relaxed: it stands for itself.
-    std::atomic<Time> unheard_since_{kNothing};
+    std::atomic<Time> unanswered_since_{kNothing};
 };
 
 }  // namespace sluice

@@ -99,7 +99,7 @@ inline constexpr Name kGlobalCellsDropped{"sluice_global_cells_dropped_total", T
 inline constexpr Name kGlobalRegions{"sluice_global_regions", Type::kGauge,
     "Regions that share the limits, as the global store counts them."};
 inline constexpr Name kGlobalRowsLastPoll{"sluice_global_rows_last_poll", Type::kGauge,
-    "Cells that the last successful import returned."};
+    "Rows that the last successful import returned."};
 inline constexpr Name kGlobalRowsCleaned{"sluice_global_rows_cleaned_total", Type::kCounter,
     "Expired rows deleted from the global store by this node."};
 inline constexpr Name kGlobalPublishLag{"sluice_global_publish_lag_seconds", Type::kGauge,

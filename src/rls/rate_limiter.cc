@@ -127,7 +127,7 @@ class PendingAnswer {
 
 void RateLimiter::apply_override(std::string_view domain, DecidedDescriptor& item) {
     const overrides::Override* const applied =
-        overrides_.match({parts_.options->workspace, domain, item.identifier});
+        overrides_.get().match({parts_.options->workspace, domain, item.identifier});
     if (applied == nullptr) return;
     item.limit = applied->grant.limit;
     item.duration = applied->grant.duration;

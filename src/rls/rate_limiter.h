@@ -48,7 +48,7 @@ class RateLimiter {
     using Later = UniqueFunction<void(Answer)>;
 
     explicit RateLimiter(const ServiceParts& parts)
-        : parts_(parts), rules_(parts.rules), overrides_(parts.overrides) {}
+        : parts_(parts), rules_(parts.rules), overrides_(parts.overrides.reader()) {}
 
     // Each decides `request` and fills in `answer`. False if the origin has to be asked: then
     // `later` was taken and gets the answer. `request` is not needed after the call.
@@ -86,7 +86,7 @@ class RateLimiter {
 
     const ServiceParts parts_;
     Current<ActiveRules>::Reader rules_;
-    overrides::Reader overrides_;
+    overrides::OverrideSet::Reader overrides_;
     DecidedRequest work_;             // keeps its memory from request to request
     std::vector<std::size_t> batch_;  // items that are decided together
 };

@@ -9,8 +9,8 @@
 
 #include <gtest/gtest.h>
 
-#include "global/hashed_name_cells.h"
 #include "global/memory_bus.h"
+#include "global/stored_name.h"
 #include "service/open_bus.h"
 
 namespace sluice {
@@ -90,10 +90,14 @@ TEST_F(BusThreadTest, ReportsAnOutageAndItsEndOnceEach) {
     EXPECT_TRUE(changes_.becomes("down: no route to host; ")) << changes_.get();
     EXPECT_TRUE(eu_.is_unavailable());
     EXPECT_TRUE(eu_.stats().unavailable);
-    for (std::uint64_t unsent = 0; unsent < 3; unsent = eu_.stats().announcements_unsent) {
-        eu_.queue().add(cell("a"), 1, steady_clock::now());
-        std::this_thread::sleep_for(milliseconds(5));
+    // One after the other, so that none is queued when the outage ends.
+    const auto deadline = steady_clock::now() + std::chrono::seconds(20);
+    for (std::uint64_t added = 1; added <= 3; ++added) {
+        eu_.queue().add(cell("a"), added, steady_clock::now());
+        while (eu_.stats().announcements_unsent < added && steady_clock::now() < deadline)
+            std::this_thread::sleep_for(milliseconds(1));
     }
+    EXPECT_EQ(eu_.stats().announcements_unsent, 3U);
     bus_->set_outage(std::nullopt);
     EXPECT_TRUE(changes_.becomes("down: no route to host; up; ")) << changes_.get();
     EXPECT_FALSE(eu_.is_unavailable());

@@ -10,6 +10,7 @@
 #include <memory>
 #include <string>
 #include <thread>
+#include <variant>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -23,6 +24,8 @@ namespace {
 
 using std::chrono::milliseconds;
 using std::chrono::seconds;
+
+using RegionComponent = CellInspection::RegionComponent;
 
 constexpr UnixTime kNow{seconds{1'600'000'020}};  // the beginning of a minute
 
@@ -130,15 +133,64 @@ TEST_F(GlobalLimiterTest, ARestartedRegionReadsItsOwnRow) {
     EXPECT_TRUE(pass(reborn, 2));
 }
 
-TEST_F(GlobalLimiterTest, KeysMadeByImportsAreCountedApart) {
+TEST_F(GlobalLimiterTest, AKeyThatWasImportedCountsFromItsFirstDecision) {
+    Limiter a = make("a");
+    Limiter b = make("b");
+    EXPECT_TRUE(pass(a, 6));
+    await([&] { return b.stats().global.cells_held == 1; });
+    EXPECT_EQ(b.stats().keys_held, 0U) << "an import makes no key";
+    EXPECT_FALSE(inspect(b).held);
+    EXPECT_EQ(inspect(b).current.global, 6);
+    EXPECT_FALSE(pass(b, 5));
+    EXPECT_TRUE(pass(b, 4));
+    EXPECT_EQ(b.stats().keys_created, 1U);
+    EXPECT_GE(b.stats().global.rows_imported, 1U);
+    EXPECT_TRUE(b.stats().global.since_import);
+    EXPECT_FALSE(b.stats().global.unavailable);
+}
+
+TEST_F(GlobalLimiterTest, InspectShowsWhatIsKnownOfEachRegion) {
     Limiter a = make("a");
     Limiter b = make("b");
     EXPECT_TRUE(pass(a, 6));
     await_global(b, 6);
-    EXPECT_EQ(b.stats().keys_created, 0U);
-    EXPECT_EQ(b.stats().global.keys_created, 1U);
-    EXPECT_TRUE(b.stats().global.since_import);
-    EXPECT_FALSE(b.stats().global.unavailable);
+    EXPECT_TRUE(pass(b, 1));
+    await([&] { return inspect(b).current.regions->size() == 2; });
+    const auto regions = *inspect(b).current.regions;
+    const auto of_a = std::ranges::find(regions, "a", &RegionComponent::region);
+    ASSERT_NE(of_a, regions.end());
+    EXPECT_EQ(of_a->count, 6);
+    EXPECT_EQ(of_a->known, 6);
+    EXPECT_EQ(of_a->source, RegionComponent::Source::kStore);
+    EXPECT_LT(of_a->known_age, seconds{60});
+    EXPECT_TRUE(inspect(b).previous.regions->empty());
+}
+
+// With an hour between imports, only the bus can carry it.
+TEST_F(GlobalLimiterTest, ABusCarriesASpentLimitToAnotherRegionWithinASecond) {
+    const auto make_on_bus = [&](const std::string& region) {
+        Options options{.region = region};
+        options.global = options.bus = "memory:" + name();
+        return *create_limiter(std::move(options), {.global_interval = std::chrono::hours{1}});
+    };
+    Limiter a = make_on_bus("a");
+    Limiter b = make_on_bus("b");
+    await([&] { return b.stats().global.since_import.has_value(); });  // the first one is early
+    for (int i = 0; i < 10; ++i)
+        ASSERT_TRUE(pass(a, 1));
+    const auto spent_at = std::chrono::steady_clock::now();
+    await([&] { return b.limit(request(0), kNow)->remaining == 0; });
+    // A second, and four more for a busy machine.
+    EXPECT_LT(std::chrono::steady_clock::now() - spent_at, seconds{5});
+    EXPECT_FALSE(pass(b, 1));
+
+    const Inspection seen = inspect(b);
+    ASSERT_TRUE(seen.current.regions);
+    const auto of_a = std::ranges::find(*seen.current.regions, "a", &RegionComponent::region);
+    ASSERT_NE(of_a, seen.current.regions->end());
+    EXPECT_EQ(of_a->known, 10);
+    EXPECT_EQ(of_a->source, RegionComponent::Source::kBus);
+    EXPECT_GE(b.stats().bus.announcements_received, 1U);
 }
 
 TEST_F(GlobalLimiterTest, AStoreOfNoKnownKindIsAnErrorThatShowsNoSecret) {
@@ -166,9 +218,10 @@ TEST_F(GlobalLimiterTest, ManyThreadsSpendWhileRegionsExchange) {
     }
     for (std::thread& thread : threads)
         thread.join();
-    // Far below half of the limit, neither region publishes. With a smaller limit, both do.
-    EXPECT_TRUE(pass(a, 1, 15'000));
-    EXPECT_TRUE(pass(b, 1, 15'000));
+    // Below a quarter of the limit, neither of two regions publishes. With a smaller limit, both
+    // do.
+    EXPECT_TRUE(pass(a, 1, 30'000));
+    EXPECT_TRUE(pass(b, 1, 30'000));
     await_global(b, passed_a + 1);
     await_global(a, passed_b + 1);
     EXPECT_EQ(passed_a, 10'000);
@@ -203,7 +256,8 @@ TEST_F(GlobalLimiterTest, NodesDeleteExpiredRowsOnlyAndTogether) {
                                      .sequence = sequence},
                             .count = 6});
     std::ranges::sort(rows, {}, &RegionCount::cell);
-    ASSERT_FALSE(world->join("c")->publish(rows));
+    const auto published = world->join("c")->publish(rows, [](const RegionRow&) {});
+    ASSERT_TRUE(std::holds_alternative<PublishEnd>(published));
 
     const auto make_cleaner = [&](const std::string& region) {
         Options options{.region = region};

@@ -53,6 +53,15 @@ std::vector<CellInspection::RegionComponent> regions_of(
     return all;
 }
 
+void add_first_counts_of(std::span<const ComponentTable::Shown> known,
+                         std::string_view own_region,
+                         CellInspection& cell) {
+    for (const ComponentTable::Shown& shown : known) {
+        std::int64_t& sum = shown.region == own_region ? cell.peers : cell.global;
+        sum = number(static_cast<Count>(sum) + std::min(shown.count, kMaxCount));
+    }
+}
+
 }  // namespace
 
 Inspection inspect_entry(Table& table, const Request& request, UnixTime now) {
@@ -88,6 +97,14 @@ std::vector<CellName> inspected_cells(const Request& request, UnixTime now) {
 void add_listings(std::span<const std::optional<CellListing>> listings, Inspection& inspection) {
     if (listings[0]) inspection.current.origin = at_origin(*listings[0]);
     if (listings[1]) inspection.previous.origin = at_origin(*listings[1]);
+}
+
+void add_first_counts(const KnownComponents& known,
+                      std::string_view own_region,
+                      Inspection& inspection) {
+    if (inspection.held) return;
+    add_first_counts_of(known.current, own_region, inspection.current);
+    add_first_counts_of(known.previous, own_region, inspection.previous);
 }
 
 void add_regions(std::span<const GlobalListing> listings,

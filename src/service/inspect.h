@@ -5,6 +5,7 @@
 #include <sluice/limiter.h>
 
 #include <span>
+#include <string_view>
 #include <vector>
 
 #include "counter/table.h"
@@ -28,7 +29,12 @@ struct KnownComponents {
     std::vector<ComponentTable::Shown> current;
     std::vector<ComponentTable::Shown> previous;
 };
-// Adds that and the listings of the global store.
+// Gives a key that this node does not hold the counts with which its entry would begin.
+void add_first_counts(const KnownComponents& known,
+                      std::string_view own_region,
+                      Inspection& inspection);
+
+// Adds what is known, and the listings of the global store.
 void add_regions(std::span<const GlobalListing> listings,
                  const KnownComponents& known,
                  Inspection& inspection);

@@ -22,7 +22,6 @@
 #include "service/global_threads.h"
 #include "service/inspect.h"
 #include "service/local_decider.h"
-#include "service/open_bus.h"
 #include "service/pending_decision.h"
 #include "service/region_thread.h"
 #include "service/test_options.h"
@@ -268,6 +267,7 @@ class Limiter::Core {
         std::vector<CellName> stored;
         std::ranges::transform(cells, std::back_inserter(stored), stored_name);
         const KnownComponents known{global_->known(stored[0]), global_->known(stored[1])};
+        add_first_counts(known, options_.region, inspection);
         global_->list(std::move(stored),
                       [known, inspection = std::move(inspection), inspected](
                           const std::optional<std::vector<GlobalListing>>& listings) mutable {

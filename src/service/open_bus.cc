@@ -3,9 +3,9 @@
 #include <utility>
 
 #include "base/random.h"
-#include "global/stored_name.h"
 #include "global/memory_bus.h"
 #include "global/nats/nats_bus.h"
+#include "global/stored_name.h"
 #include "url/nats_url.h"
 #include "url/store_url.h"
 

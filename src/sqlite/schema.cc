@@ -69,7 +69,7 @@ constexpr std::array<std::string_view, 1> kSecond = {
 
 // The statements that lead to version i + 1.
 constexpr std::array<std::span<const std::string_view>, kSqliteSchemaVersion> kSteps = {kFirst,
-                                                                                       kSecond};
+                                                                                        kSecond};
 
 // The version in the file; 0 if it is empty.
 Result<std::int64_t> version_in(Database& database) {

@@ -42,8 +42,8 @@ std::size_t lines_with(Server& server, std::string_view text) {
 
 class BusProgram : public testing::Test {
   protected:
-    std::vector<std::string> flags(const std::string& bus) const {
-        return {"--region", "eu", "--global", "sqlite:" + scratch_.path("g.db"), "--bus", bus};
+    std::vector<std::string> flags(const std::string& bus, const std::string& region = "eu") const {
+        return {"--region", region, "--global", "sqlite:" + scratch_.path("g.db"), "--bus", bus};
     }
 
     server_test::ScratchFolder scratch_;
@@ -78,6 +78,33 @@ TEST_F(BusProgram, AnOutageOfTheBusIsReportedAndDelaysNobody) {
     EXPECT_EQ(lines_with(server, "bus_unavailable"), 2U) << server.program().output();
     EXPECT_EQ(lines_with(server, nats.address() + ": "), 2U) << server.program().output();
     EXPECT_EQ(lines_with(server, "hush"), 0U) << server.program().output();
+}
+
+// Imports come every 10 seconds: only the bus is faster.
+TEST_F(BusProgram, AnotherRegionDeniesWithinASecondAndShowsWhy) {
+    NatsServer nats;
+    Server eu({.flags = flags(nats.url(), "eu")});
+    Server us({.flags = flags(nats.url(), "us")});
+    ASSERT_TRUE(eventually([&] { return is_well(eu) && is_well(us); }));
+    const regional_test::Ask one{.identifier = "alice", .limit = 10, .duration = 24h};
+    regional_test::Ask none = one;
+    none.cost = 0;
+    regional_test::LimitClient first(eu);
+    for (int i = 0; i < 10; ++i)
+        ASSERT_TRUE(first.ask(one).passed);
+    const auto spent_at = std::chrono::steady_clock::now();
+    regional_test::LimitClient second(us);
+    EXPECT_TRUE(eventually([&] { return second.ask(none).remaining == 0; }));
+    // A second, and four more for a busy machine.
+    EXPECT_LT(std::chrono::steady_clock::now() - spent_at, 5s);
+    EXPECT_FALSE(second.ask(one).passed);
+
+    const auto ending =
+        server_test::run({"inspect", "test", "alice", "--duration", "24h", "--url", us.url()});
+    EXPECT_EQ(ending.exit_code, 0) << ending.err;
+    EXPECT_NE(ending.out.find("\n  eu  "), std::string::npos) << ending.out;
+    EXPECT_NE(ending.out.find(", 10 known here ("), std::string::npos) << ending.out;
+    EXPECT_NE(ending.out.find(" ago, from the bus)"), std::string::npos) << ending.out;
 }
 
 TEST_F(BusProgram, ABadFileStopsItWithTheNameOfTheSetting) {

@@ -6,9 +6,15 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <thread>
+#include <utility>
+#include <variant>
 #include <vector>
 
 #include <gtest/gtest.h>
+
+#include "global/memory_store.h"
+#include "service/test_options.h"
 
 namespace sluice {
 namespace {
@@ -94,6 +100,47 @@ TEST(FullTable, CountsWhatABatchSpendsInAKeyThatItDisplaced) {
     ASSERT_TRUE(limiter.limit_many(batch, at(kStart))->passed) << "it was not displaced";
     EXPECT_EQ(limiter.limit(request_for("held", 0, 10), at(kStart))->remaining, 0);
     EXPECT_EQ(limiter.limit(request_for("new", 0, 10), at(kStart))->remaining, 9);
+}
+
+// Counts of other regions are kept beside the table, and enter it with the first request.
+TEST(FullTable, ImportsDisplaceNoKey) {
+    constexpr int kCap = 100;
+    constexpr int kElsewhere = 2'000;
+    Options options{.region = "test", .max_keys = kCap};
+    options.global = "memory:full_table";
+    Limiter limiter = *create_limiter(std::move(options), {.global_interval = milliseconds{10}});
+    const auto key = [](int i) { return "working " + std::to_string(i); };
+    for (int i = 0; i < kCap; ++i)  // too little to be published
+        ASSERT_TRUE(limiter.limit(request_for(key(i), 1, 1'000), at(kStart))->passed);
+
+    std::vector<RegionCount> rows;
+    for (int i = 0; i < kElsewhere; ++i)
+        rows.push_back({.cell = {.workspace = "default",
+                                 .name_space = "n",
+                                 .identifier = "elsewhere " + std::to_string(i),
+                                 .duration = Duration{kWindow},
+                                 .sequence = kStart / kWindow},
+                        .count = 10});
+    std::ranges::sort(rows, {}, &RegionCount::cell);
+    const auto published =
+        MemoryWorld::named("full_table")->join("other")->publish(rows, [](const RegionRow&) {});
+    ASSERT_TRUE(std::holds_alternative<PublishEnd>(published));
+    for (int i = 0; i < 1'000 && limiter.stats().global.cells_held < kElsewhere; ++i)
+        std::this_thread::sleep_for(milliseconds{10});
+    ASSERT_EQ(limiter.stats().global.cells_held, kElsewhere);
+
+    EXPECT_EQ(limiter.stats().keys_held, kCap);
+    EXPECT_EQ(limiter.stats().keys_created, kCap);
+    EXPECT_EQ(limiter.stats().keys_evicted, 0U);
+    for (int i = 0; i < kCap; ++i) {
+        const auto peek = limiter.limit(request_for(key(i), 0, 1'000), at(kStart)).value();
+        ASSERT_EQ(peek.remaining, 999) << key(i);
+    }
+    for (const int i : {0, 7, kElsewhere - 1}) {
+        const std::string imported = "elsewhere " + std::to_string(i);
+        EXPECT_FALSE(limiter.limit(request_for(imported, 1, 10), at(kStart))->passed) << imported;
+        EXPECT_EQ(limiter.limit(request_for(imported, 1, 12), at(kStart))->remaining, 1);
+    }
 }
 
 // A thousand idle keys are swept away as soon as their counts have ceased to matter. When the clock

@@ -10,8 +10,9 @@
 #include <gtest/gtest.h>
 
 #include "decide/single.h"
+#include "global/bus.h"
 #include "global/global_fixture.h"
-#include "global/hashed_name_cells.h"
+#include "global/stored_name.h"
 
 namespace sluice {
 namespace {
@@ -48,6 +49,18 @@ class TwinHistory {
     std::size_t regions() const { return nodes_.size(); }
     void publish(std::size_t region) { nodes_[region]->publish(); }
     void import(std::size_t region) { nodes_[region]->import(); }
+    // As if region `from` had announced everything that it has published.
+    void announce(std::size_t from, std::size_t to) {
+        BusMessage message{.region = name_of(from), .counts = {}};
+        for (const auto& [cell, components] : world_->held()) {
+            const auto own = components.find(message.region);
+            if (own != components.end())
+                message.counts.push_back({.cell = cell, .count = own->second.count});
+        }
+        GlobalSync& receiver = nodes_[to]->global_sync;
+        static_cast<void>(from == to ? receiver.receive_own(message)
+                                     : receiver.receive(message, clock_.wall));
+    }
     void restart(std::size_t region) { nodes_[region] = make(region); }
     void pass(milliseconds time) { clock_.advance(time); }
 
@@ -97,8 +110,9 @@ class TwinHistory {
 
   private:
     std::unique_ptr<GlobalNode> make(std::size_t region) {
-        return std::make_unique<GlobalNode>(clock_, world_, std::string(1, char('a' + region)));
+        return std::make_unique<GlobalNode>(clock_, world_, name_of(region));
     }
+    static std::string name_of(std::size_t region) { return {static_cast<char>('a' + region)}; }
 
     const std::vector<Name> names_ = names();
     std::mt19937_64 random_;
@@ -128,6 +142,21 @@ TEST(LongIdentifier, ANewKeyHasTheImportedCountsAtItsFirstRequest) {
     EXPECT_FALSE(denied->passed);
 }
 
+TEST(LongIdentifier, AnAnnouncementCountsBeforeAndAfterTheFirstRequest) {
+    for (const bool is_held : {false, true}) {
+        TwinHistory history(1, 2);
+        if (is_held) {
+            ASSERT_EQ(history.ask(1, 0)->remaining, 10);
+        }
+        ASSERT_TRUE(history.ask(0, 6)->passed);
+        history.publish(0);
+        history.announce(0, 1);
+        const std::optional<Decision> known = history.ask(1, 0);
+        ASSERT_TRUE(known) << is_held;
+        EXPECT_EQ(known->remaining, 4) << is_held;
+    }
+}
+
 TEST(LongIdentifier, ARestartedRegionReadsItsOwnRow) {
     TwinHistory history(1, 1);
     ASSERT_TRUE(history.ask(0, 6)->passed);
@@ -155,8 +184,10 @@ TEST(LongIdentifier, EveryDecisionAndEveryRowMatchesThatOfAShortKey) {
             } else if (what < 14) {
                 history.publish(region);
                 ASSERT_TRUE(history.has_equal_rows()) << "seed " << seed << ", step " << step;
-            } else if (what < 18) {
+            } else if (what < 16) {
                 history.import(region);
+            } else if (what < 18) {
+                history.announce(history.below(history.regions()), region);
             } else if (what == 18) {
                 history.pass(milliseconds{history.below(300'000)});
             } else if (history.below(4) == 0) {

@@ -1,17 +1,22 @@
 // A flood of random keys, ten times what the limiter may hold, doesn't displace keys that are close
-// to their limits.
+// to their limits; a flood of other regions' keys displaces none.
 #include <sluice/limiter.h>
 
 #include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <cstdint>
 #include <ostream>
 #include <random>
 #include <string>
+#include <utility>
+#include <variant>
 #include <vector>
 
 #include <gtest/gtest.h>
 
+#include "global/memory_store.h"
+#include "service/test_options.h"
 #include "stress/ledger.h"
 #include "stress/racing_threads.h"
 #include "stress/resident_memory.h"
@@ -160,6 +165,57 @@ INSTANTIATE_TEST_SUITE_P(
         Flood{"FourThreadsWhileTheRealKeysAreIdle", 5'000, kTimes, 4, RealKeys::kLeftAlone, 100},
         Flood{"FourThreadsOnATableOfManyParts", 70'000, 2, 4, RealKeys::kAskedMeanwhile, 100}),
     [](const auto& flood) { return std::string(flood.param.name); });
+
+// Publishes `cells` cells of keys that no request names here, as another region.
+void publish_flood(MemoryWorld& world, int cells) {
+    constexpr int kChunk = 500;
+    const auto store = world.join("other");
+    for (int begin = 0; begin < cells; begin += kChunk) {
+        std::vector<RegionCount> rows;
+        for (int i = begin; i < begin + kChunk; ++i)
+            rows.push_back({.cell = {.workspace = "default",
+                                     .name_space = "login",
+                                     .identifier = "elsewhere " + std::to_string(i),
+                                     .duration = kDuration,
+                                     .sequence = kStart / kDuration.count()},
+                            .count = 1'000});
+        std::ranges::sort(rows, {}, &RegionCount::cell);
+        const auto end = store->publish(rows, [](const RegionRow&) {});
+        ASSERT_TRUE(std::holds_alternative<PublishEnd>(end));
+    }
+}
+
+TEST(ImportFlood, DisplacesNoKeyOfAFullTable) {
+    constexpr int kCells = kOnlyRaces ? 2'000 : 20'000;
+    Options options{.region = "test", .max_keys = kRealKeys};
+    options.global = "memory:import_flood";
+    const auto world = MemoryWorld::named("import_flood");
+    Limiter limiter =
+        *create_limiter(std::move(options), {.global_interval = std::chrono::milliseconds{10}});
+    for (int i = 0; i < kRealKeys; ++i)
+        ASSERT_TRUE(
+            limiter.limit(real_request(real_key(i), kRealSpent), at(kStart)).value().passed);
+
+    const auto is_imported = [&] { return limiter.stats().global.cells_held >= kCells; };
+    const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds{60};
+    race(3, [&](int thread) {
+        if (thread == 0) return publish_flood(*world, kCells);
+        for (int i = 0; !is_imported() && std::chrono::steady_clock::now() < deadline; ++i) {
+            const std::string key = real_key(i % kRealKeys);
+            const Request request = real_request(key, kRealLimit - kRealSpent + 1);
+            ASSERT_FALSE(limiter.limit(request, at(kStart)).value().passed) << key;
+        }
+    });
+    ASSERT_TRUE(is_imported());
+    const Stats stats = limiter.stats();
+    EXPECT_EQ(stats.keys_created, static_cast<std::uint64_t>(kRealKeys));
+    EXPECT_EQ(stats.keys_held, static_cast<std::uint64_t>(kRealKeys));
+    EXPECT_EQ(stats.keys_evicted, 0U);
+    for (int i = 0; i < kRealKeys; ++i) {
+        const auto peek = limiter.limit(real_request(real_key(i), 0), at(kStart)).value();
+        EXPECT_EQ(peek.remaining, kRealLimit - kRealSpent) << real_key(i);
+    }
+}
 
 }  // namespace
 }  // namespace sluice::stress
