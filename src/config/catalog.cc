@@ -171,14 +171,13 @@ const std::array kCatalog = {
                 return assign_count(s.global_max_cells, v, 64, 1'000'000'000);
             },
             [](const Settings& s) { return std::to_string(s.global_max_cells); }},
-    Setting{"global_min_regions",
-            "N",
-            "Least number of regions that share the limits; the database counts live ones",
-            "a whole number from 1 to 1024",
-            [](Settings& s, const Value& v) {
-                return assign_count(s.global_min_regions, v, 1, 1024);
-            },
-            [](const Settings& s) { return std::to_string(s.global_min_regions); }},
+    Setting{
+        "global_min_regions",
+        "N",
+        "Least number of regions that share the limits; the database counts live ones",
+        "a whole number from 1 to 1024",
+        [](Settings& s, const Value& v) { return assign_count(s.global_min_regions, v, 1, 1024); },
+        [](const Settings& s) { return std::to_string(s.global_min_regions); }},
     Setting{"bus",
             "URL",
             "NATS servers over which regions announce their counts to each other at once; prefer "

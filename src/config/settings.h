@@ -125,7 +125,7 @@ struct Settings {
     std::string bus_credentials{};  // the path of a NATS credentials file, or empty
     BusTlsSettings bus_tls{};
     std::vector<std::string> bus_workspaces{};  // empty: announcements of all are received
-    std::string rules{};  // empty: there is no rate-limit service
+    std::string rules{};                        // empty: there is no rate-limit service
     RlsSettings rls{};
     std::size_t threads = 0;  // 0: one per core
     std::size_t max_keys = 1'000'000;

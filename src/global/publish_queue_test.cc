@@ -34,12 +34,12 @@ class PublishQueueTest : public testing::Test {
     std::size_t take(PublishQueue& queue) {
         const auto taken = queue.take();
         const EpochPin pin;
-        for (const PublishCandidate& each : taken)
-            table_
-                ->find(table_->key({.name_space = each.key.name_space,
-                                    .identifier = each.key.identifier,
-                                    .duration = each.key.duration}))
-                ->end_offer();
+        for (const PublishCandidate& each : taken) {
+            const Request request{.name_space = each.key.name_space,
+                                  .identifier = each.key.identifier,
+                                  .duration = each.key.duration};
+            table_->find(table_->key(request))->end_offer();
+        }
         return taken.size();
     }
     static CellName cell(const std::string& identifier) {

@@ -13,8 +13,7 @@ namespace sluice::server {
 namespace {
 
 grpc::Answer encoded(const rls::Answer& answer) {
-    if (answer.error)
-        return {.status = {grpc::Code::kUnknown, answer.error->message}, .bytes = {}};
+    if (answer.error) return {.status = {grpc::Code::kUnknown, answer.error->message}, .bytes = {}};
     grpc::Answer done;
     rls::encode(answer.response, done.bytes);
     return done;

@@ -1,5 +1,5 @@
-// The gRPC methods of the rate-limit service: Envoy's ShouldRateLimit, Kuadrant's CheckRateLimit and
-// Report.
+// The gRPC methods of the rate-limit service: Envoy's ShouldRateLimit, Kuadrant's CheckRateLimit
+// and Report.
 #ifndef SLUICE_SERVER_RATE_LIMIT_METHODS_H_
 #define SLUICE_SERVER_RATE_LIMIT_METHODS_H_
 
@@ -9,8 +9,8 @@
 namespace sluice::server {
 
 // Adds the methods to the registry of one serving thread, with a rate limiter of its own. A request
-// that can't be decoded is answered with INVALID_ARGUMENT; the service's own errors with UNKNOWN, as
-// envoyproxy/ratelimit does. What `parts` refers to must outlive the registry.
+// that can't be decoded is answered with INVALID_ARGUMENT; the service's own errors with UNKNOWN,
+// as envoyproxy/ratelimit does. What `parts` refers to must outlive the registry.
 void add_rate_limit_methods(const rls::ServiceParts& parts, grpc::MethodRegistry& methods);
 
 }  // namespace sluice::server

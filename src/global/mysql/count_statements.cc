@@ -4,6 +4,7 @@
 #include <array>
 #include <charconv>
 #include <cstdint>
+#include <map>
 #include <utility>
 
 #include "mysql/mysql_connection.h"
@@ -163,17 +164,29 @@ std::string import_statement(const ImportQuery& query, const std::optional<PageE
            number(query.living_at);
 }
 
-// Each cell is a range of the unique key: servers find none by a list of rows.
+// Each cell is a range of the unique key. Cells that differ only in their identifiers share a list
+// of these: a server plans a thousand of them in a tenth of the time of as many conditions.
 std::string components_statement(std::span<const RegionCount> rows) {
     std::string sql =
         "SELECT '', '', '', 0, 0, '', COUNT(*) FROM ratelimit_regions WHERE seen_at > " +
         std::string(kSqlNow) + " - " +
         std::to_string(std::chrono::milliseconds{kRegionMemory}.count());
+    std::map<CellName, std::string> identifiers;  // by the other parts of the name
     for (const RegionCount& row : rows) {
-        sql += &row == rows.data()
+        CellName others = row.cell;
+        others.identifier.clear();
+        std::string& list = identifiers[others];
+        list += (list.empty() ? "" : ", ") + sql_bytes(row.cell.identifier);
+    }
+    bool is_first = true;
+    for (const auto& [cell, list] : identifiers) {
+        sql += std::exchange(is_first, false)
                    ? " UNION ALL " + components() + " FORCE INDEX (unique_window_region) WHERE "
                    : " OR ";
-        sql += '(' + is_cell(row.cell) + ')';
+        sql += "(workspace_id = " + sql_bytes(cell.workspace) +
+               " AND namespace = " + sql_bytes(cell.name_space) + " AND identifier IN (" + list +
+               ") AND duration_ms = " + std::to_string(cell.duration.count()) +
+               " AND sequence = " + std::to_string(cell.sequence) + ")";
     }
     return sql;
 }
