@@ -60,11 +60,21 @@ TEST_F(ExpectationsTest, ExpectsAtTheOriginWhatWasGrantedLongEnoughAgo) {
 }
 
 TEST_F(ExpectationsTest, ExpectsOfOtherRegionsWhatThePolicyPublishes) {
+    options_.policy = "half";
     grant(1, 2, 499, 1'000);
     EXPECT_EQ(foreign_count(50'000), 0U);
     grant(1, 2, 1, 1'500);
     EXPECT_EQ(foreign_count(25'000), 0U);
     EXPECT_EQ(foreign_count(29'000), 500U);
+}
+
+// Before all regions are counted, two share the limit of 1,000: 250 - 1 may be kept back, then
+// 1,000 / (2 x 3) - 1 while no other region spends.
+TEST_F(ExpectationsTest, ExpectsOfOtherRegionsAllButHalfOfTheirShare) {
+    grant(1, 2, 500, 1'000);
+    EXPECT_EQ(foreign_count(12'000), 0U) << "the import may come later";
+    EXPECT_EQ(foreign_count(20'000), 251U);
+    EXPECT_EQ(foreign_count(50'000), 335U);
 }
 
 TEST_F(ExpectationsTest, ExpectsNothingWhileAFaultIsRecent) {

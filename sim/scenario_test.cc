@@ -80,7 +80,7 @@ TEST(Scenarios, DefaultGivesTheRecordedNumbers) {
     const RunResult result = run(default_scenario());
     EXPECT_FALSE(result.failure);
     EXPECT_EQ(result.decisions, 19996U);
-    EXPECT_EQ(result.passed, 15657U);
+    EXPECT_EQ(result.passed, 10723U);
 }
 
 TEST(Scenarios, FailWhenAPromiseIsBroken) {

@@ -3,13 +3,17 @@
 #include <algorithm>
 #include <array>
 #include <cctype>
+#include <chrono>
 #include <string>
 #include <string_view>
 
+#include "config/address.h"
 #include "config/assign.h"
 
 namespace sluice::config {
 namespace {
+
+using namespace std::chrono_literals;
 
 constexpr std::size_t kLongestPath = 4096;
 constexpr std::size_t kLongestHeader = 64;
@@ -29,6 +33,66 @@ bool assign_header(std::string& place, const Value& value) {
 }
 
 const std::array kRulesCatalog = {
+    Setting{
+        "grpc.listen",
+        "HOST:PORT",
+        "Address for gRPC; without it gRPC is not served",
+        "HOST:PORT as for listen",
+        [](Settings& s, const Value& v) {
+            const auto text = as_string(v);
+            const auto address = text ? parse_address(*text) : std::nullopt;
+            if (!address) return false;
+            s.grpc.listen = address;
+            return true;
+        },
+        [](const Settings& s) { return quoted(s.grpc.listen ? to_string(*s.grpc.listen) : ""); }},
+    Setting{"grpc.insecure",
+            "",
+            "Accept gRPC calls from other machines without a client certificate, so that anyone "
+            "who can reach the address can spend limits",
+            "true or false",
+            [](Settings& s, const Value& v) { return assign(s.grpc.insecure, as_bool(v)); },
+            [](const Settings& s) { return show_bool(s.grpc.insecure); }},
+    Setting{
+        "grpc.max_streams",
+        "N",
+        "Maximum number of concurrent calls per gRPC connection",
+        "a whole number from 1 to 100000",
+        [](Settings& s, const Value& v) { return assign_count(s.grpc.max_streams, v, 1, 100'000); },
+        [](const Settings& s) { return std::to_string(s.grpc.max_streams); }},
+    Setting{"grpc.max_message_bytes",
+            "N",
+            "Maximum size of a gRPC message",
+            "a whole number from 1024 to 67108864",
+            [](Settings& s, const Value& v) {
+                return assign_count(s.grpc.max_message_bytes, v, 1024, 64 << 20);
+            },
+            [](const Settings& s) { return std::to_string(s.grpc.max_message_bytes); }},
+    Setting{"grpc.idle_timeout",
+            "TIME",
+            "How long a gRPC connection may stay open without a call",
+            "a time from 100ms to 1d, such as 5m",
+            [](Settings& s, const Value& v) {
+                return assign_duration(s.grpc.idle_timeout, v, 100ms, 24h);
+            },
+            [](const Settings& s) { return show_duration(s.grpc.idle_timeout); }},
+    Setting{"grpc.max_connection_age",
+            "TIME",
+            "How long a gRPC connection may stay open at all: it is drained between half of this "
+            "time and all of it; 0s is without end",
+            "a time from 0s to 30d, such as 1h",
+            [](Settings& s, const Value& v) {
+                return assign_duration(s.grpc.max_connection_age, v, 0ms, 24h * 30);
+            },
+            [](const Settings& s) { return show_duration(s.grpc.max_connection_age); }},
+    Setting{"grpc.max_connection_age_grace",
+            "TIME",
+            "How long calls in flight may take after that",
+            "a time from 0s to 1d, such as 30s",
+            [](Settings& s, const Value& v) {
+                return assign_duration(s.grpc.max_connection_age_grace, v, 0ms, 24h);
+            },
+            [](const Settings& s) { return show_duration(s.grpc.max_connection_age_grace); }},
     Setting{"rules",
             "PATH",
             "Rules of the rate-limit service: a file or a folder of YAML, or the address of a "

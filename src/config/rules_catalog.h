@@ -1,4 +1,4 @@
-// The settings of the rate-limit service: a part of the catalog.
+// The settings of gRPC and of the rate-limit service: a part of the catalog.
 #ifndef SLUICE_CONFIG_RULES_CATALOG_H_
 #define SLUICE_CONFIG_RULES_CATALOG_H_
 
