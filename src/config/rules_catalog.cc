@@ -95,9 +95,8 @@ const std::array kRulesCatalog = {
             [](const Settings& s) { return show_duration(s.grpc.max_connection_age_grace); }},
     Setting{"rules",
             "PATH",
-            "Rules of the rate-limit service: a file or a folder of YAML, or the address of a "
-            "management server",
-            "the path of a file or folder, or xds://HOST:PORT?node=ID",
+            "Rules of the rate-limit service: a file or a folder of YAML",
+            "the path of a file or folder",
             [](Settings& s, const Value& v) { return assign_text(s.rules, v, kLongestPath); },
             [](const Settings& s) { return quoted(s.rules); }},
     Setting{"rls.workspace",
