@@ -177,8 +177,7 @@ void RuleFileReader::set_metadata(const Field& field, DescriptorConfig& descript
     if (!field.value.IsNull()) descriptor.metadata = fields_.metadata(field);
 }
 
-// The line of a character that YAML does not allow; 0 if there is none. The parser takes 0x04 for
-// the end of the text and may not come to an end.
+// The line of a character that YAML does not allow; 0 if there is none.
 int line_of_control_character(std::string_view text) {
     const auto is_control = [](char c) {
         const auto byte = static_cast<unsigned char>(c);
@@ -186,8 +185,7 @@ int line_of_control_character(std::string_view text) {
     };
     const auto found = std::ranges::find_if(text, is_control);
     if (found == text.end()) return 0;
-    return 1 +
-           static_cast<int>(std::ranges::count(std::ranges::subrange(text.begin(), found), '\n'));
+    return 1 + static_cast<int>(std::count(text.begin(), found, '\n'));
 }
 
 // The line on which brackets are nested deeper than kMaxBrackets; 0 if there is none. The parser
