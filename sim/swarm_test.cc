@@ -98,12 +98,18 @@ TEST(SwarmRegressions, PassWhereTheAuditWasWrong) {
         FailedSeed{2'700'135'796,
                    "a node at twice its cap evicted keys while its origin refused writes, and was "
                    "expected to have flushed them when it stopped"},
+        FailedSeed{3'210'000'427,
+                   "a bus that lost announcements was expected to be replaced by urged publishes, "
+                   "though it was never silent"},
     });
 }
 
 // Seeds at which the production code was wrong.
 TEST(SwarmRegressions, PassWhereTheCodeWasWrong) {
     expect_clean({
+        FailedSeed{3'200'050'050,
+                   "a count that no announcement carried was left out of a regular publish, since "
+                   "there was a bus"},
         FailedSeed{1'259, "a node that ended lost what a batch had spent after its last flush"},
         FailedSeed{1'700'001'526,
                    "an origin left out what it had granted to a call in the window before, whose "
