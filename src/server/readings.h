@@ -1,0 +1,16 @@
+// The metrics of a limiter, read from its statistics.
+#ifndef SLUICE_SERVER_READINGS_H_
+#define SLUICE_SERVER_READINGS_H_
+
+#include <sluice/limiter.h>
+
+#include "metrics/metrics.h"
+
+namespace sluice::server {
+
+// Leaves the readings of what is not the limiter's as they are by default.
+metrics::Readings readings_of(const Stats& stats);
+
+}  // namespace sluice::server
+
+#endif  // SLUICE_SERVER_READINGS_H_
