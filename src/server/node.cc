@@ -12,6 +12,7 @@
 #include "config/catalog.h"
 #include "http/wire/listener.h"
 #include "server/rate_limit_methods.h"
+#include "server/rate_limit_routes.h"
 #include "server/readings.h"
 #include "server/resources.h"
 #include "server/version.h"
@@ -215,13 +216,14 @@ GrpcEndpoint::Options Node::grpc_options(http::WireLimits limits) {
                         add_rate_limit_methods(rule_service_->parts(limiter_, *overrides_),
                                                methods);
                 },
-            .is_serving =
-                [this] {
-                    return readiness_.load(std::memory_order_relaxed) == http::Readiness::kReady &&
-                           (rule_service_ == nullptr || rule_service_->is_healthy());
-                },
+            .is_serving = [this] { return is_serving(); },
             .descriptors = descriptors_,
             .log = log_};
+}
+
+bool Node::is_serving() const {
+    return readiness_.load(std::memory_order_relaxed) == http::Readiness::kReady &&
+           (rule_service_ == nullptr || rule_service_->is_healthy());
 }
 
 // Runs after the workers listen, so that an address that both settings name is reported as taken.
@@ -264,7 +266,15 @@ http::ApiContext Node::api_context(metrics::ThreadMetrics& thread_metrics,
         .readiness = readiness_,
         .clock = settings_.test_clock ? http::ClockSource::kRequest : http::ClockSource::kSystem,
         .surface = surface,
-        .hosts = host_rule(settings_, address, surface)};
+        .hosts = host_rule(settings_, address, surface),
+        .rate_limits =
+            surface == http::Surface::kPublic ? rate_limits() : http::RateLimitService{}};
+}
+
+http::RateLimitService Node::rate_limits() {
+    if (rule_service_ == nullptr) return {};
+    return {.decide = rate_limit_route(rule_service_->parts(limiter_, *overrides_)),
+            .is_healthy = [this] { return is_serving(); }};
 }
 
 metrics::Readings Node::read() const {

@@ -72,6 +72,8 @@ class Node {
     http::ApiContext api_context(metrics::ThreadMetrics& thread_metrics,
                                  const config::Address& address,
                                  http::Surface surface);
+    http::RateLimitService rate_limits();
+    bool is_serving() const;
     metrics::Readings read() const;
     std::optional<Error> apply(const config::Settings& wanted);
     std::string settings_needing_restart(const config::Settings& wanted) const;

@@ -1,13 +1,11 @@
 #include "server/rate_limit_methods.h"
 
 #include <memory>
-#include <mutex>
-#include <optional>
 #include <string_view>
-#include <utility>
 
 #include "base/clock.h"
 #include "rls/messages.h"
+#include "server/later_answer.h"
 
 namespace sluice::server {
 namespace {
@@ -37,35 +35,16 @@ void handle(Calls& calls, Decide decide, grpc::UnaryCall& call) {
         call.answer().status = {grpc::Code::kInvalidArgument, error->message};
         return;
     }
+    const auto pending = std::make_shared<LaterAnswer>();
+    rls::RateLimiter::Later later = LaterAnswer::receiver(pending);
     rls::Answer answer;
-    // Answered by the origin, on another thread. The call is deferred only then: `state` is shared
-    // with what waits, which may answer before the call is deferred here.
-    struct Deferred {
-        std::mutex mutex;  // guards both
-        std::optional<grpc::Completion> completion;
-        std::optional<grpc::Answer> answer;
-    };
-    const auto state = std::make_shared<Deferred>();
-    rls::RateLimiter::Later later = [state](rls::Answer decided) {
-        grpc::Answer done = encoded(decided);
-        std::unique_lock lock(state->mutex);
-        if (!state->completion) {
-            state->answer = std::move(done);
-            return;
-        }
-        grpc::Completion completion = *std::move(state->completion);
-        lock.unlock();
-        completion(std::move(done));
-    };
     if ((calls.limiter.*decide)(calls.request, coarse_wall_time(), answer, later)) {
         call.answer() = encoded(answer);
         return;
     }
-    const std::lock_guard lock(state->mutex);
-    if (state->answer)
-        call.answer() = *std::move(state->answer);
-    else
-        state->completion.emplace(call.defer());
+    pending->send_by([completion = call.defer()](const rls::Answer& late) mutable {
+        completion(encoded(late));
+    });
 }
 
 }  // namespace
