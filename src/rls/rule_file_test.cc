@@ -98,6 +98,26 @@ TEST(RuleFile, HoldsEveryKey) {
     EXPECT_TRUE(set->warnings().empty());
 }
 
+TEST(RuleFile, ScalarsKeepTheirTextAsValues) {
+    const auto rules = build(
+        "domain: 404\ndescriptors:\n"
+        "  - {key: k, value: yes}\n  - {key: k, value: 0x1F}\n  - {key: k, value: 1.50}\n"
+        "  - {key: k, value: 2026-01-01}\n  - {key: k, value: 'null'}\n  - {key: on}\n"
+        "  - {key: k, value: null, rate_limit: {unit: DAY}}\n");
+    EXPECT_TRUE(rules->has_domain("404"));
+    ASSERT_EQ(rules->rules().size(), 1U);
+    EXPECT_EQ(rules->rules()[0].full_key, "404.k") << "a null is no value";
+    const auto has_limit = [&](std::string_view value) {
+        std::string identifier;
+        const std::vector<DescriptorEntry> entries{{"k", value}};
+        return rules->match("404", entries, identifier) != nullptr;
+    };
+    for (const char* exempt : {"yes", "0x1F", "1.50", "2026-01-01", "null"})
+        EXPECT_FALSE(has_limit(exempt)) << exempt;
+    for (const char* other : {"true", "31", "1.5", ""})
+        EXPECT_TRUE(has_limit(other)) << other;
+}
+
 TEST(RuleFile, RefusesUnknownKeysByLine) {
     EXPECT_EQ(fault_of("domain: web\nlimits: 3\n"),
               "a.yaml:2: config error, unknown key 'limits'; allowed in a rule file: domain, "

@@ -31,7 +31,8 @@ class RuleSource {
     bool apply(Result<std::shared_ptr<const RuleSet>> rules, const std::string& from);
 
     const Current<ActiveRules>& current() const { return current_; }
-    bool has_rules() const { return current_.get()->rules->is_loaded(); }
+    // Whether there is a domain.
+    bool has_rules() const { return !current_.get()->rules->is_empty(); }
 
   private:
     RuleMetrics& metrics_;

@@ -84,6 +84,7 @@ class RuleSet {
     RuleSet& operator=(const RuleSet&) = delete;
 
     bool is_loaded() const { return is_loaded_; }
+    bool is_empty() const { return nodes_.empty(); }  // without any domain
     bool has_domain(std::string_view domain) const;
 
     // The rule of a descriptor; null if none applies. `identifier` becomes the identifier of its
