@@ -17,7 +17,9 @@
 #include "config/token.h"
 #include "rls/rule_file.h"
 #include "server/resources.h"
+#include "server/rule_subscription.h"
 #include "server/serve.h"
+#include "url/xds_url.h"
 
 namespace sluice::cli {
 namespace {
@@ -101,9 +103,15 @@ void add_serve(Commands& commands) {
     });
 }
 
-// Checks the rules that the settings name, unless a management server has them.
+// Checks the rules that the settings name. Those of an xDS server are not asked for: it need not
+// run, and may send others later.
 std::optional<Error> check_rules(const config::Settings& settings, const Environment& environment) {
-    if (settings.rules.empty() || settings.rules.starts_with("xds://")) return std::nullopt;
+    if (settings.rules.empty()) return std::nullopt;
+    if (is_xds_url(settings.rules)) {
+        environment.err << "sluice check-config: warning: the rules come from " << settings.rules
+                        << " and are not checked; `sluice rules list` shows them\n";
+        return server::invalid_subscription(settings);
+    }
     const auto rules = rls::load_rules(
         settings.rules,
         settings.rls.merge_domains ? rls::SameDomain::kMerge : rls::SameDomain::kRefuse);
