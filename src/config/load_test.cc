@@ -65,6 +65,10 @@ TEST(Settings, EverySettingIsAKeyOfTheFile) {
         idle_timeout = "10s"
         max_connection_age = "11s"
         max_connection_age_grace = "12s"
+        [trace]
+        endpoint = "http://collector"
+        one_in = 13
+        identifiers = true
     )");
     const Settings expected{.listen = {"127.0.0.2", 9000},
                             .admin_listen = Address{"127.0.0.3", 9001},
@@ -99,6 +103,9 @@ TEST(Settings, EverySettingIsAKeyOfTheFile) {
                                      .idle_timeout = 10s,
                                      .max_connection_age = 11s,
                                      .max_connection_age_grace = 12s},
+                            .trace = {.endpoint = "http://collector",
+                                      .one_in = 13,
+                                      .identifiers = true},
                             .tokens = {}};
     EXPECT_EQ(settings, expected);
 }
@@ -120,6 +127,7 @@ TEST(Settings, EverySettingIsAVariableAndAFlagAsWell) {
     wanted.tls = {"c", "k"};
     wanted.allowed_hosts = {"a.example", "b.example"};
     wanted.origin = "redis://127.0.0.1:6379";
+    wanted.trace.endpoint = "http://127.0.0.1:4318";
     for (const Setting& setting : catalog()) {
         // These need each other.
         if (setting.key.starts_with("origin_tls.") || setting.key.starts_with("global")) continue;

@@ -1,5 +1,7 @@
 #include "server/rate_limit_methods.h"
 
+#include <chrono>
+#include <cstdint>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -21,11 +23,34 @@ grpc::Answer encoded(const rls::Answer& answer) {
 
 // What the methods of one serving thread share; it keeps its memory from call to call.
 struct Calls {
-    explicit Calls(const rls::ServiceParts& parts) : limiter(parts) {}
+    Calls(const rls::ServiceParts& parts, trace::Tracer* with) : tracer(with), limiter(parts) {}
 
+    trace::Tracer* const tracer;  // null: calls that wait are not traced
     rls::RateLimiter limiter;
     rls::RateLimitRequest request;
 };
+
+// Begins the span of a call that waits since then. Null if it is not sampled.
+std::shared_ptr<trace::Span> begin_span(const Calls& calls,
+                                        const grpc::CallView& call,
+                                        std::chrono::steady_clock::time_point since) {
+    if (calls.tracer == nullptr) return nullptr;
+    auto span = calls.tracer->begin("ratelimit.rls", call.traceparent, since);
+    if (span == nullptr) return nullptr;
+    span->add("sluice.requests", static_cast<std::int64_t>(calls.request.descriptors.size()));
+    span->add_identifier("sluice.namespace", calls.request.domain);
+    return span;
+}
+
+void end_span(const std::shared_ptr<trace::Span>& span, const rls::Answer& answer) {
+    if (span == nullptr) return;
+    if (answer.error) {
+        span->fail();
+    } else {
+        span->add("sluice.passed", answer.response.overall_code == rls::Code::kOk);
+    }
+    span->end();
+}
 
 using Decide = bool (rls::RateLimiter::*)(const rls::RateLimitRequest&,
                                           UnixTime,
@@ -41,37 +66,47 @@ void handle(Calls& calls, Decide decide, grpc::UnaryCall& call) {
     // Answered by the origin, on another thread. The call is deferred only then: `state` is shared
     // with what waits, which may answer before the call is deferred here.
     struct Deferred {
-        std::mutex mutex;  // guards both
+        std::mutex mutex;  // guards the others
         std::optional<grpc::Completion> completion;
-        std::optional<grpc::Answer> answer;
+        std::shared_ptr<trace::Span> span;  // null: not sampled
+        std::optional<rls::Answer> answer;
     };
     const auto state = std::make_shared<Deferred>();
     rls::RateLimiter::Later later = [state](rls::Answer decided) {
-        grpc::Answer done = encoded(decided);
         std::unique_lock lock(state->mutex);
         if (!state->completion) {
-            state->answer = std::move(done);
+            state->answer = std::move(decided);
             return;
         }
         grpc::Completion completion = *std::move(state->completion);
+        const auto span = std::move(state->span);
         lock.unlock();
-        completion(std::move(done));
+        end_span(span, decided);
+        completion(encoded(decided));
     };
+    std::chrono::steady_clock::time_point since;
+    if (calls.tracer != nullptr) since = std::chrono::steady_clock::now();
     if ((calls.limiter.*decide)(calls.request, coarse_wall_time(), answer, later)) {
         call.answer() = encoded(answer);
         return;
     }
     const std::lock_guard lock(state->mutex);
-    if (state->answer)
-        call.answer() = *std::move(state->answer);
-    else
-        state->completion.emplace(call.defer());
+    const auto span = begin_span(calls, call.request(), since);
+    if (state->answer) {
+        end_span(span, *state->answer);
+        call.answer() = encoded(*state->answer);
+        return;
+    }
+    state->completion.emplace(call.defer());
+    state->span = span;
 }
 
 }  // namespace
 
-void add_rate_limit_methods(const rls::ServiceParts& parts, grpc::MethodRegistry& methods) {
-    const auto calls = std::make_shared<Calls>(parts);
+void add_rate_limit_methods(const rls::ServiceParts& parts,
+                            trace::Tracer* tracer,
+                            grpc::MethodRegistry& methods) {
+    const auto calls = std::make_shared<Calls>(parts, tracer);
     const auto method = [&](Decide decide) {
         return [calls, decide](grpc::UnaryCall& call) { handle(*calls, decide, call); };
     };
