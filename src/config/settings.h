@@ -119,6 +119,15 @@ struct GrpcSettings {
     bool operator==(const GrpcSettings&) const = default;
 };
 
+// Spans of decisions that waited.
+struct TraceSettings {
+    std::string endpoint{};    // URL of a collector; empty: none are sent
+    std::size_t one_in = 100;  // of the requests that bring no trace
+    bool identifiers = false;  // spans name what was limited
+
+    bool operator==(const TraceSettings&) const = default;
+};
+
 struct Settings {
     Address listen{"127.0.0.1", 8080};
     std::optional<Address> admin_listen{};  // none: no metrics are served
@@ -151,6 +160,7 @@ struct Settings {
     LogSettings log;
     HttpSettings http;
     GrpcSettings grpc{};
+    TraceSettings trace{};
     std::vector<Token> tokens;  // empty: no token is needed
 
     bool operator==(const Settings&) const = default;
