@@ -276,9 +276,9 @@ http::ApiContext Node::api_context(metrics::ThreadMetrics& thread_metrics,
         .clock = settings_.test_clock ? http::ClockSource::kRequest : http::ClockSource::kSystem,
         .surface = surface,
         .hosts = host_rule(settings_, address, surface),
+        .tracer = tracer_.get(),
         .rate_limits =
-            surface == http::Surface::kPublic ? rate_limits() : http::RateLimitService{},
-        .tracer = tracer_.get()};
+            surface == http::Surface::kPublic ? rate_limits() : http::RateLimitService{}};
 }
 
 http::RateLimitService Node::rate_limits() {
