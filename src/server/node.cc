@@ -112,6 +112,7 @@ Node::Node(config::Settings settings, Log& log, Limiter limiter)
 
 // Pending responses end on the workers, so the stores that they wait for are closed first.
 Node::~Node() {
+    if (rule_service_ != nullptr) rule_service_->set_listener(nullptr);
     if (override_changes_ != nullptr) override_changes_->close();
     limiter_.close(std::chrono::milliseconds::zero());
 }
@@ -132,10 +133,14 @@ std::optional<Error> Node::open() {
     if (auto failed = start_workers()) return failed;
     if (auto failed = start_admin()) return failed;
     readiness_.store(http::Readiness::kReady, std::memory_order_relaxed);
-    // Clients may have connected before.
+    if (rule_service_ != nullptr) rule_service_->set_listener([this] { publish_health(); });
+    publish_health();  // clients may have connected before
+    return std::nullopt;
+}
+
+void Node::publish_health() {
     for (const auto& worker : workers_)
         worker->publish_health();
-    return std::nullopt;
 }
 
 std::optional<Error> Node::open_overrides() {

@@ -76,6 +76,7 @@ class Node {
                                  http::Surface surface);
     http::RateLimitService rate_limits();
     bool is_serving() const;
+    void publish_health();
     metrics::Readings read() const;
     std::optional<Error> apply(const config::Settings& wanted);
     std::string settings_needing_restart(const config::Settings& wanted) const;

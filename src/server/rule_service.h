@@ -5,9 +5,11 @@
 #include <sluice/limiter.h>
 #include <sluice/result.h>
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 
 #include "config/settings.h"
 #include "log/log.h"
@@ -34,6 +36,9 @@ class RuleService {
 
     // Whether calls can be answered, or need not be.
     bool is_healthy() const { return !needs_rules_ || source_.has_rules(); }
+
+    // See RuleSource::set_listener().
+    void set_listener(std::function<void()> listener) { source_.set_listener(std::move(listener)); }
 
     void write_metrics(std::string& out) const;
 
