@@ -45,7 +45,8 @@ const std::array kRulesCatalog = {
             s.grpc.listen = address;
             return true;
         },
-        [](const Settings& s) { return quoted(s.grpc.listen ? to_string(*s.grpc.listen) : ""); }},
+        [](const Settings& s) { return quoted(s.grpc.listen ? to_string(*s.grpc.listen) : ""); },
+        "127.0.0.1:8081"},
     Setting{"grpc.insecure",
             "",
             "Accept gRPC calls from other machines without a client certificate, so that anyone "
@@ -98,7 +99,8 @@ const std::array kRulesCatalog = {
             "Rules of the rate-limit service: a file or a folder of YAML",
             "the path of a file or folder",
             [](Settings& s, const Value& v) { return assign_text(s.rules, v, kLongestPath); },
-            [](const Settings& s) { return quoted(s.rules); }},
+            [](const Settings& s) { return quoted(s.rules); },
+            "/etc/sluice/rules"},
     Setting{"rls.workspace",
             "NAME",
             "Workspace of the counts and overrides of the rate-limit service",
