@@ -28,6 +28,8 @@ struct Target {
     std::string ca_cert;    // PEM file of trusted authorities; empty: those of the system
     bool insecure = false;  // accept any certificate
 };
+    std::string client_key{};
+};
 
 // Where the request of a command goes, and how its response is printed.
 struct ClientCall {
@@ -45,6 +47,9 @@ struct HttpResponse {
 Result<HttpResponse> post_json(const ClientCall& call,
                                const std::string& path,
                                const std::string& body);
+
+// Gets a page without presenting the token.
+Result<HttpResponse> get_page(const ClientCall& call, const std::string& path);
 
 // The message for a response that is not the expected one, with the server's own explanation if it
 // gives one: "the server answered 400: ...".

@@ -417,9 +417,11 @@ std::map<std::string, std::string> sluice_environment() {
     return variables;
 }
 
-std::string describe(const Loaded& loaded) {
+std::string describe(const Loaded& loaded, Shown shown) {
     std::string text;
     for (const Setting& setting : catalog()) {
+        const bool is_given = loaded.origins.contains(std::string(setting.key));
+        if (shown == Shown::kGiven && !is_given) continue;
         text += std::string(setting.key) + " = " + setting.show(loaded.settings) + "  # " +
                 origin_of(loaded, setting.key) + "\n";
     }

@@ -55,7 +55,8 @@ const std::array kRulesCatalog = {
             s.grpc.listen = address;
             return true;
         },
-        [](const Settings& s) { return quoted(s.grpc.listen ? to_string(*s.grpc.listen) : ""); }},
+        [](const Settings& s) { return quoted(s.grpc.listen ? to_string(*s.grpc.listen) : ""); },
+        "127.0.0.1:8081"},
     Setting{"grpc.insecure",
             "",
             "Accept gRPC calls from other machines without a client certificate, so that anyone "
@@ -111,7 +112,8 @@ const std::array kRulesCatalog = {
             "xdss://, where ID and NAME are 1 to 256 printable ASCII characters, those that are "
             "special in URLs as %XX",
             [](Settings& s, const Value& v) { return assign_rules(s.rules, v); },
-            [](const Settings& s) { return quoted(s.rules); }},
+            [](const Settings& s) { return quoted(s.rules); },
+            "/etc/sluice/rules"},
     Setting{
         "rules_tls.ca",
         "FILE",
@@ -142,7 +144,8 @@ const std::array kRulesCatalog = {
             [](Settings& s, const Value& v) {
                 return assign_text(s.rules_tls.server_name, v, kLongestServerName);
             },
-            [](const Settings& s) { return quoted(s.rules_tls.server_name); }},
+            [](const Settings& s) { return quoted(s.rules_tls.server_name); },
+            "rules.example.com"},
     Setting{"rls.workspace",
             "NAME",
             "Workspace of the counts and overrides of the rate-limit service",

@@ -24,7 +24,8 @@ const std::array kTraceCatalog = {
                 return text && text->size() <= kLongestUrl && parse_collector_url(*text) &&
                        assign(s.trace.endpoint, std::move(text));
             },
-            [](const Settings& s) { return quoted(s.trace.endpoint); }},
+            [](const Settings& s) { return quoted(s.trace.endpoint); },
+            "http://127.0.0.1:4318"},
     Setting{"trace.one_in",
             "N",
             "Send a span of one in N decisions that waited; a request with a traceparent is traced "

@@ -127,7 +127,7 @@ struct Readings {
 };
 
 struct MetricsOptions {
-    std::string version;  // such as "0.1.0"
+    std::string version;  // such as "0.2.0"
     std::string region;
     std::size_t threads = 1;
     std::function<Readings()> read;                     // called by the thread that scrapes
