@@ -28,8 +28,6 @@ struct Target {
     std::string ca_cert;    // PEM file of trusted authorities; empty: those of the system
     bool insecure = false;  // accept any certificate
 };
-    std::string client_key{};
-};
 
 // Where the request of a command goes, and how its response is printed.
 struct ClientCall {
