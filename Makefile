@@ -76,7 +76,7 @@ lint: ## Run clang-tidy over the library and its tests
 	@$(call configure,thread-safety)
 	@scripts/lint build/thread-safety
 
-install: build ## Install the library; PREFIX=/usr/local and DESTDIR= as usual
+install: build ## Install the program and the library; PREFIX=/usr/local and DESTDIR= as usual
 	@cmake --install build/release --prefix "$(PREFIX)"
 	@test -n "$(DESTDIR)" || test "$$(id -u)" -ne 0 || ldconfig
 

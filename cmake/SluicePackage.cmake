@@ -1,7 +1,6 @@
 # The two libraries that ship, and what find_package(Sluice) and pkg-config need to find them.
 
 include(CMakePackageConfigHelpers)
-include(GNUInstallDirs)
 find_package(Threads REQUIRED)
 
 # sluice_package(ROOT service)
@@ -26,10 +25,8 @@ function(sluice_package)
     _sluice_public_headers()
     _sluice_shipped(sluice_static STATIC "${objects}" "${packages}")
     _sluice_shipped(sluice_shared SHARED "${objects}" "${packages}")
-    # Before 1.0 each minor version may change the binary interface.
-    set_target_properties(
-        sluice_shared PROPERTIES VERSION ${PROJECT_VERSION}
-                                 SOVERSION ${PROJECT_VERSION_MAJOR}.${PROJECT_VERSION_MINOR})
+    # A release that changes the binary interface raises SOVERSION, and with it the name of the package libsluice0.
+    set_target_properties(sluice_shared PROPERTIES VERSION ${PROJECT_VERSION} SOVERSION 0)
     if(NOT SLUICE_SANITIZE)
         target_link_options(sluice_shared PRIVATE -Wl,--no-undefined)
     endif()

@@ -26,7 +26,7 @@ namespace {
 namespace asio = boost::asio;
 namespace beast = boost::beast;
 using boost::system::error_code;
-using Post = beast::http::request<beast::http::string_body>;
+using Request = beast::http::request<beast::http::string_body>;
 using Response = beast::http::response<beast::http::string_body>;
 
 // The shortest window that a server accepts.
@@ -41,7 +41,7 @@ class Exchange {
           tls_(client_tls_context(call.target)),
           stream_(loop_, tls_) {}
 
-    Result<HttpResponse> run(Post& post) {
+    Result<HttpResponse> run(Request& request) {
         Response response;
         const char* step = "can't connect";
         error_code failed = connect();
@@ -51,8 +51,8 @@ class Exchange {
         }
         if (!failed) {
             step = "no response";
-            failed = target_.url.tls ? exchange(stream_, post, response)
-                                     : exchange(tcp(), post, response);
+            failed = target_.url.tls ? exchange(stream_, request, response)
+                                     : exchange(tcp(), request, response);
         }
         if (failed) {
             return Error{kInvalidOption,
@@ -96,9 +96,9 @@ class Exchange {
     }
 
     template <class Stream>
-    error_code exchange(Stream& stream, Post& post, Response& response) {
+    error_code exchange(Stream& stream, Request& request, Response& response) {
         const error_code failed =
-            wait([&](auto done) { beast::http::async_write(stream, post, done); });
+            wait([&](auto done) { beast::http::async_write(stream, request, done); });
         if (failed) return failed;
         beast::flat_buffer buffer;
         return wait([&](auto done) { beast::http::async_read(stream, buffer, response, done); });
@@ -110,6 +110,23 @@ class Exchange {
     asio::ssl::context tls_;
     beast::ssl_stream<beast::tcp_stream> stream_;
 };
+
+Request request_to(const Target& target, beast::http::verb verb, const std::string& path) {
+    Request request(verb, target.url.prefix + path, 11);
+    request.set(beast::http::field::host, target.url.authority());
+    request.set(beast::http::field::accept, "application/json");
+    request.set(beast::http::field::connection, "close");
+    return request;
+}
+
+Result<HttpResponse> send(const ClientCall& call, Request& request) {
+    request.prepare_payload();
+    try {
+        return Exchange(call).run(request);
+    } catch (const boost::system::system_error& error) {
+        return Error{kInvalidOption, call.target.url.authority() + ": " + error.code().message()};
+    }
+}
 
 // The server's explanation of an error; empty if it gives none.
 std::string error_detail(const simdjson::dom::element& document) {
@@ -133,21 +150,17 @@ std::string error_detail(const simdjson::dom::element& document) {
 Result<HttpResponse> post_json(const ClientCall& call,
                                const std::string& path,
                                const std::string& body) {
-    namespace http = beast::http;
-    const Target& target = call.target;
-    Post post(http::verb::post, target.url.prefix + path, 11);
-    post.set(http::field::host, target.url.authority());
-    post.set(http::field::content_type, "application/json");
-    post.set(http::field::accept, "application/json");
-    post.set(http::field::connection, "close");
-    if (!target.token.empty()) post.set(http::field::authorization, "Bearer " + target.token);
+    Request post = request_to(call.target, beast::http::verb::post, path);
+    post.set(beast::http::field::content_type, "application/json");
+    if (!call.target.token.empty())
+        post.set(beast::http::field::authorization, "Bearer " + call.target.token);
     post.body() = body;
-    post.prepare_payload();
-    try {
-        return Exchange(call).run(post);
-    } catch (const boost::system::system_error& error) {
-        return Error{kInvalidOption, target.url.authority() + ": " + error.code().message()};
-    }
+    return send(call, post);
+}
+
+Result<HttpResponse> get_page(const ClientCall& call, const std::string& path) {
+    Request get = request_to(call.target, beast::http::verb::get, path);
+    return send(call, get);
 }
 
 std::string unexpected_response(const HttpResponse& response) {
@@ -168,6 +181,10 @@ boost::asio::ssl::context client_tls_context(const Target& target) {
     } else {
         context.load_verify_file(target.ca_cert);
     }
+    if (!target.client_cert.empty()) {
+        context.use_certificate_chain_file(target.client_cert);
+        context.use_private_key_file(target.client_key, ssl::context::pem);
+    }
     context.set_verify_mode(target.insecure ? ssl::verify_none : ssl::verify_peer);
     return context;
 }
@@ -186,6 +203,13 @@ void add_target_options(CLI::App& command, ClientOptions& options) {
         .add_option(
             "--ca-cert", options.target.ca_cert, "PEM file of trusted authorities, for https")
         ->type_name("FILE");
+    CLI::Option* const cert = command.add_option(
+        "--client-cert", options.target.client_cert, "PEM file of the certificate to present");
+    cert->type_name("FILE");
+    CLI::Option* const key = command.add_option(
+        "--client-key", options.target.client_key, "PEM file of its private key");
+    key->type_name("FILE")->needs(cert);
+    cert->needs(key);
     command.add_flag("--insecure", options.target.insecure, "Accept any certificate");
     command.add_flag("--json", options.json, "Print JSON");
 }

@@ -29,6 +29,9 @@ class Commands {
     CLI::App& add(const char* name, const char* about, const std::string& footer);
     void set_run(const CLI::App& command, Run run) { runs_[&command] = std::move(run); }
 
+    // The program itself, with all commands below it once they are added.
+    const CLI::App& root() const { return app_; }
+
     // Runs the command that the parsed arguments name.
     ExitCode run(const Environment& environment) const;
 
@@ -37,7 +40,8 @@ class Commands {
     std::map<const CLI::App*, Run> runs_;
 };
 
-void add_server_commands(Commands& commands);    // serve, check-config, token
+void add_server_commands(Commands& commands);    // serve, token
+void add_config_commands(Commands& commands);    // check-config, config
 void add_database_commands(Commands& commands);  // migrate, cleanup
 void add_limit_command(Commands& commands);
 void add_inspect_command(Commands& commands);
@@ -45,6 +49,8 @@ void add_override_command(Commands& commands);
 void add_bench_command(Commands& commands);
 void add_accuracy_command(Commands& commands);
 void add_rules_command(Commands& commands);
+void add_health_command(Commands& commands);
+void add_shell_commands(Commands& commands);  // completion, manual
 
 // The innermost command that the parsed arguments name.
 const CLI::App& parsed_command(const CLI::App& app);

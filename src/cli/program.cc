@@ -149,6 +149,7 @@ ExitCode run_program(std::vector<std::string> arguments,
     app.get_formatter()->column_width(34);
     Commands commands(app);
     add_server_commands(commands);
+    add_config_commands(commands);
     add_database_commands(commands);
     add_limit_command(commands);
     add_inspect_command(commands);
@@ -156,6 +157,8 @@ ExitCode run_program(std::vector<std::string> arguments,
     add_bench_command(commands);
     add_accuracy_command(commands);
     add_rules_command(commands);
+    add_health_command(commands);
+    add_shell_commands(commands);
     for (const AddCommands add : more)
         add(commands);
     if (arguments.empty()) return refuse(app.help(), environment);

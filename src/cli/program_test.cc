@@ -42,7 +42,11 @@ TEST(Program, ListsTheCommandsIfNoneIsGiven) {
                                 "override",
                                 "bench",
                                 "accuracy",
-                                "rules"}) {
+                                "rules",
+                                "config",
+                                "health",
+                                "completion",
+                                "manual"}) {
         EXPECT_NE(ran.err.find(command), std::string::npos) << command;
     }
 }
@@ -106,7 +110,11 @@ TEST(Program, HelpOfEachCommandHasAnExample) {
                                 "override",
                                 "bench",
                                 "accuracy",
-                                "rules"}) {
+                                "rules",
+                                "config",
+                                "health",
+                                "completion",
+                                "manual"}) {
         const Ran ran = run({command, "--help"});
         EXPECT_EQ(ran.code, ExitCode::kOk);
         EXPECT_NE(ran.out.find("Example"), std::string::npos) << command;
@@ -170,24 +178,6 @@ TEST(Serve, RefusesASettingThatNamesSomethingUnusable) {
     EXPECT_TRUE(
         run({"serve", "--listen", "127.0.0.1:0", "--tls-cert", "/nowhere", "--tls-key", "/nowhere"})
             .err.starts_with("sluice serve: tls.cert is \"/nowhere\": "));
-}
-
-TEST(CheckConfig, PrintsTheSettingsOrTheProblems) {
-    const std::string path =
-        testing::TempDir() + "sluice_check_" + std::to_string(getpid()) + ".toml";
-    std::ofstream(path) << "region = \"eu\"\n";
-    const Ran good = run({"check-config", path});
-    EXPECT_EQ(good.code, ExitCode::kOk);
-    EXPECT_NE(good.out.find("region = \"eu\"  # " + path + ":1\n"), std::string::npos) << good.out;
-    std::ofstream(path) << "regoin = \"eu\"\n";
-    const Ran bad = run({"check-config", path});
-    EXPECT_EQ(bad.code, ExitCode::kError);
-    EXPECT_TRUE(bad.err.starts_with(
-        "sluice check-config: " + path +
-        ":1: regoin is \"eu\", but there is no such setting; did you mean region? "))
-        << bad.err;
-    EXPECT_EQ(bad.out, "");
-    std::remove(path.c_str());
 }
 
 TEST(TokenCommand, PrintsLinesThatTheServerAccepts) {

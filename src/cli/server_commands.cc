@@ -1,6 +1,5 @@
-// `sluice serve`, `check-config` and `token`: the commands around a server's settings.
+// `sluice serve`, and `token`, which makes tokens for it.
 #include <memory>
-#include <optional>
 #include <ostream>
 #include <string>
 #include <vector>
@@ -11,12 +10,9 @@
 
 #include "base/json_text.h"
 #include "cli/commands.h"
-#include "config/catalog.h"
+#include "cli/settings_flags.h"
 #include "config/file.h"
-#include "config/load.h"
 #include "config/token.h"
-#include "rls/rule_file.h"
-#include "server/resources.h"
 #include "server/serve.h"
 
 namespace sluice::cli {
@@ -37,14 +33,6 @@ constexpr const char* kServeFooter =
     "  SLUICE_SERVER_TOKENS=secret sluice serve --listen 0.0.0.0:8080 --behind-proxy\n"
     "  sluice serve --listen 0.0.0.0:8443 --token secret --tls-cert cert.pem --tls-key key.pem";
 
-constexpr const char* kCheckFooter =
-    "Prints the settings that `sluice serve --config FILE` would use, and the source of each. "
-    "Exits "
-    "with 2 and the\n"
-    "reasons if it would refuse to start.\n"
-    "\nExample:\n"
-    "  sluice check-config sluice.toml";
-
 constexpr const char* kTokenFooter =
     "Prints the token to standard error, and the lines for the server's file, which hold only its "
     "hash, to standard\n"
@@ -55,90 +43,13 @@ constexpr const char* kTokenFooter =
     "  sluice token --name admin --permission limit read_override set_override delete_override\n"
     "  sluice token --name mailer --workspace acme --namespace 'email.*' >> sluice.toml";
 
-// The purpose of a setting, the allowed values and the default.
-std::string help_of(const config::Setting& setting) {
-    std::string text(setting.help);
-    if (!setting.value_name.empty()) text += "\nallowed: " + std::string(setting.allowed);
-    static const config::Settings defaults;
-    const std::string initial = setting.show(defaults);
-    return text + "\ndefault: " + (initial == "\"\"" ? "none" : initial);
-}
-
-void add_setting(CLI::App& serve, const config::Setting& setting, std::string& value) {
-    // The short form of the one setting that turns a protocol on.
-    const std::string flag =
-        config::flag_of(setting.key) + (setting.key == "grpc.listen" ? ",--grpc" : "");
-    CLI::Option* const option = setting.value_name.empty()
-                                    ? serve.add_flag_callback(
-                                          flag, [&value] { value = "true"; }, help_of(setting))
-                                    : serve.add_option(flag, value, help_of(setting))
-                                          ->type_name(std::string(setting.value_name));
-    // An option without a group is not in the help.
-    if (config::is_for_tests(setting)) option->group("");
-}
-
 void add_serve(Commands& commands) {
     CLI::App& serve = commands.add("serve", "Run a server", kServeFooter);
-    const auto sources = std::make_shared<config::Sources>();
-    serve.add_option("--config", sources->file, "A TOML file with settings")->type_name("FILE");
-    serve
-        .add_option("--token",
-                    sources->tokens,
-                    "A token with all permissions. Other users see it in the list of processes;\n"
-                    "prefer SLUICE_SERVER_TOKENS or the file")
-        ->type_name("TOKEN")
-        ->expected(1)
-        ->take_all();
-    for (const config::Setting& setting : config::catalog())
-        add_setting(serve, setting, sources->flags[std::string(setting.key)]);
+    const auto sources = add_settings_flags(serve, FlagHelp::kShown);
     commands.set_run(serve, [sources, &serve](const Environment& environment) {
-        std::erase_if(sources->flags, [&](const auto& flag) {
-            return serve.count(config::flag_of(flag.first)) == 0;
-        });
-        sources->environment = environment.environment;
-        if (const auto error = server::serve(*sources)) return fail(serve, *error, environment);
+        if (const auto error = server::serve(given_sources(serve, *sources, environment)))
+            return fail(serve, *error, environment);
         return ExitCode::kOk;
-    });
-}
-
-// Checks the rules that the settings name, unless a management server has them.
-std::optional<Error> check_rules(const config::Settings& settings, const Environment& environment) {
-    if (settings.rules.empty() || settings.rules.starts_with("xds://")) return std::nullopt;
-    const auto rules = rls::load_rules(
-        settings.rules,
-        settings.rls.merge_domains ? rls::SameDomain::kMerge : rls::SameDomain::kRefuse);
-    if (!rules) return rules.error();
-    for (const std::string& warning : (*rules)->warnings())
-        environment.err << "sluice check-config: warning: " << warning << "\n";
-    return std::nullopt;
-}
-
-// Prints the settings in effect, each with its source.
-ExitCode check_config(const config::Sources& sources,
-                      const CLI::App& command,
-                      const Environment& environment) {
-    const auto loaded = config::load_settings(sources);
-    if (!loaded) return fail(command, loaded.error(), environment);
-    const config::TlsSettings& tls = loaded->settings.tls;
-    if (tls.enabled()) {
-        const auto context = server::load_tls(tls);
-        if (!context) return fail(command, context.error(), environment);
-    }
-    for (const std::string& warning : loaded->warnings)
-        environment.err << "sluice check-config: warning: " << warning << "\n";
-    if (const auto error = check_rules(loaded->settings, environment))
-        return fail(command, *error, environment);
-    environment.out << config::describe(*loaded);
-    return ExitCode::kOk;
-}
-
-void add_check_config(Commands& commands) {
-    CLI::App& check = commands.add("check-config", "Check a settings file", kCheckFooter);
-    const auto sources = std::make_shared<config::Sources>();
-    check.add_option("FILE", sources->file, "A TOML file with settings")->required();
-    commands.set_run(check, [sources, &check](const Environment& environment) {
-        sources->environment = environment.environment;
-        return check_config(*sources, check, environment);
     });
 }
 
@@ -220,7 +131,6 @@ void add_token(Commands& commands) {
 
 void add_server_commands(Commands& commands) {
     add_serve(commands);
-    add_check_config(commands);
     add_token(commands);
 }
 

@@ -11,6 +11,7 @@
 #include "config/assign.h"
 #include "config/duration.h"
 #include "config/rules_catalog.h"
+#include "config/trace_catalog.h"
 #include "url/store_url.h"
 
 namespace sluice::config {
@@ -77,7 +78,8 @@ const std::array kCatalog = {
             s.admin_listen = address;
             return true;
         },
-        [](const Settings& s) { return quoted(s.admin_listen ? to_string(*s.admin_listen) : ""); }},
+        [](const Settings& s) { return quoted(s.admin_listen ? to_string(*s.admin_listen) : ""); },
+        "127.0.0.1:9090"},
     Setting{"region",
             "NAME",
             "Name of the region of this node",
@@ -90,7 +92,8 @@ const std::array kCatalog = {
         "Folder for overrides and, without an origin, counts; without it they are kept in memory",
         "the path of a folder, which is created if it is missing",
         [](Settings& s, const Value& v) { return assign_text(s.data_dir, v, kLongestPath); },
-        [](const Settings& s) { return quoted(s.data_dir); }},
+        [](const Settings& s) { return quoted(s.data_dir); },
+        "/var/lib/sluice"},
     Setting{
         "origin",
         "URL",
@@ -105,7 +108,8 @@ const std::array kCatalog = {
             return text && text->size() <= kLongestPath && is_shared_origin(*text) &&
                    assign(s.origin, std::move(text));
         },
-        [](const Settings& s) { return quoted(shown_origin(s.origin)); }},
+        [](const Settings& s) { return quoted(shown_origin(s.origin)); },
+        "rediss://redis.internal:6379"},
     Setting{
         "origin_timeout",
         "TIME",
@@ -119,21 +123,24 @@ const std::array kCatalog = {
         "Trusted authorities for a rediss:// origin, in PEM; without it those of the system",
         "the path of a file",
         [](Settings& s, const Value& v) { return assign_text(s.origin_tls.ca, v, kLongestPath); },
-        [](const Settings& s) { return quoted(s.origin_tls.ca); }},
+        [](const Settings& s) { return quoted(s.origin_tls.ca); },
+        "/etc/sluice/redis-ca.pem"},
     Setting{
         "origin_tls.cert",
         "FILE",
         "Client certificate for a rediss:// origin, in PEM",
         "the path of a file",
         [](Settings& s, const Value& v) { return assign_text(s.origin_tls.cert, v, kLongestPath); },
-        [](const Settings& s) { return quoted(s.origin_tls.cert); }},
+        [](const Settings& s) { return quoted(s.origin_tls.cert); },
+        "/etc/sluice/redis.crt"},
     Setting{
         "origin_tls.key",
         "FILE",
         "Private key of that certificate, in PEM",
         "the path of a file",
         [](Settings& s, const Value& v) { return assign_text(s.origin_tls.key, v, kLongestPath); },
-        [](const Settings& s) { return quoted(s.origin_tls.key); }},
+        [](const Settings& s) { return quoted(s.origin_tls.key); },
+        "/etc/sluice/redis.key"},
     Setting{"global",
             "URL",
             "Database through which regions share counts and overrides; prefer the environment or "
@@ -145,7 +152,8 @@ const std::array kCatalog = {
                 return text && text->size() <= kLongestPath && is_shared_global(*text) &&
                        assign(s.global, std::move(text));
             },
-            [](const Settings& s) { return quoted(shown_global(s.global)); }},
+            [](const Settings& s) { return quoted(shown_global(s.global)); },
+            "mysql://sluice@db.internal:3306/sluice"},
     Setting{"global_replica",
             "URL",
             "Replica of the global database from which counts of other regions are read",
@@ -156,7 +164,8 @@ const std::array kCatalog = {
                 return text && text->size() <= kLongestPath && text->starts_with("mysql:") &&
                        is_shared_global(*text) && assign(s.global_replica, std::move(text));
             },
-            [](const Settings& s) { return quoted(shown_global(s.global_replica)); }},
+            [](const Settings& s) { return quoted(shown_global(s.global_replica)); },
+            "mysql://sluice@db-replica.internal:3306/sluice"},
     Setting{"global_cleanup",
             "",
             "Delete expired counts from the global database, as `sluice cleanup` does",
@@ -190,33 +199,38 @@ const std::array kCatalog = {
                 return text && text->size() <= kLongestPath && is_shared_bus(*text) &&
                        assign(s.bus, std::move(text));
             },
-            [](const Settings& s) { return quoted(shown_bus(s.bus)); }},
+            [](const Settings& s) { return quoted(shown_bus(s.bus)); },
+            "tls://nats-1.internal:4222,nats-2.internal:4222"},
     Setting{
         "bus_credentials",
         "FILE",
         "NATS credentials file, with a JWT and its key, to log in with",
         "the path of a file",
         [](Settings& s, const Value& v) { return assign_text(s.bus_credentials, v, kLongestPath); },
-        [](const Settings& s) { return quoted(s.bus_credentials); }},
+        [](const Settings& s) { return quoted(s.bus_credentials); },
+        "/etc/sluice/nats.creds"},
     Setting{"bus_tls.ca",
             "FILE",
             "Trusted authorities for a tls:// bus, in PEM; without it those of the system",
             "the path of a file",
             [](Settings& s, const Value& v) { return assign_text(s.bus_tls.ca, v, kLongestPath); },
-            [](const Settings& s) { return quoted(s.bus_tls.ca); }},
+            [](const Settings& s) { return quoted(s.bus_tls.ca); },
+            "/etc/sluice/nats-ca.pem"},
     Setting{
         "bus_tls.cert",
         "FILE",
         "Client certificate for a tls:// bus, in PEM",
         "the path of a file",
         [](Settings& s, const Value& v) { return assign_text(s.bus_tls.cert, v, kLongestPath); },
-        [](const Settings& s) { return quoted(s.bus_tls.cert); }},
+        [](const Settings& s) { return quoted(s.bus_tls.cert); },
+        "/etc/sluice/nats.crt"},
     Setting{"bus_tls.key",
             "FILE",
             "Private key of that certificate, in PEM",
             "the path of a file",
             [](Settings& s, const Value& v) { return assign_text(s.bus_tls.key, v, kLongestPath); },
-            [](const Settings& s) { return quoted(s.bus_tls.key); }},
+            [](const Settings& s) { return quoted(s.bus_tls.key); },
+            "/etc/sluice/nats.key"},
     Setting{"bus_workspaces",
             "NAMES",
             "Workspaces, separated by commas, whose announcements this node receives; without it "
@@ -227,7 +241,8 @@ const std::array kCatalog = {
                 const auto names = text ? parse_list(*text, is_workspace) : std::nullopt;
                 return names && names->size() <= 256 && assign(s.bus_workspaces, names);
             },
-            [](const Settings& s) { return quoted(joined(s.bus_workspaces)); }},
+            [](const Settings& s) { return quoted(joined(s.bus_workspaces)); },
+            "default,acme"},
     Setting{"threads",
             "N",
             "Number of serving threads; 0 is one per core",
@@ -268,20 +283,23 @@ const std::array kCatalog = {
             "Certificate chain in PEM; makes the server speak HTTPS",
             "the path of a file",
             [](Settings& s, const Value& v) { return assign_text(s.tls.cert, v, kLongestPath); },
-            [](const Settings& s) { return quoted(s.tls.cert); }},
+            [](const Settings& s) { return quoted(s.tls.cert); },
+            "/etc/sluice/tls.crt"},
     Setting{"tls.key",
             "FILE",
             "Private key of the certificate, in PEM",
             "the path of a file",
             [](Settings& s, const Value& v) { return assign_text(s.tls.key, v, kLongestPath); },
-            [](const Settings& s) { return quoted(s.tls.key); }},
+            [](const Settings& s) { return quoted(s.tls.key); },
+            "/etc/sluice/tls.key"},
     Setting{
         "tls.client_ca",
         "FILE",
         "Authorities of client certificates, in PEM; with it every client must show one",
         "the path of a file",
         [](Settings& s, const Value& v) { return assign_text(s.tls.client_ca, v, kLongestPath); },
-        [](const Settings& s) { return quoted(s.tls.client_ca); }},
+        [](const Settings& s) { return quoted(s.tls.client_ca); },
+        "/etc/sluice/clients.pem"},
     Setting{
         "behind_proxy",
         "",
@@ -307,7 +325,8 @@ const std::array kCatalog = {
                 const auto text = as_string(v);
                 return text && assign(s.allowed_hosts, parse_list(*text, is_host_name));
             },
-            [](const Settings& s) { return quoted(joined(s.allowed_hosts)); }},
+            [](const Settings& s) { return quoted(joined(s.allowed_hosts)); },
+            "limits.internal,limits.example"},
     Setting{"log.level",
             "LEVEL",
             "Least severe level that is logged",
@@ -398,8 +417,8 @@ std::string with(std::string_view key, char separator, int (*shape)(int)) {
 std::span<const Setting> catalog() {
     static const std::vector<Setting> all = [] {
         std::vector<Setting> settings(kCatalog.begin(), kCatalog.end());
-        const std::span<const Setting> rules = rules_catalog();
-        settings.insert(settings.end(), rules.begin(), rules.end());
+        for (const std::span<const Setting> more : {rules_catalog(), trace_catalog()})
+            settings.insert(settings.end(), more.begin(), more.end());
         return settings;
     }();
     return all;

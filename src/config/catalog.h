@@ -19,6 +19,8 @@ struct Setting {
     std::string_view allowed;              // completes "allowed is ..."
     bool (*set)(Settings&, const Value&);  // false, without a change, if not allowed
     std::string (*show)(const Settings&);
+    // A value to start from, where the default is none. Empty: that of all with this value_name.
+    std::string_view example = {};
 };
 
 // All settings except the tokens.

@@ -13,6 +13,8 @@
 
 #include <toml++/toml.h>
 
+#include "config/catalog.h"
+
 namespace sluice::config {
 namespace {
 
@@ -262,7 +264,8 @@ class TableWalk {
   private:
     // An empty [log] sets nothing, and is not an error.
     static bool is_table_of_settings(const std::string& path) {
-        return path == "tls" || path == "log" || path == "http";
+        return std::ranges::any_of(
+            catalog(), [&](const Setting& setting) { return setting.key.starts_with(path + "."); });
     }
 
     const std::string& name_;
@@ -271,6 +274,13 @@ class TableWalk {
 };
 
 }  // namespace
+
+std::vector<TokenFieldHelp> token_fields() {
+    std::vector<TokenFieldHelp> fields;
+    for (const TokenField& field : kFields)
+        fields.push_back({field.name, field.allowed});
+    return fields;
+}
 
 Result<std::string> read_text(const std::string& path) {
     const auto failed = [&](const std::string& why) {

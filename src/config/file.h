@@ -25,6 +25,13 @@ struct FileContents {
     std::string tokens_where;  // where the first token stands; empty if there is none
 };
 
+// A field of a [[tokens]] table.
+struct TokenFieldHelp {
+    std::string_view name;
+    std::string_view allowed;
+};
+std::vector<TokenFieldHelp> token_fields();
+
 // The contents of a file of at most 4 MiB.
 Result<std::string> read_text(const std::string& path);
 

@@ -43,8 +43,11 @@ std::vector<std::string> unknown_variables(const std::map<std::string, std::stri
 // The variables of this process that begin with SLUICE_ or are envoyproxy/ratelimit's.
 std::map<std::string, std::string> sluice_environment();
 
-// Every setting as a line of TOML, with its source in a comment. Token hashes are not shown.
-std::string describe(const Loaded& loaded);
+enum class Shown { kGiven, kAll };
+
+// The settings that were given, or all of them, each as a line of TOML with its source in a
+// comment. Token hashes are not shown.
+std::string describe(const Loaded& loaded, Shown shown = Shown::kAll);
 
 }  // namespace sluice::config
 

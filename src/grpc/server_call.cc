@@ -66,6 +66,7 @@ void ServerCall::begin(ServerSession& session, std::int32_t stream) {
     messages_ = header_bytes_ = accounted_ = sent_ = 0;
     refusal_.code = Code::kOk;
     request_.deadline.reset();
+    traceparent_.clear();
     answer_.status.code = Code::kOk;
     is_post_ = has_content_type_ = is_head_complete_ = is_request_complete_ = false;
     is_deferred_ = is_answered_ = is_submitted_ = is_awaited_ = is_unsent_ = false;
@@ -85,6 +86,7 @@ void ServerCall::end() {
     empty(answer_.status.message);
     empty(refusal_.message);
     empty(outbox_);
+    empty(traceparent_);
 }
 
 // Updates the session's sum of held memory.
@@ -123,6 +125,8 @@ bool ServerCall::on_field(std::string_view name, std::string_view value) {
             refusal_ = {Code::kInternal,
                         "grpc-timeout is malformed; it is 1 to 8 digits and H, M, S, m, u or n."};
         }
+    } else if (name == "traceparent") {
+        traceparent_ = value;
     } else if (name == "grpc-encoding" && value != "identity") {
         refusal_ = {Code::kUnimplemented,
                     "The message encoding is not supported; only identity is."};
@@ -196,6 +200,7 @@ void ServerCall::dispatch() {
     request_.path = method_->first;
     request_.peer = session_->peer_;
     request_.message = reader_.message();
+    request_.traceparent = traceparent_;
     (*std::get_if<UnaryHandler>(&method_->second))(*this);
     if (is_deferred_) return account();
     submit_answer();

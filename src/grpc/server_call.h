@@ -83,7 +83,8 @@ class ServerCall final : public UnaryCall, public StreamWriter {
     std::size_t accounted_ = 0;  // bytes in the session's sum
     std::size_t sent_ = 0;       // of a unary answer with its prefix, or of outbox_
     std::string outbox_;         // messages of a streaming call
-    Status refusal_;             // found in the head
+    std::string traceparent_;
+    Status refusal_;  // found in the head
     bool is_post_ = false;
     bool has_content_type_ = false;
     bool is_head_complete_ = false;

@@ -169,6 +169,13 @@ inline constexpr Name kGrpcCancelled{"sluice_grpc_calls_cancelled_total", Type::
 inline constexpr Name kGrpcFloods{"sluice_grpc_floods_total", Type::kCounter,
     "gRPC connections closed because of too many pings, resets or other control frames."};
 
+inline constexpr Name kTraceUnavailable{"sluice_trace_unavailable", Type::kGauge,
+    "1 while the collector of traces does not take spans, else 0."};
+inline constexpr Name kTraceSent{"sluice_trace_spans_sent_total", Type::kCounter,
+    "Spans that the collector took."};
+inline constexpr Name kTraceDropped{"sluice_trace_spans_dropped_total", Type::kCounter,
+    "Spans that found the queue full, or that the collector did not take."};
+
 inline constexpr Name kReloads{"sluice_reloads_total", Type::kCounter,
     "Reloads of the configuration, by whether the new one was taken."};
 inline constexpr Name kLogLinesDropped{"sluice_log_lines_dropped_total", Type::kCounter,
@@ -255,6 +262,9 @@ inline constexpr std::array kAllNames = {
     kGrpcRefused,
     kGrpcCancelled,
     kGrpcFloods,
+    kTraceUnavailable,
+    kTraceSent,
+    kTraceDropped,
     kReloads,
     kLogLinesDropped,
     kNodeReady,

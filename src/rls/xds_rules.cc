@@ -1,5 +1,7 @@
 #include "rls/xds_rules.h"
 
+#include <algorithm>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -25,7 +27,7 @@ class RuleConfigReader {
         while (reader.next()) {
             switch (reader.tag_and_type()) {
                 case tag_and_type(1, kBytes):
-                    config.source = "xds resource '" + reader.get_string() + "'";
+                    config.source = source_of(reader.get_view());
                     break;
                 case tag_and_type(2, kBytes):
                     config.domain = reader.get_string();
@@ -42,6 +44,13 @@ class RuleConfigReader {
     const std::string& fault() const { return fault_; }
 
   private:
+    // Every rule keeps it, so a long name is cut.
+    static std::string source_of(protozero::data_view name) {
+        constexpr std::size_t kLongestName = 256;
+        return "xds resource '" + std::string(name.data(), std::min(name.size(), kLongestName)) +
+               "'";
+    }
+
     void add_descriptor(protozero::pbf_reader reader,
                         std::vector<DescriptorConfig>& descriptors,
                         std::size_t depth) {
@@ -147,10 +156,10 @@ Result<DomainConfig> decode_rule_config(std::string_view bytes) try {
                      malformed.what()};
 }
 
-Result<std::shared_ptr<const RuleSet>> decode_rules(std::span<const std::string> resources,
+Result<std::shared_ptr<const RuleSet>> decode_rules(std::span<const std::string_view> resources,
                                                     SameDomain same_domain) {
     std::vector<DomainConfig> configs;
-    for (const std::string& resource : resources) {
+    for (const std::string_view resource : resources) {
         auto config = decode_rule_config(resource);
         if (!config) return std::move(config).error();
         configs.push_back(*std::move(config));

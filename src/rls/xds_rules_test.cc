@@ -41,7 +41,8 @@ std::string resource(const std::string& domain, std::uint32_t unit) {
 }
 
 TEST(XdsRules, AreTheSameAsThoseOfAFile) {
-    const std::vector<std::string> resources = {from_hex(kConfig)};
+    const std::string config = from_hex(kConfig);
+    const std::vector<std::string_view> resources = {config};
     const auto rules = decode_rules(resources, SameDomain::kRefuse);
     ASSERT_TRUE(rules) << rules.error().message;
     ASSERT_EQ((*rules)->rules().size(), 3U);
@@ -71,7 +72,8 @@ TEST(XdsRules, NoResourceIsNoRule) {
 
 TEST(XdsRules, AreRefusedWithTheNameOfTheResource) {
     const auto fault = [](const std::vector<std::string>& resources) {
-        const auto rules = decode_rules(resources, SameDomain::kRefuse);
+        const std::vector<std::string_view> views(resources.begin(), resources.end());
+        const auto rules = decode_rules(views, SameDomain::kRefuse);
         return rules ? "no fault" : rules.error().message;
     };
     EXPECT_EQ(fault({resource("web", 2)}), "no fault");

@@ -129,6 +129,7 @@ std::optional<Error> Node::open() {
     if (auto failed = open_overrides()) return failed;
     if (auto failed = open_tls()) return failed;
     if (auto failed = open_rules()) return failed;
+    if (auto failed = open_tracer()) return failed;
     if (auto failed = start_workers()) return failed;
     if (auto failed = start_admin()) return failed;
     readiness_.store(http::Readiness::kReady, std::memory_order_relaxed);
@@ -155,6 +156,14 @@ std::optional<Error> Node::open_rules() {
     auto service = RuleService::start(settings_, log_);
     if (!service) return std::move(service).error();
     rule_service_ = *std::move(service);
+    return std::nullopt;
+}
+
+std::optional<Error> Node::open_tracer() {
+    if (settings_.trace.endpoint.empty()) return std::nullopt;
+    auto tracer = start_tracer(settings_, log_);
+    if (!tracer) return std::move(tracer).error();
+    tracer_ = *std::move(tracer);
     return std::nullopt;
 }
 
@@ -218,8 +227,8 @@ GrpcEndpoint::Options Node::grpc_options(http::WireLimits limits) {
             .add_methods =
                 [this](grpc::MethodRegistry& methods) {
                     if (rule_service_ != nullptr)
-                        add_rate_limit_methods(rule_service_->parts(limiter_, *overrides_),
-                                               methods);
+                        add_rate_limit_methods(
+                            rule_service_->parts(limiter_, *overrides_), tracer_.get(), methods);
                 },
             .is_serving = [this] { return is_serving(); },
             .descriptors = descriptors_,
@@ -272,6 +281,7 @@ http::ApiContext Node::api_context(metrics::ThreadMetrics& thread_metrics,
         .clock = settings_.test_clock ? http::ClockSource::kRequest : http::ClockSource::kSystem,
         .surface = surface,
         .hosts = host_rule(settings_, address, surface),
+        .tracer = tracer_.get(),
         .rate_limits =
             surface == http::Surface::kPublic ? rate_limits() : http::RateLimitService{}};
 }
@@ -284,6 +294,7 @@ http::RateLimitService Node::rate_limits() {
 
 metrics::Readings Node::read() const {
     metrics::Readings readings = readings_of(limiter_.stats());
+    if (tracer_ != nullptr) readings.trace = readings_of(tracer_->stats());
     readings.overrides_held = overrides_->size();
     readings.log_lines_dropped = log_.dropped();
     readings.ready = readiness_.load(std::memory_order_relaxed) == http::Readiness::kReady;

@@ -26,6 +26,7 @@
 #include "overrides/override_set.h"
 #include "server/grpc_endpoint.h"
 #include "server/rule_service.h"
+#include "trace/tracer.h"
 
 namespace sluice::server {
 
@@ -65,6 +66,7 @@ class Node {
     std::optional<Error> open_overrides();
     std::optional<Error> open_tls();
     std::optional<Error> open_rules();
+    std::optional<Error> open_tracer();
     std::optional<Error> start_workers();
     std::optional<Error> listen_grpc(const http::WireLimits& limits);
     GrpcEndpoint::Options grpc_options(http::WireLimits limits);
@@ -81,6 +83,8 @@ class Node {
 
     config::Settings settings_;
     Log& log_;
+    // Decisions that wait in the limiter end their spans. Null: no traces.
+    std::unique_ptr<trace::Tracer> tracer_;
     Limiter limiter_;
     std::unique_ptr<overrides::OverrideSet> overrides_;
     std::unique_ptr<overrides::OverrideChanges> override_changes_;

@@ -79,4 +79,8 @@ metrics::Readings readings_of(const Stats& stats) {
     return readings;
 }
 
+metrics::TraceReadings readings_of(const trace::TracerStats& stats) {
+    return {.unavailable = stats.unavailable, .sent = stats.sent, .dropped = stats.dropped};
+}
+
 }  // namespace sluice::server

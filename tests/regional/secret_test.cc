@@ -195,18 +195,19 @@ TEST_F(Secret, InAFileThatIsNoTomlIsKept) {
     }
 }
 
-TEST_F(Secret, IsNotPrintedByCheckConfig) {
+TEST_F(Secret, IsNotPrintedByConfigShow) {
     const server_test::ScratchFolder folder;
     const std::string file = folder.write(
         "sluice.toml", "origin = \"redis://user:" + kSecret + "@redis.example:6380/3\"\n");
-    const Ending ending = server_test::run({"check-config", file});
+    const Ending ending = server_test::run({"config", "show", "--effective", "--config", file});
     EXPECT_EQ(ending.exit_code, 0) << ending.err;
     EXPECT_NE(ending.out.find("redis.example:6380"), std::string::npos) << ending.out;
-    expect_silent(ending.out + ending.err, "check-config");
-    const Ending environment = server_test::run({"check-config", folder.write("empty.toml", "")},
-                                                {"SLUICE_ORIGIN=" + redis_.url()});
+    expect_silent(ending.out + ending.err, "config show");
+    const Ending environment =
+        server_test::run({"config", "show"}, {"SLUICE_ORIGIN=" + redis_.url()});
     EXPECT_EQ(environment.exit_code, 0) << environment.err;
-    expect_silent(environment.out + environment.err, "check-config, by the environment,");
+    EXPECT_NE(environment.out.find("# SLUICE_ORIGIN"), std::string::npos) << environment.out;
+    expect_silent(environment.out + environment.err, "config show, by the environment,");
 }
 
 }  // namespace

@@ -210,9 +210,12 @@ class Config : public testing::Test {
 };
 
 TEST_F(Config, ThatIsGoodIsPrinted) {
-    const Ending ending =
+    const Ending checked =
         check("region = \"eu\"\nlisten = \"127.0.0.1:9999\"\n[http]\nidle_timeout = \"90s\"\n" +
               to_toml({.token = "the-token"}));
+    EXPECT_EQ(checked.exit_code, 0) << checked.err;
+    EXPECT_TRUE(contains(checked.out, "sluice.toml: the settings are valid"));
+    const Ending ending = run({"config", "show", "--config", folder_.path("sluice.toml")});
     EXPECT_EQ(ending.exit_code, 0) << ending.err;
     EXPECT_TRUE(contains(ending.out, "127.0.0.1:9999"));
     EXPECT_TRUE(contains(ending.out, "eu"));

@@ -25,6 +25,7 @@
 #include "metrics/metrics.h"
 #include "overrides/override_changes.h"
 #include "overrides/override_set.h"
+#include "trace/tracer.h"
 
 namespace sluice::http {
 
@@ -70,6 +71,7 @@ struct ApiContext {
     ClockSource clock = ClockSource::kSystem;
     Surface surface = Surface::kPublic;
     HostRule hosts = {};
+    trace::Tracer* tracer = nullptr;  // null: decisions that wait are not traced
     // Runs a function on the serving thread, soon. May be called by any thread.
     std::function<void(std::function<void()>)> post = {};
     ReportHooks report = {};
