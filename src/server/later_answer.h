@@ -29,14 +29,13 @@ class LaterAnswer {
 
     // Passes the answer to `send`, at once if it is there.
     void send_by(Send send) {
+        std::optional<rls::Answer> answer;
         {
             const MutexLock lock(mutex_);
-            if (!answer_) {
-                send_ = std::move(send);
-                return;
-            }
+            answer = std::move(answer_);
+            if (!answer) send_ = std::move(send);
         }
-        send(*std::move(answer_));
+        if (answer) send(*std::move(answer));
     }
 
   private:
@@ -44,13 +43,10 @@ class LaterAnswer {
         Send send;
         {
             const MutexLock lock(mutex_);
-            if (!send_) {
-                answer_ = std::move(answer);
-                return;
-            }
             send = std::move(send_);
+            if (!send) answer_ = std::move(answer);
         }
-        send(std::move(answer));
+        if (send) send(std::move(answer));
     }
 
     Mutex mutex_;
