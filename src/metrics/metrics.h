@@ -37,6 +37,7 @@ struct GrpcReadings {
     std::uint64_t calls = 0;
     std::uint64_t refused = 0;
     std::uint64_t cancelled = 0;
+    std::uint64_t expired = 0;
     std::uint64_t floods = 0;
 };
 

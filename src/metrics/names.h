@@ -166,6 +166,8 @@ inline constexpr Name kGrpcRefused{"sluice_grpc_calls_refused_total", Type::kCou
     "gRPC calls answered with an error before a method was called."};
 inline constexpr Name kGrpcCancelled{"sluice_grpc_calls_cancelled_total", Type::kCounter,
     "gRPC calls that the client reset, or whose connection ended, before the answer was sent."};
+inline constexpr Name kGrpcExpired{"sluice_grpc_calls_expired_total", Type::kCounter,
+    "gRPC calls answered with DEADLINE_EXCEEDED because their answer was not there in time."};
 inline constexpr Name kGrpcFloods{"sluice_grpc_floods_total", Type::kCounter,
     "gRPC connections closed because of too many pings, resets or other control frames."};
 
@@ -261,6 +263,7 @@ inline constexpr std::array kAllNames = {
     kGrpcCalls,
     kGrpcRefused,
     kGrpcCancelled,
+    kGrpcExpired,
     kGrpcFloods,
     kTraceUnavailable,
     kTraceSent,

@@ -19,6 +19,11 @@ using protozero::tag_and_type;
 constexpr auto kBytes = pbf_wire_type::length_delimited;
 constexpr auto kNumber = pbf_wire_type::varint;
 
+// reader.get_bool() reads a byte beyond the end of a message that ends there.
+bool read_bool(protozero::pbf_reader& reader) {
+    return reader.get_uint64() != 0;
+}
+
 // Reads one resource. What exceeds a bound is not read on, and reported by the first error.
 class RuleConfigReader {
   public:
@@ -74,13 +79,13 @@ class RuleConfigReader {
                     add_descriptor(reader.get_message(), descriptor.descriptors, depth + 1);
                     break;
                 case tag_and_type(5, kNumber):
-                    descriptor.shadow_mode = reader.get_bool();
+                    descriptor.shadow_mode = read_bool(reader);
                     break;
                 case tag_and_type(6, kNumber):
-                    descriptor.detailed_metric = reader.get_bool();
+                    descriptor.detailed_metric = read_bool(reader);
                     break;
                 case tag_and_type(7, kNumber):
-                    descriptor.quota_mode = reader.get_bool();
+                    descriptor.quota_mode = read_bool(reader);
                     break;
                 default:
                     reader.skip();
@@ -99,7 +104,7 @@ class RuleConfigReader {
                     limit.requests_per_unit = reader.get_uint32();
                     break;
                 case tag_and_type(3, kNumber):
-                    limit.unlimited = reader.get_bool();
+                    limit.unlimited = read_bool(reader);
                     break;
                 case tag_and_type(4, kBytes):
                     limit.name = reader.get_string();

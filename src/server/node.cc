@@ -319,6 +319,7 @@ metrics::Readings Node::read() const {
         add(readings.grpc.calls, calls.calls);
         add(readings.grpc.refused, calls.refused);
         add(readings.grpc.cancelled, calls.cancelled);
+        add(readings.grpc.expired, calls.expired);
         add(readings.grpc.floods, calls.floods);
     }
     if (admin_ != nullptr) add_all(admin_->counters());

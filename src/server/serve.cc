@@ -120,8 +120,9 @@ std::string url_of(config::Address address, const config::TlsSettings& tls) {
     return (tls.enabled() ? "https://" : "http://") + config::to_string(address);
 }
 
-// The first process of a container inherits processes whose parents ended, such as those of a health
-// check. With SIGCHLD ignored, the kernel removes them when they end; else they stay as zombies.
+// The first process of a container inherits processes whose parents ended, such as those of a
+// health check. With SIGCHLD ignored, the kernel removes them when they end; else they stay as
+// zombies.
 void remove_orphans() {
     if (::getpid() == 1) std::signal(SIGCHLD, SIG_IGN);
 }
