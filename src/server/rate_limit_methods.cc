@@ -8,6 +8,7 @@
 #include "base/clock.h"
 #include "rls/messages.h"
 #include "server/later_answer.h"
+#include "server/rate_limit_span.h"
 
 namespace sluice::server {
 namespace {
@@ -28,28 +29,6 @@ struct Calls {
     rls::RateLimitRequest request;
 };
 
-// Begins the span of a call that waits since then. Null if it is not sampled.
-std::shared_ptr<trace::Span> begin_span(const Calls& calls,
-                                        const grpc::CallView& call,
-                                        std::chrono::steady_clock::time_point since) {
-    if (calls.tracer == nullptr) return nullptr;
-    auto span = calls.tracer->begin("ratelimit.rls", call.traceparent, since);
-    if (span == nullptr) return nullptr;
-    span->add("sluice.requests", static_cast<std::int64_t>(calls.request.descriptors.size()));
-    span->add_identifier("sluice.namespace", calls.request.domain);
-    return span;
-}
-
-void end_span(const std::shared_ptr<trace::Span>& span, const rls::Answer& answer) {
-    if (span == nullptr) return;
-    if (answer.error) {
-        span->fail();
-    } else {
-        span->add("sluice.passed", answer.response.overall_code == rls::Code::kOk);
-    }
-    span->end();
-}
-
 using Decide = bool (rls::RateLimiter::*)(const rls::RateLimitRequest&,
                                           UnixTime,
                                           rls::Answer&,
@@ -69,11 +48,12 @@ void handle(Calls& calls, Decide decide, grpc::UnaryCall& call) {
         call.answer() = encoded(answer);
         return;
     }
-    pending->send_by([span = begin_span(calls, call.request(), since),
-                      completion = call.defer()](const rls::Answer& late) mutable {
-        end_span(span, late);
-        completion(encoded(late));
-    });
+    auto span = begin_span(calls.tracer, call.request().traceparent, calls.request, since);
+    pending->send_by(
+        [span = std::move(span), completion = call.defer()](const rls::Answer& late) mutable {
+            end_span(span, late);
+            completion(encoded(late));
+        });
 }
 
 }  // namespace

@@ -1,11 +1,13 @@
 #include "server/rate_limit_routes.h"
 
+#include <chrono>
 #include <memory>
 #include <string>
 #include <utility>
 
 #include "rls/json_call.h"
 #include "server/later_answer.h"
+#include "server/rate_limit_span.h"
 
 namespace sluice::server {
 namespace {
@@ -57,10 +59,15 @@ void answer(Route& route, http::Call& call) {
     const auto pending = std::make_shared<LaterAnswer>();
     rls::RateLimiter::Later later = LaterAnswer::receiver(pending);
     rls::Answer decided;
+    std::chrono::steady_clock::time_point since;
+    if (call.context.tracer != nullptr) since = std::chrono::steady_clock::now();
     if (route.limiter.should_rate_limit(route.decoded.request, now, decided, later))
         return write(call, decided);
+    auto span = begin_span(
+        call.context.tracer, call.request.header("traceparent"), route.decoded.request, since);
     const auto deferred = http::DeferredCall::take(call, metrics::Route::kJson);
-    pending->send_by([deferred](rls::Answer late) {
+    pending->send_by([deferred, span = std::move(span)](rls::Answer late) {
+        end_span(span, late);
         http::DeferredCall::answer(
             deferred, [late = std::move(late)](http::Call& resumed) { write(resumed, late); });
     });
