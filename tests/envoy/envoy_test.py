@@ -183,8 +183,9 @@ class TwoNodes(unittest.TestCase):
             answers = [client.get("/orders", x_user="partner") for _ in range(2 * self.LIMIT)]
             late = sum("x-ratelimit-limit" not in fields for _, fields in answers)
             admitted = sum(status == 200 for status, _ in answers) - late
-            self.assertLessEqual(late, LATE_CALLS * len(answers))
-            # The hits of a late call may be counted, although nobody has read the answer.
+            # Nine of ten calls show how the limit is shared; the timeout has a test of its own. The hits of a late call
+            # may be counted, although nobody has read the answer.
+            self.assertLess(late, len(answers) / 10)
             one_percent = self.LIMIT // 100
             self.assertLessEqual(admitted, self.LIMIT + one_percent)
             self.assertGreaterEqual(admitted, self.LIMIT - one_percent - late)
