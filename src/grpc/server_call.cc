@@ -68,7 +68,7 @@ void ServerCall::begin(ServerSession& session, std::int32_t stream) {
     request_.deadline.reset();
     traceparent_.clear();
     answer_.status.code = Code::kOk;
-    is_post_ = has_content_type_ = is_head_complete_ = is_request_complete_ = false;
+    is_post_ = has_content_type_ = is_head_complete_ = is_request_complete_ = is_reset_ = false;
     is_deferred_ = is_answered_ = is_submitted_ = is_awaited_ = is_unsent_ = false;
     account();
     set_flag(is_awaited_, true, session.awaited_requests_);

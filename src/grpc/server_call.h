@@ -102,6 +102,7 @@ class ServerCall final : public UnaryCall, public StreamWriter {
     bool has_content_type_ = false;
     bool is_head_complete_ = false;
     bool is_request_complete_ = false;
+    bool is_reset_ = false;  // by the client
     bool is_deferred_ = false;
     bool is_answered_ = false;   // nothing more is expected from the handler
     bool is_submitted_ = false;  // the head of the response was

@@ -18,6 +18,7 @@
 #include "grpc/frame_budget.h"
 #include "grpc/method.h"
 #include "grpc/server_call.h"
+#include "grpc/stream_history.h"
 #include "http/wire/limits.h"
 
 namespace sluice::grpc {
@@ -124,10 +125,12 @@ class ServerSession {
     void complete(std::int32_t stream, Answer answer);
     void wake() const;
     void charge(const nghttp2_frame_hd& frame);
+    void check_stream(const nghttp2_frame_hd& frame);
     void on_frame(const nghttp2_frame& frame);
     void on_frame_sent(const nghttp2_frame& frame);
     void spend(FrameBudget& budget);
     void end_flood();
+    void end(std::uint32_t error);
     const MethodRegistry::Entry* find_method(std::string_view path);
     void watch_deadlines();
 
@@ -141,13 +144,14 @@ class ServerSession {
     std::vector<std::int32_t> timed_;  // streams with a deadline, of this receive()
     FrameBudget control_frames_;
     FrameBudget resets_;
+    StreamHistory history_;
     const MethodRegistry::Entry* last_method_ = nullptr;
     std::size_t deferred_ = 0;
     std::size_t unsent_answers_ = 0;
     std::size_t awaited_requests_ = 0;
     std::uint64_t ended_calls_ = 0;
     std::size_t held_bytes_ = 0;
-    bool is_flooded_ = false;
+    bool is_ended_ = false;  // the client has broken a rule
     bool is_receiving_ = false;
     bool has_drain_ack_ = false;
     // For completions: expires with the session. Made when first needed.
