@@ -39,7 +39,7 @@ package-test: ## Build and run what ships elsewhere: the image, the chart, an up
 	@$(call configure,release)
 	@cmake --build --preset release --target sluice_program
 	@tests/image/run build/image
-	@SLUICE_PROGRAM=$(CURDIR)/build/release/sluice tests/chart/run build/chart
+	@tests/chart/run build/release/sluice build/chart
 	@tests/upgrade/run build/release/sluice build/upgrade
 
 bench: ## Measure speed and memory; writes core, http, grpc, regional, global and rules.json to build/bench/

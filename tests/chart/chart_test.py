@@ -1,5 +1,6 @@
 """The chart, the manifests made of it, the compose file and the workflows, by the tools that tests/chart/run has built."""
 
+import importlib.util
 import json
 import os
 import pathlib
@@ -9,7 +10,6 @@ import tempfile
 import unittest
 
 import jsonschema
-import kubernetes_validate
 import yaml
 
 REPOSITORY = pathlib.Path(__file__).resolve().parents[2]
@@ -28,7 +28,7 @@ def run(*command, check=True, stdin=None):
 
 
 def rendered(case, *options):
-    run_helm = run("helm", "template", "limits", CHART, "--namespace", "limits", "--values",
+    run_helm = run("helm", "template", "limits", CHART, "--namespace", "limits", "--kube-version", KUBERNETES, "--values",
                    CHART / "ci" / f"{case}-values.yaml", *options)
     return run_helm.stdout
 
@@ -39,11 +39,13 @@ def objects(text):
 
 def kubernetes_schemas(folder):
     """The schemas of Kubernetes as kubeconform takes them, and those of Prometheus' operator."""
-    source = pathlib.Path(kubernetes_validate.__file__).parent / f"kubernetes-json-schema/v{KUBERNETES}-local-strict"
+    package = pathlib.Path(importlib.util.find_spec("kubernetes_validate").origin).parent
+    source = package / f"kubernetes-json-schema/v{KUBERNETES}-local-strict"
     for path in source.glob("*.json"):
         text = path.read_text().replace('"/api/_definitions.json', f'"file://{folder}/_definitions.json')
         (folder / path.name).write_text(text)
-    for path in pathlib.Path(os.environ["SLUICE_MONITORING"]).glob("*.yaml"):
+    for kind in ("servicemonitors", "prometheusrules"):
+        path = pathlib.Path(os.environ["SLUICE_MONITORING"]) / f"monitoring.coreos.com_{kind}.yaml"
         definition = yaml.safe_load(path.read_text())
         for version in definition["spec"]["versions"]:
             name = f"{definition['spec']['names']['singular']}-monitoring-{version['name']}.json"
@@ -78,7 +80,7 @@ class Chart(unittest.TestCase):
     def test_helm_finds_no_fault(self):
         for case in CASES:
             with self.subTest(case):
-                run("helm", "lint", "--strict", CHART, "--values", CHART / "ci" / f"{case}-values.yaml")
+                run("helm", "lint", "--strict", "--kube-version", KUBERNETES, CHART, "--values", CHART / "ci" / f"{case}-values.yaml")
 
     def test_objects_conform_to_the_schemas_of_kubernetes(self):
         for case in CASES:
@@ -107,14 +109,27 @@ class Chart(unittest.TestCase):
         self.assertIn('[trace]\nendpoint = "http://localhost:4318"\none_in = 1000\n', config)
         self.assertIn('permissions = ["read_metrics"]', config)
         self.assertNotIn("secret", config)
-        program = os.environ.get("SLUICE_PROGRAM")
-        for case in CASES if program else ():
-            config = objects(rendered(case))["ConfigMap", "limits-sluice"]["data"]["sluice.toml"]
-            with self.subTest(case), tempfile.NamedTemporaryFile("w", suffix=".toml") as file:
-                # Its region needs a global store only where one is set.
-                file.write(config)
-                file.flush()
-                run(program, "check-config", file.name)
+        for case in CASES:
+            with self.subTest(case), tempfile.TemporaryDirectory() as folder:
+                self.check_with_program(objects(rendered(case)), pathlib.Path(folder))
+
+    def check_with_program(self, found, folder):
+        """Has the program check the file, with the files and the environment of the container."""
+        os.mkdir(folder / "tls")
+        run("openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-subj", "/CN=sluice", "-keyout",
+            folder / "tls/tls.key", "-out", folder / "tls/tls.crt")
+        (folder / "tls/ca.crt").write_bytes((folder / "tls/tls.crt").read_bytes())
+        os.mkdir(folder / "rules")
+        for name, text in found.get(("ConfigMap", "limits-sluice-rules"), {"data": {}})["data"].items():
+            (folder / "rules" / name).write_text(text)
+        config = folder / "sluice.toml"
+        config.touch(mode=0o600)
+        config.write_text(found["ConfigMap", "limits-sluice"]["data"]["sluice.toml"].replace("/etc/sluice", str(folder)))
+        secrets = found.get(("Secret", "limits-sluice"), {"stringData": {}})["stringData"]
+        environment = {f"SLUICE_{name.upper()}": value for name, value in secrets.items() if name != "metrics-token"}
+        done = subprocess.run([os.environ["SLUICE_PROGRAM"], "check-config", config], env=environment,
+                              capture_output=True, text=True)
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
 
     def test_secrets_are_in_no_config_map(self):
         found = objects(rendered("all"))
@@ -150,7 +165,7 @@ class Chart(unittest.TestCase):
             "tokens=null": "tokens: at least one is needed",
         }.items():
             with self.subTest(option):
-                done = run("helm", "template", "limits", CHART, "--values", CHART / "ci/small-values.yaml", "--set",
+                done = run("helm", "template", "limits", CHART, "--kube-version", KUBERNETES, "--values", CHART / "ci/small-values.yaml", "--set",
                            option, check=False)
                 self.assertNotEqual(done.returncode, 0)
                 self.assertIn(message, done.stderr)
@@ -199,12 +214,9 @@ class Compose(unittest.TestCase):
                 self.assertTrue(port.startswith("127.0.0.1:"), port)
 
     def test_the_program_takes_the_settings(self):
-        program = os.environ.get("SLUICE_PROGRAM")
-        if not program:
-            self.skipTest("SLUICE_PROGRAM is not set")
         settings = self.file["services"]["sluice-1"]["environment"]
         settings = {name: re.sub(r"\$\{.*?\}", "secret", value) for name, value in settings.items()}
-        done = subprocess.run([program, "config", "show", "--effective"], env=settings, capture_output=True, text=True)
+        done = subprocess.run([os.environ["SLUICE_PROGRAM"], "config", "show", "--effective"], env=settings, capture_output=True, text=True)
         self.assertEqual((done.returncode, done.stderr), (0, ""))
 
 
