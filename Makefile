@@ -5,13 +5,13 @@ PREFIX ?= /usr/local
 SETUP ?= scripts/setup
 
 .DEFAULT_GOAL := help
-.PHONY: help build run test bench soak mutations accuracy sharing format lint install clean
+.PHONY: help build run test package-test bench soak mutations fuzz accuracy sharing format lint install clean
 
 # Configures a preset where that has not happened yet or the presets have changed since.
 configure = test build/$(1)/build.ninja -nt CMakePresets.json || cmake --preset $(1)
 
 help: ## List these targets
-	@awk -F ':.* ## ' '/^[a-z]+:.* ## / {printf "  make %-9s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.* ## ' '/^[a-z-]+:.* ## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 build: ## Build the library, the program and the examples as they ship, in build/release/
 	@$(SETUP) build
@@ -33,6 +33,14 @@ test: ## Build and run all tests, with sanitizers, and all checks
 	@cmake --build --preset release
 	@echo 'subdirs(asan tsan release)' >build/CTestTestfile.cmake
 	@ctest --test-dir build --output-on-failure --parallel $$((2 * $$(nproc)))
+
+package-test: ## Build and run what ships elsewhere: the image, the chart, an upgrade; needs root
+	@$(SETUP) build test package
+	@$(call configure,release)
+	@cmake --build --preset release --target sluice_program
+	@tests/image/run build/image
+	@tests/chart/run build/release/sluice build/chart
+	@tests/upgrade/run build/release/sluice build/upgrade
 
 bench: ## Measure speed and memory; writes core, http, grpc, regional, global and rules.json to build/bench/
 	@$(SETUP) build bench
@@ -56,6 +64,13 @@ soak: ## Simulate SEEDS=10000 random fleets, from seed FIRST=1000000 on, until o
 mutations: ## Run the mutation tests: break the code in known ways, and check that the tests fail
 	@$(SETUP) build test
 	@sim/mutations/run
+
+SECONDS_EACH ?= 60
+fuzz: ## Run each fuzz target with libFuzzer for SECONDS_EACH=60
+	@$(SETUP) build test
+	@$(call configure,fuzz)
+	@cmake --build --preset fuzz
+	@scripts/fuzz build/fuzz $(SECONDS_EACH)
 
 accuracy: ## Measure how far limits can be exceeded; writes docs/accuracy.md, its CSV and plots
 	@$(SETUP) build

@@ -1,0 +1,231 @@
+"""The chart, the manifests made of it, the compose file and the workflows, by the tools that tests/chart/run has built."""
+
+import importlib.util
+import json
+import os
+import pathlib
+import re
+import subprocess
+import tempfile
+import unittest
+
+import jsonschema
+import yaml
+
+REPOSITORY = pathlib.Path(__file__).resolve().parents[2]
+CHART = REPOSITORY / "deploy/helm/sluice"
+MANIFESTS = REPOSITORY / "deploy/kubernetes/sluice.yaml"
+COMPOSE = REPOSITORY / "deploy/compose"
+KUBERNETES = "1.30.0"
+CASES = sorted(path.name.removesuffix("-values.yaml") for path in (CHART / "ci").glob("*-values.yaml"))
+
+
+def run(*command, check=True, stdin=None):
+    done = subprocess.run([str(word) for word in command], capture_output=True, text=True, input=stdin, cwd=REPOSITORY)
+    if check and done.returncode != 0:
+        raise AssertionError(f"{' '.join(map(str, command))}:\n{done.stdout}\n{done.stderr}")
+    return done
+
+
+def rendered(case, *options):
+    run_helm = run("helm", "template", "limits", CHART, "--namespace", "limits", "--kube-version", KUBERNETES, "--values",
+                   CHART / "ci" / f"{case}-values.yaml", *options)
+    return run_helm.stdout
+
+
+def objects(text):
+    return {(each["kind"], each["metadata"]["name"]): each for each in yaml.safe_load_all(text) if each}
+
+
+def kubernetes_schemas(folder):
+    """The schemas of Kubernetes as kubeconform takes them, and those of Prometheus' operator."""
+    package = pathlib.Path(importlib.util.find_spec("kubernetes_validate").origin).parent
+    source = package / f"kubernetes-json-schema/v{KUBERNETES}-local-strict"
+    for path in source.glob("*.json"):
+        text = path.read_text().replace('"/api/_definitions.json', f'"file://{folder}/_definitions.json')
+        (folder / path.name).write_text(text)
+    for kind in ("servicemonitors", "prometheusrules"):
+        path = pathlib.Path(os.environ["SLUICE_MONITORING"]) / f"monitoring.coreos.com_{kind}.yaml"
+        definition = yaml.safe_load(path.read_text())
+        for version in definition["spec"]["versions"]:
+            name = f"{definition['spec']['names']['singular']}-monitoring-{version['name']}.json"
+            (folder / name).write_text(json.dumps(closed(version["schema"]["openAPIV3Schema"])))
+
+
+def closed(schema):
+    """The schema with `additionalProperties: false` where it lists properties and says nothing else of others."""
+    if isinstance(schema, list):
+        return [closed(each) for each in schema]
+    if not isinstance(schema, dict):
+        return schema
+    result = {key: closed(value) for key, value in schema.items()}
+    if result.get("type") == "object" and "properties" in result and "additionalProperties" not in result \
+            and not result.get("x-kubernetes-preserve-unknown-fields") and "metadata" not in result["properties"]:
+        result["additionalProperties"] = False
+    return result
+
+
+class Chart(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.temporary = tempfile.TemporaryDirectory()
+        cls.addClassCleanup(cls.temporary.cleanup)
+        cls.schemas = pathlib.Path(cls.temporary.name)
+        kubernetes_schemas(cls.schemas)
+
+    def conforms(self, text):
+        return run("kubeconform", "-strict", "-summary", "-kubernetes-version", KUBERNETES, "-schema-location",
+                   f"{self.schemas}/{{{{.ResourceKind}}}}{{{{.KindSuffix}}}}.json", "-", stdin=text, check=False)
+
+    def test_helm_finds_no_fault(self):
+        for case in CASES:
+            with self.subTest(case):
+                run("helm", "lint", "--strict", "--kube-version", KUBERNETES, CHART, "--values", CHART / "ci" / f"{case}-values.yaml")
+
+    def test_objects_conform_to_the_schemas_of_kubernetes(self):
+        for case in CASES:
+            with self.subTest(case):
+                done = self.conforms(rendered(case))
+                self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+                self.assertIn("Skipped: 0", done.stdout)
+
+    def test_the_check_finds_a_misspelt_field(self):
+        for field, wrong in (("readOnlyRootFilesystem", "readOnlyRootFileSystem"), ("maxUnavailable", "maxUnavailible"),
+                             ("credentials:", "credential:")):
+            text = rendered("all")
+            self.assertIn(field, text)
+            self.assertNotEqual(self.conforms(text.replace(field, wrong)).returncode, 0, wrong)
+
+    def test_all_kinds_are_there(self):
+        kinds = {kind for kind, _ in objects(rendered("all"))}
+        self.assertLessEqual({"Deployment", "Service", "ConfigMap", "Secret", "PodDisruptionBudget",
+                              "HorizontalPodAutoscaler", "ServiceMonitor", "NetworkPolicy", "PrometheusRule",
+                              "ServiceAccount"}, kinds)
+        self.assertIn("StatefulSet", {kind for kind, _ in objects(rendered("stateful"))})
+
+    def test_settings_are_toml_that_the_program_reads(self):
+        config = objects(rendered("all"))["ConfigMap", "limits-sluice"]["data"]["sluice.toml"]
+        self.assertIn("max_keys = 5000000\n", config)
+        self.assertIn('[trace]\nendpoint = "http://localhost:4318"\none_in = 1000\n', config)
+        self.assertIn('permissions = ["read_metrics"]', config)
+        self.assertNotIn("secret", config)
+        for case in CASES:
+            with self.subTest(case), tempfile.TemporaryDirectory() as folder:
+                self.check_with_program(objects(rendered(case)), pathlib.Path(folder))
+
+    def check_with_program(self, found, folder):
+        """Has the program check the file, with the files and the environment of the container."""
+        os.mkdir(folder / "tls")
+        run("openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-subj", "/CN=sluice", "-keyout",
+            folder / "tls/tls.key", "-out", folder / "tls/tls.crt")
+        (folder / "tls/ca.crt").write_bytes((folder / "tls/tls.crt").read_bytes())
+        os.mkdir(folder / "rules")
+        for name, text in found.get(("ConfigMap", "limits-sluice-rules"), {"data": {}})["data"].items():
+            (folder / "rules" / name).write_text(text)
+        config = folder / "sluice.toml"
+        config.touch(mode=0o600)
+        config.write_text(found["ConfigMap", "limits-sluice"]["data"]["sluice.toml"].replace("/etc/sluice", str(folder)))
+        secrets = found.get(("Secret", "limits-sluice"), {"stringData": {}})["stringData"]
+        environment = {f"SLUICE_{name.upper()}": value for name, value in secrets.items() if name != "metrics-token"}
+        done = subprocess.run([os.environ["SLUICE_PROGRAM"], "check-config", config], env=environment,
+                              capture_output=True, text=True)
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+
+    def test_secrets_are_in_no_config_map(self):
+        found = objects(rendered("all"))
+        self.assertEqual(found["Secret", "limits-sluice"]["stringData"],
+                         {"origin": "redis://:secret@redis.example:6379/0", "bus": "nats://nats.example",
+                          "global": "mysql://sluice:secret@mysql.example/sluice",
+                          "metrics-token": "a-token-for-prometheus"})
+        container = found["Deployment", "limits-sluice"]["spec"]["template"]["spec"]["containers"][0]
+        sources = {each["name"]: each["valueFrom"]["secretKeyRef"] for each in container["env"] if "valueFrom" in each}
+        self.assertEqual(sources["SLUICE_ORIGIN"], {"name": "limits-sluice", "key": "origin"})
+
+    def test_rules_are_those_of_the_repository_with_their_runbooks(self):
+        rules = yaml.safe_load((REPOSITORY / "deploy/prometheus/rules.yaml").read_text())
+        found = objects(rendered("all"))["PrometheusRule", "limits-sluice"]["spec"]
+        self.assertEqual([rule["expr"] for group in found["groups"] for rule in group["rules"]],
+                         [rule["expr"] for group in rules["groups"] for rule in group["rules"]])
+        runbook = found["groups"][0]["rules"][0]["annotations"]["runbook_url"]
+        self.assertTrue(runbook.startswith("https://wiki.example/sluice/docs/operations.md#"), runbook)
+        dashboard = objects(rendered("all"))["ConfigMap", "limits-sluice-dashboard-node"]["data"]["sluice-node.json"]
+        self.assertEqual(json.loads(dashboard), json.loads((REPOSITORY / "deploy/grafana/node.json").read_text()))
+
+    def test_bad_values_are_refused_by_name(self):
+        for option, message in {
+            "replicas=-1": "replicas",
+            "workload=DaemonSet": "workload",
+            "secrets.origin=http://redis": "secrets.origin",
+            "imagee.tag=1": "imagee",
+            "settings.listen=1": "settings",
+            "metrics.token=short": "metrics.token",
+            "persistence.enabled=true": "StatefulSet",
+            "metrics.serviceMonitor.enabled=true": "metrics.token",
+            "rules.shop\\.yaml=x": "grpc.enabled",
+            "tokens=null": "tokens: at least one is needed",
+        }.items():
+            with self.subTest(option):
+                done = run("helm", "template", "limits", CHART, "--kube-version", KUBERNETES, "--values", CHART / "ci/small-values.yaml", "--set",
+                           option, check=False)
+                self.assertNotEqual(done.returncode, 0)
+                self.assertIn(message, done.stderr)
+
+    def test_every_value_is_documented_and_in_the_schema(self):
+        values = yaml.safe_load((CHART / "values.yaml").read_text())
+        schema = json.loads((CHART / "values.schema.json").read_text())
+        self.assertEqual(set(values), set(schema["properties"]) - {"global"})
+
+    def test_versions_are_the_programs(self):
+        version = re.search(r"VERSION (\d+\.\d+\.\d+)", (REPOSITORY / "CMakeLists.txt").read_text())[1]
+        chart = yaml.safe_load((CHART / "Chart.yaml").read_text())
+        self.assertEqual((chart["version"], chart["appVersion"]), (version, version))
+
+    def test_plain_manifests_are_those_of_the_chart(self):
+        with tempfile.NamedTemporaryFile("r", suffix=".yaml") as file:
+            run(REPOSITORY / "scripts/manifests", file.name)
+            self.assertEqual(MANIFESTS.read_text(), file.read(), "run scripts/manifests")
+        done = self.conforms(MANIFESTS.read_text())
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+
+
+class Compose(unittest.TestCase):
+    def setUp(self):
+        self.file = yaml.safe_load((COMPOSE / "compose.yaml").read_text())
+
+    def test_it_has_the_form_of_the_specification(self):
+        schema = json.loads(pathlib.Path(os.environ["SLUICE_COMPOSE_SCHEMA"]).read_text())
+        jsonschema.validate(self.file, schema)
+        self.file["services"]["redis"]["imagee"] = "x"
+        with self.assertRaises(jsonschema.ValidationError):
+            jsonschema.validate(self.file, schema)
+
+    def test_files_that_it_mounts_exist(self):
+        mounted = [volume.split(":")[0] for service in self.file["services"].values()
+                   for volume in service.get("volumes", []) if volume.startswith(".")]
+        self.assertGreater(len(mounted), 5)
+        for path in mounted:
+            self.assertTrue((COMPOSE / path).exists(), path)
+
+    def test_all_parts_are_there_and_none_is_open_to_other_machines(self):
+        self.assertLessEqual({"envoy", "sluice-1", "sluice-2", "redis", "mariadb", "prometheus", "grafana"},
+                             set(self.file["services"]))
+        for service in self.file["services"].values():
+            for port in service.get("ports", []):
+                self.assertTrue(port.startswith("127.0.0.1:"), port)
+
+    def test_the_program_takes_the_settings(self):
+        settings = self.file["services"]["sluice-1"]["environment"]
+        settings = {name: re.sub(r"\$\{.*?\}", "secret", value) for name, value in settings.items()}
+        done = subprocess.run([os.environ["SLUICE_PROGRAM"], "config", "show", "--effective"], env=settings, capture_output=True, text=True)
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+
+
+class Workflows(unittest.TestCase):
+    def test_actionlint_finds_no_fault(self):
+        workflows = sorted((REPOSITORY / ".github/workflows").glob("*.yaml"))
+        self.assertEqual([path.stem for path in workflows], ["ci", "nightly"])
+        run("actionlint", "-shellcheck=", "-pyflakes=", *workflows)
+
+
+if __name__ == "__main__":
+    unittest.main()
