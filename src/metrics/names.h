@@ -278,6 +278,7 @@ enum class Route {
     kHealth,
     kReady,
     kMetrics,
+    kPage,
     kUnknown,  // no such route, or no request that could be read
     kCount
 };
@@ -319,6 +320,7 @@ inline constexpr Texts<Route> kRouteTexts = {"limit",
                                              "healthz",
                                              "readyz",
                                              "metrics",
+                                             "page",
                                              "unknown"};
 inline constexpr Texts<ErrorKind> kErrorTexts = {"invalid_request",
                                                  "malformed_http",

@@ -40,9 +40,10 @@ constexpr std::array kLayers = {
     Layer{"overrides", "counter/limit_key.h sqlite mysql url window base"},
     Layer{"log", "base"},
     Layer{"config", "log url base"},
+    Layer{"page", "base"},
     Layer{"rls", "overrides config service log window metrics base"},
     Layer{"http/wire", "base"},
-    Layer{"http/api", "http/wire config overrides service metrics base"},
+    Layer{"http/api", "http/wire page config overrides service metrics base"},
     Layer{"grpc", "http/wire metrics base"},
     Layer{"grpc/client", "grpc base"},
     Layer{"sim", "config service decide regional global counter breaker window metrics base"},
@@ -50,7 +51,7 @@ constexpr std::array kLayers = {
           "http/wire http/api grpc grpc/client rls log config overrides service url metrics base"},
     Layer{"cli", "server rls config service global/accuracy_bound.h url window base"},
     // The only one that knows both the server and the simulator.
-    Layer{"program", "cli sim config base"},
+    Layer{"program", "cli sim page config base"},
 };
 
 // An #include and its position.

@@ -8,6 +8,7 @@
 
 #include "http/api/error_answer.h"
 #include "http/api/request_headers.h"
+#include "page/assets.h"
 
 namespace sluice::http {
 
@@ -26,7 +27,8 @@ struct RouteEntry {
     bool is_admin = false;  // on the admin listener only
 
     bool is_on(Surface surface) const { return is_admin == (surface != Surface::kPublic); }
-    bool takes_body() const { return permission.granted != nullptr && !is_admin; }
+    bool is_open() const { return permission.granted == nullptr; }
+    bool takes_body() const { return !is_open() && !is_admin; }
     std::string_view methods() const { return takes_body() ? "POST" : "GET, HEAD"; }
     bool takes(std::string_view method) const {
         return takes_body() ? method == "POST" : method == "GET" || method == "HEAD";
@@ -74,7 +76,12 @@ constexpr std::array kRoutes{
                .is_admin = true},
 };
 
+// Each file of the page.
+constexpr RouteEntry kPageRoute{
+    .path = "/", .metric = Metric::kPage, .answer = answer_page, .is_admin = true};
+
 const RouteEntry* find_route(std::string_view path, Surface surface) {
+    if (kPageRoute.is_on(surface) && page::find_asset(path) != nullptr) return &kPageRoute;
     const auto* route = std::ranges::find(kRoutes, path, &RouteEntry::path);
     return route == kRoutes.end() || !route->is_on(surface) ? nullptr : route;
 }
@@ -187,7 +194,8 @@ bool Api::check(Call& call, const RouteEntry* route) {
         answer_wrong_method(call, *route);
     } else {
         const bool needs_token =
-            route->takes_body() || context_.surface == Surface::kProtectedAdmin;
+            !route->is_open() &&
+            (route->takes_body() || context_.surface == Surface::kProtectedAdmin);
         return !needs_token || check_token(call, *route);
     }
     return false;

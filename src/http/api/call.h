@@ -158,6 +158,9 @@ void answer_liveness(Call& call);
 void answer_ready(Call& call);
 void answer_metrics(Call& call);
 
+// The request's path is that of a file of the page.
+void answer_page(Call& call);
+
 }  // namespace sluice::http
 
 #endif  // SLUICE_HTTP_API_CALL_H_
