@@ -31,6 +31,7 @@ constexpr const char* kFooter =
     "denied?\". Spends nothing.\n"
     "\nExamples:\n"
     "  sluice inspect login alice --duration 60s\n"
+    "  sluice inspect upload bob --duration 1h --limit 100 --cost 5\n"
     "  sluice inspect upload bob --duration 1h --json";
 
 struct InspectArguments {
@@ -38,6 +39,8 @@ struct InspectArguments {
     std::string name_space;
     std::string identifier;
     std::chrono::milliseconds duration{};
+    std::int64_t limit = -1;  // none
+    std::int64_t cost = 1;
 };
 
 using Json = simdjson::dom::element;
@@ -45,7 +48,9 @@ using Json = simdjson::dom::element;
 std::string to_json(const InspectArguments& arguments) {
     return "{\"namespace\":" + json_string(arguments.name_space) +
            ",\"identifier\":" + json_string(arguments.identifier) +
-           ",\"duration\":" + std::to_string(arguments.duration.count()) + "}";
+           ",\"duration\":" + std::to_string(arguments.duration.count()) +
+           (arguments.limit < 0 ? "" : ",\"limit\":" + std::to_string(arguments.limit)) +
+           ",\"cost\":" + std::to_string(arguments.cost) + "}";
 }
 
 // 0 if there is none.
@@ -121,6 +126,32 @@ void print_state(const Json& data, std::ostream& out) {
     }
 }
 
+void print_override(const Json& data, std::ostream& out) {
+    Json entry;
+    if (data["override"].get(entry) != simdjson::SUCCESS) return;
+    out << "The override " << text_in(entry, "identifier")
+        << " applies: " << number_in(entry, "limit") << " per "
+        << config::to_string(std::chrono::milliseconds{number_in(entry, "duration")}) << ".\n";
+}
+
+// "A request of cost 1 would be denied with limit 10, and pass in 12.3 s if no other came."
+void print_verdict(const Json& data, std::ostream& out) {
+    Json verdict;
+    if (data["verdict"].get(verdict) != simdjson::SUCCESS) return;
+    out << "A request of cost " << number_in(verdict, "cost") << " would "
+        << (is_true(verdict, "passes") ? "pass" : "be denied") << " with limit "
+        << number_in(verdict, "limit");
+    if (is_true(verdict, "passes")) {
+        out << "; " << number_in(verdict, "remaining") << " would remain";
+    } else if (has(verdict, "retryAt")) {
+        out << ", and pass in " << seconds(number_in(verdict, "retryAt") - number_in(data, "now"))
+            << " if no other came";
+    } else {
+        out << ", and never pass";
+    }
+    out << ".\n";
+}
+
 void print_window(const char* name, const Json& cell, std::ostream& out) {
     out << std::left << std::setw(10) << name << std::right;
     for (const char* count : {"admitted", "settled", "peers", "global"})
@@ -186,6 +217,8 @@ void print(const InspectArguments& arguments, const Json& data, std::ostream& ou
         << config::to_string(arguments.duration) << "; the current one began "
         << seconds(number_in(data, "now") - number_in(current, "begins")) << " ago.\n";
     print_state(data, out);
+    print_override(data, out);
+    print_verdict(data, out);
     out << "\nwindow    ";
     for (const char* column : {"this node", "settled", "other nodes", "other regions", "origin"})
         out << std::right << std::setw(18) << column;
@@ -228,6 +261,10 @@ void add_inspect_command(Commands& commands) {
     const auto arguments = std::make_shared<InspectArguments>();
     add_key_options(inspect, arguments->name_space, arguments->identifier);
     add_duration_option(inspect, arguments->options);
+    inspect.add_option(
+        "--limit", arguments->limit, "The limit to try; without it, that of the last request");
+    inspect.add_option("--cost", arguments->cost, "The cost to try; nothing is spent")
+        ->capture_default_str();
     add_timeout_option(inspect, arguments->options);
     add_target_options(inspect, arguments->options);
     commands.set_run(inspect, [arguments, &inspect](const Environment& environment) {

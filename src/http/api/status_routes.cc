@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "http/api/call.h"
+#include "service/inspect.h"
 
 namespace sluice::http {
 namespace {
@@ -66,12 +67,47 @@ void write_cell(JsonWriter& json, const CellInspection& cell) {
     json.raw("}");
 }
 
-void answer_inspection(Call& call, const Result<Inspection>& inspection, UnixTime now) {
+// The parts of an inspection's request that its answer depends on.
+struct InspectedKey {
+    UnixTime now;
+    std::chrono::milliseconds duration;
+    std::optional<std::int64_t> limit;  // as asked
+    std::int64_t cost;
+    std::optional<overrides::Override> override;  // that applies
+};
+
+// Writes the override, and what the key's counts mean for a request. The limit is that of the
+// request, else that of the override if the counts are those of its duration, else the last one.
+void write_verdict(JsonWriter& json, const InspectedKey& key, const Inspection& inspection) {
+    std::optional<std::int64_t> limit = key.limit;
+    if (key.override) {
+        json.raw(R"(,"override":)");
+        write_override(json, *key.override);
+        if (!limit && key.override->grant.duration == key.duration)
+            limit = key.override->grant.limit;
+    }
+    if (!limit && inspection.held) limit = inspection.last_limit;
+    if (!limit) return;
+    const Request request{.name_space = {},
+                          .identifier = {},
+                          .limit = *limit,
+                          .duration = key.duration,
+                          .cost = key.cost};
+    const Decision decision = decision_on(inspection, request, key.now);
+    json.raw(R"(,"verdict":{"limit":)").number(*limit);
+    json.raw(R"(,"cost":)").number(key.cost);
+    json.raw(R"(,"passes":)").boolean(decision.passed);
+    json.raw(R"(,"remaining":)").number(decision.remaining);
+    write_time(json, R"(,"retryAt":)", decision.retry_at);
+    json.raw("}");
+}
+
+void answer_inspection(Call& call, const Result<Inspection>& inspection, const InspectedKey& key) {
     if (!inspection)
         return answer_failure(call, "The key could not be inspected.", inspection.error().message);
     begin_answer(call, 200);
     JsonWriter json = open_data(call);
-    json.raw(R"({"now":)").number(milliseconds_of(now));
+    json.raw(R"({"now":)").number(milliseconds_of(key.now));
     json.raw(R"(,"held":)").boolean(inspection->held);
     if (inspection->origin.attached) {
         json.raw(R"(,"node":)").text(inspection->node);
@@ -91,6 +127,7 @@ void answer_inspection(Call& call, const Result<Inspection>& inspection, UnixTim
     write_cell(json, inspection->current);
     json.raw(R"(,"previous":)");
     write_cell(json, inspection->previous);
+    write_verdict(json, key, *inspection);
     json.raw("}}");
 }
 
@@ -99,19 +136,30 @@ void answer_inspection(Call& call, const Result<Inspection>& inspection, UnixTim
 void answer_inspect(Call& call) {
     const UnixTime now = decision_time(call);
     Fields fields;
-    if (!read_fields(call, kKeySchema, fields)) return;
+    fields.limit = -1;
+    if (!read_fields(call, kInspectSchema, fields)) return;
 
     const Request request{.workspace = call.caller->workspace,
                           .name_space = fields.name_space,
                           .identifier = fields.identifier,
                           .limit = 0,
                           .duration = std::chrono::milliseconds{fields.duration}};
+    InspectedKey key{
+        .now = now, .duration = request.duration, .limit = {}, .cost = fields.cost, .override = {}};
+    if (fields.limit >= 0) key.limit = fields.limit;
+    if (call.caller->permissions.read_override) {
+        const auto* const found = call.overrides.get().match(
+            {call.caller->workspace, fields.name_space, fields.identifier});
+        if (found != nullptr) key.override = *found;
+    }
     const auto deferred = DeferredCall::take(call, metrics::Route::kInspect);
-    call.context.limiter.inspect(request, now, [deferred, now](Result<Inspection> inspection) {
-        DeferredCall::answer(deferred, [now, inspection = std::move(inspection)](Call& resumed) {
-            answer_inspection(resumed, inspection, now);
+    call.context.limiter.inspect(
+        request, now, [deferred, key = std::move(key)](Result<Inspection> inspection) {
+            DeferredCall::answer(deferred,
+                                 [key, inspection = std::move(inspection)](Call& resumed) {
+                                     answer_inspection(resumed, inspection, key);
+                                 });
         });
-    });
 }
 
 // Liveness: the process runs and this thread answers.
