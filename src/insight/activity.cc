@@ -51,16 +51,15 @@ void Activity::end_second(const StateSample& state, UnixTime now) {
     {
         const MutexLock lock(incoming_mutex_);
         batches.swap(incoming_);
-        if (!shared_.is_empty())
-            batches.push_back(shared_.exchange(std::make_unique<Batch>()));
+        if (!shared_.is_empty()) batches.push_back(shared_.exchange(std::make_unique<Batch>()));
     }
     {
         const MutexLock lock(mutex_);
         now_ = now;
         const std::int64_t second = second_of(now) - 1;
         for (const auto& batch : batches) {
-            denials_.add(batch->denials, 1, now);
-            spend_.add(batch->spend, batch->interval, now);
+            denials_.add(batch->denials, 1, now - std::chrono::milliseconds{1});
+            spend_.add(batch->spend, batch->interval, now - std::chrono::milliseconds{1});
             traffic_.add(*batch, second);
         }
         traffic_.set_state(state, second);
@@ -133,8 +132,8 @@ TopKeys Activity::top_keys(const TopQuery& query) const {
 
 TrafficReport Activity::traffic(const Span& span, const IsVisible& is_visible) const {
     const MutexLock lock(mutex_);
-    return traffic_.report(
-        {.end = second_of(now_), .seconds = span.seconds, .step = span.step}, is_visible);
+    return traffic_.report({.end = second_of(now_), .seconds = span.seconds, .step = span.step},
+                           is_visible);
 }
 
 }  // namespace sluice::insight

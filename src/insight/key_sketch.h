@@ -36,8 +36,8 @@ std::string shown_text(std::string_view text);
 
 // Sums the weights of keys, which are known by their hashes. It holds at most `capacity` keys. When
 // a further one comes, the median of the weights held is subtracted from all of them, and what is
-// left with nothing is dropped (Misra and Gries, in the form of Anderson et al., "A high-performance
-// algorithm for identifying frequent items in data streams", 2017).
+// left with nothing is dropped (Misra and Gries, in the form of Anderson et al., "A
+// high-performance algorithm for identifying frequent items in data streams", 2017).
 //
 // With W the sum of all weights added:
 // 1. The true weight of a key is between the weight that is held (0 if none) and that plus error().

@@ -44,7 +44,7 @@ class KeyWindows {
 
     struct Sums {
         std::unordered_map<std::uint64_t, KeySketch::Entry> by_key;
-        std::uint64_t error = 0;  // each sum, 0 where there is none, is too low by at most this
+        std::uint64_t error = 0;     // each sum, 0 where there is none, is too low by at most this
         std::uint64_t interval = 1;  // the largest at which weights were sampled
         UnixTime since{};            // when the first pane begins
     };
@@ -55,7 +55,7 @@ class KeyWindows {
 
   private:
     struct Pane {
-        std::int64_t index = -1;  // the time since 1970 in panes
+        std::int64_t index = -1;   // the time since 1970 in panes
         std::uint64_t missed = 0;  // by the sketches that were added
         std::uint64_t interval = 1;
         KeySketch sketch{kPaneKeys};

@@ -108,7 +108,8 @@ std::int64_t Recorder::random_gap() {
 std::unique_ptr<Batch> Recorder::exchange(std::unique_ptr<Batch> empty) {
     // Less than an eighth of what may be entered: the interval is too long.
     if (entered_ < kMostExact / 8 && interval_ > 1) {
-        const std::uint64_t factor = std::bit_floor(kMostExact / 4 / std::max<std::uint64_t>(entered_, 1));
+        const std::uint64_t factor =
+            std::bit_floor(kMostExact / 4 / std::max<std::uint64_t>(entered_, 1));
         interval_ = std::max<std::uint64_t>(interval_ / factor, 1);
         gap_ = interval_ == 1 ? 0 : random_gap() - 1;
     }

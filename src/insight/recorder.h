@@ -47,10 +47,10 @@ struct Batch {
 };
 
 // Sums up decisions for the top keys and for the traffic by namespace. Denials are counted one by
-// one. Spend is, too, up to kMostExact times a second; above, it is sampled: each unit of cost enters
-// with a weight of `interval`, with a probability of 1 / interval. A cost of `interval` or more is
-// always entered as it is. So each sum is unbiased, and its variance at most `interval` times the
-// sum.
+// one. Spend is, too, up to kMostExact times a second; above, it is sampled: each unit of cost
+// enters with a weight of `interval`, with a probability of 1 / interval. A cost of `interval` or
+// more is always entered as it is. So each sum is unbiased, and its variance at most `interval`
+// times the sum.
 //
 // Owned by one thread. count() neither locks nor reads a clock, and allocates only for a key that
 // the batch doesn't hold.
@@ -98,8 +98,8 @@ class Recorder {
     const KeyHash hash_;
     std::unique_ptr<Batch> batch_;
     std::uint64_t interval_ = 1;
-    std::int64_t gap_ = 0;        // units of cost before the next sample
-    std::uint64_t entered_ = 0;   // spends in this batch, for adjusting the interval
+    std::int64_t gap_ = 0;       // units of cost before the next sample
+    std::uint64_t entered_ = 0;  // spends in this batch, for adjusting the interval
     std::uint64_t random_ = 0x9E37'79B9'7F4A'7C15U;
 };
 

@@ -32,7 +32,8 @@ TrafficHistory::Second& TrafficHistory::second_at(std::int64_t number) {
         second.number = number;
     }
     if (number > newest_) {
-        const double kept = newest_ < 0 ? 1 : std::pow(kKept, static_cast<double>(number - newest_));
+        const double kept =
+            newest_ < 0 ? 1 : std::pow(kKept, static_cast<double>(number - newest_));
         for (Row& row : rows_)
             row.recent *= kept;
         newest_ = number;
@@ -157,8 +158,7 @@ TrafficHistory::Sums TrafficHistory::sums_since(std::int64_t first,
                                                 const IsVisible& is_visible) const {
     std::array<bool, kNamespaces> is_counted{};
     for (std::size_t i = 0; i < kNamespaces; ++i) {
-        is_counted[i] =
-            rows_[i].hash != 0 && is_visible(rows_[i].workspace, rows_[i].name_space);
+        is_counted[i] = rows_[i].hash != 0 && is_visible(rows_[i].workspace, rows_[i].name_space);
     }
     Sums sums;
     for (std::int64_t number = std::max<std::int64_t>(first, newest_ - signed_of(kSeconds) + 1);

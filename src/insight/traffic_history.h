@@ -37,8 +37,7 @@ struct StateSample {
 };
 
 // Whether the decisions in a namespace are reported to a caller.
-using IsVisible =
-    std::function<bool(std::string_view workspace, std::string_view name_space)>;
+using IsVisible = std::function<bool(std::string_view workspace, std::string_view name_space)>;
 
 // Numbers of consecutive steps, the oldest first.
 struct TrafficReport {
@@ -53,8 +52,8 @@ struct TrafficReport {
     std::chrono::seconds step{1};
     Numbers passed;  // of all namespaces
     Numbers denied;
-    std::vector<Namespace> namespaces;  // visible ones with traffic, the busiest first
-    Numbers p50, p99, p999;             // the largest of the step's seconds
+    std::vector<Namespace> namespaces;               // visible ones with traffic, the busiest first
+    Numbers p50, p99, p999;                          // the largest of the step's seconds
     Numbers keys_held, oldest_unsynced, import_age;  // at the end of the step
     // Seconds of the step in which it was so.
     Numbers origin_unavailable, global_unavailable, bus_unavailable, breaker_open;

@@ -278,6 +278,13 @@ enum class Route {
     kHealth,
     kReady,
     kMetrics,
+    kTopKeys,
+    kOverrideLog,
+    kCaller,
+    kStatus,
+    kTraffic,
+    kFleet,
+    kEvents,
     kUnknown,  // no such route, or no request that could be read
     kCount
 };
@@ -319,6 +326,13 @@ inline constexpr Texts<Route> kRouteTexts = {"limit",
                                              "healthz",
                                              "readyz",
                                              "metrics",
+                                             "topKeys",
+                                             "overrideLog",
+                                             "caller",
+                                             "status",
+                                             "traffic",
+                                             "fleet",
+                                             "events",
                                              "unknown"};
 inline constexpr Texts<ErrorKind> kErrorTexts = {"invalid_request",
                                                  "malformed_http",

@@ -38,7 +38,7 @@ constexpr std::array kLayers = {
           "decide regional regional/redis regional/sqlite global global/mysql global/nats "
           "global/sqlite mysql sqlite counter breaker window url metrics base"},
     Layer{"overrides", "counter/limit_key.h sqlite mysql url window base"},
-    Layer{"insight", "counter/limit_key.h window base"},
+    Layer{"insight", "counter/limit_key.h metrics window base"},
     Layer{"log", "base"},
     Layer{"config", "log url base"},
     Layer{"rls", "overrides insight config service log window metrics base"},
@@ -47,9 +47,10 @@ constexpr std::array kLayers = {
     Layer{"grpc", "http/wire metrics base"},
     Layer{"grpc/client", "grpc base"},
     Layer{"sim", "config service decide regional global counter breaker window metrics base"},
-    Layer{"server",
-          "http/wire http/api grpc grpc/client rls log config overrides insight service url metrics "
-          "base"},
+    Layer{
+        "server",
+        "http/wire http/api grpc grpc/client rls log config overrides insight service url metrics "
+        "base"},
     Layer{"cli", "server rls config service global/accuracy_bound.h url window base"},
     // The only one that knows both the server and the simulator.
     Layer{"program", "cli sim config base"},
