@@ -279,6 +279,13 @@ enum class Route {
     kReady,
     kMetrics,
     kPage,
+    kTopKeys,
+    kOverrideLog,
+    kCaller,
+    kStatus,
+    kTraffic,
+    kFleet,
+    kEvents,
     kUnknown,  // no such route, or no request that could be read
     kCount
 };
@@ -321,6 +328,13 @@ inline constexpr Texts<Route> kRouteTexts = {"limit",
                                              "readyz",
                                              "metrics",
                                              "page",
+                                             "topKeys",
+                                             "overrideLog",
+                                             "caller",
+                                             "status",
+                                             "traffic",
+                                             "fleet",
+                                             "events",
                                              "unknown"};
 inline constexpr Texts<ErrorKind> kErrorTexts = {"invalid_request",
                                                  "malformed_http",

@@ -9,6 +9,7 @@
 #include <sched.h>
 #include <sys/resource.h>
 
+#include "base/clock.h"
 #include "config/catalog.h"
 #include "http/wire/listener.h"
 #include "server/rate_limit_methods.h"
@@ -70,11 +71,11 @@ http::WireLimits wire_limits(const config::Settings& settings, std::size_t conne
     return limits;
 }
 
-// Enough for a few scrapers at a time, each with a large response in flight.
+// Enough for all streams of events, and for a few scrapers and pages at a time.
 http::WireLimits admin_limits(const config::Settings& settings) {
     http::WireLimits limits = wire_limits(settings, 0);
-    limits.connections = 64;
-    limits.buffered = kMinBuffered;
+    limits.connections = 2 * http::EventStreams::kMost;
+    limits.buffered = 2 * kMinBuffered;
     return limits;
 }
 
@@ -92,55 +93,11 @@ http::HostRule host_rule(const config::Settings& settings,
 // The least time to flush unsynced counts to the origin, even if draining took all of its time.
 constexpr std::chrono::milliseconds kMinFlushTime{200};
 
-double seconds_of(std::optional<std::chrono::milliseconds> age) {
-    return age ? std::chrono::duration<double>(*age).count() : -1;
-}
-
-metrics::GlobalReadings readings_of(const GlobalStats& stats) {
-    if (!stats.attached) return {};
-    return {.unavailable = stats.unavailable,
-            .publish_unavailable = stats.publish_unavailable,
-            .import_unavailable = stats.import_unavailable,
-            .breaker_open = stats.breaker_open,
-            .publish_breaker_open = stats.publish_breaker_open,
-            .import_breaker_open = stats.import_breaker_open,
-            .writes = stats.rows_published,
-            .write_errors = stats.publish_failures,
-            .writes_given_up = stats.rows_given_up,
-            .rows_refused = stats.rows_refused,
-            .republishes = stats.republishes,
-            .rows_forgotten = stats.rows_forgotten,
-            .rows_applied = stats.rows_imported,
-            .import_errors = stats.import_failures,
-            .cells_held = stats.cells_held,
-            .cells_dropped = stats.cells_dropped,
-            .regions = stats.regions,
-            .rows_last_poll = stats.rows_last_import,
-            .rows_cleaned = stats.rows_cleaned,
-            .publish_lag = seconds_of(stats.publish_lag),
-            .since_publish = seconds_of(stats.since_publish),
-            .import_lag = seconds_of(stats.since_import)};
-}
-
-metrics::BusReadings readings_of(const BusStats& stats) {
-    return {.unavailable = stats.unavailable,
-            .messages_sent = stats.messages_sent,
-            .announcements_sent = stats.announcements_sent,
-            .announcements_unsent = stats.announcements_unsent,
-            .announcements_overflowed = stats.announcements_overflowed,
-            .messages_received = stats.messages_received,
-            .announcements_received = stats.announcements_received,
-            .own_region = stats.own_region_messages,
-            .malformed = stats.malformed_messages,
-            .foreign = stats.foreign_messages,
-            .receive_overflowed = stats.receive_overflowed,
-            .reconnects = stats.reconnects};
-}
-
 }  // namespace
 
 Node::Node(config::Settings settings, Log& log, Limiter limiter)
-    : settings_(with_threads(std::move(settings))),
+    : started_at_(exact_wall_time()),
+      settings_(with_threads(std::move(settings))),
       log_(log),
       limiter_(std::move(limiter)),
       tokens_(settings_.tokens),
@@ -151,10 +108,18 @@ Node::Node(config::Settings settings, Log& log, Limiter limiter)
                 .write_more =
                     [this](std::string& out) {
                         if (rule_service_ != nullptr) rule_service_->write_metrics(out);
-                    }}) {}
+                    }}),
+      observer_({.seed = system_random(),
+                 .read_status = [this] { return read_status(); },
+                 .read_latency = [this] { return read_latency(); },
+                 .on_second =
+                     [this] {
+                         if (admin_ != nullptr) admin_->send_events();
+                     }}) {}
 
 // Pending responses end on the workers, so the stores that they wait for are closed first.
 Node::~Node() {
+    observer_.stop();
     if (override_changes_ != nullptr) override_changes_->close();
     limiter_.close(std::chrono::milliseconds::zero());
 }
@@ -173,6 +138,7 @@ std::optional<Error> Node::open() {
     if (auto failed = open_rules()) return failed;
     if (auto failed = start_workers()) return failed;
     if (auto failed = start_admin()) return failed;
+    observer_.start();
     readiness_.store(http::Readiness::kReady, std::memory_order_relaxed);
     // Clients may have connected before.
     for (const auto& worker : workers_)
@@ -218,7 +184,8 @@ std::optional<Error> Node::start_workers() {
             api_context(metrics_.thread(i), settings_.listen, http::Surface::kPublic),
             Worker::Options{.listener = {.limits = limits, .tls = tls_},
                             .log = log_,
-                            .log_requests = settings_.log.requests}));
+                            .log_requests = settings_.log.requests,
+                            .observer = observer_}));
         const auto port = workers_.back()->listen(*address);
         if (!port) return failed(port.error());
         settings_.listen.port = *port;
@@ -286,7 +253,8 @@ std::optional<Error> Node::start_admin() {
         context,
         Worker::Options{.listener = {.limits = admin_limits(settings_), .tls = tls_},
                         .log = log_,
-                        .log_requests = settings_.log.requests});
+                        .log_requests = settings_.log.requests,
+                        .observer = observer_});
     const auto port = admin_->listen(*address);
     if (!port) return failed(port.error());
     wanted.port = *port;
@@ -308,61 +276,8 @@ http::ApiContext Node::api_context(metrics::ThreadMetrics& thread_metrics,
         .readiness = readiness_,
         .clock = settings_.test_clock ? http::ClockSource::kRequest : http::ClockSource::kSystem,
         .surface = surface,
-        .hosts = host_rule(settings_, address, surface)};
-}
-
-metrics::Readings Node::read() const {
-    const Stats stats = limiter_.stats();
-    metrics::Readings readings;
-    readings.keys_held = stats.keys_held;
-    readings.keys_created = stats.keys_created;
-    readings.keys_expired = stats.keys_expired;
-    readings.keys_evicted = stats.keys_evicted;
-    readings.keys_evicted_unsynced = stats.keys_evicted_unsynced;
-    readings.cas_retries = stats.cas_retries;
-    readings.strict_activations = stats.strict_activations;
-    readings.origin = {.unavailable = stats.origin.unavailable,
-                       .nodes = stats.origin.nodes,
-                       .oldest_unsynced = seconds_of(stats.origin.oldest_unsynced),
-                       .clock_offset = seconds_of(stats.origin.clock_offset),
-                       .spends = stats.origin.spends,
-                       .spend_calls = stats.origin.spend_calls,
-                       .flushed = stats.origin.flushed,
-                       .unanswered = stats.origin.unanswered,
-                       .fallbacks = stats.origin.fallbacks,
-                       .queue_overflows = stats.origin.queue_overflows,
-                       .outages = stats.origin.outages,
-                       .resubmissions = stats.origin.resubmissions};
-    readings.global = readings_of(stats.global);
-    readings.bus = readings_of(stats.bus);
-    readings.overrides_held = overrides_->size();
-    readings.log_lines_dropped = log_.dropped();
-    readings.ready = readiness_.load(std::memory_order_relaxed) == http::Readiness::kReady;
-    const auto add = [](std::uint64_t& sum, const http::WireCounter& counter) {
-        sum += static_cast<std::uint64_t>(counter.get());
-    };
-    const auto add_all = [&](const http::WireCounters& counters) {
-        add(readings.connections.open, counters.connections);
-        add(readings.connections.accepted, counters.accepted);
-        add(readings.connections.refused, counters.refused);
-        add(readings.connections.accept_failures, counters.accept_failures);
-        add(readings.connections.timeouts, counters.timeouts);
-        add(readings.connections.shed, counters.shed);
-        add(readings.connections.buffered_bytes, counters.buffered);
-        add(readings.connections.handshake_failures, counters.handshake_failures);
-    };
-    for (const auto& worker : workers_) {
-        add_all(worker->counters());
-        if (worker->grpc() == nullptr) continue;
-        add_all(worker->grpc()->counters());
-        const grpc::SessionCounters& calls = worker->grpc()->session_counters();
-        add(readings.grpc.calls, calls.calls);
-        add(readings.grpc.refused, calls.refused);
-        add(readings.grpc.cancelled, calls.cancelled);
-        add(readings.grpc.floods, calls.floods);
-    }
-    if (admin_ != nullptr) add_all(admin_->counters());
-    return readings;
+        .hosts = host_rule(settings_, address, surface),
+        .observer = &observer_};
 }
 
 void Node::reload(const Result<config::Loaded>& loaded) {

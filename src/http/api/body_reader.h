@@ -19,10 +19,12 @@ struct Fields {
     std::string_view name_space;
     std::string_view identifier;
     std::string_view cursor;
+    std::string_view by;
     std::int64_t limit = 0;
     std::int64_t duration = 0;  // milliseconds
     std::int64_t cost = 1;
     bool debit = false;
+    std::int64_t window = 0;      // milliseconds
     std::int64_t page_size = 10;  // called "limit" in a request for a page
 };
 
