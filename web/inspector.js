@@ -10,9 +10,9 @@ import { counted, slidingSum, windowPicture } from './window_picture.js';
 const kDefaultDuration = 60_000;
 
 // "A request of cost 1 would be denied now, and pass in 12 s, at 10:20:30, if no other came."
-export function verdictText({ cost, passes, remaining, retryAt, limit }, now) {
+export function verdictText({ cost, passed, remaining, retryAt, limit }, now) {
   const request = cost === 0 ? 'A request that spends nothing' : `A request of cost ${count(cost)}`;
-  if (passes) return `${request} would pass. ${count(remaining)} would remain of ${count(limit)}.`;
+  if (passed) return `${request} would pass. ${count(remaining)} would remain of ${count(limit)}.`;
   if (retryAt === undefined) return `${request} would be denied, and never pass with a limit of ${count(limit)}.`;
   return `${request} would be denied now, and pass in ${span(Math.max(0, retryAt - now))}, at ${when(retryAt, now)}, if no other came.`;
 }
@@ -163,8 +163,8 @@ export function inspectorView(context, values) {
     factList.replaceChildren(...facts(inspection, now).filter(Boolean));
     verdict.hidden = judged === undefined;
     if (judged === undefined) return;
-    verdict.className = `verdict ${judged.passes ? 'passes' : 'denied'}`;
-    setText(verdictTitle, judged.passes ? 'Passes now' : 'Denied now');
+    verdict.className = `verdict ${judged.passed ? 'passes' : 'denied'}`;
+    setText(verdictTitle, judged.passed ? 'Passes now' : 'Denied now');
     setText(verdictDetail, verdictText(judged, now));
   }
 
@@ -228,7 +228,7 @@ export function inspectorView(context, values) {
     try {
       const answer = await ask(mine);
       if (mine !== trial) return;
-      trialAnswer.className = `trial-answer ${answer.verdict.passes ? 'passes' : 'denied'}`;
+      trialAnswer.className = `trial-answer ${answer.verdict.passed ? 'passes' : 'denied'}`;
       setText(trialAnswer, verdictText(answer.verdict, answer.now));
     } catch (error) {
       setText(trialAnswer, explain(error));

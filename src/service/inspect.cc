@@ -114,26 +114,4 @@ void add_regions(std::span<const GlobalListing> listings,
     inspection.previous.regions = regions_of(listings[1], known.previous);
 }
 
-Decision decision_on(const Inspection& inspection, const Request& request, UnixTime now) {
-    const auto count_of = [](const CellInspection& cell) {
-        return static_cast<Count>(cell.admitted) + static_cast<Count>(cell.peers) +
-               static_cast<Count>(cell.global);
-    };
-    const Instant at = instant_at(now, request.duration);
-    const Spent spent{.current = count_of(inspection.current),
-                      .previous = count_of(inspection.previous)};
-    const Ask ask{.cost = static_cast<Count>(request.cost),
-                  .limit = static_cast<Count>(request.limit)};
-    const Verdict verdict = weigh(spent, at.elapsed, request.duration, ask);
-    Decision decision{.passed = verdict.passed,
-                      .limit = request.limit,
-                      .remaining = number(verdict.remaining),
-                      .reset_at = start_of(at.sequence + 1, request.duration),
-                      .retry_at = std::nullopt};
-    if (!verdict.passed)
-        decision.retry_at =
-            first_pass({spent.previous, spent.current, 0, 0}, at, request.duration, ask);
-    return decision;
-}
-
 }  // namespace sluice

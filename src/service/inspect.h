@@ -39,10 +39,6 @@ void add_regions(std::span<const GlobalListing> listings,
                  const KnownComponents& known,
                  Inspection& inspection);
 
-// What a request with this limit and cost would be answered at `now`, the time of the inspection,
-// by the counts of this node. Spends nothing; an origin may know of more.
-Decision decision_on(const Inspection& inspection, const Request& request, UnixTime now);
-
 }  // namespace sluice
 
 #endif  // SLUICE_SERVICE_INSPECT_H_

@@ -149,9 +149,6 @@ class DeferredCall {
     Completion completion_;
 };
 
-// Writes an override as an object.
-void write_override(JsonWriter& json, const overrides::Override& entry);
-
 // The routes. Api has authorised the request and checked its content type.
 void answer_limit(Call& call);
 void answer_v1_limit(Call& call);

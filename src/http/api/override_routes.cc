@@ -51,6 +51,14 @@ bool is_known(const Call& call, const overrides::NamespaceKey& key) {
     return call.context.namespaces.contains(key) || call.context.overrides.has(key);
 }
 
+void write_override(JsonWriter& json, const Override& entry) {
+    json.raw(R"({"overrideId":)").text(entry.id);
+    json.raw(R"(,"identifier":)").text(entry.identifier);
+    json.raw(R"(,"limit":)").number(entry.grant.limit);
+    json.raw(R"(,"duration":)").number(entry.grant.duration.count());
+    json.raw("}");
+}
+
 void write_pagination(JsonWriter& json, const std::optional<std::string>& cursor) {
     json.raw(R"("pagination":{"hasMore":)").boolean(cursor.has_value());
     if (cursor) json.raw(R"(,"cursor":)").text(*cursor);
@@ -85,14 +93,6 @@ auto answering(const std::shared_ptr<DeferredCall>& deferred,
 }
 
 }  // namespace
-
-void write_override(JsonWriter& json, const Override& entry) {
-    json.raw(R"({"overrideId":)").text(entry.id);
-    json.raw(R"(,"identifier":)").text(entry.identifier);
-    json.raw(R"(,"limit":)").number(entry.grant.limit);
-    json.raw(R"(,"duration":)").number(entry.grant.duration.count());
-    json.raw("}");
-}
 
 // Setting and deleting are answered when the store has committed the change.
 void answer_set_override(Call& call) {

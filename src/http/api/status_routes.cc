@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "http/api/call.h"
-#include "service/inspect.h"
+#include "window/sliding.h"
 
 namespace sluice::http {
 namespace {
@@ -67,47 +67,59 @@ void write_cell(JsonWriter& json, const CellInspection& cell) {
     json.raw("}");
 }
 
-// The parts of an inspection's request that its answer depends on.
-struct InspectedKey {
-    UnixTime now;
+// The parameters of an inspection that its answer depends on.
+struct InspectParameters {
     std::chrono::milliseconds duration;
-    std::optional<std::int64_t> limit;  // as asked
+    std::optional<std::int64_t> limit;  // none: that of the override, or of the last request
     std::int64_t cost;
-    std::optional<overrides::Override> override;  // that applies
+    std::optional<overrides::Override> applied;  // the override that applies to the key
+    UnixTime now;
 };
 
-// Writes the override, and what the key's counts mean for a request. The limit is that of the
-// request, else that of the override if the counts are those of its duration, else the last one.
-void write_verdict(JsonWriter& json, const InspectedKey& key, const Inspection& inspection) {
-    std::optional<std::int64_t> limit = key.limit;
-    if (key.override) {
-        json.raw(R"(,"override":)");
-        write_override(json, *key.override);
-        if (!limit && key.override->grant.duration == key.duration)
-            limit = key.override->grant.limit;
+void write_override(JsonWriter& json, const overrides::Override& applied) {
+    json.raw(R"(,"override":{"overrideId":)").text(applied.id);
+    json.raw(R"(,"identifier":)").text(applied.identifier);
+    json.raw(R"(,"limit":)").number(applied.grant.limit);
+    json.raw(R"(,"duration":)").number(applied.grant.duration.count()).raw("}");
+}
+
+Count count_of(const CellInspection& cell) {
+    return static_cast<Count>(cell.admitted) + static_cast<Count>(cell.peers) +
+           static_cast<Count>(cell.global);
+}
+
+// What a request would be answered by the counts that this node knows.
+void write_verdict(JsonWriter& json,
+                   const Inspection& inspection,
+                   const InspectParameters& parameters) {
+    const std::int64_t limit = parameters.limit.value_or(
+        parameters.applied ? parameters.applied->grant.limit : inspection.last_limit);
+    const Ask ask{.cost = static_cast<Count>(parameters.cost), .limit = static_cast<Count>(limit)};
+    const Instant at = instant_at(parameters.now, parameters.duration);
+    const Spent spent{.current = count_of(inspection.current),
+                      .previous = count_of(inspection.previous)};
+    const Verdict verdict = weigh(spent, at.elapsed, parameters.duration, ask);
+    json.raw(R"(,"verdict":{"limit":)").number(limit);
+    json.raw(R"(,"cost":)").number(parameters.cost);
+    json.raw(R"(,"passed":)").boolean(verdict.passed);
+    json.raw(R"(,"remaining":)").number(static_cast<std::int64_t>(verdict.remaining));
+    if (!verdict.passed) {
+        write_time(json,
+                   R"(,"retryAt":)",
+                   first_pass({spent.previous, spent.current, 0, 0}, at, parameters.duration, ask));
     }
-    if (!limit && inspection.held) limit = inspection.last_limit;
-    if (!limit) return;
-    const Request request{.name_space = {},
-                          .identifier = {},
-                          .limit = *limit,
-                          .duration = key.duration,
-                          .cost = key.cost};
-    const Decision decision = decision_on(inspection, request, key.now);
-    json.raw(R"(,"verdict":{"limit":)").number(*limit);
-    json.raw(R"(,"cost":)").number(key.cost);
-    json.raw(R"(,"passes":)").boolean(decision.passed);
-    json.raw(R"(,"remaining":)").number(decision.remaining);
-    write_time(json, R"(,"retryAt":)", decision.retry_at);
     json.raw("}");
 }
 
-void answer_inspection(Call& call, const Result<Inspection>& inspection, const InspectedKey& key) {
+void answer_inspection(Call& call,
+                       const Result<Inspection>& inspection,
+                       const InspectParameters& parameters) {
+    const UnixTime now = parameters.now;
     if (!inspection)
         return answer_failure(call, "The key could not be inspected.", inspection.error().message);
     begin_answer(call, 200);
     JsonWriter json = open_data(call);
-    json.raw(R"({"now":)").number(milliseconds_of(key.now));
+    json.raw(R"({"now":)").number(milliseconds_of(now));
     json.raw(R"(,"held":)").boolean(inspection->held);
     if (inspection->origin.attached) {
         json.raw(R"(,"node":)").text(inspection->node);
@@ -127,7 +139,9 @@ void answer_inspection(Call& call, const Result<Inspection>& inspection, const I
     write_cell(json, inspection->current);
     json.raw(R"(,"previous":)");
     write_cell(json, inspection->previous);
-    write_verdict(json, key, *inspection);
+    if (parameters.applied) write_override(json, *parameters.applied);
+    if (parameters.limit || parameters.applied || inspection->held)
+        write_verdict(json, *inspection, parameters);
     json.raw("}}");
 }
 
@@ -136,7 +150,7 @@ void answer_inspection(Call& call, const Result<Inspection>& inspection, const I
 void answer_inspect(Call& call) {
     const UnixTime now = decision_time(call);
     Fields fields;
-    fields.limit = -1;
+    fields.limit = -1;  // not given
     if (!read_fields(call, kInspectSchema, fields)) return;
 
     const Request request{.workspace = call.caller->workspace,
@@ -144,20 +158,21 @@ void answer_inspect(Call& call) {
                           .identifier = fields.identifier,
                           .limit = 0,
                           .duration = std::chrono::milliseconds{fields.duration}};
-    InspectedKey key{
-        .now = now, .duration = request.duration, .limit = {}, .cost = fields.cost, .override = {}};
-    if (fields.limit >= 0) key.limit = fields.limit;
-    if (call.caller->permissions.read_override) {
-        const auto* const found = call.overrides.get().match(
-            {call.caller->workspace, fields.name_space, fields.identifier});
-        if (found != nullptr) key.override = *found;
-    }
+    InspectParameters parameters{.duration = request.duration,
+                                 .limit = std::nullopt,
+                                 .cost = fields.cost,
+                                 .applied = std::nullopt,
+                                 .now = now};
+    if (fields.limit >= 0) parameters.limit = fields.limit;
+    const overrides::Override* const applied =
+        call.overrides.get().match({call.caller->workspace, fields.name_space, fields.identifier});
+    if (applied != nullptr) parameters.applied = *applied;
     const auto deferred = DeferredCall::take(call, metrics::Route::kInspect);
     call.context.limiter.inspect(
-        request, now, [deferred, key = std::move(key)](Result<Inspection> inspection) {
+        request, now, [deferred, parameters](Result<Inspection> inspection) {
             DeferredCall::answer(deferred,
-                                 [key, inspection = std::move(inspection)](Call& resumed) {
-                                     answer_inspection(resumed, inspection, key);
+                                 [parameters, inspection = std::move(inspection)](Call& resumed) {
+                                     answer_inspection(resumed, inspection, parameters);
                                  });
         });
 }
