@@ -3,7 +3,7 @@ import { TimeChart } from '../charts.js';
 import { card, chip, h, table } from '../dom.js';
 import { compact, count, durationText, rate, span } from '../format.js';
 
-const kKinds = ['passed', 'denied', 'fourth', 'third'];
+const kKinds = ['passed', 'fourth', 'third', 'denied'];
 
 const times = permille => (permille / 1000).toFixed(2);
 
