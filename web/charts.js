@@ -1,7 +1,7 @@
 // Charts of values over time, as SVG. The page and the report of `sluice simulate --html` share them.
 import { h, svg, setText } from './dom.js';
 
-const kLeft = 44;    // room for the labels of the vertical axis, in pixels as the others
+const kLeft = 48;    // room for the labels of the vertical axis, in pixels as the others
 const kRight = 8;
 const kTop = 8;
 const kBottom = 20;
@@ -108,7 +108,9 @@ export class TimeChart {
     this.#drawGrid(ticks, y, bottom);
     tops.forEach((list, index) => {
       const points = list.map((value, at) => value === null ? null : [this.#x(at), y(value)]);
-      this.#lines[index].setAttribute('d', linePath(points));
+      // A stacked series that adds nothing would hide the line below it.
+      const adds = at => !stacked || index === 0 || [at - 1, at, at + 1].some(near => values[index][near] > 0);
+      this.#lines[index].setAttribute('d', linePath(points.map((point, at) => adds(at) ? point : null)));
       if (stacked && size > 0) this.#areas[index].setAttribute('d', this.#areaPath(points, tops[index - 1], y));
     });
     this.#svg.setAttribute('viewBox', `0 0 ${this.#width} ${height}`);

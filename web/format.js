@@ -2,15 +2,11 @@
 
 const whole = new Intl.NumberFormat('en');
 const tenths = new Intl.NumberFormat('en', { minimumFractionDigits: 1, maximumFractionDigits: 1 });
-const upToTwo = new Intl.NumberFormat('en', { maximumFractionDigits: 2 });
 
 export const count = number => whole.format(Math.round(number));
 
 // With one decimal.
 export const rate = number => tenths.format(number);
-
-// At most two decimals.
-export const decimal = number => upToTwo.format(number);
 
 // 8.3, 83, 830, 8.3k, 83k, 8.3M
 export function compact(number) {
@@ -37,6 +33,9 @@ export function latency(micros) {
   if (micros < 1e6) return `${tenths.format(micros / 1000)} ms`;
   return `${tenths.format(micros / 1e6)} s`;
 }
+
+// The same for an axis: "30 ms".
+export const latencyTick = micros => latency(micros).replace('.0 ', ' ');
 
 // Milliseconds, for reading: "210 ms", "4.1 s", "3 min 20 s", "2 h 5 min", "3 d 4 h".
 export function span(ms) {

@@ -1,7 +1,7 @@
 // The view of one key: why it is denied, and what would change that.
 import { explain } from './api.js';
 import { card, chip, field, h, setError, setText, syncChildren, table } from './dom.js';
-import { count, decimal, durationText, parseDuration, span, time, when } from './format.js';
+import { count, durationText, parseDuration, rate, span, time, when } from './format.js';
 import { namespaceInput } from './keys.js';
 import { linkTo } from './links.js';
 import { deleteOverride, editOverride, isDuration, kDurationRule, kLimitRule, wholeNumber } from './override_editor.js';
@@ -25,7 +25,7 @@ function limitSource({ override, verdict }, isFallback) {
 }
 
 function countsTable() {
-  const { element, body } = table('Counts of the key', [['Counted by', ''], ['Previous', 'number'], ['Current', 'number'], ['In the last window', 'number']]);
+  const { element, body } = table('Counts of the key', [['Counted by', ''], ['Previous', 'number'], ['Current', 'number'], ['Counted now', 'number']]);
   return { element, draw: ({ previous, current }, weight) => {
     const sources = [['This node', 'admitted'], ['Other nodes of the region', 'peers'], ['Other regions', 'global']];
     const rows = [...sources.map(([name, field]) => [name, previous[field], current[field]]), ['Sum', counted(previous), counted(current)]];
@@ -35,7 +35,7 @@ function countsTable() {
         const cells = [0, 1, 2].map(() => h('td', { class: 'number' }));
         return Object.assign(h('tr', { class: name === 'Sum' ? 'sum' : undefined }, h('th', { scope: 'row' }, name), cells), { parts: cells });
       },
-      update: (row, [, before, after]) => [count(before), count(after), decimal(after + before * weight)]
+      update: (row, [, before, after]) => [count(before), count(after), rate(after + before * weight)]
         .forEach((value, at) => setText(row.parts[at], value)),
     });
   } };

@@ -28,7 +28,7 @@ export function keysView(context, values) {
   const summary = h('p', { class: 'summary' }, ' ');
   const empty = h('p', { class: 'empty', hidden: true });
   const problem = h('p', { class: 'problem', role: 'alert', hidden: true });
-  const rows = table('Top keys', [['#', 'number narrow'], ['Identifier', ''], ['Namespace', ''], ['Denials', 'number'], ['Share', 'number'],
+  const rows = table('Top keys', [['#', 'number narrow'], ['Identifier', ''], ['Namespace', 'off-phone'], ['Denials', 'number'], ['Share', 'number'],
     ['Spend', 'number'], ['Limit', 'number'], ['Last denied', 'number']]);
 
   const element = h('div', { class: 'view' },
@@ -61,8 +61,8 @@ export function keysView(context, values) {
         const text = h('span');
         cells.share.append(length.element, text);
         return Object.assign(h('tr', {}, cells.rank,
-          h('th', { scope: 'row' }, each.cut ? name : h('a', { href: inspectLink(each) }, name)),
-          h('td', { class: 'muted identifier' }, each.namespace),
+          h('th', { scope: 'row' }, each.cut ? name : h('a', { href: inspectLink(each) }, name), h('span', { class: 'muted identifier on-phone' }, each.namespace)),
+          h('td', { class: 'muted identifier off-phone' }, each.namespace),
           cells.denials, cells.share, cells.spend, cells.limit, cells.last), { parts: { ...cells, length, text } });
       },
       update: (row, each) => {

@@ -56,7 +56,7 @@ export function overridesView(context, values) {
   const empty = h('p', { class: 'empty', hidden: true });
   const problem = h('p', { class: 'problem', role: 'alert', hidden: true });
   const more = h('p', { class: 'hint', hidden: true });
-  const rows = table('Overrides', [['Identifier', ''], ['Namespace', ''], ['Limit', 'number'], ['Duration', 'number'], ['', 'actions']]);
+  const rows = table('Overrides', [['Identifier', ''], ['Namespace', 'off-phone'], ['Limit', 'number'], ['Duration', 'number'], ['', 'actions']]);
   const changes = table('Changes of overrides', [['When', ''], ['By', ''], ['Change', ''], ['Identifier', ''], ['Namespace', ''], ['Before', 'number'], ['After', 'number']]);
   const noChanges = h('p', { class: 'empty', hidden: true }, 'No changes yet.');
   const older = h('button', { type: 'button', class: 'quiet', hidden: true, onclick: () => loadLog(true) }, 'Older changes');
@@ -90,7 +90,8 @@ export function overridesView(context, values) {
     const shown = overrides.filter(each => each.identifier.toLowerCase().includes(wanted));
     syncChildren(rows.body, shown, {
       key: each => `${each.overrideId} ${each.limit} ${each.duration}`,
-      create: each => h('tr', {}, h('th', { scope: 'row', class: 'identifier' }, each.identifier), h('td', { class: 'muted identifier' }, each.namespace),
+      create: each => h('tr', {}, h('th', { scope: 'row' }, h('span', { class: 'identifier' }, each.identifier), h('span', { class: 'muted identifier on-phone' }, each.namespace)),
+        h('td', { class: 'muted identifier off-phone' }, each.namespace),
         h('td', { class: 'number' }, each.limit === 0 ? '0 (denied)' : count(each.limit)), h('td', { class: 'number' }, durationText(each.duration)), actions(each)),
     });
     rows.element.hidden = shown.length === 0;

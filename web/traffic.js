@@ -2,7 +2,7 @@
 import { explain } from './api.js';
 import { TimeChart, sparkline } from './charts.js';
 import { bar, card, chip, choice, h, setText, syncChildren, table } from './dom.js';
-import { compact, count, latency, percent, rate, span, time, timeOfMinute } from './format.js';
+import { compact, count, latency, latencyTick, percent, rate, span, time, timeOfMinute } from './format.js';
 import { inspectLink } from './links.js';
 
 const kRanges = { '60': { seconds: 60, step: 1, label: '1 min' }, '600': { seconds: 600, step: 5, label: '10 min' },
@@ -41,6 +41,9 @@ function append(traffic, event) {
     push(each.passed, now.get(each.namespace)?.passed ?? 0);
     push(each.denied, now.get(each.namespace)?.denied ?? 0);
   }
+  push(traffic.keysHeld, status.keysHeld);
+  push(traffic.oldestUnsynced, status.origin.oldestUnsynced ?? 0);
+  push(traffic.importAge, status.global.importAge ?? -1);
   push(traffic.originUnavailable, status.origin.unavailable ? 1 : 0);
   push(traffic.globalUnavailable, status.global.unavailable ? 1 : 0);
 }
@@ -91,8 +94,14 @@ export function trafficView({ api }) {
     series: [{ name: 'passed', kind: 'passed' }, { name: 'denied', kind: 'denied' }],
     format: perSecond, axisFormat: compact, timeFormat });
   const latencies = new TimeChart({ label: 'Latency of decisions', height: 150,
-    series: [{ name: 'p50', kind: 'third' }, { name: 'p99', kind: 'second' }, { name: 'p99.9', kind: 'first' }],
-    format: latency, axisFormat: latency, timeFormat });
+    series: [{ name: 'p50', kind: 'third' }, { name: 'p99', kind: 'second' }, { name: 'p99.9', kind: 'fourth' }],
+    format: latency, axisFormat: latencyTick, timeFormat });
+  const keysHeld = new TimeChart({ label: 'Keys held', height: 150, series: [{ name: 'keys', kind: 'second' }],
+    format: count, axisFormat: compact, timeFormat });
+  const lags = new TimeChart({ label: 'Lag of shared counts', height: 150,
+    series: [{ name: 'flush lag', kind: 'second' }, { name: 'import age', kind: 'fourth' }], format: span, axisFormat: span, timeFormat });
+  const lagCard = card('Lag of shared counts', lags.element);
+  const bandNote = h('p', { class: 'hint band-note' }, ' ');
   const namespaces = table('Traffic by namespace', [['Namespace', ''], ['Passed/s', 'number'], ['Denied/s', 'number'],
     ['Denied', 'number'], ['', 'spark-cell']]);
   const noNamespaces = h('p', { class: 'empty', hidden: true }, 'No traffic in this time.');
@@ -107,14 +116,16 @@ export function trafficView({ api }) {
         onchange: id => { range = kRanges[id]; load(); } })),
     problem,
     h('dl', { class: 'tiles' }, Object.values(tiles).map(each => each.element)),
-    card('Decisions per second', decisions.element),
+    card('Decisions per second', decisions.element, bandNote),
     h('div', { class: 'columns' },
       card('By namespace', namespaces.element, noNamespaces),
       h('div', { class: 'stack' },
         h('section', { class: 'card' }, h('div', { class: 'card-head' }, h('h2', {}, 'Most denied, last minute'),
           h('a', { href: '#keys' }, 'All keys')), top, noTop),
         card('Shared stores', states))),
-    card('Latency', latencies.element));
+    h('div', { class: 'columns' }, card('Latency', latencies.element), card('Keys held', keysHeld.element)),
+    lagCard);
+  lagCard.hidden = true;
 
   function drawNamespaces() {
     const seconds = traffic.passed.length * traffic.step;
@@ -144,8 +155,11 @@ export function trafficView({ api }) {
   function draw() {
     const { from, step } = traffic;
     const perStep = list => list.map(value => value / step);
-    decisions.draw({ from, step: step * 1000, values: [perStep(traffic.passed), perStep(traffic.denied)],
-      bands: [...bandsOf(traffic, traffic.originUnavailable, 'outage'), ...bandsOf(traffic, traffic.globalUnavailable, 'outage')] });
+    const bands = [...bandsOf(traffic, traffic.originUnavailable, 'outage'), ...bandsOf(traffic, traffic.globalUnavailable, 'outage')];
+    setText(bandNote, bands.length > 0 ? 'Shaded: the origin or the global store was unavailable.' : ' ');
+    decisions.draw({ from, step: step * 1000, values: [perStep(traffic.passed), perStep(traffic.denied)], bands });
+    keysHeld.draw({ from, step: step * 1000, values: [traffic.keysHeld] });
+    lags.draw({ from, step: step * 1000, values: [traffic.oldestUnsynced, traffic.importAge.map(age => age < 0 ? null : age)], bands });
     latencies.draw({ from, step: step * 1000, values: [traffic.latency.p50, traffic.latency.p99, traffic.latency.p999] });
     drawNamespaces();
   }
@@ -197,8 +211,9 @@ export function trafficView({ api }) {
     tiles.keys.set(count(status.keysHeld));
     tiles.lag.set(status.origin.attached ? span(status.origin.oldestUnsynced) : '–', status.origin.attached ? '' : 'no origin');
     states.replaceChildren(...stateRows(status));
+    lagCard.hidden = !status.origin.attached && !status.global.attached;
     drawTop(event.topKeys);
-    if (traffic === null) return;
+    if (traffic === null) return void load();
     const last = traffic.from + traffic.passed.length * traffic.step * 1000;
     if (range.step === 1 && traffic.step === 1 && second.at === last) {
       append(traffic, event);

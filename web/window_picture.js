@@ -1,7 +1,7 @@
 // The picture of a sliding window over two fixed windows: what of each counts now, and how the sum compares with the
 // limit.
 import { h, setText, svg } from './dom.js';
-import { count, decimal, durationText, percent, time } from './format.js';
+import { count, durationText, percent, rate, time } from './format.js';
 
 const kHeight = 190;
 const kTop = 34;
@@ -52,7 +52,8 @@ export function windowPicture() {
     const frame = now - half;
     const top = Math.max(previous, current, limit ?? 0, 1) * 1.08;
     const y = value => kBottom - (kBottom - kTop) * value / top;
-    const label = (value, x, content, anchor) => text(x, Math.max(y(value) - 6, kTop + 14), content, 'count', anchor);
+    const label = (value, x, content, isInside, anchor) => kBottom - y(value) > 24
+      ? text(x, y(value) + 16, content, isInside ? 'count inside' : 'count', anchor) : text(x, y(value) - 6, content, 'count', anchor);
     const parts = [
       svg('rect', { class: 'previous-out', x: kEdge, y: y(previous), width: Math.max(0, frame - kEdge), height: kBottom - y(previous) }),
       svg('rect', { class: 'previous-in', x: frame, y: y(previous), width: Math.max(0, middle - frame), height: kBottom - y(previous) }),
@@ -68,12 +69,12 @@ export function windowPicture() {
         text(width - kEdge - 4, y(limit) - 5, `limit ${count(limit)}`, 'limit-label', 'end'));
     const counted = `${count(previous)} × ${percent(weight, 1)}`;
     const isWide = middle - frame > 8 * counted.length;
-    if (previous > 0) parts.push(isWide ? label(previous, (frame + middle) / 2, counted) : label(previous, kEdge + 4, counted, 'start'));
-    if (current > 0) parts.push(now - middle > 7 * count(current).length + 10 ? label(current, (middle + now) / 2, count(current)) : label(current, now + 5, count(current), 'start'));
+    if (previous > 0) parts.push(isWide ? label(previous, (frame + middle) / 2, counted, true) : label(previous, kEdge + 6, counted, false, 'start'));
+    if (current > 0) parts.push(now - middle > 7 * count(current).length + 10 ? label(current, (middle + now) / 2, count(current), true) : label(current, now + 6, count(current), false, 'start'));
     parts.push(text(kEdge, kBottom + 18, time(begins - duration), 'tick', 'start'), text(middle, kBottom + 18, time(begins), 'tick'),
       text(width - kEdge, kBottom + 18, time(begins + duration), 'tick', 'end'),
-      text(kEdge + half / 2, kBottom + 18, 'previous', 'tick name'), text(middle + half / 2, kBottom + 18, 'current', 'tick name'));
-    drawing.replaceChildren(...parts);
+      half > 170 && text(kEdge + half / 2, kBottom + 18, 'previous', 'tick name'), half > 170 && text(middle + half / 2, kBottom + 18, 'current', 'tick name'));
+    drawing.replaceChildren(...parts.filter(Boolean));
     drawing.setAttribute('aria-label', `Previous window ${count(previous)}, of which ${percent(weight, 1)} lies in the last ${durationText(duration)}; current window ${count(current)}`);
   }
 
@@ -97,10 +98,10 @@ export function windowPicture() {
       parts.push(svg('line', { class: 'limit', x1: at, x2: at, y1: 13, y2: 43 }),
         text(Math.max(at - 2, 60), 10, `limit ${count(limit)}`, 'limit-label', at > 60 ? 'end' : 'start'));
     }
-    parts.push(text(kEdge, 54, `${decimal(sum)} of the last window’s spend counts`, 'tick', 'start'));
-    if (cost > 0) parts.push(text(width - kEdge, 54, `+ ${count(cost)} asked`, isOver ? 'tick over' : 'tick', 'end'));
+    parts.push(text(kEdge, 54, `${rate(sum)} counted`, 'tick', 'start'));
+    if (cost > 0) parts.push(text(width - kEdge, 54, `+ ${count(cost)} for the next request`, isOver ? 'tick over' : 'tick', 'end'));
     sumBar.replaceChildren(...parts);
-    sumBar.setAttribute('aria-label', limit === undefined ? `The sliding sum is ${decimal(sum)}` : `The sliding sum is ${decimal(sum)} of the limit ${count(limit)}`);
+    sumBar.setAttribute('aria-label', limit === undefined ? `The sliding sum is ${rate(sum)}` : `The sliding sum is ${rate(sum)} of the limit ${count(limit)}`);
   }
 
   // `picture` is {sliding, duration, limit, cost}; limit and cost may be missing.
@@ -113,7 +114,7 @@ export function windowPicture() {
     drawWindows(picture);
     drawSum(picture);
     const { previous, current, weight, sum } = picture.sliding;
-    setText(formula, `previous ${count(previous)} × ${percent(weight, 1)}  +  current ${count(current)}  =  ${decimal(sum)}`);
+    setText(formula, `previous ${count(previous)} × ${percent(weight, 1)}  +  current ${count(current)}  =  ${rate(sum)}`);
   }
   return { element, draw };
 }
