@@ -5,7 +5,7 @@ import { count, span } from './format.js';
 
 function health({ state, degraded }) {
   if (state !== 'ready') return chip('warn', state);
-  if (degraded.length > 0) return chip('bad', `without ${degraded.join(', ')}`);
+  if (degraded.length > 0) return chip('bad', `${degraded.join(', ')} unavailable`);
   return chip('good', 'ready');
 }
 
