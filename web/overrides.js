@@ -69,6 +69,19 @@ export function overridesView(context, values) {
     h('section', { class: 'card' }, lag, rows.element, empty, more),
     card('Log of changes', changes.element, noChanges, older));
 
+  // Namespaces with traffic in the last hour, some of which may have been quiet since the page was opened.
+  async function findNamespaces() {
+    if (!may('read_metrics')) return;
+    try {
+      for (const { namespace } of (await api.get('/v2/node.traffic?seconds=3600&step=60')).namespaces) {
+        context.namespaces.add(namespace);
+        listed.add(namespace);
+      }
+    } catch {
+      // The list begins with fewer namespaces.
+    }
+  }
+
   const reload = () => { load(); loadLog(); loadLag(); };
   function saved({ namespace, identifier }) {
     context.namespaces.add(namespace);
@@ -158,7 +171,7 @@ export function overridesView(context, values) {
     }
   }
 
-  reload();
+  findNamespaces().then(reload);
   let seconds = 0;
   return { element, title: 'Overrides', onSecond: () => { if (++seconds % 2 === 0) loadLag(); } };
 }
