@@ -370,6 +370,7 @@ std::string permissions_of(const Permissions& permissions) {
     if (permissions.set_override) names.emplace_back("set_override");
     if (permissions.delete_override) names.emplace_back("delete_override");
     if (permissions.read_metrics) names.emplace_back("read_metrics");
+    if (permissions.read_keys) names.emplace_back("read_keys");
     return list_of(names);
 }
 

@@ -293,6 +293,14 @@ enum class Route {
     kHealth,
     kReady,
     kMetrics,
+    kPage,
+    kTopKeys,
+    kOverrideLog,
+    kCaller,
+    kStatus,
+    kTraffic,
+    kFleet,
+    kEvents,
     kUnknown,  // no such route, or no request that could be read
     kCount
 };
@@ -324,19 +332,11 @@ using Texts = std::array<std::string_view, kCountOf<Label>>;
 
 inline constexpr Texts<Source> kSourceTexts = {"local", "origin"};
 inline constexpr Texts<Outcome> kOutcomeTexts = {"passed", "denied"};
-inline constexpr Texts<Route> kRouteTexts = {"limit",
-                                             "multiLimit",
-                                             "inspect",
-                                             "setOverride",
-                                             "getOverride",
-                                             "listOverrides",
-                                             "deleteOverride",
-                                             "json",
-                                             "healthcheck",
-                                             "healthz",
-                                             "readyz",
-                                             "metrics",
-                                             "unknown"};
+inline constexpr Texts<Route> kRouteTexts = {
+    "limit",          "multiLimit", "inspect",     "setOverride", "getOverride", "listOverrides",
+    "deleteOverride", "json",       "healthcheck", "healthz",     "readyz",      "metrics",
+    "page",           "topKeys",    "overrideLog", "caller",      "status",      "traffic",
+    "fleet",          "events",     "unknown"};
 inline constexpr Texts<ErrorKind> kErrorTexts = {"invalid_request",
                                                  "malformed_http",
                                                  "unauthorized",

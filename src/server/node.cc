@@ -9,11 +9,11 @@
 #include <sched.h>
 #include <sys/resource.h>
 
+#include "base/clock.h"
 #include "config/catalog.h"
 #include "http/wire/listener.h"
 #include "server/rate_limit_methods.h"
 #include "server/rate_limit_routes.h"
-#include "server/readings.h"
 #include "server/resources.h"
 #include "server/version.h"
 #include "server/worker.h"
@@ -72,11 +72,11 @@ http::WireLimits wire_limits(const config::Settings& settings, std::size_t conne
     return limits;
 }
 
-// Enough for a few scrapers at a time, each with a large response in flight.
+// Enough for all streams of events, and for a few scrapers and pages at a time.
 http::WireLimits admin_limits(const config::Settings& settings) {
     http::WireLimits limits = wire_limits(settings, 0);
-    limits.connections = 64;
-    limits.buffered = kMinBuffered;
+    limits.connections = 2 * http::EventStreams::kMost;
+    limits.buffered = 2 * kMinBuffered;
     return limits;
 }
 
@@ -97,7 +97,8 @@ constexpr std::chrono::milliseconds kMinFlushTime{200};
 }  // namespace
 
 Node::Node(config::Settings settings, Log& log, Limiter limiter)
-    : settings_(with_threads(std::move(settings))),
+    : started_at_(exact_wall_time()),
+      settings_(with_threads(std::move(settings))),
       log_(log),
       limiter_(std::move(limiter)),
       tokens_(settings_.tokens),
@@ -108,11 +109,19 @@ Node::Node(config::Settings settings, Log& log, Limiter limiter)
                 .write_more =
                     [this](std::string& out) {
                         if (rule_service_ != nullptr) rule_service_->write_metrics(out);
-                    }}) {}
+                    }}),
+      observer_({.seed = system_random(),
+                 .read_status = [this] { return read_status(); },
+                 .read_latency = [this] { return read_latency(); },
+                 .on_second =
+                     [this] {
+                         if (admin_ != nullptr) admin_->send_events();
+                     }}) {}
 
 // Pending responses end on the workers, so the stores that they wait for are closed first.
 Node::~Node() {
     if (rule_service_ != nullptr) rule_service_->set_listener(nullptr);
+    observer_.stop();
     if (override_changes_ != nullptr) override_changes_->close();
     limiter_.close(std::chrono::milliseconds::zero());
 }
@@ -132,6 +141,7 @@ std::optional<Error> Node::open() {
     if (auto failed = open_tracer()) return failed;
     if (auto failed = start_workers()) return failed;
     if (auto failed = start_admin()) return failed;
+    observer_.start();
     readiness_.store(http::Readiness::kReady, std::memory_order_relaxed);
     if (rule_service_ != nullptr) rule_service_->set_listener([this] { publish_health(); });
     publish_health();  // clients may have connected before
@@ -189,7 +199,8 @@ std::optional<Error> Node::start_workers() {
             api_context(metrics_.thread(i), settings_.listen, http::Surface::kPublic),
             Worker::Options{.listener = {.limits = limits, .tls = tls_},
                             .log = log_,
-                            .log_requests = settings_.log.requests}));
+                            .log_requests = settings_.log.requests,
+                            .observer = observer_}));
         const auto port = workers_.back()->listen(*address);
         if (!port) return failed(port.error());
         settings_.listen.port = *port;
@@ -258,7 +269,8 @@ std::optional<Error> Node::start_admin() {
         context,
         Worker::Options{.listener = {.limits = admin_limits(settings_), .tls = tls_},
                         .log = log_,
-                        .log_requests = settings_.log.requests});
+                        .log_requests = settings_.log.requests,
+                        .observer = observer_});
     const auto port = admin_->listen(*address);
     if (!port) return failed(port.error());
     wanted.port = *port;
@@ -282,48 +294,14 @@ http::ApiContext Node::api_context(metrics::ThreadMetrics& thread_metrics,
         .surface = surface,
         .hosts = host_rule(settings_, address, surface),
         .tracer = tracer_.get(),
-        .rate_limits =
-            surface == http::Surface::kPublic ? rate_limits() : http::RateLimitService{}};
+        .rate_limits = surface == http::Surface::kPublic ? rate_limits() : http::RateLimitService{},
+        .observer = &observer_};
 }
 
 http::RateLimitService Node::rate_limits() {
     if (rule_service_ == nullptr) return {};
     return {.decide = rate_limit_route(rule_service_->parts(limiter_, *overrides_)),
             .is_healthy = [this] { return is_serving(); }};
-}
-
-metrics::Readings Node::read() const {
-    metrics::Readings readings = readings_of(limiter_.stats());
-    if (tracer_ != nullptr) readings.trace = readings_of(tracer_->stats());
-    readings.overrides_held = overrides_->size();
-    readings.log_lines_dropped = log_.dropped();
-    readings.ready = readiness_.load(std::memory_order_relaxed) == http::Readiness::kReady;
-    const auto add = [](std::uint64_t& sum, const http::WireCounter& counter) {
-        sum += static_cast<std::uint64_t>(counter.get());
-    };
-    const auto add_all = [&](const http::WireCounters& counters) {
-        add(readings.connections.open, counters.connections);
-        add(readings.connections.accepted, counters.accepted);
-        add(readings.connections.refused, counters.refused);
-        add(readings.connections.accept_failures, counters.accept_failures);
-        add(readings.connections.timeouts, counters.timeouts);
-        add(readings.connections.shed, counters.shed);
-        add(readings.connections.buffered_bytes, counters.buffered);
-        add(readings.connections.handshake_failures, counters.handshake_failures);
-    };
-    for (const auto& worker : workers_) {
-        add_all(worker->counters());
-        if (worker->grpc() == nullptr) continue;
-        add_all(worker->grpc()->counters());
-        const grpc::SessionCounters& calls = worker->grpc()->session_counters();
-        add(readings.grpc.calls, calls.calls);
-        add(readings.grpc.refused, calls.refused);
-        add(readings.grpc.cancelled, calls.cancelled);
-        add(readings.grpc.expired, calls.expired);
-        add(readings.grpc.floods, calls.floods);
-    }
-    if (admin_ != nullptr) add_all(admin_->counters());
-    return readings;
 }
 
 void Node::reload(const Result<config::Loaded>& loaded) {

@@ -20,6 +20,7 @@
 #include "http/api/api.h"
 #include "http/api/token_set.h"
 #include "http/wire/tls.h"
+#include "insight/observer.h"
 #include "log/log.h"
 #include "metrics/metrics.h"
 #include "overrides/override_changes.h"
@@ -78,9 +79,12 @@ class Node {
     bool is_serving() const;
     void publish_health();
     metrics::Readings read() const;
+    insight::NodeStatus read_status() const;
+    insight::LatencyCounts read_latency() const;
     std::optional<Error> apply(const config::Settings& wanted);
     std::string settings_needing_restart(const config::Settings& wanted) const;
 
+    const UnixTime started_at_;
     config::Settings settings_;
     Log& log_;
     // Decisions that wait in the limiter end their spans. Null: no traces.
@@ -96,6 +100,8 @@ class Node {
     // Written by the owner, read by every worker; relaxed, since nothing is published through it.
     std::atomic<http::Readiness> readiness_{http::Readiness::kStarting};
     metrics::Metrics metrics_;
+    // Its thread uses the admin worker, and is stopped before any worker is destroyed.
+    insight::Observer observer_;
     // Not changed while any worker runs.
     std::vector<std::unique_ptr<Worker>> workers_;
     // Serves the metrics, also while the workers drain. Reads their counters, so it is destroyed

@@ -12,12 +12,15 @@ FULL = "a-token-with-every-permission"
 LIMITER = "a-token-that-may-only-limit"
 
 
+ON_ADMIN = {"/v2/ratelimit.topKeys", "/v2/ratelimit.overrideLog"}
+
+
 def token_lines(name, token, permissions):
     digest = hashlib.sha256(token.encode()).hexdigest()
     return f'[[tokens]]\nname = "{name}"\nsha256 = "{digest}"\npermissions = {permissions}\n'
 
 
-TOKENS = token_lines("full", FULL, ["limit", "read_override", "set_override", "delete_override"]) + token_lines(
+TOKENS = token_lines("full", FULL, ["limit", "read_override", "set_override", "delete_override", "read_metrics", "read_keys"]) + token_lines(
     "limiter", LIMITER, ["limit"]
 )
 
@@ -66,7 +69,8 @@ class Served:
 
     def ask(self, method, path, body=None, headers=None):
         """Returns the status, the header fields by name in lower case, and the body as text."""
-        port = self.admin_port if path == "/metrics" else self.port
+        is_admin = path == "/metrics" or path.startswith("/v2/node.") or path in ON_ADMIN
+        port = self.admin_port if is_admin else self.port
         connection = http.client.HTTPConnection("127.0.0.1", port, timeout=30)
         fields = {"Content-Type": "application/json"} if body is not None else {}
         connection.request(method, path, body, {**fields, **(headers or {})})
