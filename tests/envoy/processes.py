@@ -30,12 +30,12 @@ def free_ports(count):
     return ports
 
 
-def eventually(condition, what):
+def eventually(condition, what, patience=PATIENCE):
     """Waits until the condition holds, and returns its value."""
-    deadline = time.monotonic() + PATIENCE
+    deadline = time.monotonic() + patience
     while not (value := condition()):
         if time.monotonic() > deadline:
-            raise AssertionError(f"{what}: not within {PATIENCE} seconds")
+            raise AssertionError(f"{what}: not within {patience} seconds")
         time.sleep(0.02)
     return value
 
