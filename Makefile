@@ -5,13 +5,13 @@ PREFIX ?= /usr/local
 SETUP ?= scripts/setup
 
 .DEFAULT_GOAL := help
-.PHONY: help build run test bench soak mutations accuracy sharing format lint install clean
+.PHONY: help build run test bench soak mutations accuracy sharing package package-test format lint install clean
 
 # Configures a preset where that has not happened yet or the presets have changed since.
 configure = test build/$(1)/build.ninja -nt CMakePresets.json || cmake --preset $(1)
 
 help: ## List these targets
-	@awk -F ':.* ## ' '/^[a-z]+:.* ## / {printf "  make %-9s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.* ## ' '/^[a-z-]+:.* ## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 build: ## Build the library, the program and the examples as they ship, in build/release/
 	@$(SETUP) build
@@ -66,6 +66,14 @@ accuracy: ## Measure how far limits can be exceeded; writes docs/accuracy.md, it
 sharing: ## Measure the sharing rule with other constants; writes docs/decisions/0011-regional-share.md
 	@$(SETUP) build
 	@scripts/sharing
+
+package: ## Build the Debian packages and a tarball, in build/package/
+	@$(SETUP) build package
+	@scripts/package build/package
+
+package-test: ## Build the packages twice, compare, install them in a chroot, and run the server from there
+	@$(SETUP) build package
+	@tests/package/run build/package-test
 
 format: ## Format all C++ files
 	@$(SETUP) test
