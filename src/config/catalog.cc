@@ -11,6 +11,7 @@
 #include "config/assign.h"
 #include "config/duration.h"
 #include "config/rules_catalog.h"
+#include "config/trace_catalog.h"
 #include "url/store_url.h"
 
 namespace sluice::config {
@@ -416,8 +417,8 @@ std::string with(std::string_view key, char separator, int (*shape)(int)) {
 std::span<const Setting> catalog() {
     static const std::vector<Setting> all = [] {
         std::vector<Setting> settings(kCatalog.begin(), kCatalog.end());
-        const std::span<const Setting> rules = rules_catalog();
-        settings.insert(settings.end(), rules.begin(), rules.end());
+        for (const std::span<const Setting> more : {rules_catalog(), trace_catalog()})
+            settings.insert(settings.end(), more.begin(), more.end());
         return settings;
     }();
     return all;

@@ -98,6 +98,8 @@ class Loader {
     void take_environment(const std::map<std::string, std::string>& environment) {
         for (std::string& warning : unknown_variables(environment))
             loaded_.warnings.push_back(std::move(warning));
+        for (std::string& problem : ratelimit_problems(environment))
+            problems_.push_back(std::move(problem));
         for (const RatelimitValue& given : ratelimit_values(environment))
             take(given.key, given.variable, UntypedText{given.value});
         ignored_ = ignored_ratelimit_variables(environment);
@@ -150,6 +152,7 @@ class Loader {
     void check_grpc();
     void check_global();
     void check_bus();
+    void check_rules();
 
     Result<Loaded> finish() {
         if (problems_.empty()) check_together();
@@ -241,6 +244,7 @@ void Loader::check_together() {
     }
     check_global();
     check_bus();
+    check_rules();
     const OriginTlsSettings& origin_tls = settings.origin_tls;
     if (!origin_tls.ca.empty() && !settings.origin.starts_with("rediss")) {
         refuse("origin", "a rediss:// or rediss+sentinel:// URL, since origin_tls.ca is set");
@@ -336,6 +340,20 @@ void Loader::check_bus() {
     if (!tls.cert.empty() && tls.key.empty()) {
         refuse("bus_tls.key", "the path of a file, since bus_tls.cert is set");
     }
+}
+
+void Loader::check_rules() {
+    const RulesTlsSettings& tls = loaded_.settings.rules_tls;
+    for (const auto& [key, value] : {std::pair{"rules_tls.ca", &tls.ca},
+                                     std::pair{"rules_tls.cert", &tls.cert},
+                                     std::pair{"rules_tls.server_name", &tls.server_name}}) {
+        if (!value->empty() && !loaded_.settings.rules.starts_with("xdss://"))
+            return refuse("rules", "an xdss:// URL, since " + std::string(key) + " is set");
+    }
+    if (tls.cert.empty() && !tls.key.empty())
+        refuse("rules_tls.cert", "the path of a file, since rules_tls.key is set");
+    if (!tls.cert.empty() && tls.key.empty())
+        refuse("rules_tls.key", "the path of a file, since rules_tls.cert is set");
 }
 
 std::string origin_of(const Loaded& loaded, std::string_view key) {

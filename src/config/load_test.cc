@@ -65,41 +65,47 @@ TEST(Settings, EverySettingIsAKeyOfTheFile) {
         idle_timeout = "10s"
         max_connection_age = "11s"
         max_connection_age_grace = "12s"
+        [trace]
+        endpoint = "http://collector"
+        one_in = 13
+        identifiers = true
     )");
-    const Settings expected{.listen = {"127.0.0.2", 9000},
-                            .admin_listen = Address{"127.0.0.3", 9001},
-                            .region = "eu-west",
-                            .data_dir = "data",
-                            .global = "mysql://u:p@host/limits",
-                            .global_replica = "mysql://u:p@copy/limits",
-                            .global_cleanup = true,
-                            .global_max_cells = 1000,
-                            .global_min_regions = 10,
-                            .threads = 3,
-                            .max_keys = 5000,
-                            .drain_timeout = 2s,
-                            .test_clock = true,
-                            .test_global_interval = 100ms,
-                            .behind_proxy = true,
-                            .insecure_http = true,
-                            .allowed_hosts = {"sluice.internal"},
-                            .tls = {"cert.pem", "key.pem", "ca.pem"},
-                            .log = {LogLevel::kDebug, LogFormat::kJson, true},
-                            .http = {.header_timeout = 1s,
-                                     .body_timeout = 2s,
-                                     .idle_timeout = 3s,
-                                     .write_timeout = 4s,
-                                     .max_connections = 5,
-                                     .max_pipelined = 6,
-                                     .max_buffered_bytes = 7'000'000},
-                            .grpc = {.listen = Address{"127.0.0.4", 8081},
-                                     .insecure = true,
-                                     .max_streams = 8,
-                                     .max_message_bytes = 9'000,
-                                     .idle_timeout = 10s,
-                                     .max_connection_age = 11s,
-                                     .max_connection_age_grace = 12s},
-                            .tokens = {}};
+    const Settings expected{
+        .listen = {"127.0.0.2", 9000},
+        .admin_listen = Address{"127.0.0.3", 9001},
+        .region = "eu-west",
+        .data_dir = "data",
+        .global = "mysql://u:p@host/limits",
+        .global_replica = "mysql://u:p@copy/limits",
+        .global_cleanup = true,
+        .global_max_cells = 1000,
+        .global_min_regions = 10,
+        .threads = 3,
+        .max_keys = 5000,
+        .drain_timeout = 2s,
+        .test_clock = true,
+        .test_global_interval = 100ms,
+        .behind_proxy = true,
+        .insecure_http = true,
+        .allowed_hosts = {"sluice.internal"},
+        .tls = {"cert.pem", "key.pem", "ca.pem"},
+        .log = {LogLevel::kDebug, LogFormat::kJson, true},
+        .http = {.header_timeout = 1s,
+                 .body_timeout = 2s,
+                 .idle_timeout = 3s,
+                 .write_timeout = 4s,
+                 .max_connections = 5,
+                 .max_pipelined = 6,
+                 .max_buffered_bytes = 7'000'000},
+        .grpc = {.listen = Address{"127.0.0.4", 8081},
+                 .insecure = true,
+                 .max_streams = 8,
+                 .max_message_bytes = 9'000,
+                 .idle_timeout = 10s,
+                 .max_connection_age = 11s,
+                 .max_connection_age_grace = 12s},
+        .trace = {.endpoint = "http://collector", .one_in = 13, .identifiers = true},
+        .tokens = {}};
     EXPECT_EQ(settings, expected);
 }
 
@@ -120,10 +126,12 @@ TEST(Settings, EverySettingIsAVariableAndAFlagAsWell) {
     wanted.tls = {"c", "k"};
     wanted.allowed_hosts = {"a.example", "b.example"};
     wanted.origin = "redis://127.0.0.1:6379";
+    wanted.trace.endpoint = "http://127.0.0.1:4318";
     for (const Setting& setting : catalog()) {
         // These need each other.
         if (setting.key.starts_with("origin_tls.") || setting.key.starts_with("global")) continue;
         if (setting.key == "tls.client_ca" || setting.key.starts_with("bus")) continue;
+        if (setting.key.starts_with("rules_tls.")) continue;
         const std::string value = given_again(setting, wanted);
         const bool is_tls = setting.key.starts_with("tls.");
         const std::map<std::string, std::string> other_half{

@@ -51,6 +51,17 @@ struct BusTlsSettings {
     bool operator==(const BusTlsSettings&) const = default;
 };
 
+// PEM files for an xdss:// server of rules, or empty; and the name that its certificate must have,
+// empty for that of the URL.
+struct RulesTlsSettings {
+    std::string ca;
+    std::string cert;
+    std::string key;
+    std::string server_name;
+
+    bool operator==(const RulesTlsSettings&) const = default;
+};
+
 // Three header fields about a limit.
 struct LimitHeaderSettings {
     bool enabled = false;
@@ -108,6 +119,15 @@ struct GrpcSettings {
     bool operator==(const GrpcSettings&) const = default;
 };
 
+// Spans of decisions that waited.
+struct TraceSettings {
+    std::string endpoint{};    // URL of a collector; empty: none are sent
+    std::size_t one_in = 100;  // of the requests that bring no trace
+    bool identifiers = false;  // spans name what was limited
+
+    bool operator==(const TraceSettings&) const = default;
+};
+
 struct Settings {
     Address listen{"127.0.0.1", 8080};
     std::optional<Address> admin_listen{};  // none: no metrics are served
@@ -126,6 +146,7 @@ struct Settings {
     BusTlsSettings bus_tls{};
     std::vector<std::string> bus_workspaces{};  // empty: announcements of all are received
     std::string rules{};                        // empty: there is no rate-limit service
+    RulesTlsSettings rules_tls{};
     RlsSettings rls{};
     std::size_t threads = 0;  // 0: one per core
     std::size_t max_keys = 1'000'000;
@@ -139,6 +160,7 @@ struct Settings {
     LogSettings log;
     HttpSettings http;
     GrpcSettings grpc{};
+    TraceSettings trace{};
     std::vector<Token> tokens;  // empty: no token is needed
 
     bool operator==(const Settings&) const = default;

@@ -52,6 +52,7 @@ struct CallView {
     std::string_view path;  // "/package.Service/Method"
     std::string_view peer;  // the client's address, without its port
     std::string_view message;
+    std::string_view traceparent;  // of W3C Trace Context; empty: none
     std::optional<std::chrono::steady_clock::time_point> deadline;  // from grpc-timeout
 };
 

@@ -2,9 +2,12 @@
 #ifndef SLUICE_GRPC_SERVER_CALL_H_
 #define SLUICE_GRPC_SERVER_CALL_H_
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -38,6 +41,12 @@ class ServerCall final : public UnaryCall, public StreamWriter {
     // Its handler has thrown: answers INTERNAL.
     void fail(std::string_view what);
 
+    // Enters the deadline of a call that has one.
+    using Deadlines = std::multimap<std::chrono::steady_clock::time_point, ServerCall*>;
+    void watch_deadline(Deadlines& deadlines);
+    // Its deadline has passed: answers DEADLINE_EXCEEDED, and leaves the deadlines.
+    void expire();
+
     // Answers a deferred call.
     void complete(Answer answer);
     bool is_deferred() const { return is_deferred_; }
@@ -62,6 +71,8 @@ class ServerCall final : public UnaryCall, public StreamWriter {
     ssize_t produce_stream(char* to, std::size_t size, std::uint32_t& flags);
     void end_body(std::uint32_t& flags);
     void account();
+    void forget_deadline();
+    void drop_deferral();
     static void set_flag(bool& flag, bool value, std::size_t& count);
 
     static ssize_t on_read(nghttp2_session* session,
@@ -80,10 +91,13 @@ class ServerCall final : public UnaryCall, public StreamWriter {
     MessageReader reader_;
     std::size_t messages_ = 0;
     std::size_t header_bytes_ = 0;
-    std::size_t accounted_ = 0;  // bytes in the session's sum
-    std::size_t sent_ = 0;       // of a unary answer with its prefix, or of outbox_
-    std::string outbox_;         // messages of a streaming call
-    Status refusal_;             // found in the head
+    std::size_t accounted_ = 0;       // bytes in the session's sum
+    std::size_t sent_ = 0;            // of a unary answer with its prefix, or of outbox_
+    std::string outbox_;              // messages of a streaming call
+    std::string traceparent_;
+    Status refusal_;                  // found in the head
+    Deadlines* deadlines_ = nullptr;  // that have this call's; null: none
+    Deadlines::iterator deadline_;
     bool is_post_ = false;
     bool has_content_type_ = false;
     bool is_head_complete_ = false;

@@ -198,9 +198,29 @@ bool ServerSession::receive(std::string_view bytes, Time now) {
     is_receiving_ = true;
     const ssize_t used = nghttp2_session_mem_recv(
         http2_, reinterpret_cast<const std::uint8_t*>(bytes.data()), bytes.size());
+    watch_deadlines();
     is_receiving_ = false;
     if (used == NGHTTP2_ERR_FLOODED) end_flood();
     return used >= 0 && !is_flooded_;
+}
+
+// Most calls are answered at once: only the others are kept track of.
+void ServerSession::watch_deadlines() {
+    for (const std::int32_t stream : timed_) {
+        ServerCall* call = find(stream);
+        if (call != nullptr && !call->is_answered_) call->watch_deadline(deadlines_);
+    }
+    timed_.clear();
+}
+
+std::optional<ServerSession::Time> ServerSession::next_deadline() const {
+    if (deadlines_.empty()) return std::nullopt;
+    return deadlines_.begin()->first;
+}
+
+void ServerSession::expire(Time now) {
+    while (!deadlines_.empty() && deadlines_.begin()->first <= now)
+        deadlines_.begin()->second->expire();
 }
 
 bool ServerSession::send(std::string& out, std::size_t enough) {

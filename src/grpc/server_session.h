@@ -6,7 +6,9 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -37,6 +39,7 @@ struct alignas(64) SessionCounters {
     http::WireCounter calls;      // handed to a handler
     http::WireCounter refused;    // answered without a handler
     http::WireCounter cancelled;  // reset by the client before the answer
+    http::WireCounter expired;    // answered with DEADLINE_EXCEEDED
     http::WireCounter floods;     // connections closed with ENHANCE_YOUR_CALM
 };
 
@@ -55,7 +58,8 @@ struct SessionContext {
 };
 
 // Bytes from the client go in and make calls; bytes for the client come out. Limits and floods are
-// checked here; deadlines of the connection are its owner's.
+// checked here. It has no clock: the owner passes the time, and calls expire() at the deadlines of
+// calls.
 //
 // Owned by one thread.
 class ServerSession {
@@ -77,6 +81,12 @@ class ServerSession {
     // Appends bytes for the client to `out`, until there are none or `out` has `enough` bytes.
     // False: the connection is broken.
     bool send(std::string& out, std::size_t enough);
+
+    // The earliest deadline of a call that waits for its answer or its request.
+    std::optional<Time> next_deadline() const;
+    // Answers calls whose deadline has passed with DEADLINE_EXCEEDED. What their handlers answer
+    // later has no effect.
+    void expire(Time now);
 
     // Nothing more will be received or sent.
     bool is_finished() const;
@@ -105,6 +115,8 @@ class ServerSession {
     friend class ServerCall;
     struct Callbacks;
 
+    using Deadlines = std::multimap<Time, ServerCall*>;
+
     ServerCall* open_call(std::int32_t stream);
     void close_call(ServerCall* call, std::uint32_t error);
     ServerCall* find(std::int32_t stream) const;
@@ -117,6 +129,7 @@ class ServerSession {
     void spend(FrameBudget& budget);
     void end_flood();
     const MethodRegistry::Entry* find_method(std::string_view path);
+    void watch_deadlines();
 
     SessionContext& context_;
     const std::string peer_;
@@ -124,6 +137,8 @@ class ServerSession {
     nghttp2_session* http2_ = nullptr;
     std::vector<ServerCall*> calls_;
     Time now_{};
+    Deadlines deadlines_;              // of calls that were not answered where they were read
+    std::vector<std::int32_t> timed_;  // streams with a deadline, of this receive()
     FrameBudget control_frames_;
     FrameBudget resets_;
     const MethodRegistry::Entry* last_method_ = nullptr;

@@ -66,6 +66,7 @@ void Metrics::write(std::string& out) const {
     write_requests(text);
     write_connections(readings.connections, text);
     write_grpc(readings.grpc, text);
+    write_trace(readings.trace, text);
     write_process(readings, text);
     if (options_.write_more) options_.write_more(out);
 }
@@ -204,7 +205,14 @@ void Metrics::write_grpc(const GrpcReadings& readings, Text& text) {
     text.single(kGrpcCalls, readings.calls);
     text.single(kGrpcRefused, readings.refused);
     text.single(kGrpcCancelled, readings.cancelled);
+    text.single(kGrpcExpired, readings.expired);
     text.single(kGrpcFloods, readings.floods);
+}
+
+void Metrics::write_trace(const TraceReadings& readings, Text& text) {
+    text.single(kTraceUnavailable, readings.unavailable ? 1 : 0);
+    text.single(kTraceSent, readings.sent);
+    text.single(kTraceDropped, readings.dropped);
 }
 
 void Metrics::write_process(const Readings& readings, Text& text) const {

@@ -37,6 +37,7 @@ struct GrpcReadings {
     std::uint64_t calls = 0;
     std::uint64_t refused = 0;
     std::uint64_t cancelled = 0;
+    std::uint64_t expired = 0;
     std::uint64_t floods = 0;
 };
 
@@ -99,6 +100,13 @@ struct BusReadings {
     std::uint64_t reconnects = 0;
 };
 
+// What the tracer has done. All zero without one.
+struct TraceReadings {
+    bool unavailable = false;
+    std::uint64_t sent = 0;
+    std::uint64_t dropped = 0;
+};
+
 // What others hold and count, asked for at each scrape.
 struct Readings {
     std::uint64_t keys_held = 0;
@@ -114,6 +122,7 @@ struct Readings {
     std::uint64_t overrides_held = 0;
     ConnectionReadings connections;
     GrpcReadings grpc = {};
+    TraceReadings trace = {};
     std::uint64_t log_lines_dropped = 0;
     bool ready = false;
 };
@@ -169,6 +178,7 @@ class Metrics {
     void write_histogram(std::size_t route, Text& text) const;
     static void write_connections(const ConnectionReadings& readings, Text& text);
     static void write_grpc(const GrpcReadings& readings, Text& text);
+    static void write_trace(const TraceReadings& readings, Text& text);
     void write_process(const Readings& readings, Text& text) const;
 
     template <class Read>

@@ -166,8 +166,17 @@ inline constexpr Name kGrpcRefused{"sluice_grpc_calls_refused_total", Type::kCou
     "gRPC calls answered with an error before a method was called."};
 inline constexpr Name kGrpcCancelled{"sluice_grpc_calls_cancelled_total", Type::kCounter,
     "gRPC calls that the client reset, or whose connection ended, before the answer was sent."};
+inline constexpr Name kGrpcExpired{"sluice_grpc_calls_expired_total", Type::kCounter,
+    "gRPC calls answered with DEADLINE_EXCEEDED because their answer was not there in time."};
 inline constexpr Name kGrpcFloods{"sluice_grpc_floods_total", Type::kCounter,
     "gRPC connections closed because of too many pings, resets or other control frames."};
+
+inline constexpr Name kTraceUnavailable{"sluice_trace_unavailable", Type::kGauge,
+    "1 while the collector of traces does not take spans, else 0."};
+inline constexpr Name kTraceSent{"sluice_trace_spans_sent_total", Type::kCounter,
+    "Spans that the collector took."};
+inline constexpr Name kTraceDropped{"sluice_trace_spans_dropped_total", Type::kCounter,
+    "Spans that found the queue full, or that the collector did not take."};
 
 inline constexpr Name kReloads{"sluice_reloads_total", Type::kCounter,
     "Reloads of the configuration, by whether the new one was taken."};
@@ -254,7 +263,11 @@ inline constexpr std::array kAllNames = {
     kGrpcCalls,
     kGrpcRefused,
     kGrpcCancelled,
+    kGrpcExpired,
     kGrpcFloods,
+    kTraceUnavailable,
+    kTraceSent,
+    kTraceDropped,
     kReloads,
     kLogLinesDropped,
     kNodeReady,
@@ -275,6 +288,8 @@ enum class Route {
     kGetOverride,
     kListOverrides,
     kDeleteOverride,
+    kJson,
+    kHealthcheck,
     kHealth,
     kReady,
     kMetrics,
@@ -316,6 +331,8 @@ inline constexpr Texts<Route> kRouteTexts = {"limit",
                                              "getOverride",
                                              "listOverrides",
                                              "deleteOverride",
+                                             "json",
+                                             "healthcheck",
                                              "healthz",
                                              "readyz",
                                              "metrics",

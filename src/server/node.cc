@@ -11,6 +11,8 @@
 #include "config/catalog.h"
 #include "http/wire/listener.h"
 #include "server/rate_limit_methods.h"
+#include "server/rate_limit_routes.h"
+#include "server/readings.h"
 #include "server/resources.h"
 #include "server/version.h"
 #include "server/wire_settings.h"
@@ -35,51 +37,6 @@ config::Settings with_threads(config::Settings settings) {
 // The least time to flush unsynced counts to the origin, even if draining took all of its time.
 constexpr std::chrono::milliseconds kMinFlushTime{200};
 
-double seconds_of(std::optional<std::chrono::milliseconds> age) {
-    return age ? std::chrono::duration<double>(*age).count() : -1;
-}
-
-metrics::GlobalReadings readings_of(const GlobalStats& stats) {
-    if (!stats.attached) return {};
-    return {.unavailable = stats.unavailable,
-            .publish_unavailable = stats.publish_unavailable,
-            .import_unavailable = stats.import_unavailable,
-            .breaker_open = stats.breaker_open,
-            .publish_breaker_open = stats.publish_breaker_open,
-            .import_breaker_open = stats.import_breaker_open,
-            .writes = stats.rows_published,
-            .write_errors = stats.publish_failures,
-            .writes_given_up = stats.rows_given_up,
-            .rows_refused = stats.rows_refused,
-            .republishes = stats.republishes,
-            .rows_forgotten = stats.rows_forgotten,
-            .rows_applied = stats.rows_imported,
-            .import_errors = stats.import_failures,
-            .cells_held = stats.cells_held,
-            .cells_dropped = stats.cells_dropped,
-            .regions = stats.regions,
-            .rows_last_poll = stats.rows_last_import,
-            .rows_cleaned = stats.rows_cleaned,
-            .publish_lag = seconds_of(stats.publish_lag),
-            .since_publish = seconds_of(stats.since_publish),
-            .import_lag = seconds_of(stats.since_import)};
-}
-
-metrics::BusReadings readings_of(const BusStats& stats) {
-    return {.unavailable = stats.unavailable,
-            .messages_sent = stats.messages_sent,
-            .announcements_sent = stats.announcements_sent,
-            .announcements_unsent = stats.announcements_unsent,
-            .announcements_overflowed = stats.announcements_overflowed,
-            .messages_received = stats.messages_received,
-            .announcements_received = stats.announcements_received,
-            .own_region = stats.own_region_messages,
-            .malformed = stats.malformed_messages,
-            .foreign = stats.foreign_messages,
-            .receive_overflowed = stats.receive_overflowed,
-            .reconnects = stats.reconnects};
-}
-
 }  // namespace
 
 Node::Node(config::Settings settings, Log& log, Limiter limiter, PassedSockets sockets)
@@ -99,6 +56,7 @@ Node::Node(config::Settings settings, Log& log, Limiter limiter, PassedSockets s
 
 // Pending responses end on the workers, so the stores that they wait for are closed first.
 Node::~Node() {
+    if (rule_service_ != nullptr) rule_service_->set_listener(nullptr);
     if (override_changes_ != nullptr) override_changes_->close();
     limiter_.close(std::chrono::milliseconds::zero());
 }
@@ -117,13 +75,18 @@ std::optional<Error> Node::open() {
     if (auto failed = open_overrides()) return failed;
     if (auto failed = open_tls()) return failed;
     if (auto failed = open_rules()) return failed;
+    if (auto failed = open_tracer()) return failed;
     if (auto failed = start_workers()) return failed;
     if (auto failed = start_admin()) return failed;
     readiness_.store(http::Readiness::kReady, std::memory_order_relaxed);
-    // Clients may have connected before.
+    if (rule_service_ != nullptr) rule_service_->set_listener([this] { publish_health(); });
+    publish_health();  // clients may have connected before
+    return std::nullopt;
+}
+
+void Node::publish_health() {
     for (const auto& worker : workers_)
         worker->publish_health();
-    return std::nullopt;
 }
 
 std::optional<Error> Node::open_overrides() {
@@ -139,6 +102,14 @@ std::optional<Error> Node::open_rules() {
     auto service = RuleService::start(settings_, log_);
     if (!service) return std::move(service).error();
     rule_service_ = *std::move(service);
+    return std::nullopt;
+}
+
+std::optional<Error> Node::open_tracer() {
+    if (settings_.trace.endpoint.empty()) return std::nullopt;
+    auto tracer = start_tracer(settings_, log_);
+    if (!tracer) return std::move(tracer).error();
+    tracer_ = *std::move(tracer);
     return std::nullopt;
 }
 
@@ -201,16 +172,17 @@ GrpcEndpoint::Options Node::grpc_options(http::WireLimits limits) {
             .add_methods =
                 [this](grpc::MethodRegistry& methods) {
                     if (rule_service_ != nullptr)
-                        add_rate_limit_methods(rule_service_->parts(limiter_, *overrides_),
-                                               methods);
+                        add_rate_limit_methods(
+                            rule_service_->parts(limiter_, *overrides_), tracer_.get(), methods);
                 },
-            .is_serving =
-                [this] {
-                    return readiness_.load(std::memory_order_relaxed) == http::Readiness::kReady &&
-                           (rule_service_ == nullptr || rule_service_->is_healthy());
-                },
+            .is_serving = [this] { return is_serving(); },
             .descriptors = descriptors_,
             .log = log_};
+}
+
+bool Node::is_serving() const {
+    return readiness_.load(std::memory_order_relaxed) == http::Readiness::kReady &&
+           (rule_service_ == nullptr || rule_service_->is_healthy());
 }
 
 // Runs after the workers listen, so that an address that both settings name is reported as taken.
@@ -253,33 +225,21 @@ http::ApiContext Node::api_context(metrics::ThreadMetrics& thread_metrics,
         .readiness = readiness_,
         .clock = settings_.test_clock ? http::ClockSource::kRequest : http::ClockSource::kSystem,
         .surface = surface,
-        .hosts = host_rule(settings_, address, surface)};
+        .hosts = host_rule(settings_, address, surface),
+        .tracer = tracer_.get(),
+        .rate_limits =
+            surface == http::Surface::kPublic ? rate_limits() : http::RateLimitService{}};
+}
+
+http::RateLimitService Node::rate_limits() {
+    if (rule_service_ == nullptr) return {};
+    return {.decide = rate_limit_route(rule_service_->parts(limiter_, *overrides_)),
+            .is_healthy = [this] { return is_serving(); }};
 }
 
 metrics::Readings Node::read() const {
-    const Stats stats = limiter_.stats();
-    metrics::Readings readings;
-    readings.keys_held = stats.keys_held;
-    readings.keys_created = stats.keys_created;
-    readings.keys_expired = stats.keys_expired;
-    readings.keys_evicted = stats.keys_evicted;
-    readings.keys_evicted_unsynced = stats.keys_evicted_unsynced;
-    readings.cas_retries = stats.cas_retries;
-    readings.strict_activations = stats.strict_activations;
-    readings.origin = {.unavailable = stats.origin.unavailable,
-                       .nodes = stats.origin.nodes,
-                       .oldest_unsynced = seconds_of(stats.origin.oldest_unsynced),
-                       .clock_offset = seconds_of(stats.origin.clock_offset),
-                       .spends = stats.origin.spends,
-                       .spend_calls = stats.origin.spend_calls,
-                       .flushed = stats.origin.flushed,
-                       .unanswered = stats.origin.unanswered,
-                       .fallbacks = stats.origin.fallbacks,
-                       .queue_overflows = stats.origin.queue_overflows,
-                       .outages = stats.origin.outages,
-                       .resubmissions = stats.origin.resubmissions};
-    readings.global = readings_of(stats.global);
-    readings.bus = readings_of(stats.bus);
+    metrics::Readings readings = readings_of(limiter_.stats());
+    if (tracer_ != nullptr) readings.trace = readings_of(tracer_->stats());
     readings.overrides_held = overrides_->size();
     readings.log_lines_dropped = log_.dropped();
     readings.ready = readiness_.load(std::memory_order_relaxed) == http::Readiness::kReady;
@@ -304,6 +264,7 @@ metrics::Readings Node::read() const {
         add(readings.grpc.calls, calls.calls);
         add(readings.grpc.refused, calls.refused);
         add(readings.grpc.cancelled, calls.cancelled);
+        add(readings.grpc.expired, calls.expired);
         add(readings.grpc.floods, calls.floods);
     }
     if (admin_ != nullptr) add_all(admin_->counters());

@@ -27,6 +27,7 @@
 #include "server/grpc_endpoint.h"
 #include "server/passed_sockets.h"
 #include "server/rule_service.h"
+#include "trace/tracer.h"
 
 namespace sluice::server {
 
@@ -74,6 +75,7 @@ class Node {
     std::optional<Error> open_overrides();
     std::optional<Error> open_tls();
     std::optional<Error> open_rules();
+    std::optional<Error> open_tracer();
     std::optional<Error> start_workers();
     std::optional<Error> listen_grpc(const http::WireLimits& limits);
     GrpcEndpoint::Options grpc_options(http::WireLimits limits);
@@ -81,6 +83,9 @@ class Node {
     http::ApiContext api_context(metrics::ThreadMetrics& thread_metrics,
                                  const config::Address& address,
                                  http::Surface surface);
+    http::RateLimitService rate_limits();
+    bool is_serving() const;
+    void publish_health();
     metrics::Readings read() const;
     std::optional<Error> apply(const config::Settings& wanted);
     std::string settings_needing_restart(const config::Settings& wanted) const;
@@ -89,6 +94,8 @@ class Node {
     Log& log_;
     // Kept open, so that connections wait in the kernel until the next process serves them.
     const PassedSockets sockets_;
+    // Decisions that wait in the limiter end their spans. Null: no traces.
+    std::unique_ptr<trace::Tracer> tracer_;
     Limiter limiter_;
     std::unique_ptr<overrides::OverrideSet> overrides_;
     std::unique_ptr<overrides::OverrideChanges> override_changes_;

@@ -1,13 +1,13 @@
 #include "server/rate_limit_methods.h"
 
+#include <chrono>
+#include <cstdint>
 #include <memory>
-#include <mutex>
-#include <optional>
 #include <string_view>
-#include <utility>
 
 #include "base/clock.h"
 #include "rls/messages.h"
+#include "server/later_answer.h"
 
 namespace sluice::server {
 namespace {
@@ -21,11 +21,34 @@ grpc::Answer encoded(const rls::Answer& answer) {
 
 // What the methods of one serving thread share; it keeps its memory from call to call.
 struct Calls {
-    explicit Calls(const rls::ServiceParts& parts) : limiter(parts) {}
+    Calls(const rls::ServiceParts& parts, trace::Tracer* with) : tracer(with), limiter(parts) {}
 
+    trace::Tracer* const tracer;  // null: calls that wait are not traced
     rls::RateLimiter limiter;
     rls::RateLimitRequest request;
 };
+
+// Begins the span of a call that waits since then. Null if it is not sampled.
+std::shared_ptr<trace::Span> begin_span(const Calls& calls,
+                                        const grpc::CallView& call,
+                                        std::chrono::steady_clock::time_point since) {
+    if (calls.tracer == nullptr) return nullptr;
+    auto span = calls.tracer->begin("ratelimit.rls", call.traceparent, since);
+    if (span == nullptr) return nullptr;
+    span->add("sluice.requests", static_cast<std::int64_t>(calls.request.descriptors.size()));
+    span->add_identifier("sluice.namespace", calls.request.domain);
+    return span;
+}
+
+void end_span(const std::shared_ptr<trace::Span>& span, const rls::Answer& answer) {
+    if (span == nullptr) return;
+    if (answer.error) {
+        span->fail();
+    } else {
+        span->add("sluice.passed", answer.response.overall_code == rls::Code::kOk);
+    }
+    span->end();
+}
 
 using Decide = bool (rls::RateLimiter::*)(const rls::RateLimitRequest&,
                                           UnixTime,
@@ -37,41 +60,28 @@ void handle(Calls& calls, Decide decide, grpc::UnaryCall& call) {
         call.answer().status = {grpc::Code::kInvalidArgument, error->message};
         return;
     }
+    const auto pending = std::make_shared<LaterAnswer>();
+    rls::RateLimiter::Later later = LaterAnswer::receiver(pending);
     rls::Answer answer;
-    // Answered by the origin, on another thread. The call is deferred only then: `state` is shared
-    // with what waits, which may answer before the call is deferred here.
-    struct Deferred {
-        std::mutex mutex;  // guards both
-        std::optional<grpc::Completion> completion;
-        std::optional<grpc::Answer> answer;
-    };
-    const auto state = std::make_shared<Deferred>();
-    rls::RateLimiter::Later later = [state](rls::Answer decided) {
-        grpc::Answer done = encoded(decided);
-        std::unique_lock lock(state->mutex);
-        if (!state->completion) {
-            state->answer = std::move(done);
-            return;
-        }
-        grpc::Completion completion = *std::move(state->completion);
-        lock.unlock();
-        completion(std::move(done));
-    };
+    std::chrono::steady_clock::time_point since;
+    if (calls.tracer != nullptr) since = std::chrono::steady_clock::now();
     if ((calls.limiter.*decide)(calls.request, coarse_wall_time(), answer, later)) {
         call.answer() = encoded(answer);
         return;
     }
-    const std::lock_guard lock(state->mutex);
-    if (state->answer)
-        call.answer() = *std::move(state->answer);
-    else
-        state->completion.emplace(call.defer());
+    pending->send_by([span = begin_span(calls, call.request(), since),
+                      completion = call.defer()](const rls::Answer& late) mutable {
+        end_span(span, late);
+        completion(encoded(late));
+    });
 }
 
 }  // namespace
 
-void add_rate_limit_methods(const rls::ServiceParts& parts, grpc::MethodRegistry& methods) {
-    const auto calls = std::make_shared<Calls>(parts);
+void add_rate_limit_methods(const rls::ServiceParts& parts,
+                            trace::Tracer* tracer,
+                            grpc::MethodRegistry& methods) {
+    const auto calls = std::make_shared<Calls>(parts, tracer);
     const auto method = [&](Decide decide) {
         return [calls, decide](grpc::UnaryCall& call) { handle(*calls, decide, call); };
     };

@@ -12,7 +12,9 @@
 
 #include "base/sha256.h"
 #include "overrides/stores.h"
+#include "server/version.h"
 #include "service/test_options.h"
+#include "url/collector_url.h"
 #include "url/store_url.h"
 
 namespace sluice::server {
@@ -248,6 +250,26 @@ std::unique_ptr<overrides::OverrideChanges> start_override_changes(const config:
         interval = settings.test_global_interval;
     return std::make_unique<overrides::OverrideChanges>(
         set, overrides::OverrideChanges::Options{.interval = interval, .on_trouble = on_trouble});
+}
+
+Result<std::unique_ptr<trace::Tracer>> start_tracer(const config::Settings& settings, Log& log) {
+    auto collector = parse_collector_url(settings.trace.endpoint);
+    if (!collector) {
+        return setting_error(
+            "trace.endpoint", "\"" + settings.trace.endpoint + "\"", collector.error().message);
+    }
+    return trace::Tracer::start(
+        {.collector = *std::move(collector),
+         .one_in = settings.trace.one_in,
+         .with_identifiers = settings.trace.identifiers,
+         .resource = {{"service.version", kVersion}, {"sluice.region", settings.region}},
+         .on_change = [&log](const std::string& why) {
+             if (why.empty()) {
+                 log.info("trace_recovered");
+             } else {
+                 log.warn("trace_unavailable", {{"why", why}});
+             }
+         }});
 }
 
 Result<std::shared_ptr<const http::TlsContext>> load_tls(const config::TlsSettings& tls) {

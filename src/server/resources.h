@@ -14,6 +14,7 @@
 #include "log/log.h"
 #include "overrides/override_changes.h"
 #include "overrides/override_set.h"
+#include "trace/tracer.h"
 
 namespace sluice::server {
 
@@ -37,6 +38,10 @@ Result<std::unique_ptr<overrides::OverrideSet>> open_overrides(const config::Set
 std::unique_ptr<overrides::OverrideChanges> start_override_changes(const config::Settings& settings,
                                                                    overrides::OverrideSet& set,
                                                                    Log& log);
+
+// Starts the tracer that `trace.endpoint` asks for. It logs when the collector stops taking spans
+// and when it takes them again. `log` must outlive the tracer.
+Result<std::unique_ptr<trace::Tracer>> start_tracer(const config::Settings& settings, Log& log);
 
 // Loads the certificate, its key and the client authorities.
 Result<std::shared_ptr<const http::TlsContext>> load_tls(const config::TlsSettings& tls);

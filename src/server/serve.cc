@@ -162,6 +162,13 @@ std::string url_of(config::Address address, const config::TlsSettings& tls) {
     return (tls.enabled() ? "https://" : "http://") + config::to_string(address);
 }
 
+// The first process of a container inherits processes whose parents ended, such as those of a
+// health check. With SIGCHLD ignored, the kernel removes them when they end; else they stay as
+// zombies.
+void remove_orphans() {
+    if (::getpid() == 1) std::signal(SIGCHLD, SIG_IGN);
+}
+
 }  // namespace
 
 std::optional<Error> serve(const config::Sources& sources) {
@@ -174,6 +181,7 @@ std::optional<Error> serve(const config::Sources& sources) {
     if (!loaded) return loaded.error();
     Log log({.level = loaded->settings.log.level, .format = loaded->settings.log.format});
     log_warnings(*loaded, log);
+    remove_orphans();
     // Constructed first: a signal that arrives during the start takes effect after it.
     SignalLoop signals(all_sources, supervisor, log);
     auto node = Node::start(loaded->settings, log, *std::move(sockets));

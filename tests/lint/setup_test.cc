@@ -76,6 +76,19 @@ TEST(Setup, SaysNothingWhereNothingIsMissing) {
     EXPECT_EQ(machine.set_up("build test bench"), "");
 }
 
+TEST(Setup, ForAnotherArchitectureNamesItsLibrariesAndACrossCompiler) {
+    const FakeMachine machine;
+    machine.command("dpkg-query", "exit 1");
+    machine.command("id", "echo 1000");
+    const std::string output = machine.set_up("--architecture arm64 build");
+    for (const std::string name :
+         {"crossbuild-essential-arm64", "libnats-dev:arm64", "protobuf-compiler"})
+        EXPECT_NE(output.find(' ' + name), std::string::npos) << name << " is not in: " << output;
+    EXPECT_EQ(output.find(" g++ "), std::string::npos) << output;
+    EXPECT_NE(machine.set_up("--architecture i386 build").find("allowed are amd64 and arm64"),
+              std::string::npos);
+}
+
 TEST(Setup, RefusesAGroupThatItDoesNotKnow) {
     EXPECT_NE(FakeMachine().set_up("bild").find("there is no group 'bild'"), std::string::npos);
 }

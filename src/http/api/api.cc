@@ -16,6 +16,14 @@ struct Permission {
     bool config::Permissions::*granted = nullptr;
 };
 
+// What a client may send besides POST with JSON.
+enum class BodyForm {
+    kJson,
+    // A route of envoyproxy/ratelimit, whose clients also send GET, and no content type. Browsers
+    // have to name JSON all the same.
+    kLenient,
+};
+
 // An entry of the route table. A route that takes a body needs a permission; a probe has neither.
 struct RouteEntry {
     std::string_view path;
@@ -24,12 +32,17 @@ struct RouteEntry {
     Permission permission{};
     ErrorFormat error_format = ErrorFormat::kV2;
     bool is_admin = false;  // on the admin listener only
+    BodyForm form = BodyForm::kJson;
 
     bool is_on(Surface surface) const { return is_admin == (surface != Surface::kPublic); }
     bool takes_body() const { return permission.granted != nullptr && !is_admin; }
-    std::string_view methods() const { return takes_body() ? "POST" : "GET, HEAD"; }
+    bool takes_get_with_body() const { return takes_body() && form == BodyForm::kLenient; }
+    std::string_view methods() const {
+        return takes_get_with_body() ? "GET, POST" : takes_body() ? "POST" : "GET, HEAD";
+    }
     bool takes(std::string_view method) const {
-        return takes_body() ? method == "POST" : method == "GET" || method == "HEAD";
+        if (method == "GET") return takes_get_with_body() || !takes_body();
+        return method == (takes_body() ? "POST" : "HEAD");
     }
 };
 
@@ -64,6 +77,12 @@ constexpr std::array kRoutes{
                kMayDelete},
     RouteEntry{
         "/v1/ratelimits.limit", Metric::kLimit, answer_v1_limit, kMayLimit, ErrorFormat::kV1},
+    RouteEntry{.path = "/json",
+               .metric = Metric::kJson,
+               .answer = answer_rate_limit,
+               .permission = kMayLimit,
+               .form = BodyForm::kLenient},
+    RouteEntry{"/healthcheck", Metric::kHealthcheck, answer_healthcheck},
     RouteEntry{"/healthz", Metric::kHealth, answer_health},
     RouteEntry{"/v2/liveness", Metric::kHealth, answer_liveness},
     RouteEntry{"/readyz", Metric::kReady, answer_ready},
@@ -113,6 +132,15 @@ void answer_forbidden(Call& call, const RouteEntry& route) {
     const std::string detail =
         "The token lacks the permission " + std::string(route.permission.name) + ".";
     answer_error(call, 403, detail);
+}
+
+// Whether the content type is as the route requires. A missing one is refused too where a browser
+// may have sent the request: it does so to any host on behalf of any page. Such a request has one
+// of the two header fields, or is a GET without a body.
+bool is_accepted_type(const RequestView& request, BodyForm form) {
+    if (is_json(request.header("content-type"))) return true;
+    return form == BodyForm::kLenient && !request.has_header("origin") &&
+           !request.has_header("sec-fetch-site");
 }
 
 // Returns the caller that the token identifies; null if a valid token is required and missing.
@@ -203,9 +231,7 @@ bool Api::check_token(Call& call, const RouteEntry& route) {
     if (context_.report.on_request) notes_.workspace = call.caller->workspace;
     if (!(call.caller->permissions.*route.permission.granted)) {
         answer_forbidden(call, route);
-    } else if (route.takes_body() && !is_json(call.request.header("content-type"))) {
-        // A missing content type is refused too: a browser sends such requests to any host on
-        // behalf of any page.
+    } else if (route.takes_body() && !is_accepted_type(call.request, route.form)) {
         answer_error(call, 415, "The content type must be application/json.");
     } else {
         return true;

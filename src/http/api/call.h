@@ -25,6 +25,7 @@
 #include "metrics/metrics.h"
 #include "overrides/override_changes.h"
 #include "overrides/override_set.h"
+#include "trace/tracer.h"
 
 namespace sluice::http {
 
@@ -43,8 +44,19 @@ enum class Surface {
     kProtectedAdmin,  // elsewhere: needs a token that may read metrics
 };
 
-// The dependencies of an Api, all of which outlive it. Everything but `thread_metrics`, `post` and
-// `report` is shared by all serving threads and is thread-safe.
+struct Call;
+
+// Envoy's rate-limit service over HTTP, as envoyproxy/ratelimit serves it. Empty functions: the
+// server has none.
+struct RateLimitService {
+    // Answers `/json`. Of the thread that the Api belongs to; call.caller may use the namespaces of
+    // its token alone, which the function checks.
+    std::function<void(Call&)> decide = {};
+    std::function<bool()> is_healthy = {};
+};
+
+// The dependencies of an Api, all of which outlive it. Everything but `thread_metrics`, `post`,
+// `report` and `rate_limits` is shared by all serving threads and is thread-safe.
 struct ApiContext {
     Limiter& limiter;
     const overrides::OverrideSet& overrides;
@@ -59,9 +71,11 @@ struct ApiContext {
     ClockSource clock = ClockSource::kSystem;
     Surface surface = Surface::kPublic;
     HostRule hosts = {};
+    trace::Tracer* tracer = nullptr;  // null: decisions that wait are not traced
     // Runs a function on the serving thread, soon. May be called by any thread.
     std::function<void(std::function<void()>)> post = {};
     ReportHooks report = {};
+    RateLimitService rate_limits = {};
 };
 
 // Memory that the requests of one thread reuse, so that a request need not allocate.
@@ -152,6 +166,9 @@ void answer_set_override(Call& call);
 void answer_get_override(Call& call);
 void answer_list_overrides(Call& call);
 void answer_delete_override(Call& call);
+
+void answer_rate_limit(Call& call);
+void answer_healthcheck(Call& call);
 
 void answer_health(Call& call);
 void answer_liveness(Call& call);

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "http/api/call.h"
+#include "http/api/decision_span.h"
 #include "service/pending_decision.h"
 
 namespace sluice::http {
@@ -124,9 +125,11 @@ void answer_decision(Call& call,
 void decide_later(Call& call, const Request& request, const LimitParameters& parameters) {
     std::optional<Override> applied;
     if (parameters.applied != nullptr) applied = *parameters.applied;
+    const auto span = begin_span(call, "ratelimit.limit", {&request, 1});
     const auto deferred = DeferredCall::take(call, metrics::Route::kLimit);
     call.context.limiter.limit_async(
-        request, parameters.now, [deferred, applied, parameters](Result<Decision> decision) {
+        request, parameters.now, [deferred, span, applied, parameters](Result<Decision> decision) {
+            end_span(span, decision);
             DeferredCall::answer(
                 deferred, [applied, parameters, decision = std::move(decision)](Call& resumed) {
                     LimitParameters owned = parameters;
@@ -239,9 +242,11 @@ class OwnedBatchParameters {
 // Has the origin consulted before the batch is answered.
 void decide_batch_later(Call& call, const BatchParameters& parameters) {
     const auto owned = std::make_shared<const OwnedBatchParameters>(parameters);
+    const auto span = begin_span(call, "ratelimit.multiLimit", parameters.requests);
     const auto deferred = DeferredCall::take(call, metrics::Route::kMultiLimit);
     call.context.limiter.limit_many_async(
-        parameters.requests, parameters.now, [deferred, owned](Result<BatchDecision> batch) {
+        parameters.requests, parameters.now, [deferred, span, owned](Result<BatchDecision> batch) {
+            end_span(span, batch);
             DeferredCall::answer(deferred, [owned, batch = std::move(batch)](Call& resumed) {
                 answer_batch(resumed, batch, owned->view(), metrics::Source::kOrigin);
             });

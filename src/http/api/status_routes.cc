@@ -1,4 +1,5 @@
-// Routes that report state: probes, metrics, and the inspection of one key.
+// Routes that report state: probes, metrics, and the inspection of one key; and those of the
+// rate-limit service.
 #include <algorithm>
 #include <optional>
 #include <span>
@@ -112,6 +113,28 @@ void answer_inspect(Call& call) {
             answer_inspection(resumed, inspection, now);
         });
     });
+}
+
+namespace {
+
+void answer_no_service(Call& call) {
+    answer_error(call, 404, "The server has no rate-limit service: the setting rules is empty.");
+}
+
+}  // namespace
+
+void answer_rate_limit(Call& call) {
+    const auto& decide = call.context.rate_limits.decide;
+    return decide ? decide(call) : answer_no_service(call);
+}
+
+// The state that the gRPC health service reports, as envoyproxy/ratelimit answers over HTTP.
+void answer_healthcheck(Call& call) {
+    const auto& is_healthy = call.context.rate_limits.is_healthy;
+    if (!is_healthy) return answer_no_service(call);
+    const bool healthy = is_healthy();
+    call.reply.begin(healthy ? 200 : 500, "text/plain; charset=utf-8");
+    if (healthy) call.reply.body() = "OK";
 }
 
 // Liveness: the process runs and this thread answers.

@@ -20,6 +20,7 @@ bool Caller::may_use(std::string_view name_space) const {
 
 TokenSet::TokenSet(std::span<const config::Token> tokens) {
     anonymous_.namespaces.emplace_back("*");
+    anonymous_.is_anonymous = true;
     for (const config::Token& token : tokens) {
         hashes_.push_back(token.sha256);
         callers_.push_back({.workspace = token.workspace,

@@ -20,6 +20,7 @@ struct Caller {
     std::string workspace = "default";
     config::Permissions permissions = config::kAllPermissions;
     std::vector<overrides::Glob> namespaces;
+    bool is_anonymous = false;  // has no token, since the server has none
 
     bool may_use(std::string_view name_space) const;
 };

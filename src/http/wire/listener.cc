@@ -47,6 +47,9 @@ constexpr int kUnsentInKernel = 64 * 1024;
 using UnsentInKernel = boost::asio::detail::socket_option::integer<IPPROTO_TCP, TCP_NOTSENT_LOWAT>;
 using ReusePort = boost::asio::detail::socket_option::boolean<SOL_SOCKET, SO_REUSEPORT>;
 
+// Any later time is as good, and this one can be added to.
+constexpr std::chrono::milliseconds kLatestTick{std::chrono::milliseconds::max() / 2'000'000};
+
 constexpr int kEventsPerRound = 128;
 
 // Under load the next events follow soon after a round. Waiting for them here briefly saves the
@@ -270,7 +273,9 @@ class Listener::EventLoop : public std::enable_shared_from_this<EventLoop> {
                           after_round();
                           // Deferred answers arrive through Asio.
                           return !loop_.has_queue() && loop_.deferred == 0;
-                      }}) {}
+                      }}) {
+        loop_.on_tick_at = [this] { wait_for_tick(); };
+    }
 
     Result<std::uint16_t> listen(const ListenAddress& address) {
         auto port = address.socket >= 0 ? adopt(acceptor_, address)
@@ -326,10 +331,15 @@ class Listener::EventLoop : public std::enable_shared_from_this<EventLoop> {
         });
     }
 
+    // May be called again, for an earlier tick.
     void wait_for_tick() {
-        timer_.expires_after(tick_);
+        const auto regular = std::chrono::steady_clock::now() + tick_;
+        const std::chrono::steady_clock::time_point wanted{std::min(loop_.next_tick, kLatestTick) +
+                                                           loop_.resolution()};
+        timer_.expires_at(std::min(regular, wanted));
         timer_.async_wait(guard([this] {
             loop_.set_time();
+            loop_.next_tick = milliseconds::max();
             loop_.timeout_list.expire(loop_.now,
                                       [](auto& connection) { connection->on_timeout(); });
             protocol_->on_tick(loop_);

@@ -19,12 +19,29 @@ SET = "/v2/ratelimit.setOverride"
 GET = "/v2/ratelimit.getOverride"
 LIST = "/v2/ratelimit.listOverrides"
 DELETE = "/v2/ratelimit.deleteOverride"
+RATE_LIMIT = "/json"
 
 QUESTION = {"namespace": "n", "identifier": "i", "limit": 10, "duration": 60000}
 DENIED = {**QUESTION, "limit": 0}
 KEY = {"namespace": "n", "identifier": "i", "duration": 60000}
 NAME = {"namespace": "n", "identifier": "vip_*"}
 GRANT = {**NAME, "limit": 5, "duration": 1000}
+RULES = """
+domain: shop
+descriptors:
+  - {key: user, rate_limit: {unit: hour, requests_per_unit: 2, name: orders}}
+  - {key: vip, rate_limit: {unlimited: true}}
+"""
+DESCRIBED = {"domain": "shop", "descriptors": [{"entries": [{"key": "user", "value": "ann"}]}]}
+SEVERAL = {
+    "domain": "shop",
+    "hitsAddend": 1,
+    "descriptors": [
+        {"entries": [{"key": "user", "value": "bob"}], "hitsAddend": "2"},
+        {"entries": [{"key": "vip"}], "limit": {"requestsPerUnit": 5, "unit": "MINUTE"}},
+        {"entries": [{"key": "none"}]},
+    ],
+}
 PREFER = {"Prefer": "status=429"}
 PROBLEM = {"Accept": "application/problem+json"}
 
@@ -78,13 +95,21 @@ OPEN = [
     (DELETE, NAME, {**PROBLEM}, 404),
     (DELETE, {}, {}, 400),
     (DELETE, NAME, {"Content-Type": "text/plain"}, 415),
+    (RATE_LIMIT, DESCRIBED, {}, 200),
+    (RATE_LIMIT, {**DESCRIBED, "hitsAddend": 2}, {}, 429),
+    (RATE_LIMIT, SEVERAL, {}, 200),
+    (RATE_LIMIT, {**DESCRIBED, "domain": ""}, {}, 400),
+    (RATE_LIMIT, {"domain": "shop"}, PROBLEM, 400),
+    (RATE_LIMIT, {**DESCRIBED, "colour": 1}, {}, 400),
+    (RATE_LIMIT, DESCRIBED, {"Content-Type": "text/plain", "Origin": "http://example.com"}, 415),
+    ("/healthcheck", None, {}, 200),
     ("/healthz", None, {}, 200),
     ("/v2/liveness", None, {}, 200),
     ("/readyz", None, {}, 200),
     ("/metrics", None, {}, 200),
 ] + [
     (path, body, {"Host": "example.com"}, 421)
-    for path, body in [(LIMIT, QUESTION), (LIMIT_V1, QUESTION), (MULTI, [QUESTION]), (INSPECT, KEY), (SET, GRANT)]
+    for path, body in [(LIMIT, QUESTION), (LIMIT_V1, QUESTION), (MULTI, [QUESTION]), (INSPECT, KEY), (SET, GRANT), (RATE_LIMIT, DESCRIBED)]
     + [(path, NAME) for path in (GET, LIST, DELETE)]
 ]
 
@@ -95,12 +120,15 @@ GUARDED = (
     + [(LIST, {"namespace": "n"}, {"Authorization": "Bearer wrong"}, 401)]
     + [(path, NAME, {"Authorization": f"Bearer {LIMITER}"}, 403) for path in (SET, GET, LIST, DELETE)]
     + [(LIMIT, QUESTION, {"Authorization": f"Bearer {FULL}"}, 200)]
+    # This one has no rules.
+    + [(RATE_LIMIT, DESCRIBED, {}, 401), (RATE_LIMIT, DESCRIBED, {"Authorization": f"Bearer {FULL}"}, 404)]
+    + [("/healthcheck", None, {}, 404)]
 )
 
 # These need a failing disk or a broken connection, and other tests bring them about.
-NOT_ASKED = {"403 limit", "403 limitV1", "403 multiLimit", "403 inspect", "401 metrics", "403 metrics"} | {
+NOT_ASKED = {"403 limit", "403 limitV1", "403 multiLimit", "403 inspect", "401 metrics", "403 metrics", "403 rateLimit", "500 healthcheck"} | {
     f"{status} {operation}"
-    for operation in ("limit", "limitV1", "multiLimit", "inspect", "setOverride", "getOverride", "listOverrides", "deleteOverride", "readiness")
+    for operation in ("limit", "limitV1", "multiLimit", "inspect", "setOverride", "getOverride", "listOverrides", "deleteOverride", "readiness", "rateLimit")
     for status in ("408", "413", "431", "500", "503")
 }
 
@@ -192,7 +220,7 @@ def main(program, path):
     OpenAPIV31SpecValidator(specification).validate()
     contract = Contract(specification)
     good = []
-    with Served(program) as server:
+    with Served(program, rules=RULES) as server:
         good += [check(contract, server, *question) for question in OPEN]
     with Served(program, config=TOKENS) as server:
         good += [check(contract, server, *question) for question in GUARDED]

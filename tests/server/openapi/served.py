@@ -31,11 +31,16 @@ def free_port():
 class Served:
     """Use as a context manager; leaving it ends the program."""
 
-    def __init__(self, program, flags=(), config=""):
+    def __init__(self, program, flags=(), config="", rules=""):
         self.folder = tempfile.TemporaryDirectory(prefix="sluice-openapi-")
         path = os.path.join(self.folder.name, "sluice.toml")
         with open(path, "w", encoding="utf-8") as file:
             file.write(config)
+        if rules:
+            rules_path = os.path.join(self.folder.name, "rules.yaml")
+            with open(rules_path, "w", encoding="utf-8") as file:
+                file.write(rules)
+            flags = [*flags, "--rules", rules_path]
         self.port = free_port()
         self.admin_port = free_port()
         addresses = ["--listen", f"127.0.0.1:{self.port}", "--admin-listen", f"127.0.0.1:{self.admin_port}"]
