@@ -91,9 +91,9 @@ class ServerCall final : public UnaryCall, public StreamWriter {
     MessageReader reader_;
     std::size_t messages_ = 0;
     std::size_t header_bytes_ = 0;
-    std::size_t accounted_ = 0;       // bytes in the session's sum
-    std::size_t sent_ = 0;            // of a unary answer with its prefix, or of outbox_
-    std::string outbox_;              // messages of a streaming call
+    std::size_t accounted_ = 0;  // bytes in the session's sum
+    std::size_t sent_ = 0;       // of a unary answer with its prefix, or of outbox_
+    std::string outbox_;         // messages of a streaming call
     std::string traceparent_;
     Status refusal_;                  // found in the head
     Deadlines* deadlines_ = nullptr;  // that have this call's; null: none
