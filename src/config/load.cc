@@ -118,6 +118,11 @@ class Loader {
             take(key, flag_of(key), UntypedText{value});
     }
 
+    void take_sockets(const std::map<std::string, std::string>& sockets) {
+        for (const auto& [key, address] : sockets)
+            take(key, "LISTEN_FDS", UntypedText{address});
+    }
+
     // `where` is a flag or a variable. The secrets are never shown.
     void take_secrets(const std::vector<std::string>& secrets, std::string_view where) {
         std::vector<Token> tokens;
@@ -384,6 +389,7 @@ Result<Loaded> load_settings(const Sources& sources) {
     if (!file.empty()) loader.take_file(file);
     loader.take_environment(sources.environment);
     loader.take_flags(sources.flags);
+    loader.take_sockets(sources.sockets);
     if (!sources.tokens.empty()) loader.take_secrets(sources.tokens, "--token");
     return loader.finish();
 }

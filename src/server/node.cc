@@ -7,7 +7,6 @@
 #include <utility>
 
 #include <sched.h>
-#include <sys/resource.h>
 
 #include "base/clock.h"
 #include "config/catalog.h"
@@ -16,6 +15,7 @@
 #include "server/rate_limit_routes.h"
 #include "server/resources.h"
 #include "server/version.h"
+#include "server/wire_settings.h"
 #include "server/worker.h"
 
 namespace sluice::server {
@@ -34,72 +34,16 @@ config::Settings with_threads(config::Settings settings) {
     return settings;
 }
 
-// Raises the limit of open files to what the system allows, and returns how many connections fit
-// into it, at most http.max_connections. The usual soft limit of 1024 protects programs that use
-// select(); this one doesn't.
-std::size_t raise_connection_limit(const config::Settings& settings, Log& log) {
-    constexpr rlim_t kReserved = 256;  // files that are not connections
-    const std::size_t wanted = settings.http.max_connections;
-    rlimit limit{};
-    if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return wanted;
-    limit.rlim_cur = limit.rlim_max;
-    setrlimit(RLIMIT_NOFILE, &limit);
-    if (limit.rlim_max == RLIM_INFINITY || limit.rlim_max >= wanted + kReserved) return wanted;
-    const std::size_t possible =
-        limit.rlim_max > 2 * kReserved ? limit.rlim_max - kReserved : kReserved;
-    const bool is_set = wanted != config::HttpSettings{}.max_connections;
-    if (is_set) {
-        log.warn("few_files",
-                 {{"why", "the system allows fewer open files than http.max_connections needs"},
-                  {"max_connections", possible}});
-    }
-    return possible;
-}
-
-// With less, a thread would close connections that send a few large requests.
-constexpr std::size_t kMinBuffered = 4UL * 1024 * 1024;
-
-http::WireLimits wire_limits(const config::Settings& settings, std::size_t connections) {
-    http::WireLimits limits;
-    const config::HttpSettings& http = settings.http;
-    limits.connections = (connections + settings.threads - 1) / settings.threads;
-    limits.buffered = std::max(http.max_buffered_bytes / settings.threads, kMinBuffered);
-    limits.pipelined = http.max_pipelined;
-    limits.header_timeout = http.header_timeout;
-    limits.body_timeout = http.body_timeout;
-    limits.idle_timeout = http.idle_timeout;
-    limits.write_timeout = http.write_timeout;
-    return limits;
-}
-
-// Enough for all streams of events, and for a few scrapers and pages at a time.
-http::WireLimits admin_limits(const config::Settings& settings) {
-    http::WireLimits limits = wire_limits(settings, 0);
-    limits.connections = 2 * http::EventStreams::kMost;
-    limits.buffered = 2 * kMinBuffered;
-    return limits;
-}
-
-// A listener on loopback accepts only known Host headers, against DNS rebinding. Behind a proxy,
-// the proxy chooses the host, except on the admin listener. On other addresses requests need a
-// token, which a web site doesn't have.
-http::HostRule host_rule(const config::Settings& settings,
-                         const config::Address& address,
-                         http::Surface surface) {
-    const bool is_proxied = settings.behind_proxy && surface == http::Surface::kPublic;
-    if (is_proxied || !config::is_loopback(address)) return {};
-    return http::HostRule::local(settings.allowed_hosts);
-}
-
 // The least time to flush unsynced counts to the origin, even if draining took all of its time.
 constexpr std::chrono::milliseconds kMinFlushTime{200};
 
 }  // namespace
 
-Node::Node(config::Settings settings, Log& log, Limiter limiter)
+Node::Node(config::Settings settings, Log& log, Limiter limiter, PassedSockets sockets)
     : started_at_(exact_wall_time()),
       settings_(with_threads(std::move(settings))),
       log_(log),
+      sockets_(std::move(sockets)),
       limiter_(std::move(limiter)),
       tokens_(settings_.tokens),
       metrics_({.version = kVersion,
@@ -126,10 +70,12 @@ Node::~Node() {
     limiter_.close(std::chrono::milliseconds::zero());
 }
 
-Result<std::unique_ptr<Node>> Node::start(const config::Settings& settings, Log& log) {
+Result<std::unique_ptr<Node>> Node::start(const config::Settings& settings,
+                                          Log& log,
+                                          PassedSockets sockets) {
     auto limiter = open_limiter(settings, log);
     if (!limiter) return std::move(limiter).error();
-    std::unique_ptr<Node> node(new Node(settings, log, *std::move(limiter)));
+    std::unique_ptr<Node> node(new Node(settings, log, *std::move(limiter), std::move(sockets)));
     if (auto failed = node->open()) return *std::move(failed);
     return node;
 }
@@ -190,9 +136,8 @@ std::optional<Error> Node::start_workers() {
         return setting_error(
             "listen", "\"" + config::to_string(settings_.listen) + "\"", error.message);
     };
-    const auto address =
-        http::claim({.host = settings_.listen.host, .port = settings_.listen.port});
-    if (!address) return failed(address.error());
+    const auto places = sockets_.places("listen", settings_.listen, settings_.threads);
+    if (!places) return failed(places.error());
     const http::WireLimits limits = wire_limits(settings_, raise_connection_limit(settings_, log_));
     for (std::size_t i = 0; i < settings_.threads; ++i) {
         workers_.push_back(std::make_unique<Worker>(
@@ -201,7 +146,7 @@ std::optional<Error> Node::start_workers() {
                             .log = log_,
                             .log_requests = settings_.log.requests,
                             .observer = observer_}));
-        const auto port = workers_.back()->listen(*address);
+        const auto port = workers_.back()->listen((*places)[i]);
         if (!port) return failed(port.error());
         settings_.listen.port = *port;
     }
@@ -218,10 +163,10 @@ std::optional<Error> Node::listen_grpc(const http::WireLimits& limits) {
     const auto failed = [&](const Error& error) {
         return setting_error("grpc.listen", "\"" + config::to_string(wanted) + "\"", error.message);
     };
-    const auto address = http::claim({.host = wanted.host, .port = wanted.port});
-    if (!address) return failed(address.error());
-    for (const auto& worker : workers_) {
-        const auto port = worker->listen_grpc(*address, grpc_options(limits));
+    const auto places = sockets_.places("grpc.listen", wanted, workers_.size());
+    if (!places) return failed(places.error());
+    for (std::size_t i = 0; i < workers_.size(); ++i) {
+        const auto port = workers_[i]->listen_grpc((*places)[i], grpc_options(limits));
         if (!port) return failed(port.error());
         wanted.port = *port;
     }
@@ -259,8 +204,8 @@ std::optional<Error> Node::start_admin() {
         return setting_error(
             "admin_listen", "\"" + config::to_string(wanted) + "\"", error.message);
     };
-    const auto address = http::claim({.host = wanted.host, .port = wanted.port});
-    if (!address) return failed(address.error());
+    const auto places = sockets_.places("admin_listen", wanted, 1);
+    if (!places) return failed(places.error());
     const http::ApiContext context = api_context(
         metrics_.admin_thread(),
         wanted,
@@ -271,7 +216,7 @@ std::optional<Error> Node::start_admin() {
                         .log = log_,
                         .log_requests = settings_.log.requests,
                         .observer = observer_});
-    const auto port = admin_->listen(*address);
+    const auto port = admin_->listen(places->front());
     if (!port) return failed(port.error());
     wanted.port = *port;
     admin_->run();
@@ -304,17 +249,18 @@ http::RateLimitService Node::rate_limits() {
             .is_healthy = [this] { return is_serving(); }};
 }
 
-void Node::reload(const Result<config::Loaded>& loaded) {
+bool Node::reload(const Result<config::Loaded>& loaded) {
     const auto failed = loaded ? apply(loaded->settings) : loaded.error();
     if (failed) {
         metrics_.count_reload(metrics::Success::kFailed);
         log_.error("reload_refused", {{"why", failed->message}});
-        return;
+        return false;
     }
     metrics_.count_reload(metrics::Success::kOk);
     const std::string changed = settings_needing_restart(loaded->settings);
     log_.info("reloaded", {{"tokens", settings_.tokens.size()}, {"tls", tls_ != nullptr}});
     if (!changed.empty()) log_.warn("restart_needed", {{"changed", changed}});
+    return true;
 }
 
 // Everything that can fail comes before the first change.
@@ -363,6 +309,13 @@ std::string Node::settings_needing_restart(const config::Settings& wanted) const
         keys += (keys.empty() ? "" : ",") + std::string(setting.key);
     }
     return keys;
+}
+
+bool Node::threads_respond() {
+    bool all = admin_ == nullptr || admin_->responds();
+    for (const auto& worker : workers_)
+        all = worker->responds() && all;
+    return all;
 }
 
 void Node::drain(std::function<void()> drained) {

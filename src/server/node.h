@@ -26,6 +26,7 @@
 #include "overrides/override_changes.h"
 #include "overrides/override_set.h"
 #include "server/grpc_endpoint.h"
+#include "server/passed_sockets.h"
 #include "server/rule_service.h"
 #include "trace/tracer.h"
 
@@ -39,7 +40,10 @@ class Node {
   public:
     // Opens what the settings name, binds the address and accepts connections. On an error, which
     // names the setting and the reason, nothing listens. `log` must outlive the node.
-    static Result<std::unique_ptr<Node>> start(const config::Settings& settings, Log& log);
+    // Listens on `sockets` where a setting's address is theirs.
+    static Result<std::unique_ptr<Node>> start(const config::Settings& settings,
+                                               Log& log,
+                                               PassedSockets sockets = {});
 
     // Aborts requests in flight.
     ~Node();
@@ -50,8 +54,13 @@ class Node {
     const config::Settings& settings() const { return settings_; }
 
     // Applies tokens, log level and certificate; connections stay open. An error changes nothing
-    // and is logged. Other differences need a restart; their names are logged.
-    void reload(const Result<config::Loaded>& loaded);
+    // and is logged. Other differences need a restart; their names are logged. Returns whether they
+    // were applied.
+    bool reload(const Result<config::Loaded>& loaded);
+
+    // Whether every serving thread has run its event loop since the last call, which asked it to.
+    // Of threads that have, asks the same again.
+    bool threads_respond();
 
     // Stops accepting, reports not ready, and completes requests in flight. Calls `drained`, on any
     // thread, when that is done or the drain timeout has passed.
@@ -62,7 +71,7 @@ class Node {
     void close();
 
   private:
-    Node(config::Settings settings, Log& log, Limiter limiter);
+    Node(config::Settings settings, Log& log, Limiter limiter, PassedSockets sockets);
     std::optional<Error> open();
     std::optional<Error> open_overrides();
     std::optional<Error> open_tls();
@@ -87,6 +96,8 @@ class Node {
     const UnixTime started_at_;
     config::Settings settings_;
     Log& log_;
+    // Kept open, so that connections wait in the kernel until the next process serves them.
+    const PassedSockets sockets_;
     // Decisions that wait in the limiter end their spans. Null: no traces.
     std::unique_ptr<trace::Tracer> tracer_;
     Limiter limiter_;

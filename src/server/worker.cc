@@ -7,6 +7,7 @@
 #include <utility>
 
 #include <boost/asio/post.hpp>
+#include <pthread.h>
 
 #include "http/api/request_report.h"
 
@@ -93,7 +94,18 @@ Result<std::uint16_t> Worker::listen_grpc(const http::ListenAddress& address,
 
 void Worker::run() {
     if (recorder_ != nullptr) collect_activity();
-    thread_ = std::thread([this] { run_loop(); });
+    thread_ = std::thread([this] {
+        // As `top -H` and a debugger show it.
+        pthread_setname_np(pthread_self(), "sluice-worker");
+        run_loop();
+    });
+}
+
+bool Worker::responds() {
+    if (!has_responded_.load(std::memory_order_acquire)) return false;
+    has_responded_.store(false, std::memory_order_release);
+    asio::post(loop_, [this] { has_responded_.store(true, std::memory_order_release); });
+    return true;
 }
 
 void Worker::collect_activity() {

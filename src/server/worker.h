@@ -4,6 +4,7 @@
 
 #include <sluice/result.h>
 
+#include <atomic>
 #include <chrono>
 #include <cstdint>
 #include <functional>
@@ -50,6 +51,8 @@ class Worker {
 
     // Sends an event to the streams of an admin listener. May be called by any thread.
     void send_events();
+    // Whether the event loop has run since the last call; asks it to, unless it still has to.
+    bool responds();
 
     // Sends a changed readiness to gRPC clients that watch it.
     void publish_health();
@@ -75,6 +78,9 @@ class Worker {
     http::Api api_;
     std::optional<http::Listener> listener_;
     std::unique_ptr<GrpcEndpoint> grpc_;
+    // Cleared by the owner, who asks, and set by the worker's thread; acquire-release, so that a
+    // set flag means that the loop has run.
+    std::atomic<bool> has_responded_{true};
     int draining_ = 0;  // listeners; of the worker's thread
     std::thread thread_;
 };
