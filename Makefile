@@ -5,7 +5,7 @@ PREFIX ?= /usr/local
 SETUP ?= scripts/setup
 
 .DEFAULT_GOAL := help
-.PHONY: help build run test package package-test bench soak mutations fuzz accuracy sharing format lint install clean
+.PHONY: help build run test package package-test bench bench-peers soak mutations fuzz accuracy sharing format lint install clean
 
 # Configures a preset where that has not happened yet or the presets have changed since.
 configure = test build/$(1)/build.ninja -nt CMakePresets.json || cmake --preset $(1)
@@ -57,6 +57,12 @@ bench: ## Measure speed and memory; writes core, http, grpc, regional, global an
 	@bench/regional/run build/bench build/bench
 	@bench/global/run build/bench build/bench
 	@build/bench/bench/rules/match_bench build/bench/rules.json
+
+bench-peers: ## Measure Sluice beside other limiters; writes docs/benchmarks-peers.md and its plots
+	@$(SETUP) build bench
+	@$(call configure,bench)
+	@cmake --build --preset bench --target sluice_program sluice_peer
+	@bench/peers/run build/bench build/peers --write
 
 SEEDS ?= 10000
 FIRST ?= 1000000
