@@ -1,6 +1,7 @@
 // The browser and the servers that the tests of the page share.
 import assert from 'node:assert/strict';
-import { execFile } from 'node:child_process';
+import { execFile, spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
@@ -34,6 +35,17 @@ export async function startServer({ flags = [], config = '', port, adminPort } =
     return (await response.json()).data;
   };
   return { ...server, ...ports, admin: `http://127.0.0.1:${ports.adminPort}`, call };
+}
+
+// A Redis without files; `stop` ends it.
+export async function startRedis() {
+  const port = await freePort();
+  const child = spawn('redis-server', ['--port', String(port), '--bind', '127.0.0.1', '--save', '', '--appendonly', 'no'], { stdio: ['ignore', 'pipe', 'inherit'] });
+  for await (const text of child.stdout.setEncoding('utf8').iterator({ destroyOnReturn: false })) if (text.includes('Ready to accept')) break;
+  child.stdout.resume();
+  const exited = once(child, 'exit');
+  const stop = () => child.kill() && exited;  // may be called again
+  return { url: `redis://127.0.0.1:${port}`, stop };
 }
 
 // A folder that is removed by `remove`.

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { after, before, test } from 'node:test';
 
-import { axeSource, goTo, isLive, openPage, run, screenshot, signIn, startBrowser, startServer } from './page.mjs';
+import { axeSource, goTo, isLive, openPage, run, screenshot, signIn, startBrowser, startRedis, startServer } from './page.mjs';
 
 const kHostile = '<img src=x onerror="window.hostile=1">';
 const kMinute = 60_000;
@@ -163,6 +163,30 @@ test('an override made in the page decides the next request, and the log names i
   await close();
 });
 
+test('a region shows up as a whole at each of its nodes', async t => {
+  const redis = await startRedis();
+  t.after(redis.stop);
+  const nodes = await Promise.all([1, 2].map(() => startServer({ flags: ['--origin', redis.url] })));
+  t.after(() => Promise.all(nodes.map(each => each.stop())));
+  const { page, close } = await openPage(browser, nodes[0], { view: 'keys' });
+  await deny(nodes[1], 'elsewhere', { times: 30, limit: 20 });
+  await page.getByText('2 nodes.').waitFor();
+  await page.getByRole('link', { name: 'elsewhere', exact: true }).click();
+  await page.getByText('Denied now', { exact: true }).waitFor();
+  const cells = async name => (await page.getByRole('row', { name }).getByRole('cell').allInnerTexts())[1];
+  assert.deepEqual([await cells('This node'), await cells('Other nodes of the region')], ['0', '20']);
+  const components = page.getByRole('region', { name: 'Components at the origin' }).getByRole('row');
+  await components.filter({ hasText: '20' }).waitFor();
+  await goTo(page, 'Fleet');
+  await page.getByText('Region local, 2 nodes.').waitFor();
+  assert.equal(await page.getByRole('row').filter({ hasText: 'ready' }).count(), 2);
+  await goTo(page, 'Traffic');
+  await page.getByText('2 nodes · flush lag').waitFor();
+  await redis.stop();
+  await page.getByText('unavailable', { exact: true }).waitFor();
+  await close();
+});
+
 test('a node that lags behind with overrides is named', async () => {
   const { page, close } = await openPage(browser, open, { view: 'traffic' });
   const node = (name, isLate) => ({ node: name, self: !isLate, age: 0, version: '1', listen: '', startedAt: 0, state: 'ready', degraded: isLate ? ['global'] : [],
@@ -207,8 +231,9 @@ test('a token is asked for, kept in memory only, and bounds what the page offers
   await close();
 });
 
-test('the page reconnects after a restart, and pauses while it is hidden', async () => {
+test('the page reconnects after a restart, and pauses while it is hidden', async t => {
   let server = await startServer();
+  t.after(() => server.stop());
   const { page, close } = await openPage(browser, server, { allowedErrors: ['ERR_CONNECTION_REFUSED', 'ERR_INCOMPLETE_CHUNKED', 'ERR_EMPTY_RESPONSE', 'ERR_CONNECTION_RESET'] });
   await isLive(page);
   const hide = hidden => page.evaluate(value => {
@@ -228,7 +253,6 @@ test('the page reconnects after a restart, and pauses while it is hidden', async
   await server.call('limit', { namespace: 'again', identifier: 'a', limit: 1, duration: kMinute });
   await page.getByRole('rowheader', { name: 'again' }).waitFor();
   await close();
-  await server.stop();
 });
 
 test('everything is reached by keyboard', async () => {
