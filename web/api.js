@@ -4,7 +4,7 @@ export class ApiError extends Error {
   constructor(status, detail, fields = []) {
     super(detail);
     this.status = status;
-    this.fields = fields;  // of a 400: {location, message}
+    this.fields = fields; // of a 400: {location, message}
   }
 }
 
@@ -21,8 +21,12 @@ async function errorOf(response) {
 export class Api {
   #token = '';
 
-  signIn(token) { this.#token = token; }
-  signOut() { this.#token = ''; }
+  signIn(token) {
+    this.#token = token;
+  }
+  signOut() {
+    this.#token = '';
+  }
 
   // Returns a successful response.
   async open(path, { method = 'GET', body, signal } = {}) {
@@ -30,8 +34,13 @@ export class Api {
     if (this.#token) headers.Authorization = `Bearer ${this.#token}`;
     if (body !== undefined) headers['Content-Type'] = 'application/json';
     const response = await fetch(path, {
-      method, headers, body: body === undefined ? undefined : JSON.stringify(body), signal,
-      cache: 'no-store', credentials: 'omit', redirect: 'error',
+      method,
+      headers,
+      body: body === undefined ? undefined : JSON.stringify(body),
+      signal,
+      cache: 'no-store',
+      credentials: 'omit',
+      redirect: 'error',
     });
     if (!response.ok) throw await errorOf(response);
     return response;
@@ -52,7 +61,9 @@ export class Api {
 export function explain(error) {
   if (error.status === 403) return `Not permitted: ${error.message}`;
   if (error instanceof ApiError) {
-    return error.fields?.length ? error.fields.map(each => `${each.location} ${each.message}`).join('; ') : error.message;
+    return error.fields?.length
+      ? error.fields.map(each => `${each.location} ${each.message}`).join('; ')
+      : error.message;
   }
   return 'The server can’t be reached.';
 }

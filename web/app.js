@@ -10,10 +10,21 @@ import { EventStream } from './stream.js';
 import { trafficView } from './traffic.js';
 
 // Each view, and the permission without which it has nothing to show.
-const kViews = { traffic: [trafficView, 'read_metrics'], keys: [keysView, 'read_keys'], inspect: [inspectorView, 'limit'],
-  overrides: [overridesView, 'read_override'], fleet: [fleetView, 'read_metrics'] };
+const kViews = {
+  traffic: [trafficView, 'read_metrics'],
+  keys: [keysView, 'read_keys'],
+  inspect: [inspectorView, 'limit'],
+  overrides: [overridesView, 'read_override'],
+  fleet: [fleetView, 'read_metrics'],
+};
 
-const kStates = { connecting: 'connecting', live: 'live', paused: 'paused', retrying: 'reconnecting', refused: 'no live data' };
+const kStates = {
+  connecting: 'connecting',
+  live: 'live',
+  paused: 'paused',
+  retrying: 'reconnecting',
+  refused: 'no live data',
+};
 
 const main = document.getElementById('main');
 const nav = document.getElementById('nav');
@@ -32,15 +43,20 @@ let hideAnnouncement = 0;
 
 const context = {
   api,
-  namespaces: new Set(),       // that were seen, to choose from
-  localNamespaces: new Set(),  // of these, the ones with traffic at this node, which it surely knows
+  namespaces: new Set(), // that were seen, to choose from
+  localNamespaces: new Set(), // of these, the ones with traffic at this node, which it surely knows
   may: permission => caller.permissions.includes(permission),
-  navigate: link => { if (location.hash === link) showView(); else location.hash = link; },
+  navigate: link => {
+    if (location.hash === link) showView();
+    else location.hash = link;
+  },
   announce: text => {
     setText(announcer, text);
     announcer.hidden = false;
     clearTimeout(hideAnnouncement);
-    hideAnnouncement = setTimeout(() => { announcer.hidden = true; }, 5000);
+    hideAnnouncement = setTimeout(() => {
+      announcer.hidden = true;
+    }, 5000);
   },
 };
 
@@ -50,8 +66,16 @@ function showState(state) {
 }
 
 function refusedView(permission) {
-  return { title: 'Not permitted', onSecond: () => {}, element: h('div', { class: 'view' }, h('div', { class: 'view-head' }, h('h1', {}, 'Not permitted')),
-    h('p', { class: 'problem', role: 'alert' }, `Your token lacks the permission ${permission}.`)) };
+  return {
+    title: 'Not permitted',
+    onSecond: () => {},
+    element: h(
+      'div',
+      { class: 'view' },
+      h('div', { class: 'view-head' }, h('h1', {}, 'Not permitted')),
+      h('p', { class: 'problem', role: 'alert' }, `Your token lacks the permission ${permission}.`),
+    ),
+  };
 }
 
 function showView() {
@@ -88,7 +112,9 @@ function onEvent(event) {
 // Without permission for the stream, the views that can do without it are still refreshed.
 function startClock() {
   clearInterval(clock);
-  clock = setInterval(() => { if (!document.hidden && view !== null && view.title !== 'Traffic') view.onSecond(); }, 1000);
+  clock = setInterval(() => {
+    if (!document.hidden && view !== null && view.title !== 'Traffic') view.onSecond();
+  }, 1000);
 }
 
 function start(known) {
@@ -97,11 +123,14 @@ function start(known) {
   signOut.hidden = !caller.tokensRequired;
   for (const each of caller.namespaces) if (!each.includes('*')) context.namespaces.add(each);
   showView();
-  stream = new EventStream(api, { onEvent, onState: (state, error) => {
-    showState(state);
-    if (state === 'refused' && error.status === 401) end('The token is no longer valid.');
-    else if (state === 'refused') startClock();
-  } });
+  stream = new EventStream(api, {
+    onEvent,
+    onState: (state, error) => {
+      showState(state);
+      if (state === 'refused' && error.status === 401) end('The token is no longer valid.');
+      else if (state === 'refused') startClock();
+    },
+  });
   stream.start();
 }
 
@@ -119,10 +148,22 @@ function end(why) {
 }
 
 function signIn(why) {
-  const token = h('input', { id: 'token', type: 'password', autocomplete: 'off', spellcheck: 'false', required: true });
+  const token = h('input', {
+    id: 'token',
+    type: 'password',
+    autocomplete: 'off',
+    spellcheck: 'false',
+    required: true,
+  });
   const button = h('button', { type: 'submit', class: 'primary' }, 'Sign in');
-  const form = h('form', { class: 'card sign-in', novalidate: true }, h('h1', {}, 'Sign in'),
-    h('p', { class: 'hint' }, 'The token stays in this page’s memory: reloading the page forgets it.'), field('Token', token), button);
+  const form = h(
+    'form',
+    { class: 'card sign-in', novalidate: true },
+    h('h1', {}, 'Sign in'),
+    h('p', { class: 'hint' }, 'The token stays in this page’s memory: reloading the page forgets it.'),
+    field('Token', token),
+    button,
+  );
   form.addEventListener('submit', async event => {
     event.preventDefault();
     const text = token.value.trim();

@@ -1,7 +1,7 @@
 // Charts of values over time, as SVG. The page and the report of `sluice simulate --html` share them.
 import { h, svg, setText } from './dom.js';
 
-const kLeft = 48;    // room for the labels of the vertical axis, in pixels as the others
+const kLeft = 48; // room for the labels of the vertical axis, in pixels as the others
 const kRight = 8;
 const kTop = 8;
 const kBottom = 20;
@@ -18,7 +18,9 @@ export function ticksUpTo(top, wanted = 4) {
 }
 
 // Steps of a time axis, in milliseconds.
-const kTimeSteps = [1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 14400, 43200, 86400].map(s => s * 1000);
+const kTimeSteps = [1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 14400, 43200, 86400].map(
+  s => s * 1000,
+);
 
 export function timeTicks(from, to, wanted) {
   const step = kTimeSteps.find(each => (to - from) / each <= wanted) ?? kTimeSteps.at(-1);
@@ -59,17 +61,38 @@ export class TimeChart {
   constructor(options) {
     this.#options = { height: 190, axisFormat: options.format, ...options };
     const { series, label, stacked, height } = this.#options;
-    this.#areas = series.map(({ kind }) => svg('path', { class: `area ${kind}`, visibility: stacked ? undefined : 'hidden' }));
+    this.#areas = series.map(({ kind }) =>
+      svg('path', { class: `area ${kind}`, visibility: stacked ? undefined : 'hidden' }),
+    );
     this.#lines = series.map(({ kind }) => svg('path', { class: `line ${kind}` }));
     this.#time = h('span', { class: 'legend-time' });
     this.#legend = series.map(({ name, kind }) => {
       const value = h('span', { class: 'legend-value' });
-      return { value, element: h('span', { class: 'legend-item' }, h('i', { class: `swatch ${kind}` }), name, value) };
+      return {
+        value,
+        element: h('span', { class: 'legend-item' }, h('i', { class: `swatch ${kind}` }), name, value),
+      };
     });
-    this.#svg = svg('svg', { class: 'chart', height, role: 'img', 'aria-label': label },
-      this.#grid, this.#areas, this.#lines, this.#marks, this.#pointer);
-    this.element = h('div', { class: 'chart-box', tabindex: '0', role: 'group', 'aria-label': `${label}; arrow keys move the cursor` },
-      h('div', { class: 'legend' }, this.#legend.map(each => each.element), this.#time), this.#svg);
+    this.#svg = svg(
+      'svg',
+      { class: 'chart', height, role: 'img', 'aria-label': label },
+      this.#grid,
+      this.#areas,
+      this.#lines,
+      this.#marks,
+      this.#pointer,
+    );
+    this.element = h(
+      'div',
+      { class: 'chart-box', tabindex: '0', role: 'group', 'aria-label': `${label}; arrow keys move the cursor` },
+      h(
+        'div',
+        { class: 'legend' },
+        this.#legend.map(each => each.element),
+        this.#time,
+      ),
+      this.#svg,
+    );
     this.element.addEventListener('pointermove', event => this.#point(event));
     this.element.addEventListener('pointerleave', () => this.#moveTo(null));
     this.element.addEventListener('blur', () => this.#moveTo(null));
@@ -104,13 +127,13 @@ export class TimeChart {
     for (const mark of marks) top = Math.max(top, mark.value);
     const ticks = ticksUpTo(top, height < 120 ? 2 : 4);
     const bottom = height - kBottom;
-    const y = value => bottom - (bottom - kTop) * value / ticks.at(-1);
+    const y = value => bottom - ((bottom - kTop) * value) / ticks.at(-1);
     this.#drawGrid(ticks, y, bottom);
     tops.forEach((list, index) => {
-      const points = list.map((value, at) => value === null ? null : [this.#x(at), y(value)]);
+      const points = list.map((value, at) => (value === null ? null : [this.#x(at), y(value)]));
       // A stacked series that adds nothing would hide the line below it.
       const adds = at => !stacked || index === 0 || [at - 1, at, at + 1].some(near => values[index][near] > 0);
-      this.#lines[index].setAttribute('d', linePath(points.map((point, at) => adds(at) ? point : null)));
+      this.#lines[index].setAttribute('d', linePath(points.map((point, at) => (adds(at) ? point : null))));
       if (stacked && size > 0) this.#areas[index].setAttribute('d', this.#areaPath(points, tops[index - 1], y));
     });
     this.#svg.setAttribute('viewBox', `0 0 ${this.#width} ${height}`);
@@ -137,7 +160,7 @@ export class TimeChart {
     const { from, step, size, marks, bands } = this.#data;
     const right = this.#width - kRight;
     const to = from + step * Math.max(size - 1, 1);
-    const xOf = at => kLeft + (right - kLeft) * (at - from) / (to - from);
+    const xOf = at => kLeft + ((right - kLeft) * (at - from)) / (to - from);
     const across = ticks.flatMap(tick => [
       svg('line', { x1: kLeft, x2: right, y1: y(tick), y2: y(tick), class: tick === 0 ? 'axis' : undefined }),
       svg('text', { x: kLeft - 6, y: y(tick) + 3.5, 'text-anchor': 'end' }, axisFormat(tick)),
@@ -150,19 +173,26 @@ export class TimeChart {
     this.#marks.replaceChildren(
       ...bands.map(({ from: begin, to: end, kind }) => {
         const x = Math.max(kLeft, xOf(begin));
-        return svg('rect', { class: kind, x, y: kTop, width: Math.max(1, Math.min(right, xOf(end)) - x), height: bottom - kTop });
+        return svg('rect', {
+          class: kind,
+          x,
+          y: kTop,
+          width: Math.max(1, Math.min(right, xOf(end)) - x),
+          height: bottom - kTop,
+        });
       }),
       ...marks.flatMap(({ value, label, kind }) => [
         svg('line', { class: kind, x1: kLeft, x2: right, y1: y(value), y2: y(value) }),
         svg('text', { class: kind, x: right - 2, y: y(value) - 4, 'text-anchor': 'end' }, label),
-      ]));
+      ]),
+    );
   }
 
   #point(event) {
     const { left } = this.#svg.getBoundingClientRect();
     if (this.#data === null || this.#data.size === 0) return;
     const inner = this.#width - kLeft - kRight;
-    const at = Math.round((event.clientX - left - kLeft) / inner * (this.#data.size - 1));
+    const at = Math.round(((event.clientX - left - kLeft) / inner) * (this.#data.size - 1));
     this.#moveTo(Math.min(Math.max(at, 0), this.#data.size - 1));
   }
 
@@ -200,10 +230,16 @@ export class TimeChart {
 export function sparkline() {
   const path = svg('path', { class: 'line passed' });
   const denied = svg('path', { class: 'line denied' });
-  const element = svg('svg', { class: 'spark', viewBox: '0 0 120 24', width: 120, height: 24, 'aria-hidden': 'true' }, path, denied);
+  const element = svg(
+    'svg',
+    { class: 'spark', viewBox: '0 0 120 24', width: 120, height: 24, 'aria-hidden': 'true' },
+    path,
+    denied,
+  );
   const draw = (passed, deniedValues) => {
     const top = Math.max(1, ...passed, ...deniedValues);
-    const points = values => values.map((value, at) => [at * 120 / Math.max(1, values.length - 1), 22.5 - 21 * value / top]);
+    const points = values =>
+      values.map((value, at) => [(at * 120) / Math.max(1, values.length - 1), 22.5 - (21 * value) / top]);
     path.setAttribute('d', linePath(points(passed)));
     denied.setAttribute('d', deniedValues.some(value => value > 0) ? linePath(points(deniedValues)) : '');
   };

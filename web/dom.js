@@ -16,7 +16,8 @@ function build(element, attributes, children) {
 // Returns an element. Attributes that begin with `on` are listeners; those that are false or missing are left out.
 export const h = (tag, attributes = {}, ...children) => build(document.createElement(tag), attributes, children);
 
-export const svg = (tag, attributes = {}, ...children) => build(document.createElementNS(SVG, tag), attributes, children);
+export const svg = (tag, attributes = {}, ...children) =>
+  build(document.createElementNS(SVG, tag), attributes, children);
 
 // Sets the text of a node, without touching the document where it is the same.
 export function setText(node, text) {
@@ -45,11 +46,19 @@ export function syncChildren(parent, items, { key, create, update }) {
 
 // A group of exclusive choices, as radio buttons that look like one control.
 export function choice({ legend, name, options, value, onchange }) {
-  return h('fieldset', { class: 'choice' },
+  return h(
+    'fieldset',
+    { class: 'choice' },
     h('legend', { class: 'visually-hidden' }, legend),
-    options.map(([id, label]) => h('label', {},
-      h('input', { type: 'radio', name, value: id, checked: id === value, onchange: () => onchange(id) }),
-      h('span', {}, label))));
+    options.map(([id, label]) =>
+      h(
+        'label',
+        {},
+        h('input', { type: 'radio', name, value: id, checked: id === value, onchange: () => onchange(id) }),
+        h('span', {}, label),
+      ),
+    ),
+  );
 }
 
 // A labelled field. `note` explains it; an error is shown below it by setError().
@@ -68,25 +77,46 @@ export function setError(input, message) {
   setText(input.hint, message || input.note);
 }
 
-export const card = (title, ...children) =>
-  h('section', { class: 'card' }, title && h('h2', {}, title), ...children);
+export const card = (title, ...children) => h('section', { class: 'card' }, title && h('h2', {}, title), ...children);
 
 // A table with a caption for screen readers. Columns are [label, class].
 export function table(caption, columns) {
   const body = h('tbody');
-  const element = h('div', { class: 'table-scroll', tabindex: '0', role: 'region', 'aria-label': caption },
-    h('table', {},
+  const element = h(
+    'div',
+    { class: 'table-scroll', tabindex: '0', role: 'region', 'aria-label': caption },
+    h(
+      'table',
+      {},
       h('caption', { class: 'visually-hidden' }, caption),
-      h('thead', {}, h('tr', {}, columns.map(([label, kind]) => h('th', { scope: 'col', class: kind }, label)))),
-      body));
+      h(
+        'thead',
+        {},
+        h(
+          'tr',
+          {},
+          columns.map(([label, kind]) => h('th', { scope: 'col', class: kind }, label)),
+        ),
+      ),
+      body,
+    ),
+  );
   return { element, body };
 }
 
 // A bar whose length is a part of the longest one. The number stands beside it.
 export function bar() {
   const fill = svg('rect', { class: 'bar-fill', width: 0, height: 6, rx: 3 });
-  const element = svg('svg', { class: 'bar', width: 72, height: 6, 'aria-hidden': 'true' }, svg('rect', { class: 'bar-track', width: 72, height: 6, rx: 3 }), fill);
-  return { element, set: (part, longest) => fill.setAttribute('width', part > 0 ? Math.max(2, 72 * part / longest) : 0) };
+  const element = svg(
+    'svg',
+    { class: 'bar', width: 72, height: 6, 'aria-hidden': 'true' },
+    svg('rect', { class: 'bar-track', width: 72, height: 6, rx: 3 }),
+    fill,
+  );
+  return {
+    element,
+    set: (part, longest) => fill.setAttribute('width', part > 0 ? Math.max(2, (72 * part) / longest) : 0),
+  };
 }
 
 export const chip = (kind, text) => h('span', { class: `chip ${kind}` }, text);

@@ -2,7 +2,9 @@
 import { durationText } from './format.js';
 
 export const linkTo = (view, values = {}) => {
-  const parameters = new URLSearchParams(Object.entries(values).filter(([, value]) => value !== undefined && value !== ''));
+  const parameters = new URLSearchParams(
+    Object.entries(values).filter(([, value]) => value !== undefined && value !== ''),
+  );
   const query = parameters.toString();
   return `#${view}${query && `?${query}`}`;
 };

@@ -11,8 +11,19 @@ function openDialog({ title, body, submit, submitClass, act }) {
   const problem = h('p', { class: 'problem', role: 'alert', hidden: true });
   const button = h('button', { type: 'submit', class: submitClass }, submit);
   const heading = h('h2', { id: 'dialog-title' }, title);
-  const form = h('form', { novalidate: true }, heading, body, problem,
-    h('div', { class: 'dialog-buttons' }, h('button', { type: 'button', class: 'quiet', onclick: () => dialog.close() }, 'Cancel'), button));
+  const form = h(
+    'form',
+    { novalidate: true },
+    heading,
+    body,
+    problem,
+    h(
+      'div',
+      { class: 'dialog-buttons' },
+      h('button', { type: 'button', class: 'quiet', onclick: () => dialog.close() }, 'Cancel'),
+      button,
+    ),
+  );
   const dialog = h('dialog', { 'aria-labelledby': 'dialog-title' }, form);
   form.addEventListener('submit', async event => {
     event.preventDefault();
@@ -42,23 +53,38 @@ export const isDuration = ms => ms >= 1000 && ms <= kMaxDuration;
 // Edits `override`, {namespace, identifier, limit, duration}, of which any may be missing. With `isNew` the name may be
 // edited as well. Calls `onSaved` once the server has stored it.
 export function editOverride({ api }, { override, isNew, onSaved }) {
-  const input = (id, value, attributes = {}) => h('input', { id, value: value ?? '', type: 'text', autocomplete: 'off', spellcheck: 'false', ...attributes });
+  const input = (id, value, attributes = {}) =>
+    h('input', { id, value: value ?? '', type: 'text', autocomplete: 'off', spellcheck: 'false', ...attributes });
   const inputs = {
     namespace: input('edit-namespace', override.namespace, { readonly: !isNew, maxlength: 512 }),
     identifier: input('edit-identifier', override.identifier, { readonly: !isNew, maxlength: 512, class: 'mono' }),
     limit: input('edit-limit', override.limit, { inputmode: 'numeric' }),
     duration: input('edit-duration', override.duration === undefined ? '' : durationText(override.duration)),
   };
-  const fields = [field('Namespace', inputs.namespace),
+  const fields = [
+    field('Namespace', inputs.namespace),
     field('Identifier', inputs.identifier, isNew ? 'An identifier, or a pattern: * matches any text.' : undefined),
-    h('div', { class: 'field-row' }, field('Limit', inputs.limit, '0 denies every request.'),
-      field('Duration', inputs.duration, kDurationRule))];
+    h(
+      'div',
+      { class: 'field-row' },
+      field('Limit', inputs.limit, '0 denies every request.'),
+      field('Duration', inputs.duration, kDurationRule),
+    ),
+  ];
 
   const read = () => {
-    const values = { namespace: inputs.namespace.value, identifier: inputs.identifier.value,
-      limit: wholeNumber(inputs.limit.value), duration: parseDuration(inputs.duration.value) };
-    const errors = { namespace: values.namespace === '' && 'Name a namespace.', identifier: values.identifier === '' && 'Name an identifier or a pattern.',
-      limit: Number.isNaN(values.limit) && `Allowed: ${kLimitRule}.`, duration: !isDuration(values.duration) && `Allowed: ${kDurationRule}.` };
+    const values = {
+      namespace: inputs.namespace.value,
+      identifier: inputs.identifier.value,
+      limit: wholeNumber(inputs.limit.value),
+      duration: parseDuration(inputs.duration.value),
+    };
+    const errors = {
+      namespace: values.namespace === '' && 'Name a namespace.',
+      identifier: values.identifier === '' && 'Name an identifier or a pattern.',
+      limit: Number.isNaN(values.limit) && `Allowed: ${kLimitRule}.`,
+      duration: !isDuration(values.duration) && `Allowed: ${kDurationRule}.`,
+    };
     for (const [name, each] of Object.entries(inputs)) setError(each, errors[name]);
     const wrong = Object.keys(inputs).find(name => errors[name]);
     inputs[wrong]?.focus();
@@ -66,7 +92,10 @@ export function editOverride({ api }, { override, isNew, onSaved }) {
   };
 
   openDialog({
-    title: isNew ? 'New override' : 'Change override', body: fields, submit: 'Save', submitClass: 'primary',
+    title: isNew ? 'New override' : 'Change override',
+    body: fields,
+    submit: 'Save',
+    submitClass: 'primary',
     act: async () => {
       const values = read();
       if (values === null) return undefined;
@@ -89,9 +118,17 @@ export function editOverride({ api }, { override, isNew, onSaved }) {
 export function deleteOverride({ api }, { override, onDeleted }) {
   openDialog({
     title: 'Delete this override?',
-    body: h('p', {}, 'Requests of ', h('span', { class: 'identifier' }, override.identifier), ' in ',
-      h('span', { class: 'identifier' }, override.namespace), ' will have the limit that they name themselves.'),
-    submit: 'Delete', submitClass: 'danger',
+    body: h(
+      'p',
+      {},
+      'Requests of ',
+      h('span', { class: 'identifier' }, override.identifier),
+      ' in ',
+      h('span', { class: 'identifier' }, override.namespace),
+      ' will have the limit that they name themselves.',
+    ),
+    submit: 'Delete',
+    submitClass: 'danger',
     act: async () => {
       try {
         await api.post('deleteOverride', { namespace: override.namespace, identifier: override.identifier });

@@ -7,10 +7,10 @@ import { linkTo } from './links.js';
 import { deleteOverride, editOverride } from './override_editor.js';
 
 const kPage = 100;
-const kMostRows = 500;  // of overrides that are loaded; a narrower search finds the others
+const kMostRows = 500; // of overrides that are loaded; a narrower search finds the others
 const kLogPage = 20;
 
-const grantText = grant => grant === undefined ? '–' : `${count(grant.limit)} / ${durationText(grant.duration)}`;
+const grantText = grant => (grant === undefined ? '–' : `${count(grant.limit)} / ${durationText(grant.duration)}`);
 
 // All overrides of a namespace, up to `most`. None for a namespace that does not exist.
 export async function listOverrides(api, namespace, most = kMostRows) {
@@ -18,7 +18,11 @@ export async function listOverrides(api, namespace, most = kMostRows) {
   let cursor;
   try {
     do {
-      const { list, pagination } = await api.post('listOverrides', { namespace, limit: kPage, ...(cursor && { cursor }) });
+      const { list, pagination } = await api.post('listOverrides', {
+        namespace,
+        limit: kPage,
+        ...(cursor && { cursor }),
+      });
       all.push(...list.map(each => ({ ...each, namespace })));
       cursor = pagination.cursor;
     } while (cursor && all.length < most);
@@ -31,9 +35,20 @@ export async function listOverrides(api, namespace, most = kMostRows) {
 // One sentence about the nodes that have not loaded the newest overrides.
 export function lagText({ nodes, partial }) {
   const lagging = nodes.filter(each => each.overridesLagging).map(each => each.node || 'this node');
-  if (lagging.length > 0) return { isLate: true, text: `Not yet on ${lagging.join(', ')}: ${lagging.length === 1 ? 'that node has' : 'those nodes have'} older overrides.` };
-  if (partial) return { isLate: true, text: 'The origin is unavailable, so it is not known what the other nodes have.' };
-  return { isLate: false, text: nodes.length <= 1 ? 'This node has the newest overrides.' : `All ${count(nodes.length)} nodes have the newest overrides.` };
+  if (lagging.length > 0)
+    return {
+      isLate: true,
+      text: `Not yet on ${lagging.join(', ')}: ${lagging.length === 1 ? 'that node has' : 'those nodes have'} older overrides.`,
+    };
+  if (partial)
+    return { isLate: true, text: 'The origin is unavailable, so it is not known what the other nodes have.' };
+  return {
+    isLate: false,
+    text:
+      nodes.length <= 1
+        ? 'This node has the newest overrides.'
+        : `All ${count(nodes.length)} nodes have the newest overrides.`,
+  };
 }
 
 export function overridesView(context, values) {
@@ -43,31 +58,84 @@ export function overridesView(context, values) {
   let request = 0;
   let log = [];
   let logCursor;
-  const listed = new Set(context.localNamespaces);  // without a choice: namespaces that can have overrides
+  const listed = new Set(context.localNamespaces); // without a choice: namespaces that can have overrides
 
-  const { input, list } = namespaceInput(context, { id: 'overrides-namespace', value: values.namespace ?? '', placeholder: 'all with recent traffic', 'aria-label': 'Namespace' });
+  const { input, list } = namespaceInput(context, {
+    id: 'overrides-namespace',
+    value: values.namespace ?? '',
+    placeholder: 'all with recent traffic',
+    'aria-label': 'Namespace',
+  });
   input.addEventListener('change', () => {
     history.replaceState(null, '', linkTo('overrides', { namespace: input.value }));
     load();
   });
-  const search = h('input', { type: 'search', id: 'overrides-search', placeholder: 'Search identifiers', 'aria-label': 'Search identifiers', autocomplete: 'off', spellcheck: 'false' });
+  const search = h('input', {
+    type: 'search',
+    id: 'overrides-search',
+    placeholder: 'Search identifiers',
+    'aria-label': 'Search identifiers',
+    autocomplete: 'off',
+    spellcheck: 'false',
+  });
   search.addEventListener('input', () => draw());
   const lag = h('p', { class: 'summary', role: 'status' }, ' ');
   const empty = h('p', { class: 'empty', hidden: true });
   const problem = h('p', { class: 'problem', role: 'alert', hidden: true });
   const more = h('p', { class: 'hint', hidden: true });
-  const rows = table('Overrides', [['Identifier', ''], ['Namespace', 'off-phone'], ['Limit', 'number'], ['Duration', 'number'], ['', 'actions']]);
-  const changes = table('Changes of overrides', [['When', ''], ['By', ''], ['Change', ''], ['Identifier', ''], ['Namespace', ''], ['Before', 'number'], ['After', 'number']]);
+  const rows = table('Overrides', [
+    ['Identifier', ''],
+    ['Namespace', 'off-phone'],
+    ['Limit', 'number'],
+    ['Duration', 'number'],
+    ['', 'actions'],
+  ]);
+  const changes = table('Changes of overrides', [
+    ['When', ''],
+    ['By', ''],
+    ['Change', ''],
+    ['Identifier', ''],
+    ['Namespace', ''],
+    ['Before', 'number'],
+    ['After', 'number'],
+  ]);
   const noChanges = h('p', { class: 'empty', hidden: true }, 'No changes yet.');
-  const older = h('button', { type: 'button', class: 'quiet', hidden: true, onclick: () => loadLog(true) }, 'Older changes');
+  const older = h(
+    'button',
+    { type: 'button', class: 'quiet', hidden: true, onclick: () => loadLog(true) },
+    'Older changes',
+  );
 
-  const create = may('set_override') && h('button', { type: 'button', class: 'primary', id: 'new-override',
-    onclick: () => editOverride(context, { override: { namespace: input.value || undefined, duration: 60_000 }, isNew: true, onSaved: saved }) }, 'New override');
-  const element = h('div', { class: 'view' },
-    h('div', { class: 'view-head' }, h('h1', {}, 'Overrides'), h('div', { class: 'controls' }, input, list, search, create)),
+  const create =
+    may('set_override') &&
+    h(
+      'button',
+      {
+        type: 'button',
+        class: 'primary',
+        id: 'new-override',
+        onclick: () =>
+          editOverride(context, {
+            override: { namespace: input.value || undefined, duration: 60_000 },
+            isNew: true,
+            onSaved: saved,
+          }),
+      },
+      'New override',
+    );
+  const element = h(
+    'div',
+    { class: 'view' },
+    h(
+      'div',
+      { class: 'view-head' },
+      h('h1', {}, 'Overrides'),
+      h('div', { class: 'controls' }, input, list, search, create),
+    ),
     problem,
     h('section', { class: 'card' }, lag, rows.element, empty, more),
-    card('Log of changes', changes.element, noChanges, older));
+    card('Log of changes', changes.element, noChanges, older),
+  );
 
   // Namespaces with traffic in the last hour, some of which may have been quiet since the page was opened.
   async function findNamespaces() {
@@ -82,7 +150,11 @@ export function overridesView(context, values) {
     }
   }
 
-  const reload = () => { load(); loadLog(); loadLag(); };
+  const reload = () => {
+    load();
+    loadLog();
+    loadLag();
+  };
   function saved({ namespace, identifier }) {
     context.namespaces.add(namespace);
     listed.add(namespace);
@@ -91,11 +163,39 @@ export function overridesView(context, values) {
   }
 
   function actions(override) {
-    return h('td', { class: 'actions' },
-      may('set_override') && h('button', { type: 'button', class: 'quiet', 'aria-label': `Change the override of ${override.identifier}`,
-        onclick: () => editOverride(context, { override, onSaved: saved }) }, 'Change'),
-      may('delete_override') && h('button', { type: 'button', class: 'quiet', 'aria-label': `Delete the override of ${override.identifier}`,
-        onclick: () => deleteOverride(context, { override, onDeleted: () => { announce('Deleted the override.'); reload(); } }) }, 'Delete'));
+    return h(
+      'td',
+      { class: 'actions' },
+      may('set_override') &&
+        h(
+          'button',
+          {
+            type: 'button',
+            class: 'quiet',
+            'aria-label': `Change the override of ${override.identifier}`,
+            onclick: () => editOverride(context, { override, onSaved: saved }),
+          },
+          'Change',
+        ),
+      may('delete_override') &&
+        h(
+          'button',
+          {
+            type: 'button',
+            class: 'quiet',
+            'aria-label': `Delete the override of ${override.identifier}`,
+            onclick: () =>
+              deleteOverride(context, {
+                override,
+                onDeleted: () => {
+                  announce('Deleted the override.');
+                  reload();
+                },
+              }),
+          },
+          'Delete',
+        ),
+    );
   }
 
   function draw() {
@@ -103,14 +203,32 @@ export function overridesView(context, values) {
     const shown = overrides.filter(each => each.identifier.toLowerCase().includes(wanted));
     syncChildren(rows.body, shown, {
       key: each => `${each.overrideId} ${each.limit} ${each.duration}`,
-      create: each => h('tr', {}, h('th', { scope: 'row' }, h('span', { class: 'identifier' }, each.identifier), h('span', { class: 'muted identifier on-phone' }, each.namespace)),
-        h('td', { class: 'muted identifier off-phone' }, each.namespace),
-        h('td', { class: 'number' }, each.limit === 0 ? '0 (denied)' : count(each.limit)), h('td', { class: 'number' }, durationText(each.duration)), actions(each)),
+      create: each =>
+        h(
+          'tr',
+          {},
+          h(
+            'th',
+            { scope: 'row' },
+            h('span', { class: 'identifier' }, each.identifier),
+            h('span', { class: 'muted identifier on-phone' }, each.namespace),
+          ),
+          h('td', { class: 'muted identifier off-phone' }, each.namespace),
+          h('td', { class: 'number' }, each.limit === 0 ? '0 (denied)' : count(each.limit)),
+          h('td', { class: 'number' }, durationText(each.duration)),
+          actions(each),
+        ),
     });
     rows.element.hidden = shown.length === 0;
     empty.hidden = shown.length > 0;
-    setText(empty, overrides.length > 0 ? 'No override matches this search.' : input.value ? 'No overrides in this namespace.'
-      : 'No overrides in the namespaces with recent traffic or changes. Name another namespace above.');
+    setText(
+      empty,
+      overrides.length > 0
+        ? 'No override matches this search.'
+        : input.value
+          ? 'No overrides in this namespace.'
+          : 'No overrides in the namespaces with recent traffic or changes. Name another namespace above.',
+    );
     more.hidden = !hasMore;
     setText(more, `Only the first ${count(overrides.length)} were loaded.`);
   }
@@ -153,9 +271,21 @@ export function overridesView(context, values) {
       if (action === 'set') listed.add(namespace);
     }
     if (listed.size > before && !input.value) load();
-    changes.body.replaceChildren(...log.map(each => h('tr', {}, h('td', { class: 'nowrap' }, when(each.at)), h('td', {}, each.token || '–'),
-      h('td', {}, each.action === 'delete' ? 'deleted' : each.before ? 'changed' : 'created'), h('th', { scope: 'row', class: 'identifier' }, each.identifier),
-      h('td', { class: 'muted identifier' }, each.namespace), h('td', { class: 'number' }, grantText(each.before)), h('td', { class: 'number' }, grantText(each.after)))));
+    changes.body.replaceChildren(
+      ...log.map(each =>
+        h(
+          'tr',
+          {},
+          h('td', { class: 'nowrap' }, when(each.at)),
+          h('td', {}, each.token || '–'),
+          h('td', {}, each.action === 'delete' ? 'deleted' : each.before ? 'changed' : 'created'),
+          h('th', { scope: 'row', class: 'identifier' }, each.identifier),
+          h('td', { class: 'muted identifier' }, each.namespace),
+          h('td', { class: 'number' }, grantText(each.before)),
+          h('td', { class: 'number' }, grantText(each.after)),
+        ),
+      ),
+    );
     changes.element.hidden = log.length === 0;
     noChanges.hidden = log.length > 0;
     older.hidden = logCursor === undefined;
@@ -173,5 +303,11 @@ export function overridesView(context, values) {
 
   findNamespaces().then(reload);
   let seconds = 0;
-  return { element, title: 'Overrides', onSecond: () => { if (++seconds % 2 === 0) loadLag(); } };
+  return {
+    element,
+    title: 'Overrides',
+    onSecond: () => {
+      if (++seconds % 2 === 0) loadLag();
+    },
+  };
 }

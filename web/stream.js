@@ -1,9 +1,9 @@
 // The stream of events of the server: one event a second. Read with fetch, which can send the token, as EventSource
 // can't.
 
-const kFirstDelay = 300;  // in milliseconds, as the others
+const kFirstDelay = 300; // in milliseconds, as the others
 const kLongestDelay = 5000;
-const kPatience = 5000;   // without an event
+const kPatience = 5000; // without an event
 
 // Calls `onEvent(data)` for each event and `onState(state, error)` on each change: connecting, live, paused, retrying
 // or refused. Pauses while the document is hidden. After a lost connection it connects again, with growing delays;

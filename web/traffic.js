@@ -5,8 +5,11 @@ import { bar, card, chip, choice, h, setText, syncChildren, table } from './dom.
 import { compact, count, latency, latencyTick, percent, rate, span, time, timeOfMinute } from './format.js';
 import { inspectLink } from './links.js';
 
-const kRanges = { '60': { seconds: 60, step: 1, label: '1 min' }, '600': { seconds: 600, step: 5, label: '10 min' },
-  '3600': { seconds: 3600, step: 30, label: '1 h' } };
+const kRanges = {
+  60: { seconds: 60, step: 1, label: '1 min' },
+  600: { seconds: 600, step: 5, label: '10 min' },
+  3600: { seconds: 3600, step: 30, label: '1 h' },
+};
 const kTopRows = 5;
 
 const sum = list => list.reduce((all, each) => all + each, 0);
@@ -14,10 +17,13 @@ const sum = list => list.reduce((all, each) => all + each, 0);
 function tile(name) {
   const value = h('dd');
   const note = h('dd', { class: 'tile-note' });
-  return { element: h('div', { class: 'tile' }, h('dt', {}, name), value, note), set: (text, detail = '') => {
-    setText(value, text);
-    setText(note, detail);
-  } };
+  return {
+    element: h('div', { class: 'tile' }, h('dt', {}, name), value, note),
+    set: (text, detail = '') => {
+      setText(value, text);
+      setText(note, detail);
+    },
+  };
 }
 
 // Appends the second of an event to traffic of one-second steps.
@@ -62,21 +68,33 @@ function bandsOf(traffic, list, kind) {
 }
 
 function storeState(name, store, facts) {
-  const state = !store.attached ? chip('off', 'not used')
-    : store.unavailable ? chip('bad', 'unavailable') : chip('good', 'available');
-  return h('div', { class: 'state-row' }, h('span', { class: 'state-name' }, name), state,
-    h('span', { class: 'state-facts' }, store.attached ? facts.filter(Boolean).join(' · ') : ''));
+  const state = !store.attached
+    ? chip('off', 'not used')
+    : store.unavailable
+      ? chip('bad', 'unavailable')
+      : chip('good', 'available');
+  return h(
+    'div',
+    { class: 'state-row' },
+    h('span', { class: 'state-name' }, name),
+    state,
+    h('span', { class: 'state-facts' }, store.attached ? facts.filter(Boolean).join(' · ') : ''),
+  );
 }
 
 function stateRows({ origin, global, bus }) {
   return [
-    storeState('Origin', origin, [`${count(origin.nodes ?? 0)} ${origin.nodes === 1 ? 'node' : 'nodes'}`,
+    storeState('Origin', origin, [
+      `${count(origin.nodes ?? 0)} ${origin.nodes === 1 ? 'node' : 'nodes'}`,
       `flush lag ${span(origin.oldestUnsynced ?? 0)}`,
-      Math.abs(origin.clockOffset ?? 0) >= 100 && `clock differs by ${span(Math.abs(origin.clockOffset))}`]),
-    storeState('Global store', global, [`${count(global.regions ?? 0)} ${global.regions === 1 ? 'region' : 'regions'}`,
+      Math.abs(origin.clockOffset ?? 0) >= 100 && `clock differs by ${span(Math.abs(origin.clockOffset))}`,
+    ]),
+    storeState('Global store', global, [
+      `${count(global.regions ?? 0)} ${global.regions === 1 ? 'region' : 'regions'}`,
       global.importAge === undefined ? 'nothing imported yet' : `imported ${span(global.importAge)} ago`,
       global.publishAge !== undefined && `published ${span(global.publishAge)} ago`,
-      `breakers ${[global.publishBreakerOpen && 'publish open', global.importBreakerOpen && 'import open'].filter(Boolean).join(', ') || 'closed'}`]),
+      `breakers ${[global.publishBreakerOpen && 'publish open', global.importBreakerOpen && 'import open'].filter(Boolean).join(', ') || 'closed'}`,
+    ]),
     storeState('Bus', bus, []),
   ];
 }
@@ -84,52 +102,132 @@ function stateRows({ origin, global, bus }) {
 export function trafficView({ api }) {
   let range = kRanges['60'];
   let traffic = null;
-  let request = 0;  // the number of the last one; answers to earlier ones are dropped
+  let request = 0; // the number of the last one; answers to earlier ones are dropped
 
-  const tiles = { passed: tile('Passed'), denied: tile('Denied'), share: tile('Denied share'),
-    p99: tile('Latency p99'), keys: tile('Keys held'), lag: tile('Flush lag') };
-  const timeFormat = ms => range.seconds === 60 ? time(ms) : timeOfMinute(ms);
+  const tiles = {
+    passed: tile('Passed'),
+    denied: tile('Denied'),
+    share: tile('Denied share'),
+    p99: tile('Latency p99'),
+    keys: tile('Keys held'),
+    lag: tile('Flush lag'),
+  };
+  const timeFormat = ms => (range.seconds === 60 ? time(ms) : timeOfMinute(ms));
   const perSecond = value => `${value < 10 ? rate(value) : count(value)}/s`;
-  const decisions = new TimeChart({ label: 'Decisions per second', stacked: true, height: 210,
-    series: [{ name: 'passed', kind: 'passed' }, { name: 'denied', kind: 'denied' }],
-    format: perSecond, axisFormat: compact, timeFormat });
-  const latencies = new TimeChart({ label: 'Latency of decisions', height: 150,
-    series: [{ name: 'p50', kind: 'third' }, { name: 'p99', kind: 'second' }, { name: 'p99.9', kind: 'fourth' }],
-    format: latency, axisFormat: latencyTick, timeFormat });
-  const keysHeld = new TimeChart({ label: 'Keys held', height: 150, series: [{ name: 'keys', kind: 'second' }],
-    format: count, axisFormat: compact, timeFormat });
-  const lags = new TimeChart({ label: 'Lag of shared counts', height: 150,
-    series: [{ name: 'flush lag', kind: 'second' }, { name: 'import age', kind: 'fourth' }], format: span, axisFormat: span, timeFormat });
+  const decisions = new TimeChart({
+    label: 'Decisions per second',
+    stacked: true,
+    height: 210,
+    series: [
+      { name: 'passed', kind: 'passed' },
+      { name: 'denied', kind: 'denied' },
+    ],
+    format: perSecond,
+    axisFormat: compact,
+    timeFormat,
+  });
+  const latencies = new TimeChart({
+    label: 'Latency of decisions',
+    height: 150,
+    series: [
+      { name: 'p50', kind: 'third' },
+      { name: 'p99', kind: 'second' },
+      { name: 'p99.9', kind: 'fourth' },
+    ],
+    format: latency,
+    axisFormat: latencyTick,
+    timeFormat,
+  });
+  const keysHeld = new TimeChart({
+    label: 'Keys held',
+    height: 150,
+    series: [{ name: 'keys', kind: 'second' }],
+    format: count,
+    axisFormat: compact,
+    timeFormat,
+  });
+  const lags = new TimeChart({
+    label: 'Lag of shared counts',
+    height: 150,
+    series: [
+      { name: 'flush lag', kind: 'second' },
+      { name: 'import age', kind: 'fourth' },
+    ],
+    format: span,
+    axisFormat: span,
+    timeFormat,
+  });
   const lagCard = card('Lag of shared counts', lags.element);
   const bandNote = h('p', { class: 'hint band-note' }, ' ');
-  const namespaces = table('Traffic by namespace', [['Namespace', ''], ['Passed/s', 'number'], ['Denied/s', 'number'],
-    ['Denied', 'number'], ['', 'spark-cell']]);
+  const namespaces = table('Traffic by namespace', [
+    ['Namespace', ''],
+    ['Passed/s', 'number'],
+    ['Denied/s', 'number'],
+    ['Denied', 'number'],
+    ['', 'spark-cell'],
+  ]);
   const noNamespaces = h('p', { class: 'empty', hidden: true }, 'No traffic in this time.');
   const states = h('div', { class: 'states' });
   const top = h('ol', { class: 'top-list' });
   const noTop = h('p', { class: 'empty' }, 'No denials in the last minute.');
   const problem = h('p', { class: 'problem', role: 'alert', hidden: true });
 
-  const element = h('div', { class: 'view' },
-    h('div', { class: 'view-head' }, h('h1', {}, 'Traffic'),
-      choice({ legend: 'Range', name: 'range', value: '60', options: Object.entries(kRanges).map(([id, { label }]) => [id, label]),
-        onchange: id => { range = kRanges[id]; load(); } })),
+  const element = h(
+    'div',
+    { class: 'view' },
+    h(
+      'div',
+      { class: 'view-head' },
+      h('h1', {}, 'Traffic'),
+      choice({
+        legend: 'Range',
+        name: 'range',
+        value: '60',
+        options: Object.entries(kRanges).map(([id, { label }]) => [id, label]),
+        onchange: id => {
+          range = kRanges[id];
+          load();
+        },
+      }),
+    ),
     problem,
-    h('dl', { class: 'tiles' }, Object.values(tiles).map(each => each.element)),
+    h(
+      'dl',
+      { class: 'tiles' },
+      Object.values(tiles).map(each => each.element),
+    ),
     card('Decisions per second', decisions.element, bandNote),
-    h('div', { class: 'columns' },
+    h(
+      'div',
+      { class: 'columns' },
       card('By namespace', namespaces.element, noNamespaces),
-      h('div', { class: 'stack' },
-        h('section', { class: 'card' }, h('div', { class: 'card-head' }, h('h2', {}, 'Most denied, last minute'),
-          h('a', { href: '#keys' }, 'All keys')), top, noTop),
-        card('Shared stores', states))),
+      h(
+        'div',
+        { class: 'stack' },
+        h(
+          'section',
+          { class: 'card' },
+          h(
+            'div',
+            { class: 'card-head' },
+            h('h2', {}, 'Most denied, last minute'),
+            h('a', { href: '#keys' }, 'All keys'),
+          ),
+          top,
+          noTop,
+        ),
+        card('Shared stores', states),
+      ),
+    ),
     h('div', { class: 'columns' }, card('Latency', latencies.element), card('Keys held', keysHeld.element)),
-    lagCard);
+    lagCard,
+  );
   lagCard.hidden = true;
 
   function drawNamespaces() {
     const seconds = traffic.passed.length * traffic.step;
-    const rows = traffic.namespaces.map(each => ({ ...each, passedSum: sum(each.passed), deniedSum: sum(each.denied) }))
+    const rows = traffic.namespaces
+      .map(each => ({ ...each, passedSum: sum(each.passed), deniedSum: sum(each.denied) }))
       .filter(each => each.passedSum + each.deniedSum > 0)
       .sort((a, b) => b.passedSum + b.deniedSum - a.passedSum - a.deniedSum || (a.namespace < b.namespace ? -1 : 1));
     syncChildren(namespaces.body, rows, {
@@ -137,7 +235,13 @@ export function trafficView({ api }) {
       create: row => {
         const spark = sparkline();
         const cells = [0, 1, 2].map(() => h('td', { class: 'number' }));
-        const line = h('tr', {}, h('th', { scope: 'row', class: 'identifier' }, row.namespace), cells, h('td', { class: 'spark-cell' }, spark.element));
+        const line = h(
+          'tr',
+          {},
+          h('th', { scope: 'row', class: 'identifier' }, row.namespace),
+          cells,
+          h('td', { class: 'spark-cell' }, spark.element),
+        );
         return Object.assign(line, { parts: cells, spark });
       },
       update: (line, row) => {
@@ -155,12 +259,24 @@ export function trafficView({ api }) {
   function draw() {
     const { from, step } = traffic;
     const perStep = list => list.map(value => value / step);
-    const bands = [...bandsOf(traffic, traffic.originUnavailable, 'outage'), ...bandsOf(traffic, traffic.globalUnavailable, 'outage')];
+    const bands = [
+      ...bandsOf(traffic, traffic.originUnavailable, 'outage'),
+      ...bandsOf(traffic, traffic.globalUnavailable, 'outage'),
+    ];
     setText(bandNote, bands.length > 0 ? 'Shaded: the origin or the global store was unavailable.' : ' ');
     decisions.draw({ from, step: step * 1000, values: [perStep(traffic.passed), perStep(traffic.denied)], bands });
     keysHeld.draw({ from, step: step * 1000, values: [traffic.keysHeld] });
-    lags.draw({ from, step: step * 1000, values: [traffic.oldestUnsynced, traffic.importAge.map(age => age < 0 ? null : age)], bands });
-    latencies.draw({ from, step: step * 1000, values: [traffic.latency.p50, traffic.latency.p99, traffic.latency.p999] });
+    lags.draw({
+      from,
+      step: step * 1000,
+      values: [traffic.oldestUnsynced, traffic.importAge.map(age => (age < 0 ? null : age))],
+      bands,
+    });
+    latencies.draw({
+      from,
+      step: step * 1000,
+      values: [traffic.latency.p50, traffic.latency.p99, traffic.latency.p999],
+    });
     drawNamespaces();
   }
 
@@ -187,8 +303,18 @@ export function trafficView({ api }) {
       create: each => {
         const number = h('span', { class: 'number' });
         const length = bar();
-        const item = h('li', {}, h(each.cut ? 'span' : 'a', { class: 'top-key', href: each.cut ? undefined : inspectLink(each) }, h('span', { class: 'identifier' }, each.identifier),
-          h('span', { class: 'muted' }, each.namespace)), length.element, number);
+        const item = h(
+          'li',
+          {},
+          h(
+            each.cut ? 'span' : 'a',
+            { class: 'top-key', href: each.cut ? undefined : inspectLink(each) },
+            h('span', { class: 'identifier' }, each.identifier),
+            h('span', { class: 'muted' }, each.namespace),
+          ),
+          length.element,
+          number,
+        );
         return Object.assign(item, { number, length });
       },
       update: (item, each) => {
@@ -209,7 +335,10 @@ export function trafficView({ api }) {
     tiles.share.set(percent(second.denied, all));
     tiles.p99.set(all > 0 ? latency(second.latency.p99) : '–', all > 0 ? `p50 ${latency(second.latency.p50)}` : '');
     tiles.keys.set(count(status.keysHeld));
-    tiles.lag.set(status.origin.attached ? span(status.origin.oldestUnsynced) : '–', status.origin.attached ? '' : 'no origin');
+    tiles.lag.set(
+      status.origin.attached ? span(status.origin.oldestUnsynced) : '–',
+      status.origin.attached ? '' : 'no origin',
+    );
     states.replaceChildren(...stateRows(status));
     lagCard.hidden = !status.origin.attached && !status.global.attached;
     drawTop(event.topKeys);

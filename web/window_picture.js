@@ -40,7 +40,8 @@ export function windowPicture() {
     if (last !== null) draw(last);
   }).observe(element);
 
-  const text = (x, y, content, kind, anchor = 'middle') => svg('text', { x, y, class: kind, 'text-anchor': anchor }, content);
+  const text = (x, y, content, kind, anchor = 'middle') =>
+    svg('text', { x, y, class: kind, 'text-anchor': anchor }, content);
 
   // Two fixed windows side by side, and the frame of the last `duration` over them.
   function drawWindows({ sliding, duration, limit }) {
@@ -48,34 +49,85 @@ export function windowPicture() {
     const inner = width - 2 * kEdge;
     const half = inner / 2;
     const middle = kEdge + half;
-    const now = middle + half * elapsed / duration;
+    const now = middle + (half * elapsed) / duration;
     const frame = now - half;
     const top = Math.max(previous, current, limit ?? 0, 1) * 1.08;
-    const y = value => kBottom - (kBottom - kTop) * value / top;
-    const label = (value, x, content, isInside, anchor) => kBottom - y(value) > 24
-      ? text(x, y(value) + 16, content, isInside ? 'count inside' : 'count', anchor) : text(x, y(value) - 6, content, 'count', anchor);
+    const y = value => kBottom - ((kBottom - kTop) * value) / top;
+    const label = (value, x, content, isInside, anchor) =>
+      kBottom - y(value) > 24
+        ? text(x, y(value) + 16, content, isInside ? 'count inside' : 'count', anchor)
+        : text(x, y(value) - 6, content, 'count', anchor);
     const parts = [
-      svg('rect', { class: 'previous-out', x: kEdge, y: y(previous), width: Math.max(0, frame - kEdge), height: kBottom - y(previous) }),
-      svg('rect', { class: 'previous-in', x: frame, y: y(previous), width: Math.max(0, middle - frame), height: kBottom - y(previous) }),
-      svg('rect', { class: 'current-in', x: middle, y: y(current), width: Math.max(0, now - middle), height: kBottom - y(current) }),
+      svg('rect', {
+        class: 'previous-out',
+        x: kEdge,
+        y: y(previous),
+        width: Math.max(0, frame - kEdge),
+        height: kBottom - y(previous),
+      }),
+      svg('rect', {
+        class: 'previous-in',
+        x: frame,
+        y: y(previous),
+        width: Math.max(0, middle - frame),
+        height: kBottom - y(previous),
+      }),
+      svg('rect', {
+        class: 'current-in',
+        x: middle,
+        y: y(current),
+        width: Math.max(0, now - middle),
+        height: kBottom - y(current),
+      }),
       svg('line', { class: 'axis', x1: kEdge, x2: width - kEdge, y1: kBottom, y2: kBottom }),
       svg('line', { class: 'boundary', x1: middle, x2: middle, y1: kTop - 6, y2: kBottom + 5 }),
-      svg('rect', { class: 'frame', x: Math.max(frame, kEdge), y: kTop - 14, width: half, height: kBottom - kTop + 14, rx: 4 }),
-      text(Math.min(Math.max((frame + now) / 2, 60), width - 60), kTop - 20, `the last ${durationText(duration)}`, 'frame-label'),
+      svg('rect', {
+        class: 'frame',
+        x: Math.max(frame, kEdge),
+        y: kTop - 14,
+        width: half,
+        height: kBottom - kTop + 14,
+        rx: 4,
+      }),
+      text(
+        Math.min(Math.max((frame + now) / 2, 60), width - 60),
+        kTop - 20,
+        `the last ${durationText(duration)}`,
+        'frame-label',
+      ),
       svg('line', { class: 'now', x1: now, x2: now, y1: kTop - 14, y2: kBottom + 5 }),
     ];
     if (limit !== undefined && limit / top > 0.02)
-      parts.push(svg('line', { class: 'limit', x1: kEdge, x2: width - kEdge, y1: y(limit), y2: y(limit) }),
-        text(width - kEdge - 4, y(limit) - 5, `limit ${count(limit)}`, 'limit-label', 'end'));
+      parts.push(
+        svg('line', { class: 'limit', x1: kEdge, x2: width - kEdge, y1: y(limit), y2: y(limit) }),
+        text(width - kEdge - 4, y(limit) - 5, `limit ${count(limit)}`, 'limit-label', 'end'),
+      );
     const counted = `${count(previous)} × ${percent(weight, 1)}`;
     const isWide = middle - frame > 8 * counted.length;
-    if (previous > 0) parts.push(isWide ? label(previous, (frame + middle) / 2, counted, true) : label(previous, kEdge + 6, counted, false, 'start'));
-    if (current > 0) parts.push(now - middle > 7 * count(current).length + 10 ? label(current, (middle + now) / 2, count(current), true) : label(current, now + 6, count(current), false, 'start'));
-    parts.push(text(kEdge, kBottom + 18, time(begins - duration), 'tick', 'start'), text(middle, kBottom + 18, time(begins), 'tick'),
+    if (previous > 0)
+      parts.push(
+        isWide
+          ? label(previous, (frame + middle) / 2, counted, true)
+          : label(previous, kEdge + 6, counted, false, 'start'),
+      );
+    if (current > 0)
+      parts.push(
+        now - middle > 7 * count(current).length + 10
+          ? label(current, (middle + now) / 2, count(current), true)
+          : label(current, now + 6, count(current), false, 'start'),
+      );
+    parts.push(
+      text(kEdge, kBottom + 18, time(begins - duration), 'tick', 'start'),
+      text(middle, kBottom + 18, time(begins), 'tick'),
       text(width - kEdge, kBottom + 18, time(begins + duration), 'tick', 'end'),
-      half > 170 && text(kEdge + half / 2, kBottom + 18, 'previous', 'tick name'), half > 170 && text(middle + half / 2, kBottom + 18, 'current', 'tick name'));
+      half > 170 && text(kEdge + half / 2, kBottom + 18, 'previous', 'tick name'),
+      half > 170 && text(middle + half / 2, kBottom + 18, 'current', 'tick name'),
+    );
     drawing.replaceChildren(...parts.filter(Boolean));
-    drawing.setAttribute('aria-label', `Previous window ${count(previous)}, of which ${percent(weight, 1)} lies in the last ${durationText(duration)}; current window ${count(current)}`);
+    drawing.setAttribute(
+      'aria-label',
+      `Previous window ${count(previous)}, of which ${percent(weight, 1)} lies in the last ${durationText(duration)}; current window ${count(current)}`,
+    );
   }
 
   // The two parts of the sum, and the limit.
@@ -84,7 +136,7 @@ export function windowPicture() {
     const inner = width - 2 * kEdge;
     const total = sum + (cost ?? 0);
     const top = Math.max(total, limit ?? 0, 1);
-    const x = value => kEdge + inner * value / top;
+    const x = value => kEdge + (inner * value) / top;
     const weighted = previous * weight;
     const isOver = limit !== undefined && total > limit;
     const parts = [
@@ -92,16 +144,35 @@ export function windowPicture() {
       svg('rect', { class: 'previous-in', x: kEdge, y: 18, width: x(weighted) - kEdge, height: 20 }),
       svg('rect', { class: 'current-in', x: x(weighted), y: 18, width: x(sum) - x(weighted), height: 20 }),
     ];
-    if (cost > 0) parts.push(svg('rect', { class: isOver ? 'cost over' : 'cost', x: x(sum), y: 18, width: Math.max(2, x(total) - x(sum)), height: 20 }));
+    if (cost > 0)
+      parts.push(
+        svg('rect', {
+          class: isOver ? 'cost over' : 'cost',
+          x: x(sum),
+          y: 18,
+          width: Math.max(2, x(total) - x(sum)),
+          height: 20,
+        }),
+      );
     if (limit !== undefined) {
       const at = x(limit);
-      parts.push(svg('line', { class: 'limit', x1: at, x2: at, y1: 13, y2: 43 }),
-        text(Math.max(at - 2, 60), 10, `limit ${count(limit)}`, 'limit-label', at > 60 ? 'end' : 'start'));
+      parts.push(
+        svg('line', { class: 'limit', x1: at, x2: at, y1: 13, y2: 43 }),
+        text(Math.max(at - 2, 60), 10, `limit ${count(limit)}`, 'limit-label', at > 60 ? 'end' : 'start'),
+      );
     }
     parts.push(text(kEdge, 54, `${rate(sum)} counted`, 'tick', 'start'));
-    if (cost > 0) parts.push(text(width - kEdge, 54, `+ ${count(cost)} for the next request`, isOver ? 'tick over' : 'tick', 'end'));
+    if (cost > 0)
+      parts.push(
+        text(width - kEdge, 54, `+ ${count(cost)} for the next request`, isOver ? 'tick over' : 'tick', 'end'),
+      );
     sumBar.replaceChildren(...parts);
-    sumBar.setAttribute('aria-label', limit === undefined ? `The sliding sum is ${rate(sum)}` : `The sliding sum is ${rate(sum)} of the limit ${count(limit)}`);
+    sumBar.setAttribute(
+      'aria-label',
+      limit === undefined
+        ? `The sliding sum is ${rate(sum)}`
+        : `The sliding sum is ${rate(sum)} of the limit ${count(limit)}`,
+    );
   }
 
   // `picture` is {sliding, duration, limit, cost}; limit and cost may be missing.
@@ -114,7 +185,10 @@ export function windowPicture() {
     drawWindows(picture);
     drawSum(picture);
     const { previous, current, weight, sum } = picture.sliding;
-    setText(formula, `previous ${count(previous)} × ${percent(weight, 1)}  +  current ${count(current)}  =  ${rate(sum)}`);
+    setText(
+      formula,
+      `previous ${count(previous)} × ${percent(weight, 1)}  +  current ${count(current)}  =  ${rate(sum)}`,
+    );
   }
   return { element, draw };
 }

@@ -31,17 +31,38 @@ async function open(file, scheme) {
   const url = pathToFileURL(file).href;
   await page.goto(url);
   await page.locator('svg.chart path.line').first().waitFor();
-  return { page, close: async () => {
-    await context.close();
-    assert.deepEqual(errors, []);
-    assert.deepEqual(requests, [url]);
-  } };
+  return {
+    page,
+    close: async () => {
+      await context.close();
+      assert.deepEqual(errors, []);
+      assert.deepEqual(requests, [url]);
+    },
+  };
 }
 
 test('the report shows what --json prints, with nothing from elsewhere', async () => {
   const file = join(folder.path, 'report.html');
-  const words = ['simulate', '--regions', '2', '--nodes-per-region', '2', '--limit', '100', '--duration', '10s', '--for', '60s',
-    '--fault', 'store-down@20s+10s', '--seed', '3', '--html', file, '--json'];
+  const words = [
+    'simulate',
+    '--regions',
+    '2',
+    '--nodes-per-region',
+    '2',
+    '--limit',
+    '100',
+    '--duration',
+    '10s',
+    '--for',
+    '60s',
+    '--fault',
+    'store-down@20s+10s',
+    '--seed',
+    '3',
+    '--html',
+    file,
+    '--json',
+  ];
   const result = JSON.parse(await run(...words));
   assert.equal(result.failure, null);
   // After its load, a run checks the nodes with a few requests more.
@@ -54,10 +75,16 @@ test('the report shows what --json prints, with nothing from elsewhere', async (
     await page.locator('.tile', { hasText: 'Decisions' }).filter({ hasText: decisions }).waitFor();
     assert.equal(await page.getByRole('img').count(), 3);
     await page.getByRole('row', { name: 'store-down@20s+10s' }).filter({ hasText: '20 s' }).waitFor();
-    assert.match(await page.getByRole('row', { name: 'region-2' }).innerText(), new RegExp(`\\b${new Intl.NumberFormat('en').format(result.regions[1].decisions)}\\b`));
+    assert.match(
+      await page.getByRole('row', { name: 'region-2' }).innerText(),
+      new RegExp(`\\b${new Intl.NumberFormat('en').format(result.regions[1].decisions)}\\b`),
+    );
     await page.evaluate(axeSource);
     const { violations } = await page.evaluate(() => window.axe.run(document));
-    assert.deepEqual(violations.filter(each => ['serious', 'critical'].includes(each.impact)).map(each => each.id), []);
+    assert.deepEqual(
+      violations.filter(each => ['serious', 'critical'].includes(each.impact)).map(each => each.id),
+      [],
+    );
     await screenshot(page, `simulation-${scheme}`);
     await close();
   }
@@ -76,8 +103,10 @@ test('a scenario can’t inject markup', async () => {
 });
 
 test('a file that can’t be written, and several runs, are refused', async () => {
-  for (const [words, message] of [[['--html', join(folder.path, 'none', 'report.html')], 'report.html can\'t be written'],
-    [['--swarm', '1', '--runs', '2', '--html', join(folder.path, 'x.html')], '--html shows one run; --runs is 2']]) {
+  for (const [words, message] of [
+    [['--html', join(folder.path, 'none', 'report.html')], "report.html can't be written"],
+    [['--swarm', '1', '--runs', '2', '--html', join(folder.path, 'x.html')], '--html shows one run; --runs is 2'],
+  ]) {
     await assert.rejects(run('simulate', ...words), error => error.code === 2 && error.stderr.includes(message));
   }
 });
