@@ -1,6 +1,7 @@
 #include "grpc/connection.h"
 
 #include <chrono>
+#include <memory>
 #include <string>
 #include <thread>
 
@@ -215,6 +216,28 @@ TEST(GrpcConnection, EndsAnOldConnectionAfterItsCalls) {
     EXPECT_EQ(client.finish(held).body, framed("released"));
     client.read_to_end();
     EXPECT_EQ(client.peer().goaway_last, held);
+}
+
+TEST(GrpcConnection, SpreadsTheEndsOfConnectionsThatBeganTogether) {
+    TestServer::Options options{.limits = with(&http::WireLimits::linger_timeout, 20ms)};
+    options.age.most = 400ms;
+    TestServer server(options);
+    std::vector<std::unique_ptr<TestConnection>> clients;
+    const auto began = std::chrono::steady_clock::now();
+    for (int i = 0; i < 16; ++i)
+        clients.push_back(std::make_unique<TestConnection>(server.port()));
+    std::vector<std::chrono::milliseconds> ages;
+    for (const auto& client : clients) {
+        while (!client->peer().goaway_error)
+            ASSERT_TRUE(client->read());
+        ages.push_back(std::chrono::duration_cast<std::chrono::milliseconds>(
+            std::chrono::steady_clock::now() - began));
+    }
+    // Each is seen at the latest end of those before it.
+    EXPECT_GE(ages.front(), 190ms);
+    EXPECT_GT(ages.back() - 200ms, 50ms);
+    wait_until([&] { return server.counters().connections.get() == 0; });
+    EXPECT_LT(std::chrono::steady_clock::now() - began, 5s);
 }
 
 TEST(GrpcConnection, AbortsAnOldConnectionWhoseCallsDoNotEnd) {

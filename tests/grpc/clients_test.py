@@ -4,8 +4,10 @@
 """
 
 import os
+import shutil
 import signal
 import socket
+import ssl
 import subprocess
 import threading
 import time
@@ -195,6 +197,19 @@ class Connections(unittest.TestCase):
             while time.monotonic() < deadline:
                 self.assertEqual(stub.Check(health_pb2.HealthCheckRequest(), timeout=10).status, SERVING)
 
+    def test_calls_above_the_limit_of_a_connection_wait_for_their_turn(self):
+        with Served("--grpc-max-streams", "3") as served, served.channel() as channel:
+            stub = health_pb2_grpc.HealthStub(channel)
+            # The client knows the limit once it has had an answer.
+            self.assertEqual(stub.Check(health_pb2.HealthCheckRequest(), timeout=10).status, SERVING)
+            watches = [stub.Watch(health_pb2.HealthCheckRequest(), timeout=20) for _ in range(3)]
+            self.assertEqual({next(watch).status for watch in watches}, {SERVING})
+            late = stub.Check.future(health_pb2.HealthCheckRequest(), timeout=20)
+            with self.assertRaises(grpc.FutureTimeoutError):
+                late.result(timeout=0.3)
+            watches[0].cancel()
+            self.assertEqual(late.result(timeout=10).status, SERVING)
+
     def test_keepalive_pings_of_clients(self):
         options = [("grpc.keepalive_time_ms", 100), ("grpc.http2.max_pings_without_data", 0),
                    ("grpc.keepalive_permit_without_calls", 1)]
@@ -223,6 +238,8 @@ class Tls(unittest.TestCase):
         certificates = Certificates()
         self.addCleanup(certificates.cleanup)
         self.path, self.read = certificates.path, certificates.read
+        self.certificates = certificates
+        self.flags = ["--tls-cert", self.path("server.pem"), "--tls-key", self.path("server.key")]
 
     def check(self, served, **keys):
         credentials = grpc.ssl_channel_credentials(root_certificates=self.read("ca.pem"), **keys)
@@ -231,19 +248,79 @@ class Tls(unittest.TestCase):
             return stub.Check(health_pb2.HealthCheckRequest(), timeout=10).status
 
     def test_tls(self):
-        with Served("--tls-cert", self.path("server.pem"), "--tls-key", self.path("server.key")) as served:
+        with Served(*self.flags) as served:
             self.assertEqual(self.check(served), SERVING)
 
     def test_client_certificates(self):
-        flags = ["--tls-cert", self.path("server.pem"), "--tls-key", self.path("server.key"),
-                 "--tls-client-ca", self.path("ca.pem")]
-        with Served(*flags) as served:
+        with Served(*self.flags, "--tls-client-ca", self.path("ca.pem")) as served:
             keys = {"private_key": self.read("client.key"), "certificate_chain": self.read("client.pem")}
             self.assertEqual(self.check(served, **keys), SERVING)
             self.assertEqual(failure(lambda: self.check(served))[0], grpc.StatusCode.UNAVAILABLE)
 
+    def common_name(self, served):
+        """The name in the certificate that a new connection sees."""
+        context = ssl.create_default_context(cafile=self.path("ca.pem"))
+        context.load_cert_chain(self.path("client.pem"), self.path("client.key"))
+        context.set_alpn_protocols(["h2"])
+        with socket.create_connection(("127.0.0.1", served.port), 10) as plain:
+            with context.wrap_socket(plain, server_hostname="localhost") as tls:
+                self.assertEqual(tls.selected_alpn_protocol(), "h2")
+                subject = dict(pair for (pair,) in tls.getpeercert()["subject"])
+        return subject["commonName"]
+
+    def reload(self, served, name):
+        served.process.send_signal(signal.SIGHUP)
+        deadline = time.monotonic() + 10
+        while self.common_name(served) != name:
+            self.assertLess(time.monotonic(), deadline, "the certificate is not in use")
+            time.sleep(0.05)
+
+    def test_a_reload_changes_the_certificate_of_new_connections(self):
+        with Served(*self.flags) as served:
+            credentials = grpc.ssl_channel_credentials(root_certificates=self.read("ca.pem"))
+            with grpc.secure_channel(f"localhost:{served.port}", credentials) as channel:
+                watch = health_pb2_grpc.HealthStub(channel).Watch(health_pb2.HealthCheckRequest(), timeout=30)
+                self.assertEqual(next(watch).status, SERVING)
+                self.assertEqual(self.common_name(served), "server")
+                self.certificates.sign("server", "renewed")
+                self.reload(served, "renewed")
+                self.assertEqual(self.check(served), SERVING)
+                # A certificate that is not the key's changes nothing.
+                self.certificates.sign("other", "other")
+                os.replace(self.path("other.pem"), self.path("server.pem"))
+                served.process.send_signal(signal.SIGHUP)
+                time.sleep(0.3)
+                self.assertEqual(self.common_name(served), "renewed")
+                self.assertTrue(watch.is_active(), "the connection from before goes on")
+
+    def test_client_certificates_are_needed_after_a_reload_and_by_the_new_authority(self):
+        keys = {"private_key": self.read("client.key"), "certificate_chain": self.read("client.pem")}
+        with Served(*self.flags, "--tls-client-ca", self.path("ca.pem")) as served:
+            self.certificates.sign("server", "renewed")
+            self.reload(served, "renewed")
+            self.assertEqual(self.check(served, **keys), SERVING)
+            self.assertEqual(failure(lambda: self.check(served))[0], grpc.StatusCode.UNAVAILABLE)
+            other = Certificates()
+            self.addCleanup(other.cleanup)
+            stranger = {"private_key": other.read("client.key"), "certificate_chain": other.read("client.pem")}
+            self.assertEqual(failure(lambda: self.check(served, **stranger))[0], grpc.StatusCode.UNAVAILABLE)
+            # Those who connect from now on need a certificate of the other authority.
+            trusted = self.read("ca.pem")
+            shutil.copy(other.path("ca.pem"), self.path("ca.pem"))
+            served.process.send_signal(signal.SIGHUP)
+            time.sleep(0.3)
+            credentials = grpc.ssl_channel_credentials(root_certificates=trusted, **stranger)
+            with grpc.secure_channel(f"localhost:{served.port}", credentials) as channel:
+                answer = health_pb2_grpc.HealthStub(channel).Check(health_pb2.HealthCheckRequest(), timeout=10)
+                self.assertEqual(answer.status, SERVING)
+            credentials = grpc.ssl_channel_credentials(root_certificates=trusted, **keys)
+            with grpc.secure_channel(f"localhost:{served.port}", credentials) as channel:
+                stub = health_pb2_grpc.HealthStub(channel)
+                call = lambda: stub.Check(health_pb2.HealthCheckRequest(), timeout=10)
+                self.assertEqual(failure(call)[0], grpc.StatusCode.UNAVAILABLE)
+
     def test_http_1_is_refused_by_alpn(self):
-        with Served("--tls-cert", self.path("server.pem"), "--tls-key", self.path("server.key")) as served:
+        with Served(*self.flags) as served:
             run = subprocess.run(
                 ["openssl", "s_client", "-connect", f"127.0.0.1:{served.port}", "-alpn", "http/1.1"],
                 stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=30)
