@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/check.h"
+#include "grpc/session_callbacks.h"
 
 namespace sluice::grpc {
 
@@ -24,10 +25,6 @@ constexpr std::int32_t kConnectionWindow = 1024 * 1024;
 // The content of the PING that follows the announcement of a drain.
 constexpr std::array<std::uint8_t, 8> kDrainPing{'d', 'r', 'a', 'i', 'n', 'i', 'n', 'g'};
 
-std::string_view text_of(const std::uint8_t* bytes, std::size_t size) {
-    return {reinterpret_cast<const char*>(bytes), size};
-}
-
 bool ends_stream(const nghttp2_frame& frame) {
     return (frame.hd.flags & NGHTTP2_FLAG_END_STREAM) != 0;
 }
@@ -44,106 +41,37 @@ void run_call(ServerCall& call, Act act) {
 
 }  // namespace
 
-// nghttp2 is written in C: no exception may pass through it.
-struct ServerSession::Callbacks {
-    template <class Act>
-    static int guard(Act act) {
-        try {
-            return act() ? 0 : NGHTTP2_ERR_CALLBACK_FAILURE;
-        } catch (const std::exception&) {
-            return NGHTTP2_ERR_CALLBACK_FAILURE;  // out of memory
-        }
-    }
-
+// Those that a server needs besides.
+struct ServerSession::Callbacks : SessionCallbacks<ServerSession> {
     static int on_begin_headers(nghttp2_session* /*http2*/,
                                 const nghttp2_frame* frame,
                                 void* owner) {
         if (frame->headers.cat != NGHTTP2_HCAT_REQUEST) return 0;
-        return guard([&] {
-            return static_cast<ServerSession*>(owner)->open_call(frame->hd.stream_id) != nullptr;
-        });
-    }
-
-    static int on_header(nghttp2_session* /*http2*/,
-                         const nghttp2_frame* frame,
-                         const std::uint8_t* name,
-                         std::size_t name_size,
-                         const std::uint8_t* value,
-                         std::size_t value_size,
-                         std::uint8_t /*flags*/,
-                         void* owner) {
-        auto* session = static_cast<ServerSession*>(owner);
-        ServerCall* call = session->find(frame->hd.stream_id);
-        if (call == nullptr) return 0;
-        return guard([&] {
-            if (call->on_field(text_of(name, name_size), text_of(value, value_size))) return true;
-            session->end_flood();
-            return true;
-        });
+        return run(owner, [&](ServerSession& session) { session.open_call(frame->hd.stream_id); });
     }
 
     static int on_begin_frame(nghttp2_session* /*http2*/,
                               const nghttp2_frame_hd* frame,
                               void* owner) {
-        auto* session = static_cast<ServerSession*>(owner);
-        session->check_stream(*frame);
-        session->charge(*frame);
-        return 0;
-    }
-
-    static int on_frame_recv(nghttp2_session* /*http2*/, const nghttp2_frame* frame, void* owner) {
-        return guard([&] {
-            static_cast<ServerSession*>(owner)->on_frame(*frame);
-            return true;
-        });
-    }
-
-    static int on_data_chunk(nghttp2_session* /*http2*/,
-                             std::uint8_t /*flags*/,
-                             std::int32_t stream,
-                             const std::uint8_t* data,
-                             std::size_t size,
-                             void* owner) {
-        ServerCall* call = static_cast<ServerSession*>(owner)->find(stream);
-        if (call == nullptr) return 0;
-        return guard([&] {
-            run_call(*call, [&] { call->on_data(text_of(data, size)); });
-            return true;
-        });
-    }
-
-    static int on_stream_close(nghttp2_session* /*http2*/,
-                               std::int32_t stream,
-                               std::uint32_t error,
-                               void* owner) {
-        auto* session = static_cast<ServerSession*>(owner);
-        ServerCall* call = session->find(stream);
-        if (call == nullptr) return 0;
-        return guard([&] {
-            session->close_call(call, error);
-            return true;
+        return run(owner, [&](ServerSession& session) {
+            session.check_stream(*frame);
+            session.charge(*frame);
         });
     }
 
     static int on_frame_send(nghttp2_session* /*http2*/, const nghttp2_frame* frame, void* owner) {
-        static_cast<ServerSession*>(owner)->on_frame_sent(*frame);
-        return 0;
+        return run(owner, [&](ServerSession& session) { session.on_frame_sent(*frame); });
     }
 
     static const nghttp2_session_callbacks* get() {
-        static const nghttp2_session_callbacks* const callbacks = create();
+        static const nghttp2_session_callbacks* const callbacks = create_all();
         return callbacks;
     }
 
-    static const nghttp2_session_callbacks* create() {
-        nghttp2_session_callbacks* callbacks = nullptr;
-        if (nghttp2_session_callbacks_new(&callbacks) != 0) throw std::bad_alloc();
+    static const nghttp2_session_callbacks* create_all() {
+        nghttp2_session_callbacks* const callbacks = create();
         nghttp2_session_callbacks_set_on_begin_headers_callback(callbacks, on_begin_headers);
-        nghttp2_session_callbacks_set_on_header_callback(callbacks, on_header);
         nghttp2_session_callbacks_set_on_begin_frame_callback(callbacks, on_begin_frame);
-        nghttp2_session_callbacks_set_on_frame_recv_callback(callbacks, on_frame_recv);
-        nghttp2_session_callbacks_set_on_data_chunk_recv_callback(callbacks, on_data_chunk);
-        nghttp2_session_callbacks_set_on_stream_close_callback(callbacks, on_stream_close);
         nghttp2_session_callbacks_set_on_frame_send_callback(callbacks, on_frame_send);
         return callbacks;
     }
@@ -254,7 +182,7 @@ void ServerSession::terminate(std::uint32_t error) {
     nghttp2_session_terminate_session(http2_, error);
 }
 
-ServerCall* ServerSession::open_call(std::int32_t stream) {
+void ServerSession::open_call(std::int32_t stream) {
     std::unique_ptr<ServerCall> call;
     if (context_.spare_calls.empty()) {
         call = std::make_unique<ServerCall>();
@@ -266,8 +194,7 @@ ServerCall* ServerSession::open_call(std::int32_t stream) {
     call->index_ = calls_.size();
     calls_.push_back(call.get());
     call->begin(*this, stream);
-    nghttp2_session_set_stream_user_data(http2_, stream, call.get());
-    return call.release();
+    nghttp2_session_set_stream_user_data(http2_, stream, call.release());
 }
 
 void ServerSession::close_call(ServerCall* call, std::uint32_t error) {
@@ -336,6 +263,21 @@ void ServerSession::charge(const nghttp2_frame_hd& frame) {
         default:
             spend(control_frames_);
     }
+}
+
+void ServerSession::on_field(std::int32_t stream, std::string_view name, std::string_view value) {
+    ServerCall* call = find(stream);
+    if (call != nullptr && !call->on_field(name, value)) end_flood();
+}
+
+void ServerSession::on_data(std::int32_t stream, std::string_view bytes) {
+    ServerCall* call = find(stream);
+    if (call != nullptr) run_call(*call, [&] { call->on_data(bytes); });
+}
+
+void ServerSession::on_close(std::int32_t stream, std::uint32_t error) {
+    ServerCall* call = find(stream);
+    if (call != nullptr) close_call(call, error);
 }
 
 void ServerSession::on_frame(const nghttp2_frame& frame) {

@@ -114,11 +114,13 @@ class ServerSession {
 
   private:
     friend class ServerCall;
+    template <class Session>
+    friend class SessionCallbacks;
     struct Callbacks;
 
     using Deadlines = std::multimap<Time, ServerCall*>;
 
-    ServerCall* open_call(std::int32_t stream);
+    void open_call(std::int32_t stream);
     void close_call(ServerCall* call, std::uint32_t error);
     ServerCall* find(std::int32_t stream) const;
     Completion completion_for(std::int32_t stream);
@@ -126,7 +128,10 @@ class ServerSession {
     void wake() const;
     void charge(const nghttp2_frame_hd& frame);
     void check_stream(const nghttp2_frame_hd& frame);
+    void on_field(std::int32_t stream, std::string_view name, std::string_view value);
+    void on_data(std::int32_t stream, std::string_view bytes);
     void on_frame(const nghttp2_frame& frame);
+    void on_close(std::int32_t stream, std::uint32_t error);
     void on_frame_sent(const nghttp2_frame& frame);
     void spend(FrameBudget& budget);
     void end_flood();

@@ -530,15 +530,32 @@ TEST_F(ServerSessionTest, IgnoresTrailersThatWereSentBeforeTheClientKnewOfTheAns
     EXPECT_TRUE(session().receive(headers_of(1), {})) << "it may be on its way still";
 }
 
-TEST_F(ServerSessionTest, IgnoresTrailersOfACallThatIsOneTooMany) {
+TEST_F(ServerSessionTest, RefusesCallsAboveALimitThatTheClientDoesNotKnowYet) {
+    context.limits.streams = 1;
+    peer.start({.body = framed("later")});
+    std::string out;
+    EXPECT_TRUE(session().receive(peer.take_output(), {}));
+    session().send(out, 10'000);
+    out.clear();
+    EXPECT_TRUE(session().receive(headers_of(3), {}));
+    session().send(out, 10'000);
+    EXPECT_EQ(out, "\0\0\4\3\0\0\0\0\3\0\0\0\7"s) << "RST_STREAM with REFUSED_STREAM";
+    // Trailers of refused calls may be on their way.
+    for (const char stream : "\3\5\3\5\5"s)
+        EXPECT_TRUE(session().receive(headers_of(stream), {}));
+    EXPECT_EQ(session().calls(), 1U);
+}
+
+TEST_F(ServerSessionTest, ClosesOnCallsAboveALimitThatTheClientKnows) {
     context.limits.streams = 1;
     peer.exchange(session());
     peer.start({.body = framed("later")});
     peer.exchange(session());
-    EXPECT_EQ(session().calls(), 1U);
-    for (const char stream : "\3\3\5\3\5\5"s)
-        EXPECT_TRUE(session().receive(headers_of(stream), {}));
-    EXPECT_EQ(session().calls(), 1U);
+    session().receive(headers_of(3), {});
+    std::string out;
+    session().send(out, 10'000);
+    peer.receive(out);
+    EXPECT_EQ(peer.goaway_error, NGHTTP2_PROTOCOL_ERROR);
 }
 
 TEST_F(ServerSessionTest, IgnoresTrailersOfACallAfterItsDrain) {

@@ -9,14 +9,11 @@
 #include "grpc/header_values.h"
 #include "grpc/message_reader.h"
 #include "grpc/server_session.h"
+#include "grpc/session_callbacks.h"
 
 namespace sluice::grpc {
 
 namespace {
-
-std::string_view text_of(const std::uint8_t* bytes, std::size_t size) {
-    return {reinterpret_cast<const char*>(bytes), size};
-}
 
 nghttp2_nv field_of(const std::string& name, const std::string& value) {
     return {reinterpret_cast<std::uint8_t*>(const_cast<char*>(name.data())),

@@ -4,11 +4,11 @@
 #include <array>
 #include <charconv>
 #include <cstring>
-#include <exception>
 #include <new>
 #include <utility>
 
 #include "grpc/header_values.h"
+#include "grpc/session_callbacks.h"
 
 namespace sluice::grpc {
 
@@ -21,10 +21,6 @@ constexpr std::size_t kMostUnsent = 1024UL * 1024;
 
 // Texts of the server are kept up to this size.
 constexpr std::size_t kLongestText = 1024;
-
-std::string_view text_of(const std::uint8_t* bytes, std::size_t size) {
-    return {reinterpret_cast<const char*>(bytes), size};
-}
 
 nghttp2_nv field_of(std::string_view name, std::string_view value) {
     // nghttp2 copies both.
@@ -56,53 +52,7 @@ Code code_of(std::string_view text) {
 
 }  // namespace
 
-// nghttp2 is written in C: no exception may pass through it.
-struct ClientSession::Callbacks {
-    template <class Act>
-    static int guard(Act act) {
-        try {
-            act();
-            return 0;
-        } catch (const std::exception&) {
-            return NGHTTP2_ERR_CALLBACK_FAILURE;
-        }
-    }
-
-    static int on_header(nghttp2_session* /*http2*/,
-                         const nghttp2_frame* /*frame*/,
-                         const std::uint8_t* name,
-                         std::size_t name_size,
-                         const std::uint8_t* value,
-                         std::size_t value_size,
-                         std::uint8_t /*flags*/,
-                         void* owner) {
-        return guard([&] {
-            static_cast<ClientSession*>(owner)->on_field(text_of(name, name_size),
-                                                         text_of(value, value_size));
-        });
-    }
-
-    static int on_data_chunk(nghttp2_session* /*http2*/,
-                             std::uint8_t /*flags*/,
-                             std::int32_t /*stream*/,
-                             const std::uint8_t* data,
-                             std::size_t size,
-                             void* owner) {
-        return guard([&] { static_cast<ClientSession*>(owner)->on_data(text_of(data, size)); });
-    }
-
-    static int on_stream_close(nghttp2_session* /*http2*/,
-                               std::int32_t /*stream*/,
-                               std::uint32_t error,
-                               void* owner) {
-        return guard([&] { static_cast<ClientSession*>(owner)->on_close(error); });
-    }
-
-    static int on_frame(nghttp2_session* /*http2*/, const nghttp2_frame* frame, void* owner) {
-        if (frame->hd.type == NGHTTP2_SETTINGS) static_cast<ClientSession*>(owner)->is_open_ = true;
-        return 0;
-    }
-
+struct ClientSession::Callbacks : SessionCallbacks<ClientSession> {
     static ssize_t on_read(nghttp2_session* /*http2*/,
                            std::int32_t /*stream*/,
                            std::uint8_t* to,
@@ -120,16 +70,6 @@ struct ClientSession::Callbacks {
 
     static const nghttp2_session_callbacks* get() {
         static const nghttp2_session_callbacks* const callbacks = create();
-        return callbacks;
-    }
-
-    static const nghttp2_session_callbacks* create() {
-        nghttp2_session_callbacks* callbacks = nullptr;
-        if (nghttp2_session_callbacks_new(&callbacks) != 0) throw std::bad_alloc();
-        nghttp2_session_callbacks_set_on_header_callback(callbacks, on_header);
-        nghttp2_session_callbacks_set_on_frame_recv_callback(callbacks, on_frame);
-        nghttp2_session_callbacks_set_on_data_chunk_recv_callback(callbacks, on_data_chunk);
-        nghttp2_session_callbacks_set_on_stream_close_callback(callbacks, on_stream_close);
         return callbacks;
     }
 };
@@ -187,14 +127,20 @@ bool ClientSession::take_output(std::string& out) {
     return end_ || nghttp2_session_want_read(http2_) != 0;
 }
 
-void ClientSession::on_field(std::string_view name, std::string_view value) {
+void ClientSession::on_field(std::int32_t /*stream*/,
+                             std::string_view name,
+                             std::string_view value) {
     const std::string_view kept = value.substr(0, kLongestText);
     if (name == ":status") http_status_ = kept;
     if (name == "grpc-status") grpc_status_ = kept;
     if (name == "grpc-message") grpc_message_ = percent_decode(kept);
 }
 
-void ClientSession::on_data(std::string_view bytes) {
+void ClientSession::on_frame(const nghttp2_frame& frame) {
+    is_open_ |= frame.hd.type == NGHTTP2_SETTINGS;
+}
+
+void ClientSession::on_data(std::int32_t /*stream*/, std::string_view bytes) {
     using Outcome = MessageReader::Outcome;
     while (!bytes.empty() && !end_) {
         switch (reader_.read(bytes, options_.max_message)) {
@@ -218,7 +164,7 @@ void ClientSession::fail(Code code, std::string message) {
     nghttp2_submit_rst_stream(http2_, NGHTTP2_FLAG_NONE, stream_, NGHTTP2_CANCEL);
 }
 
-void ClientSession::on_close(std::uint32_t error) {
+void ClientSession::on_close(std::int32_t /*stream*/, std::uint32_t error) {
     if (end_) return;
     if (!grpc_status_.empty()) {
         end_ = {code_of(grpc_status_), grpc_message_};

@@ -50,11 +50,14 @@ class ClientSession {
     const std::optional<Status>& end() const { return end_; }
 
   private:
+    template <class Session>
+    friend class SessionCallbacks;
     struct Callbacks;
 
-    void on_field(std::string_view name, std::string_view value);
-    void on_data(std::string_view bytes);
-    void on_close(std::uint32_t error);
+    void on_field(std::int32_t stream, std::string_view name, std::string_view value);
+    void on_data(std::int32_t stream, std::string_view bytes);
+    void on_frame(const nghttp2_frame& frame);
+    void on_close(std::int32_t stream, std::uint32_t error);
     void fail(Code code, std::string message);
 
     const Options options_;
