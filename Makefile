@@ -18,8 +18,8 @@ build: ## Build the library, the program and the examples as they ship, in build
 	@$(call configure,release)
 	@cmake --build --preset release
 
-run: build ## Build, then serve on 127.0.0.1:8080
-	@build/release/sluice serve --data-dir data
+run: build ## Build, then serve on 127.0.0.1:8080, with the page on port 9090
+	@build/release/sluice serve --data-dir data --admin-listen 9090
 
 test: ## Build and run all tests, with sanitizers, and all checks
 	@$(SETUP) build test
