@@ -19,6 +19,7 @@
 #include "base/tls_host.h"
 #include "cli/commands.h"
 #include "config/token.h"
+#include "config/value.h"
 
 namespace sluice::cli {
 namespace {
@@ -26,7 +27,7 @@ namespace {
 namespace asio = boost::asio;
 namespace beast = boost::beast;
 using boost::system::error_code;
-using Post = beast::http::request<beast::http::string_body>;
+using JsonRequest = beast::http::request<beast::http::string_body>;
 using Response = beast::http::response<beast::http::string_body>;
 
 // The shortest window that a server accepts.
@@ -41,7 +42,7 @@ class Exchange {
           tls_(client_tls_context(call.target)),
           stream_(loop_, tls_) {}
 
-    Result<HttpResponse> run(Post& post) {
+    Result<HttpResponse> run(JsonRequest& post) {
         Response response;
         const char* step = "can't connect";
         error_code failed = connect();
@@ -96,7 +97,7 @@ class Exchange {
     }
 
     template <class Stream>
-    error_code exchange(Stream& stream, Post& post, Response& response) {
+    error_code exchange(Stream& stream, JsonRequest& post, Response& response) {
         const error_code failed =
             wait([&](auto done) { beast::http::async_write(stream, post, done); });
         if (failed) return failed;
@@ -130,24 +131,36 @@ std::string error_detail(const simdjson::dom::element& document) {
 
 }  // namespace
 
-Result<HttpResponse> post_json(const ClientCall& call,
-                               const std::string& path,
-                               const std::string& body) {
+namespace {
+
+Result<HttpResponse> send(const ClientCall& call, JsonRequest request) {
     namespace http = beast::http;
     const Target& target = call.target;
-    Post post(http::verb::post, target.url.prefix + path, 11);
-    post.set(http::field::host, target.url.authority());
-    post.set(http::field::content_type, "application/json");
-    post.set(http::field::accept, "application/json");
-    post.set(http::field::connection, "close");
-    if (!target.token.empty()) post.set(http::field::authorization, "Bearer " + target.token);
-    post.body() = body;
-    post.prepare_payload();
+    request.set(http::field::host, target.url.authority());
+    request.set(http::field::accept, "application/json");
+    request.set(http::field::connection, "close");
+    if (!target.token.empty()) request.set(http::field::authorization, "Bearer " + target.token);
+    request.prepare_payload();
     try {
-        return Exchange(call).run(post);
+        return Exchange(call).run(request);
     } catch (const boost::system::system_error& error) {
         return Error{kInvalidOption, target.url.authority() + ": " + error.code().message()};
     }
+}
+
+}  // namespace
+
+Result<HttpResponse> post_json(const ClientCall& call,
+                               const std::string& path,
+                               const std::string& body) {
+    JsonRequest request(beast::http::verb::post, call.target.url.prefix + path, 11);
+    request.set(beast::http::field::content_type, "application/json");
+    request.body() = body;
+    return send(call, std::move(request));
+}
+
+Result<HttpResponse> get_json(const ClientCall& call, const std::string& path) {
+    return send(call, JsonRequest(beast::http::verb::get, call.target.url.prefix + path, 11));
 }
 
 std::string unexpected_response(const HttpResponse& response) {
@@ -172,14 +185,58 @@ boost::asio::ssl::context client_tls_context(const Target& target) {
     return context;
 }
 
+namespace {
+
+// The position of the first control character from U+0080 to U+009F, in UTF-8.
+std::size_t find_c1(std::string_view text) {
+    for (std::size_t at = 0; at + 1 < text.size(); ++at) {
+        const auto next = static_cast<unsigned char>(text[at + 1]);
+        if (text[at] == '\xC2' && next >= 0x80 && next <= 0x9F) return at;
+    }
+    return std::string_view::npos;
+}
+
+std::string with_c1_escaped(std::string text) {
+    for (std::size_t at = find_c1(text); at != std::string::npos; at = find_c1(text)) {
+        const char high = text[at + 1] < '\x90' ? '8' : '9';
+        const char low = "0123456789abcdef"[static_cast<unsigned char>(text[at + 1]) & 0x0FU];
+        text.replace(at, 2, std::string("\\u00") + high + low);
+    }
+    return text;
+}
+
+}  // namespace
+
+std::string shown(std::string_view text) {
+    const bool is_plain = !text.empty() && find_c1(text) == std::string_view::npos &&
+                          std::none_of(text.begin(), text.end(), [](char c) {
+                              return (c >= 0 && c <= ' ') || c == 0x7f || c == '"' || c == '\\';
+                          });
+    return is_plain ? std::string(text) : with_c1_escaped(config::quoted(text));
+}
+
 std::string json_string(std::string_view text) {
     std::string out;
     append_json_string(out, text);
     return out;
 }
 
+namespace {
+
+const char* url_variable(Listener listener) {
+    return listener == Listener::kMain ? "SLUICE_URL" : "SLUICE_ADMIN_URL";
+}
+
+}  // namespace
+
 void add_target_options(CLI::App& command, ClientOptions& options) {
-    command.add_option("--url", options.url, "The server (also: SLUICE_URL)")
+    const bool is_main = options.listener == Listener::kMain;
+    if (!is_main) options.url = "http://127.0.0.1:9090";
+    command
+        .add_option("--url",
+                    options.url,
+                    std::string(is_main ? "The server" : "The server's admin listener") +
+                        " (also: " + url_variable(options.listener) + ")")
         ->capture_default_str();
     command.add_option("--token", options.target.token, "The token to send (also: SLUICE_TOKEN)");
     command
@@ -216,7 +273,7 @@ Result<Target> resolve_target(const CLI::App& command,
                               const Environment& environment) {
     warn_of_variables(command, environment);
     Target target = options.target;
-    const std::string url = variable(environment, "SLUICE_URL");
+    const std::string url = variable(environment, url_variable(options.listener));
     auto parsed = parse_url(command.count("--url") == 0 && !url.empty() ? url : options.url);
     if (!parsed) return std::move(parsed.error());
     target.url = *std::move(parsed);

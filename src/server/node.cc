@@ -93,6 +93,15 @@ http::HostRule host_rule(const config::Settings& settings,
 // The least time to flush unsynced counts to the origin, even if draining took all of its time.
 constexpr std::chrono::milliseconds kMinFlushTime{200};
 
+// Reports go by way of the origin. Without one there is no other node.
+std::function<void(std::string, insight::Observer::Options::Notes)> exchange_of(
+    const config::Settings& settings, Limiter& limiter) {
+    if (settings.origin.empty()) return {};
+    return [&limiter](std::string report, insight::Observer::Options::Notes notes) {
+        limiter.leave_note(std::move(report), std::move(notes));
+    };
+}
+
 }  // namespace
 
 Node::Node(config::Settings settings, Log& log, Limiter limiter)
@@ -112,6 +121,7 @@ Node::Node(config::Settings settings, Log& log, Limiter limiter)
       observer_({.seed = system_random(),
                  .read_status = [this] { return read_status(); },
                  .read_latency = [this] { return read_latency(); },
+                 .exchange = exchange_of(settings_, limiter_),
                  .on_second =
                      [this] {
                          if (admin_ != nullptr) admin_->send_events();
@@ -206,14 +216,14 @@ std::optional<Error> Node::listen_grpc(const http::WireLimits& limits) {
     const auto address = http::claim({.host = wanted.host, .port = wanted.port});
     if (!address) return failed(address.error());
     for (const auto& worker : workers_) {
-        const auto port = worker->listen_grpc(*address, grpc_options(limits));
+        const auto port = worker->listen_grpc(*address, grpc_options(limits, worker->recorder()));
         if (!port) return failed(port.error());
         wanted.port = *port;
     }
     return std::nullopt;
 }
 
-GrpcEndpoint::Options Node::grpc_options(http::WireLimits limits) {
+GrpcEndpoint::Options Node::grpc_options(http::WireLimits limits, insight::Recorder* recorder) {
     const config::GrpcSettings& wanted = settings_.grpc;
     limits.idle_timeout = wanted.idle_timeout;
     return {.listener = {.limits = limits, .tls = tls_},
@@ -221,10 +231,12 @@ GrpcEndpoint::Options Node::grpc_options(http::WireLimits limits) {
                        .message = wanted.max_message_bytes},
             .age = {.most = wanted.max_connection_age, .grace = wanted.max_connection_age_grace},
             .add_methods =
-                [this](grpc::MethodRegistry& methods) {
+                [this, recorder](grpc::MethodRegistry& methods) {
                     if (rule_service_ != nullptr)
-                        add_rate_limit_methods(rule_service_->parts(limiter_, *overrides_),
-                                               methods);
+                        add_rate_limit_methods(
+                            rule_service_->parts(
+                                limiter_, *overrides_, &observer_.activity(), recorder),
+                            methods);
                 },
             .is_serving =
                 [this] {

@@ -35,12 +35,17 @@ Result<std::unique_ptr<RuleService>> RuleService::start(const config::Settings& 
     return service;
 }
 
-rls::ServiceParts RuleService::parts(Limiter& limiter, const overrides::OverrideSet& overrides) {
+rls::ServiceParts RuleService::parts(Limiter& limiter,
+                                     const overrides::OverrideSet& overrides,
+                                     insight::Activity* activity,
+                                     insight::Recorder* recorder) {
     return {.limiter = limiter,
             .rules = source_.current(),
             .overrides = overrides,
             .metrics = metrics_,
-            .options = options_};
+            .options = options_,
+            .activity = activity,
+            .recorder = recorder};
 }
 
 }  // namespace sluice::server
