@@ -74,6 +74,7 @@ int run(const Arguments& arguments) {
     register_floor();
     register_decide();
     register_batch();
+    register_insight();
     register_growth(arguments.size);
     register_memory();
     Figures figures;

@@ -20,6 +20,7 @@ enum class Size { kFull, kQuick };
 void register_floor();
 void register_decide();
 void register_batch();
+void register_insight();
 void register_growth(Size size);
 void register_memory();
 

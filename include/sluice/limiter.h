@@ -234,6 +234,20 @@ class SLUICE_EXPORT Limiter {
     void inspect(const Request& request, Inspected inspected);
     void inspect(const Request& request, RequestTime now, Inspected inspected);
 
+    // The owner of this node's components at the origin; empty without an origin.
+    std::string node() const;
+
+    // The regions of which this node has counts, this one first. Empty without a global store.
+    std::vector<KnownRegion> regions() const;
+
+    // Leaves a note of up to 1 MiB at the origin in place of this node's last one, and reads those
+    // of all nodes of the region. The origin drops a note after five seconds: leave one every
+    // second or two. `notes` gets none if there is no origin or it doesn't answer in time, and is
+    // called once, before the call returns or on a thread of the limiter; not at all if the limiter
+    // is closed meanwhile. It must neither block nor throw.
+    using Notes = UniqueFunction<void(std::optional<std::vector<NodeNote>>)>;
+    void leave_note(std::string note, Notes notes);
+
     // Writes pending counts to the origin, then to the global store, for up to `patience`, and
     // disconnects from both. Takes up to five seconds longer where a thread is stuck in a call.
     // Later requests are decided from local counts; those that are decided while it runs, or later,

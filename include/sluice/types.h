@@ -198,6 +198,20 @@ struct Inspection {
     GlobalStats global;
 };
 
+// A note that a node of the region has left at the origin, and how old it is.
+struct NodeNote {
+    std::string node;  // its owner name at the origin
+    std::chrono::milliseconds age;
+    std::string text;
+};
+
+// A region, and the time since this node learnt of a new count of it; of this region, since it
+// published.
+struct KnownRegion {
+    std::string region;
+    std::chrono::milliseconds age;
+};
+
 }  // namespace sluice
 
 #endif  // SLUICE_TYPES_H_

@@ -19,6 +19,7 @@
 #include "base/tls_host.h"
 #include "cli/commands.h"
 #include "config/token.h"
+#include "config/value.h"
 
 namespace sluice::cli {
 namespace {
@@ -119,6 +120,11 @@ Request request_to(const Target& target, beast::http::verb verb, const std::stri
     return request;
 }
 
+void present_token(Request& request, const Target& target) {
+    if (!target.token.empty())
+        request.set(beast::http::field::authorization, "Bearer " + target.token);
+}
+
 Result<HttpResponse> send(const ClientCall& call, Request& request) {
     request.prepare_payload();
     try {
@@ -152,10 +158,15 @@ Result<HttpResponse> post_json(const ClientCall& call,
                                const std::string& body) {
     Request post = request_to(call.target, beast::http::verb::post, path);
     post.set(beast::http::field::content_type, "application/json");
-    if (!call.target.token.empty())
-        post.set(beast::http::field::authorization, "Bearer " + call.target.token);
+    present_token(post, call.target);
     post.body() = body;
     return send(call, post);
+}
+
+Result<HttpResponse> get_json(const ClientCall& call, const std::string& path) {
+    Request get = request_to(call.target, beast::http::verb::get, path);
+    present_token(get, call.target);
+    return send(call, get);
 }
 
 Result<HttpResponse> get_page(const ClientCall& call, const std::string& path) {
@@ -189,14 +200,58 @@ boost::asio::ssl::context client_tls_context(const Target& target) {
     return context;
 }
 
+namespace {
+
+// The position of the first control character from U+0080 to U+009F, in UTF-8.
+std::size_t find_c1(std::string_view text) {
+    for (std::size_t at = 0; at + 1 < text.size(); ++at) {
+        const auto next = static_cast<unsigned char>(text[at + 1]);
+        if (text[at] == '\xC2' && next >= 0x80 && next <= 0x9F) return at;
+    }
+    return std::string_view::npos;
+}
+
+std::string with_c1_escaped(std::string text) {
+    for (std::size_t at = find_c1(text); at != std::string::npos; at = find_c1(text)) {
+        const char high = text[at + 1] < '\x90' ? '8' : '9';
+        const char low = "0123456789abcdef"[static_cast<unsigned char>(text[at + 1]) & 0x0FU];
+        text.replace(at, 2, std::string("\\u00") + high + low);
+    }
+    return text;
+}
+
+}  // namespace
+
+std::string shown(std::string_view text) {
+    const bool is_plain = !text.empty() && find_c1(text) == std::string_view::npos &&
+                          std::none_of(text.begin(), text.end(), [](char c) {
+                              return (c >= 0 && c <= ' ') || c == 0x7f || c == '"' || c == '\\';
+                          });
+    return is_plain ? std::string(text) : with_c1_escaped(config::quoted(text));
+}
+
 std::string json_string(std::string_view text) {
     std::string out;
     append_json_string(out, text);
     return out;
 }
 
+namespace {
+
+const char* url_variable(Listener listener) {
+    return listener == Listener::kMain ? "SLUICE_URL" : "SLUICE_ADMIN_URL";
+}
+
+}  // namespace
+
 void add_target_options(CLI::App& command, ClientOptions& options) {
-    command.add_option("--url", options.url, "The server (also: SLUICE_URL)")
+    const bool is_main = options.listener == Listener::kMain;
+    if (!is_main) options.url = "http://127.0.0.1:9090";
+    command
+        .add_option("--url",
+                    options.url,
+                    std::string(is_main ? "The server" : "The server's admin listener") +
+                        " (also: " + url_variable(options.listener) + ")")
         ->capture_default_str();
     command.add_option("--token", options.target.token, "The token to send (also: SLUICE_TOKEN)");
     command
@@ -240,7 +295,7 @@ Result<Target> resolve_target(const CLI::App& command,
                               const Environment& environment) {
     warn_of_variables(command, environment);
     Target target = options.target;
-    const std::string url = variable(environment, "SLUICE_URL");
+    const std::string url = variable(environment, url_variable(options.listener));
     auto parsed = parse_url(command.count("--url") == 0 && !url.empty() ? url : options.url);
     if (!parsed) return std::move(parsed.error());
     target.url = *std::move(parsed);

@@ -49,6 +49,9 @@ Result<HttpResponse> post_json(const ClientCall& call,
                                const std::string& path,
                                const std::string& body);
 
+// The same for a GET.
+Result<HttpResponse> get_json(const ClientCall& call, const std::string& path);
+
 // Gets a page without presenting the token.
 Result<HttpResponse> get_page(const ClientCall& call, const std::string& path);
 
@@ -61,12 +64,19 @@ boost::asio::ssl::context client_tls_context(const Target& target);
 
 std::string json_string(std::string_view text);
 
+// Text without control characters, which could change the state of a terminal.
+std::string shown(std::string_view text);
+
+// The listener that a command calls.
+enum class Listener { kMain, kAdmin };
+
 // The options that all client commands share, as they are written.
 struct ClientOptions {
-    Target target;
+    Listener listener = Listener::kMain;
+    Target target = {};
     std::string url = "http://127.0.0.1:8080";
     std::string timeout = "5s";
-    std::string duration;
+    std::string duration = {};
     bool json = false;
 
     Output output() const { return json ? Output::kJson : Output::kText; }

@@ -50,7 +50,8 @@ void add_bench_command(Commands& commands);
 void add_accuracy_command(Commands& commands);
 void add_rules_command(Commands& commands);
 void add_health_command(Commands& commands);
-void add_shell_commands(Commands& commands);  // completion, manual
+void add_shell_commands(Commands& commands);    // completion, manual
+void add_observe_commands(Commands& commands);  // top, status, fleet
 
 // The innermost command that the parsed arguments name.
 const CLI::App& parsed_command(const CLI::App& app);

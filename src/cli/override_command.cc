@@ -2,6 +2,8 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdint>
+#include <ctime>
+#include <iomanip>
 #include <memory>
 #include <optional>
 #include <ostream>
@@ -40,9 +42,10 @@ constexpr const char* kFooter =
     "  sluice override set login 'bot_*' --limit 0 --duration 1h     a ban\n"
     "  sluice override get login alice\n"
     "  sluice override list login --json\n"
+    "  sluice override log\n"
     "  sluice override delete login 'bot_*'";
 
-enum class OverrideAction { kSet, kGet, kList, kDelete };
+enum class OverrideAction { kSet, kGet, kList, kDelete, kLog };
 
 struct OverrideCommand {
     OverrideAction action = OverrideAction::kList;
@@ -63,11 +66,19 @@ const char* path_of(OverrideAction action) {
             return "/v2/ratelimit.listOverrides";
         case OverrideAction::kDelete:
             return "/v2/ratelimit.deleteOverride";
+        case OverrideAction::kLog:
+            return "/v2/ratelimit.overrideLog";
     }
     return "";
 }
 
 std::string body_of(const OverrideCommand& command, const std::string& cursor) {
+    if (command.action == OverrideAction::kLog) {
+        return "{\"limit\":" + std::to_string(command.limit) +
+               (command.name_space.empty() ? ""
+                                           : ",\"namespace\":" + json_string(command.name_space)) +
+               "}";
+    }
     std::string body = "{\"namespace\":" + json_string(command.name_space);
     if (command.action == OverrideAction::kList) {
         body += ",\"limit\":" + std::to_string(kPageSize);
@@ -80,33 +91,6 @@ std::string body_of(const OverrideCommand& command, const std::string& cursor) {
                 ",\"duration\":" + std::to_string(command.duration.count());
     }
     return body + "}";
-}
-
-// The position of the first control character from U+0080 to U+009F, in UTF-8.
-std::size_t find_c1(std::string_view text) {
-    for (std::size_t at = 0; at + 1 < text.size(); ++at) {
-        const auto next = static_cast<unsigned char>(text[at + 1]);
-        if (text[at] == '\xC2' && next >= 0x80 && next <= 0x9F) return at;
-    }
-    return std::string_view::npos;
-}
-
-std::string with_c1_escaped(std::string text) {
-    for (std::size_t at = find_c1(text); at != std::string::npos; at = find_c1(text)) {
-        const char high = text[at + 1] < '\x90' ? '8' : '9';
-        const char low = "0123456789abcdef"[static_cast<unsigned char>(text[at + 1]) & 0x0FU];
-        text.replace(at, 2, std::string("\\u00") + high + low);
-    }
-    return text;
-}
-
-// Text without control characters, which could change the state of a terminal.
-std::string shown(std::string_view text) {
-    const bool is_plain = !text.empty() && find_c1(text) == std::string_view::npos &&
-                          std::none_of(text.begin(), text.end(), [](char c) {
-                              return (c >= 0 && c <= ' ') || c == 0x7f || c == '"' || c == '\\';
-                          });
-    return is_plain ? std::string(text) : with_c1_escaped(config::quoted(text));
 }
 
 struct ListedOverride {
@@ -135,6 +119,33 @@ void print(const ListedOverride& entry, std::ostream& out) {
     out << shown(entry.identifier) << ": " << entry.limit << " per "
         << config::to_string(std::chrono::milliseconds(entry.duration)) << " (" << shown(entry.id)
         << ")\n";
+}
+
+// "10 per 60s", or "none".
+std::string grant_in(const Json& change, std::string_view name) {
+    std::int64_t limit = 0;
+    std::int64_t duration = 0;
+    const bool is_given = change[name]["limit"].get(limit) == simdjson::SUCCESS &&
+                          change[name]["duration"].get(duration) == simdjson::SUCCESS;
+    if (!is_given) return "none";
+    return std::to_string(limit) + " per " + config::to_string(std::chrono::milliseconds(duration));
+}
+
+// "2026-11-18T19:05:35Z ops: login alice: 10 per 60s -> 20 per 60s"
+void print_change(const Json& change, std::ostream& out) {
+    const auto text = [&](std::string_view name) {
+        std::string_view value;
+        return change[name].get(value) == simdjson::SUCCESS ? value : std::string_view();
+    };
+    std::int64_t at = 0;
+    if (change["at"].get(at) != simdjson::SUCCESS) at = 0;
+    const std::time_t seconds = at / 1000;
+    std::tm parts{};
+    gmtime_r(&seconds, &parts);
+    const std::string_view token = text("token");
+    out << std::put_time(&parts, "%Y-%m-%dT%H:%M:%SZ ") << (token.empty() ? "-" : shown(token))
+        << ": " << shown(text("namespace")) << " " << shown(text("identifier")) << ": "
+        << grant_in(change, "before") << " -> " << grant_in(change, "after") << "\n";
 }
 
 // One run of a command: sends its requests and prints the responses.
@@ -177,6 +188,8 @@ class OverrideRun {
         switch (command_.action) {
             case OverrideAction::kGet:
                 return print_entry(data);
+            case OverrideAction::kLog:
+                return print_log(data);
             case OverrideAction::kDelete:
                 environment_.out << "deleted: " << shown(command_.identifier) << "\n";
                 return ExitCode::kOk;
@@ -189,6 +202,14 @@ class OverrideRun {
         const auto entry = override_in(data);
         if (!entry) return unexpected();
         print(*entry, environment_.out);
+        return ExitCode::kOk;
+    }
+
+    ExitCode print_log(const Json& data) {
+        simdjson::dom::array changes;
+        if (data["changes"].get(changes) != simdjson::SUCCESS) return unexpected();
+        for (const Json change : changes)
+            print_change(change, environment_.out);
         return ExitCode::kOk;
     }
 
@@ -283,7 +304,8 @@ void add_action(Commands& commands,
     app.footer(kFooter);
     const auto arguments = std::make_shared<OverrideArguments>();
     arguments->command.action = action;
-    app.add_option("NAMESPACE", arguments->command.name_space, kNamespaceHelp)->required();
+    app.add_option("NAMESPACE", arguments->command.name_space, kNamespaceHelp)
+        ->required(action != OverrideAction::kLog);
     add_more(app, *arguments);
     add_timeout_option(app, arguments->options);
     add_target_options(app, arguments->options);
@@ -324,6 +346,13 @@ void add_override_command(Commands& commands) {
     add_action(commands, parent, kSet, "set", "Set or change an override", add_limit);
     add_action(commands, parent, kGet, "get", "Show one override", add_identifier);
     add_action(commands, parent, kList, "list", "List the overrides of a namespace", add_nothing);
+    const auto add_most = [](CLI::App& app, OverrideArguments& arguments) {
+        arguments.command.limit = 20;
+        app.add_option("--limit", arguments.command.limit, "How many changes, 1 to 100")
+            ->capture_default_str();
+    };
+    add_action(
+        commands, parent, kLog, "log", "Show the last changes, and whose they were", add_most);
     add_action(commands, parent, kDelete, "delete", "Delete an override", add_identifier);
 }
 

@@ -33,6 +33,7 @@ constexpr const char* kFooter =
     "  sluice serve                                  a server on http://127.0.0.1:8080\n"
     "  sluice limit login alice --limit 10 --duration 60s\n"
     "  sluice inspect login alice --duration 60s     why was it denied?\n"
+    "  sluice top                                    who is denied most?\n"
     "  sluice override set login alice --limit 100 --duration 60s\n"
     "  sluice rules match web user=alice --rules rules.yaml\n"
     "  sluice bench --seconds 5\n"
@@ -159,6 +160,7 @@ ExitCode run_program(std::vector<std::string> arguments,
     add_rules_command(commands);
     add_health_command(commands);
     add_shell_commands(commands);
+    add_observe_commands(commands);
     for (const AddCommands add : more)
         add(commands);
     if (arguments.empty()) return refuse(app.help(), environment);

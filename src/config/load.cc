@@ -21,6 +21,7 @@ constexpr std::string_view kTokensVariable = "SLUICE_SERVER_TOKENS";
 constexpr std::string_view kConfigVariable = "SLUICE_CONFIG";
 // Of the client commands.
 constexpr std::string_view kUrlVariable = "SLUICE_URL";
+constexpr std::string_view kAdminUrlVariable = "SLUICE_ADMIN_URL";
 constexpr std::string_view kClientTokenVariable = "SLUICE_TOKEN";
 
 constexpr std::string_view kClientTokenIgnored =
@@ -40,6 +41,7 @@ std::vector<std::string> known_variables() {
     std::vector<std::string> names{std::string(kConfigVariable),
                                    std::string(kTokensVariable),
                                    std::string(kUrlVariable),
+                                   std::string(kAdminUrlVariable),
                                    std::string(kClientTokenVariable)};
     for (const Setting& setting : catalog())
         names.push_back(variable_of(setting.key));

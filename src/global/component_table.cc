@@ -23,20 +23,30 @@ ComponentTable::ComponentTable(std::string own_region, std::size_t most_cells, I
     : own_region_(std::move(own_region)),
       most_cells_per_shard_(std::max<std::size_t>(most_cells / kShards, 1)),
       is_held_(std::move(is_held)),
-      regions_{own_region_} {}
+      regions_{KnownRegionAge{own_region_, Time{}}} {}
 
 std::optional<ComponentTable::RegionIndex> ComponentTable::index_of(std::string_view region) {
     const MutexLock lock(regions_mutex_);
-    const auto found = std::ranges::find(regions_, region);
+    const auto found = std::ranges::find(regions_, region, &KnownRegionAge::name);
     if (found == regions_.end() && regions_.size() == kMostRegions) return std::nullopt;
     const auto index = static_cast<RegionIndex>(found - regions_.begin());
-    if (found == regions_.end()) regions_.emplace_back(region);
+    if (found == regions_.end()) regions_.push_back({std::string(region), Time{}});
     return index;
+}
+
+void ComponentTable::note_growth(RegionIndex region, Time at) {
+    const MutexLock lock(regions_mutex_);
+    regions_[region].last = std::max(regions_[region].last, at);
+}
+
+std::vector<ComponentTable::KnownRegionAge> ComponentTable::known_regions() const {
+    const MutexLock lock(regions_mutex_);
+    return regions_;
 }
 
 std::string ComponentTable::name_of_region(RegionIndex region) const {
     const MutexLock lock(regions_mutex_);
-    return regions_[region];
+    return regions_[region].name;
 }
 
 ComponentTable::Component& ComponentTable::Cell::component_of(RegionIndex region) {
@@ -138,6 +148,7 @@ std::optional<ComponentSums> ComponentTable::merge(const StoredKeyId& id,
                      .at = update.at,
                      .region = *region,
                      .source = update.source};
+        note_growth(*region, update.at);
     }
     return held->sums();
 }

@@ -98,6 +98,14 @@ class ComponentTable {
     };
     std::vector<Shown> list(const StoredKeyId& id, Sequence sequence, Time now) const;
 
+    // The regions that components came from, this one first, and when one of them last grew here;
+    // the beginning of time for a region whose components never grew here.
+    struct KnownRegionAge {
+        std::string name;
+        Time last;
+    };
+    std::vector<KnownRegionAge> known_regions() const;
+
     // Remembers that the table holds a long key with that hash.
     void add_long_key(const StoredKeyId& id, std::uint64_t table_hash);
     std::optional<std::uint64_t> hash_of_long_key(const StoredKeyId& id) const;
@@ -163,6 +171,7 @@ class ComponentTable {
     // None if there are too many regions.
     std::optional<RegionIndex> index_of(std::string_view region);
     std::string name_of_region(RegionIndex region) const;
+    void note_growth(RegionIndex region, Time at);
 
     const std::string own_region_;
     const std::size_t most_cells_per_shard_;
@@ -174,7 +183,7 @@ class ComponentTable {
     std::atomic<std::uint64_t> dropped_{0};
 
     mutable Mutex regions_mutex_;
-    std::vector<std::string> regions_ SLUICE_GUARDED_BY(regions_mutex_);  // by index; ours first
+    std::vector<KnownRegionAge> regions_ SLUICE_GUARDED_BY(regions_mutex_);  // by index; ours first
 };
 
 }  // namespace sluice

@@ -75,15 +75,19 @@ void Activity::end_second(const StateSample& state, UnixTime now) {
 TopKeys Activity::top_keys(const TopQuery& query) const {
     KeyWindows::Sums denials;
     KeyWindows::Sums spend;
-    TrafficHistory::Sums totals;
+    std::vector<NamespaceTotal> totals;
     {
         const MutexLock lock(mutex_);
         denials = denials_.sums(query.window, now_);
         spend = spend_.sums(query.window, now_);
-        totals = traffic_.sums_since(second_of(denials.since), query.is_visible);
+        totals = traffic_.totals_since(second_of(denials.since));
     }
     const bool is_by_denials = query.by == Ranking::kDenials;
-    TopKeys top{.keys = {}, .total = is_by_denials ? totals.denied : totals.spend};
+    TopKeys top;
+    for (const NamespaceTotal& each : totals) {
+        if (query.is_visible(each.workspace, each.name_space))
+            top.total += is_by_denials ? each.denied : each.spend;
+    }
     std::vector<const KeySketch::Entry*> ranked;
     std::uint64_t sum = 0;
     for (const auto& [hash, entry] : (is_by_denials ? denials : spend).by_key) {
@@ -98,10 +102,12 @@ TopKeys Activity::top_keys(const TopQuery& query) const {
                                       : a->text->identifier < b->text->identifier;
     };
     const std::size_t most = std::min(query.most, ranked.size());
+    top.unlisted = is_by_denials ? denials.error : spend.error + sampling_error(0, spend.interval);
     std::partial_sort(ranked.begin(),
                       ranked.begin() + static_cast<std::ptrdiff_t>(most),
                       ranked.end(),
                       is_heavier);
+    if (most > 0 && most < ranked.size()) top.unlisted += ranked[most - 1]->weight;
     ranked.resize(most);
     for (const KeySketch::Entry* const entry : ranked) {
         TopKey key{.text = entry->text,
@@ -128,6 +134,31 @@ TopKeys Activity::top_keys(const TopQuery& query) const {
         top.keys.push_back(std::move(key));
     }
     return top;
+}
+
+WindowReport Activity::report(Window window, std::size_t most) const {
+    const IsVisible everything = [](std::string_view, std::string_view) { return true; };
+    TopQuery query{.window = window, .most = most, .is_visible = everything};
+    TopKeys denials = top_keys(query);
+    query.by = Ranking::kSpend;
+    TopKeys spend = top_keys(query);
+    WindowReport report{.keys = std::move(denials.keys),
+                        .totals = {},
+                        .unlisted_denials = denials.unlisted,
+                        .unlisted_spend = spend.unlisted};
+    for (TopKey& key : spend.keys) {
+        // Either list has the text of its own sketch.
+        const auto is_same = [&](const TopKey& other) {
+            return other.text->identifier == key.text->identifier &&
+                   other.text->name_space == key.text->name_space &&
+                   other.text->workspace == key.text->workspace;
+        };
+        if (key.denials > 0 && std::ranges::any_of(report.keys, is_same)) continue;
+        report.keys.push_back(std::move(key));
+    }
+    const MutexLock lock(mutex_);
+    report.totals = traffic_.totals_since(second_of(KeyWindows::start_of(window, now_)));
+    return report;
 }
 
 TrafficReport Activity::traffic(const Span& span, const IsVisible& is_visible) const {

@@ -41,8 +41,18 @@ struct TopQuery {
 };
 
 struct TopKeys {
-    std::vector<TopKey> keys;  // the heaviest first
-    std::uint64_t total = 0;   // denials, or spend, of all visible keys
+    std::vector<TopKey> keys;    // the heaviest first
+    std::uint64_t total = 0;     // denials, or spend, of all visible keys
+    std::uint64_t unlisted = 0;  // a key that is not listed has at most this
+};
+
+// A node's counts over one window, of all workspaces.
+struct WindowReport {
+    std::vector<TopKey> keys;
+    std::vector<NamespaceTotal> totals;  // of the busiest namespaces
+    // What a key that is not listed may have at most.
+    std::uint64_t unlisted_denials = 0;
+    std::uint64_t unlisted_spend = 0;
 };
 
 // Merges the batches of all recorders. It holds at most kPaneKeys x kPanes keys for each window and
@@ -67,6 +77,9 @@ class Activity {
     void end_second(const StateSample& state, UnixTime now);
 
     TopKeys top_keys(const TopQuery& query) const;
+
+    // The keys with most denials, `most` of them, and as many of those with most spend.
+    WindowReport report(Window window, std::size_t most) const;
 
     // The last complete seconds.
     struct Span {

@@ -1,5 +1,7 @@
 #include "insight/activity.h"
 
+#include <map>
+#include <memory>
 #include <string>
 #include <thread>
 #include <vector>
@@ -134,6 +136,84 @@ TEST(LatencyQuantiles, AreInterpolatedWithinABucket) {
     EXPECT_LE(latency.p999, 1'000U);
     after[20] += 1'000;
     EXPECT_GE(latency_between(before, after).p50, 10'000'000U) << "the last bucket has no bound";
+}
+
+// Nodes that leave notes for each other.
+class ObserverRegion : public testing::Test {
+  protected:
+    using Notes = Observer::Options::Notes;
+
+    std::unique_ptr<Observer> node(const std::string& name) {
+        return std::make_unique<Observer>(
+            Observer::Options{.seed = std::hash<std::string>{}(name),
+                              .read_status =
+                                  [name] {
+                                      return NodeStatus{.version = "1",
+                                                        .node = name,
+                                                        .region = "eu",
+                                                        .listen = {},
+                                                        .admin_listen = {},
+                                                        .grpc_listen = {}};
+                                  },
+                              .read_latency = [] { return LatencyCounts{}; },
+                              .exchange =
+                                  [this, name](const std::string& report, const Notes& notes) {
+                                      if (!is_available_) return notes(std::nullopt);
+                                      notes_[name] = report;
+                                      std::vector<NodeNote> all;
+                                      for (const auto& [owner, text] : notes_)
+                                          all.push_back({.node = owner, .age = 1ms, .text = text});
+                                      notes(std::move(all));
+                                  }});
+    }
+    static void deny(Observer& node, std::string_view identifier, int times) {
+        for (int i = 0; i < times; ++i)
+            node.activity().count(request(identifier), decided(false), Spent::kNothing);
+        node.end_second();
+    }
+
+    bool is_available_ = true;
+    std::map<std::string, std::string> notes_;
+};
+
+TEST_F(ObserverRegion, MergesTheTopKeysOfItsNodes) {
+    const auto a = node("a");
+    const auto b = node("b");
+    deny(*a, "alice", 3);
+    deny(*b, "alice", 4);
+    deny(*b, "bob", 5);
+    a->end_second();
+    const RegionTopKeys region = a->top_keys({.is_visible = everything});
+    EXPECT_EQ(region.nodes, 2U);
+    EXPECT_FALSE(region.is_partial);
+    EXPECT_EQ(region.top.total, 12U);
+    ASSERT_EQ(region.top.keys.size(), 2U);
+    EXPECT_EQ(region.top.keys[0].text->identifier, "alice");
+    EXPECT_EQ(region.top.keys[0].denials, 7U);
+    EXPECT_EQ(region.top.keys[0].denials_error, 0U);
+    const Fleet fleet = a->fleet();
+    ASSERT_EQ(fleet.nodes.size(), 2U);
+    EXPECT_EQ(fleet.nodes[0].node, "a");
+    EXPECT_EQ(fleet.nodes[1].node, "b");
+    EXPECT_EQ(fleet.nodes[1].report->version, "1");
+}
+
+TEST_F(ObserverRegion, ReportsItsOwnKeysWhileTheOriginIsUnavailable) {
+    is_available_ = false;
+    const auto a = node("a");
+    deny(*a, "alice", 3);
+    const RegionTopKeys region = a->top_keys({.is_visible = everything});
+    EXPECT_TRUE(region.is_partial);
+    EXPECT_EQ(region.nodes, 1U);
+    EXPECT_EQ(region.top.keys.at(0).denials, 3U);
+    EXPECT_TRUE(a->fleet().is_partial);
+}
+
+TEST_F(ObserverRegion, IgnoresNotesOfAnotherVersion) {
+    notes_["newer"] = "sluice-report-9 anything";
+    const auto a = node("a");
+    deny(*a, "alice", 1);
+    EXPECT_EQ(a->fleet().nodes.size(), 1U);
 }
 
 }  // namespace

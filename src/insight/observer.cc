@@ -11,6 +11,14 @@ namespace {
 using std::chrono::milliseconds;
 using std::chrono::seconds;
 
+// Keys of either ranking that a node reports of each window; the most with 1 % each are 99.
+constexpr std::size_t kReportedKeys = 100;
+// The same of this node's own counts.
+constexpr std::size_t kOwnKeys = 500;
+
+// Reports are read every second, unless the origin is unavailable.
+constexpr milliseconds kMostSinceRead{3'000};
+
 // The upper bound of a bucket in microseconds; the last one has none, and counts as twice its lower
 // bound.
 double bound_of(std::size_t bucket) {
@@ -33,6 +41,20 @@ std::uint32_t quantile(const LatencyCounts& counts, double rank) {
         below += count;
     }
     return 0;
+}
+
+// A report without its windows.
+NodeReport report_of(const NodeStatus& status) {
+    return {.version = status.version,
+            .listen = status.listen,
+            .state = status.state,
+            .started_at = status.started_at,
+            .keys_held = status.keys_held,
+            .overrides_version = status.overrides_version,
+            .origin_unavailable = status.origin.unavailable,
+            .global_unavailable = status.global.unavailable,
+            .bus_unavailable = status.bus.unavailable,
+            .windows = {}};
 }
 
 StateSample sample_of(const NodeStatus& status) {
@@ -84,16 +106,102 @@ Observer::Clock::time_point Observer::next_second() const {
 }
 
 void Observer::end_second() {
-    StateSample sample = sample_of(options_.read_status());
+    const NodeStatus status = options_.read_status();
+    StateSample sample = sample_of(status);
     const LatencyCounts latency = options_.read_latency();
     sample.latency = latency_between(latency_, latency);
     latency_ = latency;
     activity_.end_second(sample, std::chrono::floor<seconds>(now()));
+    if (options_.exchange) exchange_reports(status);
     options_.on_second();
+    ++seconds_;
+}
+
+// The longer windows change little within a second.
+NodeReport Observer::make_report(const NodeStatus& status) {
+    auto windows = std::move(report_.windows);
+    report_ = report_of(status);
+    report_.windows = std::move(windows);
+    report_.windows[0] = activity_.report(Window::kMinute, kReportedKeys);
+    if (seconds_ % 5 == 0) {
+        report_.windows[1] = activity_.report(Window::kTenMinutes, kReportedKeys);
+        report_.windows[2] = activity_.report(Window::kHour, kReportedKeys);
+    }
+    return report_;
+}
+
+void Observer::exchange_reports(const NodeStatus& status) {
+    options_.exchange(encode(make_report(status)),
+                      [region = region_](std::optional<std::vector<NodeNote>> notes) {
+                          if (!notes) return;
+                          const MutexLock lock(region->mutex);
+                          region->notes = *std::move(notes);
+                          region->is_new = true;
+                          region->read_at = Clock::now();
+                      });
+}
+
+std::vector<ReceivedReport> Observer::others(std::string_view own) const {
+    std::vector<NodeNote> notes;
+    const MutexLock lock(reports_mutex_);
+    bool is_new = false;
+    {
+        const MutexLock region_lock(region_->mutex);
+        is_new = std::exchange(region_->is_new, false);
+        if (is_new) {
+            notes.swap(region_->notes);
+            reports_read_at_ = *region_->read_at;
+        }
+    }
+    if (is_new) reports_.clear();
+    for (const NodeNote& note : notes) {
+        if (note.node == own) continue;
+        if (auto report = decode(note.text)) {
+            reports_.push_back({.node = shown_text(note.node),
+                                .age = note.age,
+                                .report = std::make_shared<const NodeReport>(*std::move(report))});
+        }
+    }
+    std::vector<ReceivedReport> current = reports_;
+    const auto since = std::chrono::duration_cast<milliseconds>(Clock::now() - reports_read_at_);
+    for (ReceivedReport& each : current)
+        each.age += since;
+    std::erase_if(current, [](const ReceivedReport& each) { return each.age > kReportLifetime; });
+    return current;
+}
+
+// Whether other nodes may be missing: reports have not been read lately.
+bool Observer::is_partial() const {
+    if (!options_.exchange) return false;
+    const MutexLock lock(region_->mutex);
+    return !region_->read_at || Clock::now() - *region_->read_at > kMostSinceRead;
 }
 
 RegionTopKeys Observer::top_keys(const TopQuery& query) const {
-    return {.now = now(), .top = activity_.top_keys(query)};
+    RegionTopKeys region{.now = now(), .top = {}, .is_partial = is_partial()};
+    const std::vector<ReceivedReport> received = others(options_.read_status().node);
+    region.nodes = 1 + received.size();
+    if (received.empty()) {
+        region.top = activity_.top_keys(query);
+        return region;
+    }
+    const WindowReport own = activity_.report(query.window, kOwnKeys);
+    std::vector<const WindowReport*> windows{&own};
+    for (const ReceivedReport& each : received)
+        windows.push_back(&each.report->windows[static_cast<std::size_t>(query.window)]);
+    region.top = merge_top_keys(windows, query);
+    return region;
+}
+
+Fleet Observer::fleet() const {
+    const NodeStatus status = options_.read_status();
+    Fleet fleet{.now = now(), .nodes = {}, .is_partial = is_partial()};
+    fleet.nodes.push_back({.node = status.node,
+                           .age = {},
+                           .report = std::make_shared<const NodeReport>(report_of(status))});
+    for (ReceivedReport& each : others(status.node))
+        fleet.nodes.push_back(std::move(each));
+    return fleet;
 }
 
 }  // namespace sluice::insight

@@ -154,24 +154,25 @@ TrafficReport TrafficHistory::report(const Range& range, const IsVisible& is_vis
     return report;
 }
 
-TrafficHistory::Sums TrafficHistory::sums_since(std::int64_t first,
-                                                const IsVisible& is_visible) const {
-    std::array<bool, kNamespaces> is_counted{};
-    for (std::size_t i = 0; i < kNamespaces; ++i) {
-        is_counted[i] = rows_[i].hash != 0 && is_visible(rows_[i].workspace, rows_[i].name_space);
-    }
-    Sums sums;
+std::vector<NamespaceTotal> TrafficHistory::totals_since(std::int64_t first) const {
+    std::array<NamespaceTotal, kNamespaces> sums;
     for (std::int64_t number = std::max<std::int64_t>(first, newest_ - signed_of(kSeconds) + 1);
          number <= newest_;
          ++number) {
         const Second* const second = find(number);
         for (std::size_t i = 0; second != nullptr && i < kNamespaces; ++i) {
-            if (!is_counted[i]) continue;
-            sums.denied += second->rows[i].denied;
-            sums.spend += second->rows[i].spend;
+            sums[i].denied += second->rows[i].denied;
+            sums[i].spend += second->rows[i].spend;
         }
     }
-    return sums;
+    std::vector<NamespaceTotal> totals;
+    for (std::size_t i = 0; i < kNamespaces; ++i) {
+        if (rows_[i].hash == 0 || (sums[i].denied == 0 && sums[i].spend == 0)) continue;
+        sums[i].workspace = rows_[i].workspace;
+        sums[i].name_space = rows_[i].name_space;
+        totals.push_back(std::move(sums[i]));
+    }
+    return totals;
 }
 
 }  // namespace sluice::insight

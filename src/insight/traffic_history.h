@@ -39,6 +39,14 @@ struct StateSample {
 // Whether the decisions in a namespace are reported to a caller.
 using IsVisible = std::function<bool(std::string_view workspace, std::string_view name_space)>;
 
+// The denials and the spend of a namespace over some time.
+struct NamespaceTotal {
+    std::string workspace;
+    std::string name_space;
+    std::uint64_t denied = 0;
+    std::uint64_t spend = 0;
+};
+
 // Numbers of consecutive steps, the oldest first.
 struct TrafficReport {
     using Numbers = std::vector<std::int64_t>;
@@ -83,12 +91,8 @@ class TrafficHistory {
     };
     TrafficReport report(const Range& range, const IsVisible& is_visible) const;
 
-    struct Sums {
-        std::uint64_t denied = 0;
-        std::uint64_t spend = 0;
-    };
-    // The sums over the visible namespaces that have a row, from the second `first` on.
-    Sums sums_since(std::int64_t first, const IsVisible& is_visible) const;
+    // The sums of the namespaces that have a row, from the second `first` on.
+    std::vector<NamespaceTotal> totals_since(std::int64_t first) const;
 
   private:
     struct Counts {

@@ -70,9 +70,27 @@ constexpr std::array<std::string_view, 1> kSecond = {
     ") ENGINE = InnoDB COMMENT = 'One row per region: how many share the limits'",
 };
 
+constexpr std::array<std::string_view, 1> kThird = {
+    "CREATE TABLE IF NOT EXISTS ratelimit_override_log (\n"
+    "    pk BIGINT UNSIGNED NOT NULL AUTO_INCREMENT PRIMARY KEY,\n"
+    "    at_ms BIGINT NOT NULL COMMENT 'By the clock of the node',\n"
+    "    token VARBINARY(2048) NOT NULL COMMENT 'Its name; empty without tokens',\n"
+    "    workspace_id VARBINARY(2048) NOT NULL,\n"
+    "    namespace VARBINARY(2048) NOT NULL,\n"
+    "    identifier VARBINARY(2048) NOT NULL,\n"
+    "    override_id VARBINARY(64) NOT NULL,\n"
+    "    old_limit BIGINT NOT NULL COMMENT '-1, here and below: there was or is no override',\n"
+    "    old_duration_ms BIGINT NOT NULL,\n"
+    "    new_limit BIGINT NOT NULL,\n"
+    "    new_duration_ms BIGINT NOT NULL,\n"
+    "    KEY workspace_idx (workspace_id(64))\n"
+    ") ENGINE = InnoDB ROW_FORMAT = DYNAMIC COMMENT = 'The last changes of ratelimit_overrides, a "
+    "bounded number for each workspace, which workspace_idx finds'",
+};
+
 // The statements that lead to version i + 1.
-constexpr std::array<std::span<const std::string_view>, kMysqlSchemaVersion> kSteps = {kFirst,
-                                                                                       kSecond};
+constexpr std::array<std::span<const std::string_view>, kMysqlSchemaVersion> kSteps = {
+    kFirst, kSecond, kThird};
 
 std::string set_version(std::size_t version) {
     return "INSERT INTO ratelimit_schema (one, version) VALUES (1, " + std::to_string(version) +

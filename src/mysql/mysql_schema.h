@@ -16,7 +16,7 @@
 
 namespace sluice {
 
-inline constexpr std::int64_t kMysqlSchemaVersion = 2;
+inline constexpr std::int64_t kMysqlSchemaVersion = 3;
 
 // The version in the database; 0 if it holds no tables of Sluice.
 MysqlResult<std::int64_t> mysql_schema_version(MysqlConnection& connection);

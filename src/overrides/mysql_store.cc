@@ -4,6 +4,7 @@
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "base/sha256.h"
 #include "mysql/mysql_connection.h"
@@ -33,6 +34,31 @@ std::string digest_of(const OverrideKey& key) {
 
 std::string where(const OverrideKey& key) {
     return " WHERE parts_digest = " + sql_bytes(digest_of(key));
+}
+
+std::string grant_values(const std::optional<Grant>& grant) {
+    if (!grant) return "-1, -1";
+    return std::to_string(grant->limit) + ", " + std::to_string(grant->duration.count());
+}
+
+std::string keep_statement(const Change& change) {
+    return "INSERT INTO ratelimit_override_log (at_ms, token, workspace_id, namespace, identifier, "
+           "override_id, old_limit, old_duration_ms, new_limit, new_duration_ms) VALUES (" +
+           std::to_string(change.author.at) + ", " + sql_bytes(change.author.token) + ", " +
+           sql_bytes(change.workspace) + ", " + sql_bytes(change.name_space) + ", " +
+           sql_bytes(change.identifier) + ", " + sql_bytes(change.id) + ", " +
+           grant_values(change.before) + ", " + grant_values(change.after) + ")";
+}
+
+std::string changes_statement(const ChangeQuery& query) {
+    std::string sql =
+        "SELECT pk, at_ms, token, workspace_id, namespace, identifier, override_id, old_limit, "
+        "old_duration_ms, new_limit, new_duration_ms FROM ratelimit_override_log WHERE "
+        "workspace_id = " +
+        sql_bytes(query.workspace);
+    if (!query.name_space.empty()) sql += " AND namespace = " + sql_bytes(query.name_space);
+    if (query.before != 0) sql += " AND pk < " + std::to_string(query.before);
+    return sql + " ORDER BY pk DESC LIMIT " + std::to_string(query.most);
 }
 
 std::string put_statement(const Override& entry) {
@@ -77,8 +103,21 @@ class MysqlOverrideStore final : public OverrideStore {
         return contents;
     }
 
-    Result<Stored> put(const Override& entry) override {
+    Result<Stored> put(const Override& entry, const std::optional<Author>& author) override {
         if (auto error = begin()) return *std::move(error);
+        const auto held = find(entry.key());
+        if (!held) return rolled_back(held.error());
+        if (author) {
+            const auto kept = keep({.author = *author,
+                                    .workspace = entry.workspace,
+                                    .name_space = entry.name_space,
+                                    .identifier = entry.identifier,
+                                    .id = *held ? (*held)->id : entry.id,
+                                    .before = *held ? std::optional((*held)->grant) : std::nullopt,
+                                    .after = entry.grant,
+                                    .order = 0});
+            if (kept) return rolled_back(*kept);
+        }
         if (auto put = run(put_statement(entry)); !put) return rolled_back(put.error());
         Stored stored{.entry = entry, .version = 0};
         const auto see = [&](const MysqlRow& row) { stored.entry = override_in(row); };
@@ -90,8 +129,21 @@ class MysqlOverrideStore final : public OverrideStore {
         return stored;
     }
 
-    Result<Removed> remove(const OverrideKey& key) override {
+    Result<Removed> remove(const OverrideKey& key, const std::optional<Author>& author) override {
         if (auto error = begin()) return *std::move(error);
+        const auto held = find(key);
+        if (!held) return rolled_back(held.error());
+        if (*held && author) {
+            const auto kept = keep({.author = *author,
+                                    .workspace = (*held)->workspace,
+                                    .name_space = (*held)->name_space,
+                                    .identifier = (*held)->identifier,
+                                    .id = (*held)->id,
+                                    .before = (*held)->grant,
+                                    .after = std::nullopt,
+                                    .order = 0});
+            if (kept) return rolled_back(*kept);
+        }
         const auto deleted = run("DELETE FROM ratelimit_overrides" + where(key));
         if (!deleted) return rolled_back(deleted.error());
         const auto version = end(*deleted > 0 ? "COMMIT" : "ROLLBACK");
@@ -99,8 +151,40 @@ class MysqlOverrideStore final : public OverrideStore {
         return Removed{.found = *deleted > 0, .version = *version};
     }
 
+    Result<std::vector<Change>> changes(const ChangeQuery& asked) override {
+        if (auto error = make_ready()) return *std::move(error);
+        std::vector<Change> found;
+        const auto add = [&](const MysqlRow& row) { found.push_back(change_in(row)); };
+        if (auto error = query(changes_statement(asked), add)) return *std::move(error);
+        return found;
+    }
+
   private:
     using Clock = std::chrono::steady_clock;
+
+    Result<std::optional<Override>> find(const OverrideKey& key) {
+        std::optional<Override> found;
+        const auto see = [&](const MysqlRow& row) { found = override_in(row); };
+        if (auto error = query(kColumns + where(key), see)) return *std::move(error);
+        return found;
+    }
+
+    // Keeps a change, and deletes the oldest beyond the bound.
+    std::optional<Error> keep(const Change& change) {
+        if (auto kept = run(keep_statement(change)); !kept) return kept.error();
+        const std::string in_workspace = " WHERE workspace_id = " + sql_bytes(change.workspace);
+        std::int64_t newest = 0;
+        const auto see = [&](const MysqlRow& row) { newest = row.number(0); };
+        if (auto error =
+                query("SELECT pk FROM ratelimit_override_log" + in_workspace +
+                          " ORDER BY pk DESC LIMIT 1 OFFSET " + std::to_string(kMaxChangesKept),
+                      see))
+            return error;
+        if (newest == 0) return std::nullopt;
+        auto deleted = run("DELETE FROM ratelimit_override_log" + in_workspace +
+                           " AND pk <= " + std::to_string(newest));
+        return deleted ? std::nullopt : std::optional(deleted.error());
+    }
 
     std::optional<Error> make_ready() {
         if (connection_.is_connected()) return std::nullopt;

@@ -17,35 +17,51 @@ OverrideChanges::OverrideChanges(OverrideSet& set, Options options)
 
 bool OverrideChanges::set(const OverrideKey& key,
                           const Grant& grant,
+                          const std::optional<Author>& author,
                           std::function<void(Result<std::string>)> done) {
-    const auto change = [this, grant](const OverrideKey& queued) {
-        return set_.set(queued, grant);
+    const auto change = [this, grant, author](const OverrideKey& queued) {
+        return set_.set(queued, grant, author);
     };
     return enqueue(key, change, std::move(done));
 }
 
-bool OverrideChanges::remove(const OverrideKey& key, std::function<void(Result<bool>)> done) {
-    const auto change = [this](const OverrideKey& queued) { return set_.remove(queued); };
+bool OverrideChanges::remove(const OverrideKey& key,
+                             const std::optional<Author>& author,
+                             std::function<void(Result<bool>)> done) {
+    const auto change = [this, author](const OverrideKey& queued) {
+        return set_.remove(queued, author);
+    };
     return enqueue(key, change, std::move(done));
+}
+
+bool OverrideChanges::read_changes(const ChangeQuery& query,
+                                   std::function<void(Result<std::vector<Change>>)> done) {
+    return enqueue([this, query, done = std::move(done)](Act act) {
+        if (act == Act::kGiveUp) return done(Error{kStoreUnavailable, "the server shuts down"});
+        done(call_store<std::vector<Change>>([&] { return set_.changes(query); }));
+    });
 }
 
 template <class T, class MakeChange>
 bool OverrideChanges::enqueue(const OverrideKey& key,
                               MakeChange change,
                               std::function<void(Result<T>)> done) {
-    Change queued = [this,
-                     workspace = std::string(key.workspace),
-                     name_space = std::string(key.name_space),
-                     identifier = std::string(key.identifier),
-                     change,
-                     done = std::move(done)](Act act) {
+    return enqueue([this,
+                    workspace = std::string(key.workspace),
+                    name_space = std::string(key.name_space),
+                    identifier = std::string(key.identifier),
+                    change,
+                    done = std::move(done)](Act act) {
         if (act == Act::kGiveUp) return done(Error{kStoreUnavailable, "the server shuts down"});
         done(call_store<T>([&] { return change({workspace, name_space, identifier}); }));
-    };
+    });
+}
+
+bool OverrideChanges::enqueue(Task task) {
     {
         const MutexLock lock(mutex_);
         if (is_closed_ || queue_.size() >= options_.most_waiting) return false;
-        queue_.push_back(std::move(queued));
+        queue_.push_back(std::move(task));
     }
     thread_.wake();
     return true;
@@ -53,18 +69,18 @@ bool OverrideChanges::enqueue(const OverrideKey& key,
 
 // Makes one change, so that a reload that is due comes between two, however many are queued.
 TurnThread::Time OverrideChanges::turn() {
-    const Change change = take();
-    if (change) change(Act::kChange);
+    const Task task = take();
+    if (task) task(Act::kChange);
     if (Clock::now() >= next_reload_ && !is_closed()) reload();
-    return change ? Clock::now() : next_reload_;
+    return task ? Clock::now() : next_reload_;
 }
 
-OverrideChanges::Change OverrideChanges::take() {
+OverrideChanges::Task OverrideChanges::take() {
     const MutexLock lock(mutex_);
     if (queue_.empty()) return nullptr;
-    Change change = std::move(queue_.front());
+    Task task = std::move(queue_.front());
     queue_.pop_front();
-    return change;
+    return task;
 }
 
 // Running out of memory fails one change, not the thread. An invalid request never reaches the
@@ -112,7 +128,7 @@ bool OverrideChanges::is_closed() {
 }
 
 void OverrideChanges::close() {
-    std::deque<Change> left;
+    std::deque<Task> left;
     {
         const MutexLock lock(mutex_);
         if (std::exchange(is_closed_, true)) return;
@@ -120,8 +136,8 @@ void OverrideChanges::close() {
     }
     set_.interrupt();
     thread_.stop();
-    for (const Change& change : left)
-        change(Act::kGiveUp);
+    for (const Task& task : left)
+        task(Act::kGiveUp);
 }
 
 }  // namespace sluice::overrides

@@ -11,6 +11,7 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "base/mutex.h"
 #include "base/turn_thread.h"
@@ -44,9 +45,15 @@ class OverrideChanges {
     // closed, and nothing will be done.
     [[nodiscard]] bool set(const OverrideKey& key,
                            const Grant& grant,
+                           const std::optional<Author>& author,
                            std::function<void(Result<std::string>)> done);
     // The same for OverrideSet::remove().
-    [[nodiscard]] bool remove(const OverrideKey& key, std::function<void(Result<bool>)> done);
+    [[nodiscard]] bool remove(const OverrideKey& key,
+                              const std::optional<Author>& author,
+                              std::function<void(Result<bool>)> done);
+    // The same for OverrideSet::changes().
+    [[nodiscard]] bool read_changes(const ChangeQuery& query,
+                                    std::function<void(Result<std::vector<Change>>)> done);
 
     // Whether the last call to the store failed: changes of other nodes are not seen then.
     bool is_failing() const { return is_failing_.load(std::memory_order_relaxed); }
@@ -56,13 +63,14 @@ class OverrideChanges {
 
   private:
     enum class Act { kChange, kGiveUp };
-    using Change = std::function<void(Act)>;
+    using Task = std::function<void(Act)>;
 
     // Queues change(key), whose result `done` gets.
     template <class T, class MakeChange>
     bool enqueue(const OverrideKey& key, MakeChange change, std::function<void(Result<T>)> done);
+    bool enqueue(Task task);
     TurnThread::Time turn();
-    Change take();  // the next of the queue; empty if there is none
+    Task take();  // the next of the queue; empty if there is none
     template <class T, class Call>
     Result<T> call_store(Call call);
     void reload();
@@ -73,7 +81,7 @@ class OverrideChanges {
     const Options options_;
 
     Mutex mutex_;
-    std::deque<Change> queue_ SLUICE_GUARDED_BY(mutex_);
+    std::deque<Task> queue_ SLUICE_GUARDED_BY(mutex_);
     bool is_closed_ SLUICE_GUARDED_BY(mutex_) = false;
 
     // Owned by the thread once it has started.

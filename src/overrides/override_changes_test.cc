@@ -44,13 +44,16 @@ class HeldStore final : public OverrideStore {
         if (auto error = arrive()) return *std::move(error);
         return Contents{state_.foreign, state_.version};
     }
-    Result<Stored> put(const Override& entry) override {
+    Result<Stored> put(const Override& entry, const std::optional<Author>&) override {
         const MutexLock lock(state_.mutex);
         if (auto error = arrive()) return *std::move(error);
         state_.puts.push_back(entry.identifier);
         return Stored{entry, ++state_.version};
     }
-    Result<Removed> remove(const OverrideKey&) override {
+    Result<std::vector<Change>> changes(const ChangeQuery&) override {
+        return std::vector<Change>{};
+    }
+    Result<Removed> remove(const OverrideKey&, const std::optional<Author>&) override {
         const MutexLock lock(state_.mutex);
         if (auto error = arrive()) return *std::move(error);
         return Removed{true, ++state_.version};
@@ -115,8 +118,9 @@ class OverrideChangesTest : public testing::Test {
 
     std::future<Result<std::string>> set(OverrideChanges& changes, std::string_view identifier) {
         auto promise = std::make_shared<std::promise<Result<std::string>>>();
-        const bool taken = changes.set(
-            key_of(identifier), kGrant, [promise](auto id) { promise->set_value(std::move(id)); });
+        const bool taken = changes.set(key_of(identifier), kGrant, {}, [promise](auto id) {
+            promise->set_value(std::move(id));
+        });
         if (!taken) promise->set_value(Error{kInvalidOption, "not taken"});
         return promise->get_future();
     }
@@ -146,7 +150,7 @@ TEST_F(OverrideChangesTest, AnswersWhetherThereWasOneToRemove) {
     EXPECT_TRUE(set(changes, "a").get());
     std::promise<Result<bool>> removed;
     EXPECT_TRUE(
-        changes.remove(key_of("a"), [&](auto found) { removed.set_value(std::move(found)); }));
+        changes.remove(key_of("a"), {}, [&](auto found) { removed.set_value(std::move(found)); }));
     EXPECT_TRUE(removed.get_future().get().value());
     EXPECT_FALSE(set_->get(key_of("a")));
 }

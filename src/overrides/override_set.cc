@@ -150,6 +150,7 @@ std::optional<Error> OverrideSet::load_changes() {
     if (!contents) return std::move(contents).error();
     if (auto error = replace_all(std::move(contents->overrides))) return error;
     loaded_version_ = contents->version;
+    shown_version_.store(contents->version, std::memory_order_relaxed);
     return std::nullopt;
 }
 
@@ -165,12 +166,16 @@ std::optional<Error> OverrideSet::reload() {
 // Our own change has made this version. If other nodes made changes in between, the next reload()
 // reads them.
 void OverrideSet::note_version(std::uint64_t version) {
-    if (loaded_version_ && version == *loaded_version_ + 1) loaded_version_ = version;
+    if (!loaded_version_ || version != *loaded_version_ + 1) return;
+    loaded_version_ = version;
+    shown_version_.store(version, std::memory_order_relaxed);
 }
 
 // Everything that can fail comes before the store is called, so that what it has stored is
 // published.
-Result<std::string> OverrideSet::set(const OverrideKey& key, const Grant& grant) {
+Result<std::string> OverrideSet::set(const OverrideKey& key,
+                                     const Grant& grant,
+                                     const std::optional<Author>& author) {
     if (auto error = invalid_override(key, grant)) return *std::move(error);
     const MutexLock lock(writing_);
     const auto now = current_.get();
@@ -188,7 +193,7 @@ Result<std::string> OverrideSet::set(const OverrideKey& key, const Grant& grant)
     Usage& in_workspace = per_workspace_[entry.workspace];
     const Usage added = usage_of(entry.identifier);
 
-    auto stored = store_->put(entry);
+    auto stored = store_->put(entry, author);
     if (!stored) return std::move(stored).error();
     // Another node has set it first, or the store chooses the order.
     if (stored->entry != entry) next = now->with(stored->entry);
@@ -201,7 +206,12 @@ Result<std::string> OverrideSet::set(const OverrideKey& key, const Grant& grant)
     return stored->entry.id;
 }
 
-Result<bool> OverrideSet::remove(const OverrideKey& key) {
+Result<std::vector<Change>> OverrideSet::changes(const ChangeQuery& query) {
+    const MutexLock lock(writing_);
+    return store_->changes(query);
+}
+
+Result<bool> OverrideSet::remove(const OverrideKey& key, const std::optional<Author>& author) {
     const MutexLock lock(writing_);
     const auto now = current_.get();
     const bool is_held = now->find(key) != nullptr;
@@ -209,7 +219,7 @@ Result<bool> OverrideSet::remove(const OverrideKey& key) {
     auto next = is_held ? now->without(key) : nullptr;
     const Usage less = usage_of(key.identifier);
 
-    const auto removed = store_->remove(key);
+    const auto removed = store_->remove(key, author);
     if (!removed) return removed.error();
     if (is_held) {
         const auto workspace = per_workspace_.find(std::string(key.workspace));

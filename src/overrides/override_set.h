@@ -4,6 +4,7 @@
 
 #include <sluice/result.h>
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -74,15 +75,20 @@ class OverrideSet {
     OverrideSet(const OverrideSet&) = delete;
     OverrideSet& operator=(const OverrideSet&) = delete;
 
-    // Creates the override or changes what it grants; answers its id, which a change keeps. Holds
-    // for every request that begins afterwards. kInvalidRequest: a field is out of range, or the
-    // namespace or workspace is full. kStoreFailed, kStoreUnavailable: the store's; nothing
-    // changed.
-    Result<std::string> set(const OverrideKey& key, const Grant& grant);
+    // Creates the override or changes what it grants; answers its id, which a change keeps. A
+    // change without an author is not kept among the changes(). Holds for every request that begins
+    // afterwards. kInvalidRequest: a field is out of range, or the namespace or workspace is full.
+    // kStoreFailed, kStoreUnavailable: the store's; nothing changed.
+    Result<std::string> set(const OverrideKey& key,
+                            const Grant& grant,
+                            const std::optional<Author>& author = std::nullopt);
 
     // Whether there was one to remove. kStoreFailed, kStoreUnavailable: the store's; nothing
     // changed.
-    Result<bool> remove(const OverrideKey& key);
+    Result<bool> remove(const OverrideKey& key, const std::optional<Author>& author = std::nullopt);
+
+    // The changes that the store has kept: those with an author. Errors are the store's.
+    Result<std::vector<Change>> changes(const ChangeQuery& query);
 
     // Reads the store if other nodes have changed it. An error is the store's, or names a stored
     // override that is out of range; then nothing changes here.
@@ -103,6 +109,9 @@ class OverrideSet {
 
     std::size_t size() const { return current_.get()->size(); }
 
+    // The version of the store that is loaded; 0: unknown, or the store is of this node alone.
+    std::uint64_t version() const { return shown_version_.load(std::memory_order_relaxed); }
+
   private:
     enum class Writers { kThisNode, kManyNodes };
 
@@ -119,6 +128,8 @@ class OverrideSet {
     const Writers writers_;  // of the store
     // The version of the store that is loaded; none: unknown.
     std::optional<std::uint64_t> loaded_version_ SLUICE_GUARDED_BY(writing_);
+    // The same for readers. Written under writing_; relaxed: it publishes nothing.
+    std::atomic<std::uint64_t> shown_version_{0};
     std::uint64_t next_order_ SLUICE_GUARDED_BY(writing_) = 1;
     std::unordered_map<std::string, Usage> per_workspace_ SLUICE_GUARDED_BY(writing_);
 

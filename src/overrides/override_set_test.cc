@@ -28,13 +28,16 @@ class FakeStore final : public OverrideStore {
         if (held_.refuses) return refusal();
         return Contents{held_.overrides, 0};
     }
-    Result<Stored> put(const Override& entry) override {
+    Result<Stored> put(const Override& entry, const std::optional<Author>&) override {
         if (held_.refuses) return refusal();
-        (void)remove(entry.key());
+        (void)remove(entry.key(), {});
         held_.overrides.push_back(entry);
         return Stored{entry, 0};
     }
-    Result<Removed> remove(const OverrideKey& key) override {
+    Result<std::vector<Change>> changes(const ChangeQuery&) override {
+        return std::vector<Change>{};
+    }
+    Result<Removed> remove(const OverrideKey& key, const std::optional<Author>&) override {
         if (held_.refuses) return refusal();
         const auto removed = std::erase_if(held_.overrides, [&](const Override& held) {
             return held.key().namespace_key() == key.namespace_key() &&

@@ -45,14 +45,17 @@ class WorldStore final : public OverrideStore {
             contents.overrides.push_back(row);
         return contents;
     }
-    Result<Stored> put(const Override& entry) override {
+    Result<Stored> put(const Override& entry, const std::optional<Author>&) override {
         if (world_.failure) return *world_.failure;
         const auto [row, is_new] = world_.rows.try_emplace(named(entry.key()), entry);
         if (is_new) row->second.order = world_.next_order++;
         row->second.grant = entry.grant;
         return Stored{row->second, ++world_.version};
     }
-    Result<Removed> remove(const OverrideKey& key) override {
+    Result<std::vector<Change>> changes(const ChangeQuery&) override {
+        return std::vector<Change>{};
+    }
+    Result<Removed> remove(const OverrideKey& key, const std::optional<Author>&) override {
         if (world_.failure) return *world_.failure;
         const bool found = world_.rows.erase(named(key)) > 0;
         if (found) ++world_.version;

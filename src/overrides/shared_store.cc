@@ -1,5 +1,7 @@
 // The store that nodes share: opening it by its URL, and keeping a local copy of it.
+#include <optional>
 #include <string_view>
+#include <vector>
 
 #include "mysql/mysql_connection.h"
 #include "overrides/stores.h"
@@ -26,18 +28,22 @@ class CopiedStore final : public OverrideStore {
 
     // Removes first: another node may have removed the override and set it again, with a new id and
     // order, which put() alone would not change in the copy.
-    Result<Stored> put(const Override& entry) override {
-        auto stored = options_.shared->put(entry);
+    Result<Stored> put(const Override& entry, const std::optional<Author>& author) override {
+        auto stored = options_.shared->put(entry, author);
         if (!stored) return stored;
-        copied(options_.copy->remove(entry.key()));
-        copied(options_.copy->put(stored->entry));
+        copied(options_.copy->remove(entry.key(), std::nullopt));
+        copied(options_.copy->put(stored->entry, std::nullopt));
         return stored;
     }
 
-    Result<Removed> remove(const OverrideKey& key) override {
-        auto removed = options_.shared->remove(key);
-        if (removed) copied(options_.copy->remove(key));
+    Result<Removed> remove(const OverrideKey& key, const std::optional<Author>& author) override {
+        auto removed = options_.shared->remove(key, author);
+        if (removed) copied(options_.copy->remove(key, std::nullopt));
         return removed;
+    }
+
+    Result<std::vector<Change>> changes(const ChangeQuery& query) override {
+        return options_.shared->changes(query);
     }
 
   private:

@@ -36,11 +36,14 @@ class AnsweringStore final : public OverrideStore {
         if (answers_.failure) return *answers_.failure;
         return Contents{answers_.held, 1};
     }
-    Result<Stored> put(const Override&) override {
+    Result<Stored> put(const Override&, const std::optional<Author>&) override {
         if (answers_.failure) return *answers_.failure;
         return Stored{answers_.put, 2};
     }
-    Result<Removed> remove(const OverrideKey&) override {
+    Result<std::vector<Change>> changes(const ChangeQuery&) override {
+        return std::vector<Change>{};
+    }
+    Result<Removed> remove(const OverrideKey&, const std::optional<Author>&) override {
         if (answers_.failure) return *answers_.failure;
         return Removed{true, 2};
     }
@@ -81,9 +84,9 @@ TEST_F(CopiedStoreTest, CopiesWhatPassesThrough) {
     EXPECT_EQ(copied(), answers_.held);
     // Another node had removed it and set it again.
     answers_.put = sample("a", 7);
-    EXPECT_EQ(store_->put(sample("a", 1))->entry, answers_.put);
+    EXPECT_EQ(store_->put(sample("a", 1), {})->entry, answers_.put);
     EXPECT_EQ(copied(), (std::vector<Override>{sample("b", 2), sample("a", 7)}));
-    EXPECT_TRUE(store_->remove(sample("b", 2).key())->found);
+    EXPECT_TRUE(store_->remove(sample("b", 2).key(), {})->found);
     EXPECT_EQ(copied(), (std::vector<Override>{sample("a", 7)}));
     EXPECT_TRUE(failures_.empty());
 }
@@ -93,8 +96,8 @@ TEST_F(CopiedStoreTest, KeepsTheCopyWhileTheSharedStoreIsUnavailable) {
     EXPECT_TRUE(store_->load_all());
     answers_.failure = Error{kStoreUnavailable, "gone"};
     EXPECT_EQ(store_->load_all().error().message, "gone");
-    EXPECT_FALSE(store_->put(sample("b", 2)));
-    EXPECT_FALSE(store_->remove(sample("a", 1).key()));
+    EXPECT_FALSE(store_->put(sample("b", 2), {}));
+    EXPECT_FALSE(store_->remove(sample("a", 1).key(), {}));
     EXPECT_EQ(copied(), answers_.held);
 }
 
@@ -103,7 +106,7 @@ TEST_F(CopiedStoreTest, ACopyThatFailsFailsNoCall) {
     EXPECT_TRUE(store_->load_all());
     // An order that another override has can't be written.
     answers_.put = sample("b", 1);
-    EXPECT_TRUE(store_->put(sample("b", 2)));
+    EXPECT_TRUE(store_->put(sample("b", 2), {}));
     EXPECT_EQ(failures_.size(), 1U);
     EXPECT_TRUE(store_->load_all());
     EXPECT_EQ(copied(), answers_.held);

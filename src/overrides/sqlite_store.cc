@@ -36,6 +36,26 @@ constexpr const char* kPut =
     "DO UPDATE SET \"limit\" = excluded.\"limit\", duration_ms = excluded.duration_ms "
     "RETURNING pk, id";
 
+constexpr const char* kFind =
+    "SELECT pk, id, workspace_id, namespace, identifier, \"limit\", duration_ms "
+    "FROM ratelimit_overrides WHERE workspace_id = ?1 AND namespace = ?2 AND identifier = ?3";
+
+constexpr const char* kKeep =
+    "INSERT INTO ratelimit_override_log (at_ms, token, workspace_id, namespace, identifier, "
+    "override_id, old_limit, old_duration_ms, new_limit, new_duration_ms) "
+    "VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)";
+
+constexpr const char* kForget =
+    "DELETE FROM ratelimit_override_log WHERE workspace_id = ?1 AND pk <= (SELECT pk FROM "
+    "ratelimit_override_log WHERE workspace_id = ?1 ORDER BY pk DESC LIMIT 1 OFFSET ?2)";
+
+// ?2: an empty namespace is any.
+constexpr const char* kChanges =
+    "SELECT pk, at_ms, token, workspace_id, namespace, identifier, override_id, old_limit, "
+    "old_duration_ms, new_limit, new_duration_ms FROM ratelimit_override_log "
+    "WHERE workspace_id = ?1 AND (?2 = x'' OR namespace = ?2) AND (?3 = 0 OR pk < ?3) "
+    "ORDER BY pk DESC LIMIT ?4";
+
 constexpr const char* kRemove =
     "DELETE FROM ratelimit_overrides "
     "WHERE workspace_id = ?1 AND namespace = ?2 AND identifier = ?3";
@@ -135,9 +155,73 @@ std::optional<Error> SqliteOverrideStore::put_row(Statement& put, Override& entr
     return std::nullopt;
 }
 
-Result<Stored> SqliteOverrideStore::put(const Override& entry) {
+Result<std::optional<Override>> SqliteOverrideStore::find_row(const OverrideKey& key) {
+    auto find = database_->prepare(kFind);
+    if (!find) return std::move(find).error();
+    std::optional<Override> found;
+    const int code = find->bind(1, key.workspace)
+                         .bind(2, key.name_space)
+                         .bind(3, key.identifier)
+                         .for_each([&](const Statement& row) { found = override_in(row); });
+    if (code != SQLITE_DONE) return database_->error(code);
+    return found;
+}
+
+std::optional<Error> SqliteOverrideStore::keep(const Change& change) {
+    auto keep = database_->prepare(kKeep);
+    if (!keep) return std::move(keep).error();
+    const auto bind_grant = [&](int parameter, const std::optional<Grant>& grant) {
+        keep->bind(parameter, grant ? grant->limit : std::int64_t{-1});
+        keep->bind(parameter + 1, grant ? grant->duration.count() : std::int64_t{-1});
+    };
+    keep->bind(1, change.author.at)
+        .bind(2, change.author.token)
+        .bind(3, change.workspace)
+        .bind(4, change.name_space)
+        .bind(5, change.identifier)
+        .bind(6, change.id);
+    bind_grant(7, change.before);
+    bind_grant(9, change.after);
+    if (const int code = keep->run(); code != SQLITE_DONE) return database_->error(code);
+    auto forget = database_->prepare(kForget);
+    if (!forget) return std::move(forget).error();
+    const int code = forget->bind(1, change.workspace).bind(2, std::int64_t{kMaxChangesKept}).run();
+    return code == SQLITE_DONE ? std::nullopt : std::optional(database_->error(code));
+}
+
+Result<std::vector<Change>> SqliteOverrideStore::changes(const ChangeQuery& query) {
+    if (auto error = make_ready()) return *std::move(error);
+    auto rows = database_->prepare(kChanges);
+    if (!rows) return failed(std::move(rows).error());
+    std::vector<Change> found;
+    const int code = rows->bind(1, query.workspace)
+                         .bind(2, query.name_space)
+                         .bind(3, static_cast<std::int64_t>(query.before))
+                         .bind(4, static_cast<std::int64_t>(query.most))
+                         .for_each([&](const Statement& row) { found.push_back(change_in(row)); });
+    if (code != SQLITE_DONE) return failed(database_->error(code));
+    return found;
+}
+
+// The change is kept first: `changes()` of the last statement tells whether an override changed.
+Result<Stored> SqliteOverrideStore::put(const Override& entry,
+                                        const std::optional<Author>& author) {
     Override stored = entry;
     const auto version = change([&]() -> std::optional<Error> {
+        const auto held = find_row(entry.key());
+        if (!held) return held.error();
+        const std::string& id = *held ? (*held)->id : entry.id;
+        if (author) {
+            if (auto error = keep({.author = *author,
+                                   .workspace = entry.workspace,
+                                   .name_space = entry.name_space,
+                                   .identifier = entry.identifier,
+                                   .id = id,
+                                   .before = *held ? std::optional((*held)->grant) : std::nullopt,
+                                   .after = entry.grant,
+                                   .order = 0}))
+                return error;
+        }
         auto put = database_->prepare(kPut);
         if (!put) return std::move(put).error();
         return put_row(*put, stored);
@@ -146,9 +230,23 @@ Result<Stored> SqliteOverrideStore::put(const Override& entry) {
     return Stored{.entry = std::move(stored), .version = *version};
 }
 
-Result<Removed> SqliteOverrideStore::remove(const OverrideKey& key) {
+Result<Removed> SqliteOverrideStore::remove(const OverrideKey& key,
+                                            const std::optional<Author>& author) {
     bool found = false;
     const auto version = change([&]() -> std::optional<Error> {
+        const auto held = find_row(key);
+        if (!held) return held.error();
+        if (*held && author) {
+            if (auto error = keep({.author = *author,
+                                   .workspace = (*held)->workspace,
+                                   .name_space = (*held)->name_space,
+                                   .identifier = (*held)->identifier,
+                                   .id = (*held)->id,
+                                   .before = (*held)->grant,
+                                   .after = std::nullopt,
+                                   .order = 0}))
+                return error;
+        }
         auto remove = database_->prepare(kRemove);
         if (!remove) return std::move(remove).error();
         remove->bind(1, key.workspace).bind(2, key.name_space).bind(3, key.identifier);

@@ -68,8 +68,8 @@ TEST_F(SqliteOverrideStoreTest, AnyBytesComeBackAfterReopening) {
     const Override odd = sample(2, "zero \0, newline \n, \xFF and 'quotes'"s);
     {
         const auto store = opened();
-        EXPECT_TRUE(store->put(odd));
-        EXPECT_TRUE(store->put(sample(1)));
+        EXPECT_TRUE(store->put(odd, {}));
+        EXPECT_TRUE(store->put(sample(1), {}));
     }
     const auto loaded = opened()->load_all().value().overrides;
     ASSERT_EQ(loaded.size(), 2U);
@@ -79,10 +79,10 @@ TEST_F(SqliteOverrideStoreTest, AnyBytesComeBackAfterReopening) {
 
 TEST_F(SqliteOverrideStoreTest, PuttingAgainChangesTheGrantAlone) {
     const auto store = opened();
-    EXPECT_TRUE(store->put(sample(1)));
+    EXPECT_TRUE(store->put(sample(1), {}));
     Override changed = sample(1);
     changed.grant = {.limit = 0, .duration = 1s};
-    EXPECT_TRUE(store->put(changed));
+    EXPECT_TRUE(store->put(changed, {}));
     const auto loaded = store->load_all().value().overrides;
     ASSERT_EQ(loaded.size(), 1U);
     expect_same(loaded[0], changed);
@@ -91,14 +91,14 @@ TEST_F(SqliteOverrideStoreTest, PuttingAgainChangesTheGrantAlone) {
 TEST_F(SqliteOverrideStoreTest, ARemovedOverrideStaysRemovedAndCanBePutAgain) {
     {
         const auto store = opened();
-        EXPECT_TRUE(store->put(sample(1)));
-        EXPECT_TRUE(store->remove(sample(1).key()));
-        EXPECT_TRUE(store->remove(sample(1).key()));
+        EXPECT_TRUE(store->put(sample(1), {}));
+        EXPECT_TRUE(store->remove(sample(1).key(), {}));
+        EXPECT_TRUE(store->remove(sample(1).key(), {}));
     }
     {
         const auto store = opened();
         EXPECT_TRUE(store->load_all()->overrides.empty());
-        EXPECT_TRUE(store->put(sample(2)));
+        EXPECT_TRUE(store->put(sample(2), {}));
     }
     EXPECT_EQ(opened()->load_all()->overrides.at(0).id, "rlor_2");
 }
@@ -106,8 +106,8 @@ TEST_F(SqliteOverrideStoreTest, ARemovedOverrideStaysRemovedAndCanBePutAgain) {
 TEST_F(SqliteOverrideStoreTest, ReplacingAllLeavesNothingElse) {
     {
         const auto store = opened();
-        EXPECT_TRUE(store->put(sample(1, "one")));
-        EXPECT_TRUE(store->put(sample(2, "two")));
+        EXPECT_TRUE(store->put(sample(1, "one"), {}));
+        EXPECT_TRUE(store->put(sample(2, "two"), {}));
         // The same key under another order, and an order under another key.
         EXPECT_FALSE(store->replace_all({sample(1, "two"), sample(7, "one")}));
     }
@@ -140,8 +140,9 @@ TEST_F(SqliteOverrideStoreTest, ASecondProcessCanNotOpenIt) {
 // The child process writes, reports it and waits to be killed.
 [[noreturn]] void write_until_killed(const SqliteOverrideOptions& options, int report) {
     auto store = SqliteOverrideStore::open(options);
-    const bool written = store && (*store)->put(sample(1)) && (*store)->put(sample(2, "two")) &&
-                         (*store)->remove(sample(1).key());
+    const bool written = store && (*store)->put(sample(1), {}) &&
+                         (*store)->put(sample(2, "two"), {}) &&
+                         (*store)->remove(sample(1).key(), {});
     (void)!write(report, written ? "y" : "n", 1);
     while (true) {
         pause();
@@ -177,7 +178,7 @@ TEST_F(SqliteOverrideStoreTest, ADamagedPageIsReported) {
     {
         const auto store = opened();
         for (std::uint64_t i = 1; i <= 30; ++i) {
-            ASSERT_TRUE(store->put(sample(i, std::string(400, 'x') + std::to_string(i))));
+            ASSERT_TRUE(store->put(sample(i, std::string(400, 'x') + std::to_string(i)), {}));
         }
     }
     const auto size = std::filesystem::file_size(options().path);
@@ -200,7 +201,7 @@ TEST_F(SqliteOverrideStoreTest, AFullDiskRefusesAndKeepsWhatItHas) {
         std::optional<Error> error;
         while (!error && held < 10'000) {
             const auto put =
-                (*store)->put(sample(held + 1, std::string(400, 'x') + std::to_string(held)));
+                (*store)->put(sample(held + 1, std::string(400, 'x') + std::to_string(held)), {});
             if (!put) error = put.error();
             if (!error) ++held;
         }
@@ -208,7 +209,7 @@ TEST_F(SqliteOverrideStoreTest, AFullDiskRefusesAndKeepsWhatItHas) {
         EXPECT_EQ(error->code, kStoreFailed);
         EXPECT_NE(error->message.find("disk is full"), std::string::npos) << error->message;
         EXPECT_EQ((*store)->load_all()->overrides.size(), held);
-        EXPECT_TRUE((*store)->remove(sample(1, std::string(400, 'x') + "0").key()));
+        EXPECT_TRUE((*store)->remove(sample(1, std::string(400, 'x') + "0").key(), {}));
     }
     EXPECT_GT(held, 10U);
     EXPECT_EQ(opened()->load_all()->overrides.size(), held - 1);

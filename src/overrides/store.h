@@ -5,8 +5,13 @@
 
 #include <sluice/result.h>
 
+#include <array>
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
+#include <deque>
+#include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -75,6 +80,38 @@ struct Removed {
     std::uint64_t version;  // after the change; unspecified if nothing was found
 };
 
+// Who changes an override, and when.
+struct Author {
+    std::string token;  // its name in the settings; empty without tokens
+    std::int64_t at;    // unix milliseconds, by the clock of the node
+    friend bool operator==(const Author&, const Author&) = default;
+};
+
+// A change of an override, as it is kept.
+struct Change {
+    Author author;
+    std::string workspace;
+    std::string name_space;
+    std::string identifier;
+    std::string id;
+    std::optional<Grant> before;  // none: the override was created
+    std::optional<Grant> after;   // none: it was deleted
+    std::uint64_t order;          // grows with each change
+
+    friend bool operator==(const Change&, const Change&) = default;
+};
+
+// Changes of a workspace, the newest first.
+struct ChangeQuery {
+    std::string workspace;
+    std::string name_space;    // empty: all
+    std::uint64_t before = 0;  // only changes with a lower order; 0: all
+    std::size_t most = 10;
+};
+
+// A store keeps so many changes of each workspace, the newest ones.
+inline constexpr std::size_t kMaxChangesKept = 1'000;
+
 // A store holds at most one override for each key.
 //
 // Thread-compatible, but for interrupt(): OverrideSet calls it from one thread at a time. A call
@@ -90,22 +127,40 @@ class OverrideStore {
     // Adds the override, or replaces the grant of the one with the same key. Returns the override
     // as it is stored, once it is safe from a crash: its id and order are those that it was first
     // stored with, and a shared store chooses the order itself.
-    virtual Result<Stored> put(const Override& entry) = 0;
+    // Keeps the change along with it, unless there is no author.
+    virtual Result<Stored> put(const Override& entry, const std::optional<Author>& author) = 0;
 
-    // Removes the override if there is one.
-    virtual Result<Removed> remove(const OverrideKey& key) = 0;
+    // Removes the override if there is one. Keeps the change as put() does.
+    virtual Result<Removed> remove(const OverrideKey& key, const std::optional<Author>& author) = 0;
+
+    virtual Result<std::vector<Change>> changes(const ChangeQuery& query) = 0;
 
     // Ends the current call, and all later ones, soon. Any thread may call it.
     virtual void interrupt() {}
 };
 
-// Stores nothing: OverrideSet itself holds all overrides in memory.
+// Stores no overrides, which OverrideSet itself holds in memory; only their grants, for the
+// changes.
 class MemoryStore final : public OverrideStore {
   public:
     Result<std::uint64_t> version() override { return 0; }
     Result<Contents> load_all() override { return Contents{}; }
-    Result<Stored> put(const Override& entry) override { return Stored{entry, 0}; }
-    Result<Removed> remove(const OverrideKey&) override { return Removed{true, 0}; }
+    Result<Stored> put(const Override& entry, const std::optional<Author>& author) override;
+    Result<Removed> remove(const OverrideKey& key, const std::optional<Author>& author) override;
+    Result<std::vector<Change>> changes(const ChangeQuery& query) override;
+
+  private:
+    struct Held {
+        std::string id;
+        Grant grant;
+    };
+    using Key = std::array<std::string, 3>;
+
+    void keep(Change change);
+
+    std::map<Key, Held> held_;
+    std::map<std::string, std::deque<Change>> changes_;  // by workspace, the oldest first
+    std::uint64_t next_order_ = 1;
 };
 
 }  // namespace sluice::overrides

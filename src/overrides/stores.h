@@ -35,6 +35,25 @@ Override override_in(const Row& row) {
             .order = static_cast<std::uint64_t>(row.number(0))};
 }
 
+// The change in a row of both databases: pk, at_ms, token, workspace, namespace, identifier, id,
+// and the limits and durations before and after, where -1 is none.
+template <class Row>
+Change change_in(const Row& row) {
+    const auto grant = [&](int limit) -> std::optional<Grant> {
+        if (row.number(limit) < 0) return std::nullopt;
+        return Grant{.limit = row.number(limit),
+                     .duration = std::chrono::milliseconds{row.number(limit + 1)}};
+    };
+    return {.author = {.token = std::string(row.bytes(2)), .at = row.number(1)},
+            .workspace = std::string(row.bytes(3)),
+            .name_space = std::string(row.bytes(4)),
+            .identifier = std::string(row.bytes(5)),
+            .id = std::string(row.bytes(6)),
+            .before = grant(7),
+            .after = grant(9),
+            .order = static_cast<std::uint64_t>(row.number(0))};
+}
+
 struct SqliteOverrideOptions {
     std::string path;  // is created if it doesn't exist; its folder must
     // kAlone: locks the file for as long as the store lives; a second process that opens it fails.
@@ -58,8 +77,9 @@ class SqliteOverrideStore final : public OverrideStore {
 
     Result<std::uint64_t> version() override;
     Result<Contents> load_all() override;
-    Result<Stored> put(const Override& entry) override;
-    Result<Removed> remove(const OverrideKey& key) override;
+    Result<Stored> put(const Override& entry, const std::optional<Author>& author) override;
+    Result<Removed> remove(const OverrideKey& key, const std::optional<Author>& author) override;
+    Result<std::vector<Change>> changes(const ChangeQuery& query) override;
 
     // Replaces all overrides by these, with their orders. Only for a store of one process.
     [[nodiscard]] std::optional<Error> replace_all(const std::vector<Override>& overrides);
@@ -71,6 +91,9 @@ class SqliteOverrideStore final : public OverrideStore {
     // Runs `act` in a transaction. Returns the version, which has grown if a row has changed.
     Result<std::uint64_t> change(const std::function<std::optional<Error>()>& act);
     [[nodiscard]] std::optional<Error> put_row(sqlite::Statement& put, Override& entry);
+    // The override that is stored under a key, if there is one.
+    Result<std::optional<Override>> find_row(const OverrideKey& key);
+    [[nodiscard]] std::optional<Error> keep(const Change& change);
     // The error of the last call: kStoreUnavailable where another process held the file.
     Error failed(Error error) const;
 

@@ -65,6 +65,10 @@ class MemoryRegion::Node : public Origin {
             cells, [&](const CellName& cell) { return region_->list(cell); }));
     }
 
+    void leave_note(std::string note, NotesRead read) override {
+        read(region_->leave_note(id_, std::move(note)));
+    }
+
     std::string node() const override { return name_of_node(id_); }
 
   private:
@@ -140,8 +144,23 @@ Heartbeat MemoryRegion::heartbeat(NodeId node) {
     return {.nodes = static_cast<std::uint32_t>(heartbeats_.size()), .has_joined = has_joined};
 }
 
+std::vector<NodeNote> MemoryRegion::leave_note(NodeId node, std::string note) {
+    const MutexLock lock(mutex_);
+    const Time now = clock_();
+    notes_[node] = {now, std::move(note)};
+    std::erase_if(notes_,
+                  [&](const auto& each) { return now - each.second.left >= kNodeLifetime; });
+    std::vector<NodeNote> notes;
+    for (const auto& [id, each] : notes_)
+        notes.push_back({.node = name_of_node(id),
+                         .age = std::chrono::duration_cast<Duration>(now - each.left),
+                         .text = each.text});
+    return notes;
+}
+
 void MemoryRegion::leave(NodeId node) {
     const MutexLock lock(mutex_);
+    notes_.erase(node);
     heartbeats_.erase(node);
 }
 
@@ -207,6 +226,7 @@ void MemoryRegion::forget() {
     const MutexLock lock(mutex_);
     cells_.clear();
     heartbeats_.clear();
+    notes_.clear();
 }
 
 std::size_t MemoryRegion::cells() const {

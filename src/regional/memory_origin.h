@@ -10,6 +10,7 @@
 #include <memory>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "base/mutex.h"
 #include "regional/origin.h"
@@ -59,6 +60,7 @@ class MemoryRegion : public std::enable_shared_from_this<MemoryRegion> {
     KeyTotals retire(NodeId node, const KeyComponents& key);
     CellListing list(const CellName& name);
     Heartbeat heartbeat(NodeId node);
+    std::vector<NodeNote> leave_note(NodeId node, std::string note);
     void leave(NodeId node);
 
     // None if it does not exist or has expired.
@@ -75,6 +77,11 @@ class MemoryRegion : public std::enable_shared_from_this<MemoryRegion> {
     mutable Mutex mutex_;
     NodeId last_node_ SLUICE_GUARDED_BY(mutex_) = 0;
     std::map<NodeId, Time> heartbeats_ SLUICE_GUARDED_BY(mutex_);  // the last one of each node
+    struct Note {
+        Time left;
+        std::string text;
+    };
+    std::map<NodeId, Note> notes_ SLUICE_GUARDED_BY(mutex_);
     Cells cells_ SLUICE_GUARDED_BY(mutex_);
     CellName hand_ SLUICE_GUARDED_BY(mutex_){};  // the last cell that was checked for expiry
 };

@@ -42,6 +42,24 @@ bool is_in_batch(const DecidedDescriptor& item, Method method, const AnswerOptio
            (item.rule == nullptr || !item.rule->quota_mode);
 }
 
+// Passes each decision to `counter`, a Recorder or an Activity.
+template <class Counter>
+void count_decisions(const DecidedRequest& request,
+                     const AnswerOptions& options,
+                     Counter& counter) {
+    using Spent = insight::Recorder::Spent;
+    if (request.method == Method::kCheck) return;
+    for (const DecidedDescriptor& item : request.used()) {
+        if (item.kind != DecidedDescriptor::Kind::kLimited) continue;
+        Decision decision = item.decision;
+        const bool has_spent = decision.passed || request.method == Method::kReport;
+        decision.passed = !item.is_over() || item.is_shadowed();
+        counter.count(request.request_of(item, options),
+                      decision,
+                      has_spent ? Spent::kCost : Spent::kNothing);
+    }
+}
+
 // Fills in the answer to a request that is decided or failed.
 void complete(DecidedRequest& request, const ServiceParts& parts, Answer& answer) {
     answer.error = std::exchange(request.error, std::nullopt);
@@ -111,6 +129,8 @@ class PendingAnswer {
     void end_one() {
         if (awaited_.fetch_sub(1, std::memory_order_acq_rel) != 1) return;
         Answer answer;
+        if (parts_.activity != nullptr && !request_.error)
+            count_decisions(request_, *parts_.options, *parts_.activity);
         complete(request_, parts_, answer);
         later_(std::move(answer));
     }
@@ -266,6 +286,8 @@ bool RateLimiter::decide(
     work_.metadata.reset();
     if (parts_.options->dynamic_metadata && !work_.error) work_.metadata = metadata_of(request);
     if (work_.error || decide_items()) {
+        if (parts_.recorder != nullptr && !work_.error)
+            count_decisions(work_, *parts_.options, *parts_.recorder);
         complete(work_, parts_, answer);
         return true;
     }

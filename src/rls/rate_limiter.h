@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "base/current.h"
+#include "insight/activity.h"
 #include "overrides/override_set.h"
 #include "rls/answer_options.h"
 #include "rls/decided_request.h"
@@ -35,6 +36,10 @@ struct ServiceParts {
     const overrides::OverrideSet& overrides;
     RuleMetrics& metrics;
     std::shared_ptr<const AnswerOptions> options;
+    // Counts decisions; null: they are not counted. Any thread may use the first, only that of the
+    // RateLimiter the second.
+    insight::Activity* activity = nullptr;
+    insight::Recorder* recorder = nullptr;
 };
 
 // RateLimiter decides requests of Envoy's rate-limit service by the rules in force. A descriptor's

@@ -21,10 +21,15 @@ class MemoryOverrides final : public overrides::OverrideStore {
   public:
     Result<std::uint64_t> version() override { return 0; }
     Result<overrides::Contents> load_all() override { return overrides::Contents{}; }
-    Result<overrides::Stored> put(const overrides::Override& entry) override {
+    Result<overrides::Stored> put(const overrides::Override& entry,
+                                  const std::optional<overrides::Author>&) override {
         return overrides::Stored{entry, 0};
     }
-    Result<overrides::Removed> remove(const overrides::OverrideKey&) override {
+    Result<std::vector<overrides::Change>> changes(const overrides::ChangeQuery&) override {
+        return std::vector<overrides::Change>{};
+    }
+    Result<overrides::Removed> remove(const overrides::OverrideKey&,
+                                      const std::optional<overrides::Author>&) override {
         return overrides::Removed{true, 0};
     }
 };

@@ -37,6 +37,15 @@ config::Settings with_threads(config::Settings settings) {
 // The least time to flush unsynced counts to the origin, even if draining took all of its time.
 constexpr std::chrono::milliseconds kMinFlushTime{200};
 
+// Reports go by way of the origin. Without one there is no other node.
+std::function<void(std::string, insight::Observer::Options::Notes)> exchange_of(
+    const config::Settings& settings, Limiter& limiter) {
+    if (settings.origin.empty()) return {};
+    return [&limiter](std::string report, insight::Observer::Options::Notes notes) {
+        limiter.leave_note(std::move(report), std::move(notes));
+    };
+}
+
 }  // namespace
 
 Node::Node(config::Settings settings, Log& log, Limiter limiter, PassedSockets sockets)
@@ -57,6 +66,7 @@ Node::Node(config::Settings settings, Log& log, Limiter limiter, PassedSockets s
       observer_({.seed = system_random(),
                  .read_status = [this] { return read_status(); },
                  .read_latency = [this] { return read_latency(); },
+                 .exchange = exchange_of(settings_, limiter_),
                  .on_second =
                      [this] {
                          if (admin_ != nullptr) admin_->send_events();
@@ -166,14 +176,15 @@ std::optional<Error> Node::listen_grpc(const http::WireLimits& limits) {
     const auto places = sockets_.places("grpc.listen", wanted, workers_.size());
     if (!places) return failed(places.error());
     for (std::size_t i = 0; i < workers_.size(); ++i) {
-        const auto port = workers_[i]->listen_grpc((*places)[i], grpc_options(limits));
+        const auto port =
+            workers_[i]->listen_grpc((*places)[i], grpc_options(limits, workers_[i]->recorder()));
         if (!port) return failed(port.error());
         wanted.port = *port;
     }
     return std::nullopt;
 }
 
-GrpcEndpoint::Options Node::grpc_options(http::WireLimits limits) {
+GrpcEndpoint::Options Node::grpc_options(http::WireLimits limits, insight::Recorder* recorder) {
     const config::GrpcSettings& wanted = settings_.grpc;
     limits.idle_timeout = wanted.idle_timeout;
     return {.listener = {.limits = limits, .tls = tls_},
@@ -181,10 +192,13 @@ GrpcEndpoint::Options Node::grpc_options(http::WireLimits limits) {
                        .message = wanted.max_message_bytes},
             .age = {.most = wanted.max_connection_age, .grace = wanted.max_connection_age_grace},
             .add_methods =
-                [this](grpc::MethodRegistry& methods) {
+                [this, recorder](grpc::MethodRegistry& methods) {
                     if (rule_service_ != nullptr)
                         add_rate_limit_methods(
-                            rule_service_->parts(limiter_, *overrides_), tracer_.get(), methods);
+                            rule_service_->parts(
+                                limiter_, *overrides_, &observer_.activity(), recorder),
+                            tracer_.get(),
+                            methods);
                 },
             .is_serving = [this] { return is_serving(); },
             .descriptors = descriptors_,
@@ -245,7 +259,8 @@ http::ApiContext Node::api_context(metrics::ThreadMetrics& thread_metrics,
 
 http::RateLimitService Node::rate_limits() {
     if (rule_service_ == nullptr) return {};
-    return {.decide = rate_limit_route(rule_service_->parts(limiter_, *overrides_)),
+    return {.decide = rate_limit_route(
+                rule_service_->parts(limiter_, *overrides_, &observer_.activity())),
             .is_healthy = [this] { return is_serving(); }};
 }
 

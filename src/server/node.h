@@ -79,7 +79,7 @@ class Node {
     std::optional<Error> open_tracer();
     std::optional<Error> start_workers();
     std::optional<Error> listen_grpc(const http::WireLimits& limits);
-    GrpcEndpoint::Options grpc_options(http::WireLimits limits);
+    GrpcEndpoint::Options grpc_options(http::WireLimits limits, insight::Recorder* recorder);
     std::optional<Error> start_admin();
     http::ApiContext api_context(metrics::ThreadMetrics& thread_metrics,
                                  const config::Address& address,

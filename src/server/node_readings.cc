@@ -30,7 +30,8 @@ std::string shown(const std::optional<config::Address>& address) {
     return address ? config::to_string(*address) : "";
 }
 
-std::string host_name() {
+std::string name_of(const Limiter& limiter) {
+    if (std::string node = limiter.node(); !node.empty()) return node;
     std::array<char, 256> name{};
     return gethostname(name.data(), name.size() - 1) == 0 ? name.data() : "";
 }
@@ -74,7 +75,7 @@ metrics::Readings Node::read() const {
 insight::NodeStatus Node::read_status() const {
     Stats stats = limiter_.stats();
     insight::NodeStatus status{.version = kVersion,
-                               .node = host_name(),
+                               .node = name_of(limiter_),
                                .region = settings_.region,
                                .state = state_of(readiness_.load(std::memory_order_relaxed)),
                                .started_at = started_at_,
@@ -83,6 +84,7 @@ insight::NodeStatus Node::read_status() const {
                                .grpc_listen = shown(settings_.grpc.listen),
                                .keys_held = stats.keys_held,
                                .overrides_held = overrides_->size(),
+                               .overrides_version = overrides_->version(),
                                .overrides_failing = override_changes_->is_failing(),
                                .origin = stats.origin,
                                .global = stats.global,

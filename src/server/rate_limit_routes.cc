@@ -2,6 +2,7 @@
 
 #include <chrono>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -75,9 +76,17 @@ void answer(Route& route, http::Call& call) {
 
 }  // namespace
 
+// The first call makes the route, since its thread has the recorder.
 std::function<void(http::Call&)> rate_limit_route(const rls::ServiceParts& parts) {
-    const auto route = std::make_shared<Route>(parts);
-    return [route](http::Call& call) { answer(*route, call); };
+    const auto route = std::make_shared<std::optional<Route>>();
+    return [route, parts](http::Call& call) {
+        if (!*route) {
+            rls::ServiceParts own = parts;
+            own.recorder = call.context.recorder;
+            route->emplace(own);
+        }
+        answer(**route, call);
+    };
 }
 
 }  // namespace sluice::server

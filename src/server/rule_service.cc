@@ -47,12 +47,17 @@ void RuleService::write_metrics(std::string& out) const {
     if (subscription_ != nullptr) subscription_->write_metrics(out);
 }
 
-rls::ServiceParts RuleService::parts(Limiter& limiter, const overrides::OverrideSet& overrides) {
+rls::ServiceParts RuleService::parts(Limiter& limiter,
+                                     const overrides::OverrideSet& overrides,
+                                     insight::Activity* activity,
+                                     insight::Recorder* recorder) {
     return {.limiter = limiter,
             .rules = source_.current(),
             .overrides = overrides,
             .metrics = metrics_,
-            .options = options_};
+            .options = options_,
+            .activity = activity,
+            .recorder = recorder};
 }
 
 }  // namespace sluice::server

@@ -32,7 +32,10 @@ class RuleService {
     static Result<std::unique_ptr<RuleService>> start(const config::Settings& settings, Log& log);
 
     // For a RateLimiter on a serving thread. The service and the other two must outlive it.
-    rls::ServiceParts parts(Limiter& limiter, const overrides::OverrideSet& overrides);
+    rls::ServiceParts parts(Limiter& limiter,
+                            const overrides::OverrideSet& overrides,
+                            insight::Activity* activity = nullptr,
+                            insight::Recorder* recorder = nullptr);
 
     // Whether calls can be answered, or need not be.
     bool is_healthy() const { return !needs_rules_ || source_.has_rules(); }

@@ -205,8 +205,8 @@ std::string greeting(const config::Settings& settings) {
     std::string text = std::string("Sluice ") + kVersion + " listens on " + url + " (region " +
                        settings.region + ").\n";
     if (settings.admin_listen)
-        text += "The page is at " + url_of(*settings.admin_listen, settings.tls) +
-                "/, metrics at /metrics there.\n";
+        text += "Its page is at " + url_of(*settings.admin_listen, settings.tls) +
+                "/, its metrics at /metrics there.\n";
     if (settings.grpc.listen)
         text += "gRPC is at " + config::to_string(*settings.grpc.listen) + ".\n";
     text += needs_token ? "Set SLUICE_TOKEN to one of its tokens and try:\n\n" : "Try:\n\n";

@@ -61,6 +61,8 @@ class Worker {
     void drain(std::chrono::milliseconds patience, std::function<void()> drained);
 
     const http::WireCounters& counters() const { return listener_->counters(); }
+    // Of its thread; null on an admin listener.
+    insight::Recorder* recorder() const { return recorder_.get(); }
     // Null without gRPC.
     const GrpcEndpoint* grpc() const { return grpc_.get(); }
 

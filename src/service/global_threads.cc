@@ -231,6 +231,21 @@ GlobalStats GlobalThreads::stats() const {
             .since_import = age(imported.last_success, now)};
 }
 
+std::vector<KnownRegion> GlobalThreads::regions() const {
+    if (made_.is_in_child()) return {};
+    const Time now = steady_clock::now();
+    const Publisher::Counts published = global_sync_.publisher().counts();
+    std::vector<KnownRegion> regions;
+    for (const auto& [name, last] : global_sync_.components().known_regions()) {
+        const bool is_own = regions.empty();
+        const auto since =
+            is_own ? age(published.last_success, now)
+                   : std::optional(std::chrono::duration_cast<milliseconds>(now - last));
+        regions.push_back({.region = name, .age = since.value_or(milliseconds{-1})});
+    }
+    return regions;
+}
+
 BusStats GlobalThreads::bus_stats() const {
     return bus_ == nullptr ? BusStats{} : bus_->stats();
 }

@@ -60,6 +60,8 @@ class GlobalThreads {
     [[nodiscard]] bool close(std::chrono::milliseconds patience);
 
     GlobalStats stats() const;
+    // See Limiter::regions().
+    std::vector<KnownRegion> regions() const;
     BusStats bus_stats() const;
 
   private:

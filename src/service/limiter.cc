@@ -230,6 +230,8 @@ class Limiter::Core {
     }
 
   private:
+    friend class Limiter;
+
     // Defers the decision that `make(later)` makes, and waits for it.
     template <class T, class Make>
     void wait_for(Result<T>& decision, Make make) {
@@ -405,6 +407,19 @@ void Limiter::inspect(const Request& request, RequestTime now, Inspected inspect
 
 void Limiter::inspect(const Request& request, Inspected inspected) {
     inspect(request, exact_wall_time(), std::move(inspected));
+}
+
+std::string Limiter::node() const {
+    return core_->region_ == nullptr ? std::string() : core_->region_->node();
+}
+
+std::vector<KnownRegion> Limiter::regions() const {
+    return core_->global_ == nullptr ? std::vector<KnownRegion>() : core_->global_->regions();
+}
+
+void Limiter::leave_note(std::string note, Notes notes) {
+    if (core_->region_ == nullptr) return notes(std::nullopt);
+    core_->region_->leave_note(std::move(note), std::move(notes));
 }
 
 void Limiter::close(std::chrono::milliseconds patience) {

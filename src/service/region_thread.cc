@@ -124,6 +124,18 @@ void RegionThread::list(std::vector<CellName> cells, Origin::Listed listed) {
     forget(*call);
 }
 
+void RegionThread::leave_note(std::string note, Limiter::Notes read) {
+    if (made_.is_in_child()) return read(std::nullopt);
+    // Shared, since origins copy their callbacks.
+    const auto shared = std::make_shared<Limiter::Notes>(std::move(read));
+    asio::post(loop_, [this, note = std::move(note), shared]() mutable {
+        if (is_unavailable()) return (*shared)(std::nullopt);
+        origin_->leave_note(std::move(note), [shared](std::optional<std::vector<NodeNote>> notes) {
+            (*shared)(std::move(notes));
+        });
+    });
+}
+
 bool RegionThread::close(milliseconds patience) {
     if (!thread_.joinable()) return deadline_thread_.stop(steady_clock::now() + kLastTurn);
     if (stage_.load(std::memory_order_relaxed) == Stage::kRunning) {

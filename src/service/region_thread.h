@@ -136,6 +136,9 @@ class RegionThread {
 
     // Lists what the origin holds of some cells. None for each while it is unavailable.
     void list(std::vector<CellName> cells, Origin::Listed listed);
+    // Leaves a note at the origin and reads all of them; none while it is unavailable, or if it
+    // does not answer. `read` is not called if the thread has ended.
+    void leave_note(std::string note, Limiter::Notes read);
     // The owner that listings show for this node.
     const std::string& node() const { return node_; }
 

@@ -67,9 +67,27 @@ constexpr std::array<std::string_view, 1> kSecond = {
     ") STRICT",
 };
 
+constexpr std::array<std::string_view, 2> kThird = {
+    "CREATE TABLE IF NOT EXISTS ratelimit_override_log (\n"
+    "    pk INTEGER PRIMARY KEY AUTOINCREMENT,\n"
+    "    at_ms INTEGER NOT NULL,\n"
+    "    token BLOB NOT NULL,\n"
+    "    workspace_id BLOB NOT NULL,\n"
+    "    namespace BLOB NOT NULL,\n"
+    "    identifier BLOB NOT NULL,\n"
+    "    override_id BLOB NOT NULL,\n"
+    "    old_limit INTEGER NOT NULL,\n"
+    "    old_duration_ms INTEGER NOT NULL,\n"
+    "    new_limit INTEGER NOT NULL,\n"
+    "    new_duration_ms INTEGER NOT NULL\n"
+    ") STRICT",
+    "CREATE INDEX IF NOT EXISTS override_log_workspace_idx ON ratelimit_override_log "
+    "(workspace_id, pk)",
+};
+
 // The statements that lead to version i + 1.
-constexpr std::array<std::span<const std::string_view>, kSqliteSchemaVersion> kSteps = {kFirst,
-                                                                                        kSecond};
+constexpr std::array<std::span<const std::string_view>, kSqliteSchemaVersion> kSteps = {
+    kFirst, kSecond, kThird};
 
 // The version in the file; 0 if it is empty.
 Result<std::int64_t> version_in(Database& database) {

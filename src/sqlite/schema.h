@@ -13,7 +13,7 @@
 
 namespace sluice {
 
-inline constexpr std::int64_t kSqliteSchemaVersion = 2;
+inline constexpr std::int64_t kSqliteSchemaVersion = 3;
 
 // Switches the file to WAL mode, and creates the tables if it is new. An error if it holds those of
 // another version or of another program.

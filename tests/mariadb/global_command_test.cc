@@ -55,17 +55,17 @@ class GlobalCommand : public testing::Test {
 TEST_F(GlobalCommand, MigratePrintsItsPlanInADryRunAndRunsOnce) {
     const Ending dry = sluice({"migrate", "--dry-run"});
     EXPECT_EQ(dry.exit_code, 0) << dry.err;
-    EXPECT_TRUE(dry.out.starts_with("-- " + shown() + ": would go from no tables to version 2"))
+    EXPECT_TRUE(dry.out.starts_with("-- " + shown() + ": would go from no tables to version 3"))
         << dry.out;
     EXPECT_NE(dry.out.find("ratelimit_window_counts"), std::string::npos);
     EXPECT_EQ(tables(), 0);
     const Ending first = sluice({"migrate"});
     EXPECT_EQ(first.exit_code, 0) << first.err;
-    EXPECT_EQ(first.out, shown() + ": from no tables to version 2\n");
+    EXPECT_EQ(first.out, shown() + ": from no tables to version 3\n");
     EXPECT_GT(tables(), 0);
     const Ending again = sluice({"migrate"});
     EXPECT_EQ(again.exit_code, 0) << again.err;
-    EXPECT_EQ(again.out, shown() + ": up to date, version 2\n");
+    EXPECT_EQ(again.out, shown() + ": up to date, version 3\n");
 }
 
 TEST_F(GlobalCommand, ConcurrentMigrationsRunOnce) {

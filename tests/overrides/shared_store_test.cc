@@ -90,7 +90,7 @@ TEST_P(SharedStore, StoresAnyBytes) {
     wanted[1].name_space = std::string(2'048, '\0');
     wanted[3].grant = {.limit = 0, .duration = 1s};
     for (Override& entry : wanted) {
-        const Stored stored = here_->put(entry).value();
+        const Stored stored = here_->put(entry, {}).value();
         entry.order = stored.entry.order;
         EXPECT_EQ(stored.entry, entry);
     }
@@ -105,19 +105,19 @@ TEST_P(SharedStore, DistinguishesThePartsOfAKey) {
     right.workspace = "ab";
     right.name_space = "c";
     right.id = "rlor_right";
-    EXPECT_TRUE(here_->put(left));
-    EXPECT_TRUE(here_->put(right));
+    EXPECT_TRUE(here_->put(left, {}));
+    EXPECT_TRUE(here_->put(right, {}));
     EXPECT_EQ(here_->load_all()->overrides.size(), 2U);
-    EXPECT_FALSE(here_->remove({"abc", "b", "c"})->found);
-    EXPECT_TRUE(here_->remove(left.key())->found);
+    EXPECT_FALSE(here_->remove({"abc", "b", "c"}, {})->found);
+    EXPECT_TRUE(here_->remove(left.key(), {})->found);
     EXPECT_EQ(here_->load_all()->overrides.at(0).id, "rlor_right");
 }
 
 TEST_P(SharedStore, PuttingAgainChangesOnlyTheGrant) {
-    const Override first = here_->put(sample("a"))->entry;
+    const Override first = here_->put(sample("a"), {})->entry;
     Override again = sample("a");
     again.grant = {.limit = 3, .duration = 1s};
-    const Stored stored = there_->put(again).value();
+    const Stored stored = there_->put(again, {}).value();
     EXPECT_EQ(stored.entry.id, first.id);
     EXPECT_EQ(stored.entry.order, first.order);
     EXPECT_EQ(stored.entry.grant, again.grant);
@@ -125,23 +125,23 @@ TEST_P(SharedStore, PuttingAgainChangesOnlyTheGrant) {
 }
 
 TEST_P(SharedStore, AnOverrideThatIsSetAgainAfterItsRemovalIsYounger) {
-    const Override first = here_->put(sample("a"))->entry;
-    const Override other = here_->put(sample("b"))->entry;
-    EXPECT_TRUE(here_->remove(other.key())->found);
-    EXPECT_GT(here_->put(sample("b"))->entry.order, other.order);
-    EXPECT_TRUE(here_->remove(first.key())->found);
-    EXPECT_GT(here_->put(sample("a"))->entry.order, other.order);
+    const Override first = here_->put(sample("a"), {})->entry;
+    const Override other = here_->put(sample("b"), {})->entry;
+    EXPECT_TRUE(here_->remove(other.key(), {})->found);
+    EXPECT_GT(here_->put(sample("b"), {})->entry.order, other.order);
+    EXPECT_TRUE(here_->remove(first.key(), {})->found);
+    EXPECT_GT(here_->put(sample("a"), {})->entry.order, other.order);
 }
 
 TEST_P(SharedStore, EachChangeMakesTheNextVersionAndNothingElseDoes) {
     const std::uint64_t start = here_->version().value();
     const Override entry = sample("a");
-    EXPECT_EQ(here_->put(entry)->version, start + 1);
-    EXPECT_EQ(there_->put(entry)->version, start + 2);
+    EXPECT_EQ(here_->put(entry, {})->version, start + 1);
+    EXPECT_EQ(there_->put(entry, {})->version, start + 2);
     EXPECT_EQ(here_->load_all()->version, start + 2);
-    EXPECT_FALSE(here_->remove(sample("b").key())->found);
+    EXPECT_FALSE(here_->remove(sample("b").key(), {})->found);
     EXPECT_EQ(there_->version().value(), start + 2);
-    const Removed removed = there_->remove(entry.key()).value();
+    const Removed removed = there_->remove(entry.key(), {}).value();
     EXPECT_TRUE(removed.found);
     EXPECT_EQ(removed.version, start + 3);
     EXPECT_EQ(here_->version().value(), start + 3);
@@ -163,10 +163,10 @@ TEST_P(SharedStore, ConcurrentWritersAgreeOnOneIdPerKeyAndLoseNoChange) {
                                .id = "rlor_" + std::to_string(node * 1'000 + round),
                                .grant = {.limit = node, .duration = 1s},
                                .order = 1};
-                ids[static_cast<std::size_t>(node)].insert(store->put(entry).value().entry.id);
+                ids[static_cast<std::size_t>(node)].insert(store->put(entry, {}).value().entry.id);
                 entry.identifier = std::to_string(node * kRounds + round);
                 entry.id += "_own";
-                ASSERT_TRUE(store->put(entry));
+                ASSERT_TRUE(store->put(entry, {}));
             }
         });
     }
@@ -193,14 +193,14 @@ TEST(MysqlOverrideStoreTest, ReportsWhatIsWrongWithoutThePassword) {
     const MysqlUrl url = server.make_store();
     const auto store = make_mysql_store({.url = url});
     const auto without_tables = make_mysql_store({.url = server.url(server.make_database())});
-    EXPECT_TRUE(store->put(sample("a")));
+    EXPECT_TRUE(store->put(sample("a"), {}));
     const auto refused = without_tables->load_all();
     ASSERT_FALSE(refused);
     EXPECT_EQ(refused.error().code, kStoreFailed);
     EXPECT_NE(refused.error().message.find("sluice migrate"), std::string::npos)
         << refused.error().message;
     server.kill();
-    const auto unavailable = store->put(sample("b"));
+    const auto unavailable = store->put(sample("b"), {});
     ASSERT_FALSE(unavailable);
     EXPECT_EQ(unavailable.error().code, kStoreUnavailable);
     EXPECT_EQ(unavailable.error().message.find("secret"), std::string::npos)
@@ -208,17 +208,17 @@ TEST(MysqlOverrideStoreTest, ReportsWhatIsWrongWithoutThePassword) {
     server.start();
     // It does not connect again for a second.
     std::this_thread::sleep_for(1'100ms);
-    EXPECT_TRUE(store->put(sample("b")));
+    EXPECT_TRUE(store->put(sample("b"), {}));
     EXPECT_EQ(store->load_all()->overrides.size(), 2U);
 }
 
 TEST(MysqlOverrideStoreTest, ReconnectsToAServerThatWasRestartedBetweenTwoCalls) {
     mariadb_test::MariadbServer server;
     const auto store = make_mysql_store({.url = server.make_store()});
-    EXPECT_TRUE(store->put(sample("a")));
+    EXPECT_TRUE(store->put(sample("a"), {}));
     server.kill();
     server.start();
-    const auto put = store->put(sample("b"));
+    const auto put = store->put(sample("b"), {});
     EXPECT_TRUE(put) << put.error().message;
 }
 
@@ -226,16 +226,16 @@ TEST(MysqlOverrideStoreTest, WhileTheServerHangsLaterCallsFailAtOnce) {
     mariadb_test::MariadbServer server;
     const auto store =
         make_mysql_store({.url = server.make_store(), .connect_timeout = 1s, .answer_timeout = 2s});
-    EXPECT_TRUE(store->put(sample("a")));
+    EXPECT_TRUE(store->put(sample("a"), {}));
     server.pause();
-    EXPECT_EQ(store->put(sample("b")).error().code, kStoreUnavailable);
+    EXPECT_EQ(store->put(sample("b"), {}).error().code, kStoreUnavailable);
     const auto began = std::chrono::steady_clock::now();
-    EXPECT_EQ(store->put(sample("c")).error().code, kStoreUnavailable);
-    EXPECT_EQ(store->remove(sample("a").key()).error().code, kStoreUnavailable);
+    EXPECT_EQ(store->put(sample("c"), {}).error().code, kStoreUnavailable);
+    EXPECT_EQ(store->remove(sample("a").key(), {}).error().code, kStoreUnavailable);
     EXPECT_LT(std::chrono::steady_clock::now() - began, 1s) << "less than one more attempt";
     server.resume();
     std::this_thread::sleep_for(1'100ms);
-    EXPECT_TRUE(store->put(sample("c")));
+    EXPECT_TRUE(store->put(sample("c"), {}));
     std::set<std::string> held;
     const Contents contents = store->load_all().value();
     for (const Override& entry : contents.overrides)

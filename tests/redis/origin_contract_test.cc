@@ -403,6 +403,28 @@ TEST_P(OriginContract, ANodeJoinsWithItsFirstHeartbeat) {
     EXPECT_TRUE(b().heartbeat().value().has_joined);
 }
 
+TEST_P(OriginContract, NodesReadEachOthersNotes) {
+    if (GetParam().name == "Sqlite") {
+        EXPECT_TRUE(a().leave_note("alone").value().empty()) << "no other process opens the file";
+        return;
+    }
+    const auto text_of = [](const std::vector<NodeNote>& notes, const std::string& node) {
+        for (const NodeNote& note : notes) {
+            if (note.node == node) return note.text;
+        }
+        return "none"s;
+    };
+    const std::string bytes = "two\n%\r\n\0 lines"s;
+    EXPECT_EQ(text_of(a().leave_note("first").value(), a().node()), "first");
+    EXPECT_EQ(text_of(a().leave_note(bytes).value(), a().node()), bytes);
+    const auto seen = b().leave_note("").value();
+    EXPECT_EQ(seen.size(), 2U);
+    EXPECT_EQ(text_of(seen, a().node()), bytes);
+    EXPECT_EQ(text_of(seen, b().node()), "");
+    for (const NodeNote& note : seen)
+        EXPECT_LT(note.age, 5s);
+}
+
 template <class Kit>
 std::unique_ptr<OriginKit> make() {
     return std::make_unique<Kit>();

@@ -110,6 +110,11 @@ std::vector<std::optional<CellListing>> OriginClient::list(const std::vector<Cel
         *this, [&](auto listed) { origin_->list(cells, std::move(listed)); });
 }
 
+std::optional<std::vector<NodeNote>> OriginClient::leave_note(const std::string& note) {
+    return answer_of<std::optional<std::vector<NodeNote>>>(
+        *this, [&](auto read) { origin_->leave_note(note, std::move(read)); });
+}
+
 KeyAnswer OriginClient::sync(const CellName& cell, Count own, Incarnation incarnation) {
     KeyComponents components = components_of(cell, own);
     components.incarnation = incarnation;

@@ -49,6 +49,8 @@ class OriginClient {
     HeartbeatAnswer heartbeat();
     std::vector<KeyAnswer> retire(const std::vector<KeyComponents>& keys);
     std::vector<std::optional<CellListing>> list(const std::vector<CellName>& cells);
+    std::string node() const { return origin_->node(); }
+    std::optional<std::vector<NodeNote>> leave_note(const std::string& note);
 
     // One key, whose previous cell is empty, with a lifetime of two minutes.
     KeyAnswer sync(const CellName& cell, Count own, Incarnation incarnation = 0);

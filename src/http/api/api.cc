@@ -118,6 +118,7 @@ constexpr std::array kRoutes{
                Metric::kDeleteOverride,
                answer_delete_override,
                kMayDelete},
+    RouteEntry{"/v2/ratelimit.overrideLog", Metric::kOverrideLog, answer_override_log, kMayRead},
     RouteEntry{.path = "/v1/ratelimits.limit",
                .metric = Metric::kLimit,
                .answer = answer_v1_limit,
@@ -149,6 +150,7 @@ constexpr std::array kRoutes{
     view("/v2/node.caller", Metric::kCaller, answer_caller, {}),
     view("/v2/node.status", Metric::kStatus, answer_status, kMayReadMetrics),
     view("/v2/node.traffic", Metric::kTraffic, answer_traffic, kMayReadMetrics),
+    view("/v2/node.fleet", Metric::kFleet, answer_fleet, kMayReadMetrics),
     view("/v2/node.events", Metric::kEvents, answer_events, kMayReadMetrics),
 };
 

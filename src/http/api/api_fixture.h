@@ -67,11 +67,16 @@ class FailingStore final : public overrides::OverrideStore {
     explicit FailingStore(const std::optional<Error>& fails) : fails_(fails) {}
     Result<std::uint64_t> version() override { return 0; }
     Result<overrides::Contents> load_all() override { return overrides::Contents{}; }
-    Result<overrides::Stored> put(const overrides::Override& entry) override {
+    Result<overrides::Stored> put(const overrides::Override& entry,
+                                  const std::optional<overrides::Author>&) override {
         if (const auto& error = fails_) return *error;
         return overrides::Stored{entry, 0};
     }
-    Result<overrides::Removed> remove(const overrides::OverrideKey&) override {
+    Result<std::vector<overrides::Change>> changes(const overrides::ChangeQuery&) override {
+        return std::vector<overrides::Change>{};
+    }
+    Result<overrides::Removed> remove(const overrides::OverrideKey&,
+                                      const std::optional<overrides::Author>&) override {
         if (const auto& error = fails_) return *error;
         return overrides::Removed{true, 0};
     }

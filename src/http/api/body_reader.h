@@ -94,6 +94,7 @@ inline constexpr std::array kNameSchema{kNamespace, kIdentifier};
 inline constexpr std::array kInspectSchema{
     kNamespace, kIdentifier, kDuration, kOptionalLimit, kCost};
 inline constexpr std::array kPageSchema{kNamespace, kCursor, kPageSize};
+inline constexpr std::array kLogSchema{kOptionalNamespace, kCursor, kPageSize};
 
 // One invalid part of a request.
 struct FieldError {

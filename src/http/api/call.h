@@ -173,6 +173,7 @@ void answer_set_override(Call& call);
 void answer_get_override(Call& call);
 void answer_list_overrides(Call& call);
 void answer_delete_override(Call& call);
+void answer_override_log(Call& call);
 
 void answer_rate_limit(Call& call);
 void answer_healthcheck(Call& call);
@@ -187,6 +188,7 @@ void answer_top_keys(Call& call);
 void answer_caller(Call& call);
 void answer_status(Call& call);
 void answer_traffic(Call& call);
+void answer_fleet(Call& call);
 void answer_events(Call& call);
 
 // The request's path is that of a file of the page.

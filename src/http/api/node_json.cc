@@ -1,5 +1,6 @@
 #include "http/api/node_json.h"
 
+#include <algorithm>
 #include <optional>
 #include <string_view>
 #include <utility>
@@ -80,6 +81,33 @@ void write_key(JsonWriter& json, const insight::TopKey& key) {
     json.raw("}");
 }
 
+struct NodeContext {
+    bool is_self;
+    std::uint64_t newest;  // version of the overrides
+};
+
+void write_node(JsonWriter& json, const insight::ReceivedReport& node, const NodeContext& context) {
+    const insight::NodeReport& report = *node.report;
+    json.raw(R"({"node":)").text(node.node);
+    json.raw(R"(,"self":)").boolean(context.is_self);
+    json.raw(R"(,"age":)").number(node.age.count());
+    json.raw(R"(,"version":)").text(report.version);
+    json.raw(R"(,"listen":)").text(report.listen);
+    json.raw(R"(,"startedAt":)").number(milliseconds_of(report.started_at));
+    json.raw(R"(,"state":)").text(name_of(report.state));
+    json.raw(R"(,"degraded":[)");
+    std::string_view separator;
+    for (const auto& [name, is_unavailable] : {std::pair(R"("origin")", report.origin_unavailable),
+                                               std::pair(R"("global")", report.global_unavailable),
+                                               std::pair(R"("bus")", report.bus_unavailable)}) {
+        if (is_unavailable) json.raw(std::exchange(separator, ",")).raw(name);
+    }
+    json.raw(R"(],"keysHeld":)").number(number_of(report.keys_held));
+    json.raw(R"(,"overridesVersion":)").number(number_of(report.overrides_version));
+    json.raw(R"(,"overridesLagging":)").boolean(report.overrides_version < context.newest);
+    json.raw("}");
+}
+
 }  // namespace
 
 insight::IsVisible visible_to(const Caller& caller) {
@@ -132,6 +160,34 @@ void write_caller(JsonWriter& json, const Caller& caller) {
           std::pair(R"("read_metrics")", permissions.read_metrics),
           std::pair(R"("read_keys")", permissions.read_keys)}) {
         if (is_granted) json.raw(std::exchange(separator, ",")).raw(name);
+    }
+    json.raw("]}");
+}
+
+void write_fleet(JsonWriter& json,
+                 const insight::Fleet& fleet,
+                 std::string_view region,
+                 const std::vector<KnownRegion>& regions) {
+    std::uint64_t newest = 0;
+    for (const insight::ReceivedReport& each : fleet.nodes)
+        newest = std::max(newest, each.report->overrides_version);
+    json.raw(R"({"now":)").number(milliseconds_of(fleet.now));
+    json.raw(R"(,"node":)").text(fleet.nodes[0].node);
+    json.raw(R"(,"region":)").text(insight::shown_text(region));
+    json.raw(R"(,"partial":)").boolean(fleet.is_partial);
+    json.raw(R"(,"overridesVersion":)").number(number_of(newest));
+    json.raw(R"(,"nodes":[)");
+    for (std::size_t i = 0; i < fleet.nodes.size(); ++i) {
+        json.raw(i == 0 ? "" : ",");
+        write_node(json, fleet.nodes[i], {.is_self = i == 0, .newest = newest});
+    }
+    json.raw(R"(],"regions":[)");
+    for (std::size_t i = 0; i < regions.size(); ++i) {
+        json.raw(i == 0 ? R"({"region":)" : R"(,{"region":)")
+            .text(insight::shown_text(regions[i].region));
+        json.raw(R"(,"self":)").boolean(i == 0);
+        if (regions[i].age.count() >= 0) json.raw(R"(,"age":)").number(regions[i].age.count());
+        json.raw("}");
     }
     json.raw("]}");
 }

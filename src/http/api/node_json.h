@@ -21,6 +21,11 @@ void write_top_keys(JsonWriter& json,
                     const insight::RegionTopKeys& region,
                     const insight::TopQuery& query);
 
+void write_fleet(JsonWriter& json,
+                 const insight::Fleet& fleet,
+                 std::string_view region,
+                 const std::vector<KnownRegion>& regions);
+
 // "denials" or "spend".
 std::string_view name_of(insight::Ranking ranking);
 

@@ -138,6 +138,14 @@ void answer_status(Call& call) {
     json.raw("}");
 }
 
+void answer_fleet(Call& call) {
+    const insight::Observer& observer = *call.context.observer;
+    begin_answer(call, 200);
+    JsonWriter json = open_data(call);
+    write_fleet(json, observer.fleet(), observer.status().region, call.context.limiter.regions());
+    json.raw("}");
+}
+
 void answer_traffic(Call& call) {
     std::array parameters{Parameter{.name = "seconds", .most = 3600, .value = 60},
                           Parameter{.name = "step", .most = 60, .value = 1}};

@@ -1,8 +1,14 @@
 // Routes that read and change overrides.
+#include <algorithm>
+#include <charconv>
 #include <memory>
+#include <optional>
+#include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
+#include "base/clock.h"
 #include "http/api/call.h"
 
 namespace sluice::http {
@@ -20,6 +26,10 @@ void answer_no_override(Call& call) {
 
 OverrideKey key_of(const Call& call, const Fields& fields) {
     return {call.caller->workspace, fields.name_space, fields.identifier};
+}
+
+overrides::Author author_of(const Call& call) {
+    return {.token = call.caller->token, .at = exact_wall_time().time_since_epoch().count()};
 }
 
 void count_write(const Call& call, metrics::Success success) {
@@ -65,6 +75,70 @@ void write_pagination(JsonWriter& json, const std::optional<std::string>& cursor
     json.raw("}");
 }
 
+void write_grant(JsonWriter& json,
+                 std::string_view name,
+                 const std::optional<overrides::Grant>& grant) {
+    if (!grant) return;
+    json.raw(name).raw(R"({"limit":)").number(grant->limit);
+    json.raw(R"(,"duration":)").number(grant->duration.count()).raw("}");
+}
+
+void write_change(JsonWriter& json, const overrides::Change& change) {
+    json.raw(R"({"at":)").number(change.author.at);
+    json.raw(R"(,"token":)").text(change.author.token);
+    json.raw(R"(,"action":)").text(change.after ? "set" : "delete");
+    json.raw(R"(,"namespace":)").text(change.name_space);
+    json.raw(R"(,"identifier":)").text(change.identifier);
+    json.raw(R"(,"overrideId":)").text(change.id);
+    write_grant(json, R"(,"before":)", change.before);
+    write_grant(json, R"(,"after":)", change.after);
+    json.raw("}");
+}
+
+// A page of changes; `page.back()`, where there are more than `most`, belongs to the next one.
+void answer_changes(Call& call,
+                    const Result<std::vector<overrides::Change>>& changes,
+                    std::size_t most) {
+    if (!changes && changes.error().code == kStoreUnavailable) {
+        return answer_error(
+            call, 503, "The store of overrides does not answer. Try again later.", kRetrySoon);
+    }
+    if (!changes)
+        return answer_failure(call, "The changes could not be read.", changes.error().message);
+    const std::size_t listed = std::min(most, changes->size());
+    begin_answer(call, 200);
+    JsonWriter json = open_data(call);
+    json.raw(R"({"changes":[)");
+    for (std::size_t i = 0; i < listed; ++i) {
+        json.raw(i == 0 ? "" : ",");
+        write_change(json, (*changes)[i]);
+    }
+    json.raw("],");
+    std::optional<std::string> cursor;
+    if (changes->size() > listed) cursor = "c" + std::to_string((*changes)[listed - 1].order);
+    write_pagination(json, cursor);
+    json.raw("}}");
+}
+
+// A cursor is a `c` and the order of the last change on the page before.
+std::optional<std::uint64_t> order_of(std::string_view cursor) {
+    if (cursor.empty()) return 0;
+    std::uint64_t order = 0;
+    const char* const end = cursor.data() + cursor.size();
+    const auto [stopped, error] = std::from_chars(cursor.data() + 1, end, order);
+    const bool is_valid = cursor[0] == 'c' && error == std::errc{} && stopped == end && order > 0;
+    return is_valid ? std::optional(order) : std::nullopt;
+}
+
+// The changes of all namespaces are for a token that covers all.
+bool check_log_scope(Call& call, std::string_view name_space) {
+    if (!name_space.empty()) return check_namespace(call, name_space);
+    const auto& patterns = call.caller->namespace_patterns;
+    if (std::ranges::find(patterns, "*") != patterns.end()) return true;
+    answer_error(call, 403, "The token does not cover all namespaces: name one.");
+    return false;
+}
+
 void answer_set(Call& call, const Result<std::string>& id) {
     if (!id && id.error().code == kInvalidRequest) return answer_invalid(call, "body", id.error());
     if (!id) return answer_failed_write(call, id.error());
@@ -103,7 +177,8 @@ void answer_set_override(Call& call) {
     const overrides::Grant grant{.limit = fields.limit,
                                  .duration = std::chrono::milliseconds{fields.duration}};
     const auto deferred = DeferredCall::take(call, metrics::Route::kSetOverride);
-    if (!call.context.override_changes.set(key, grant, answering(deferred, answer_set)))
+    if (!call.context.override_changes.set(
+            key, grant, author_of(call), answering(deferred, answer_set)))
         DeferredCall::answer(deferred, answer_too_many);
 }
 
@@ -145,12 +220,37 @@ void answer_list_overrides(Call& call) {
     json.raw("}");
 }
 
+void answer_override_log(Call& call) {
+    Fields fields;
+    FieldErrors& errors = call.scratch.errors;
+    call.scratch.reader.read_object(call.request.body, kLogSchema, fields, errors);
+    const auto before = order_of(fields.cursor);
+    if (errors.empty() && !before)
+        errors.add("body.cursor", "is none that an earlier page carried");
+    if (!errors.empty()) return answer_field_errors(call);
+    if (!check_log_scope(call, fields.name_space)) return;
+    const auto most = static_cast<std::size_t>(fields.page_size);
+    const overrides::ChangeQuery query{.workspace = call.caller->workspace,
+                                       .name_space = std::string(fields.name_space),
+                                       .before = *before,
+                                       .most = most + 1};
+    const auto deferred = DeferredCall::take(call, metrics::Route::kOverrideLog);
+    const auto done = [deferred, most](Result<std::vector<overrides::Change>> changes) {
+        DeferredCall::answer(deferred, [most, changes = std::move(changes)](Call& resumed) {
+            answer_changes(resumed, changes, most);
+        });
+    };
+    if (!call.context.override_changes.read_changes(query, done))
+        DeferredCall::answer(deferred, answer_too_many);
+}
+
 void answer_delete_override(Call& call) {
     Fields fields;
     if (!read_fields(call, kNameSchema, fields)) return;
     const OverrideKey key = key_of(call, fields);
     const auto deferred = DeferredCall::take(call, metrics::Route::kDeleteOverride);
-    if (!call.context.override_changes.remove(key, answering(deferred, answer_removed)))
+    if (!call.context.override_changes.remove(
+            key, author_of(call), answering(deferred, answer_removed)))
         DeferredCall::answer(deferred, answer_too_many);
 }
 

@@ -155,6 +155,15 @@ std::string heartbeat_command(std::string_view node_set, std::string_view node) 
         .take();
 }
 
+std::string note_command(std::string_view notes, std::string_view node, std::string_view note) {
+    return script_call(note_script(), 1, 3, 128 + note.size())
+        .add(notes)
+        .add(node)
+        .add(note)
+        .add(number_of(kNodeLifetime))
+        .take();
+}
+
 std::string marker_command(std::string_view marker) {
     return script_call(marker_script(), 1, 2, 128)
         .add(marker)
@@ -218,6 +227,22 @@ std::optional<HeartbeatReply> read_heartbeat(const RedisReply& reply) {
         .nodes = static_cast<std::uint32_t>(nodes),
         .was_absent = was_absent != 0,
         .time = std::chrono::milliseconds(seconds * 1'000 + microseconds / 1'000)};
+}
+
+std::optional<std::vector<NodeNote>> read_notes(const RedisReply& reply) {
+    if (reply.type != Type::kArray || reply.elements.size() % 3 != 0) return std::nullopt;
+    std::vector<NodeNote> notes;
+    for (std::size_t i = 0; i < reply.elements.size(); i += 3) {
+        const auto age = read_count(reply.elements[i + 1]);
+        const bool is_text =
+            reply.elements[i].type == Type::kText && reply.elements[i + 2].type == Type::kText;
+        if (!age || *age > static_cast<Count>(kNodeLifetime.count()) || !is_text)
+            return std::nullopt;
+        notes.push_back({.node = reply.elements[i].text,
+                         .age = Duration{static_cast<std::int64_t>(*age)},
+                         .text = reply.elements[i + 2].text});
+    }
+    return notes;
 }
 
 std::optional<CellListing> read_listing(const RedisReply& reply) {

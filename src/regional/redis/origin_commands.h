@@ -50,6 +50,7 @@ std::string sync_command(const std::string& node, std::span<const KeyedComponent
 std::string retire_command(const std::string& node, std::span<const KeyedComponents> keys);
 std::string spend_command(const std::string& node, const CellKeys& keys, const KeySpend& spend);
 std::string heartbeat_command(std::string_view node_set, std::string_view node);
+std::string note_command(std::string_view notes, std::string_view node, std::string_view note);
 // A new marker gets a random value.
 std::string marker_command(std::string_view marker);
 
@@ -72,6 +73,7 @@ struct HeartbeatReply {
     std::chrono::milliseconds time;  // since 1970, by the server's clock
 };
 std::optional<HeartbeatReply> read_heartbeat(const RedisReply& reply);
+std::optional<std::vector<NodeNote>> read_notes(const RedisReply& reply);
 
 // The reply to HGETALL. Its lifetime is left at 0.
 std::optional<CellListing> read_listing(const RedisReply& reply);

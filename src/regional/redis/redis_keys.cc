@@ -96,6 +96,12 @@ std::string node_set_key(std::string_view region) {
     return key + "}:nodes";
 }
 
+std::string notes_key(std::string_view region) {
+    std::string key(kPrefix);
+    append_part(key, region);
+    return key + "}:notes";
+}
+
 std::string marker_key(std::string_view region, std::string_view node, std::size_t number) {
     std::string key(kPrefix);
     append_part(key, region);

@@ -27,6 +27,9 @@ std::string cell_key(std::string_view region, const CellName& cell);
 std::array<std::string, 2> cell_keys(std::string_view region, const CellName& current);
 
 // The sorted set of the region's nodes: sluice:2:{2:eu}:nodes.
+// The hash with the notes of the nodes.
+std::string notes_key(std::string_view region);
+
 std::string node_set_key(std::string_view region);
 
 // The hash by which a node notices that a server has lost its data:

@@ -73,6 +73,7 @@ class RedisOrigin : public Origin {
     void heartbeat(HeartbeatDone done) override;
     void retire(std::vector<KeyComponents> keys, Synced synced) override;
     void list(std::vector<CellName> cells, Listed listed) override;
+    void leave_note(std::string note, NotesRead read) override;
     std::string node() const override { return options_.node; }
 
   private:
@@ -342,6 +343,24 @@ void RedisOrigin::list(std::vector<CellName> cells, Listed listed) {
     const std::weak_ptr alive = alive_;
     for (std::size_t i = 0; i < cells.size() && !alive.expired(); ++i)
         list_cell(cell_key(options_.region, cells[i]), batch, i);
+}
+
+// A note that is refused says nothing about counts, and the heartbeat reports refusals.
+void RedisOrigin::leave_note(std::string note, NotesRead read) {
+    if (!is_up_) return read(std::nullopt);
+    const std::string notes = notes_key(options_.region);
+    route_->send(notes,
+                 note_command(notes, options_.node, note),
+                 guarded([read = std::move(read)](const RedisReply* reply) {
+                     if (reply == nullptr || reply->is_error()) {
+                         read(std::nullopt);
+                         return true;
+                     }
+                     auto notes_read = read_notes(*reply);
+                     const bool is_understood = notes_read.has_value();
+                     read(std::move(notes_read));
+                     return is_understood;
+                 }));
 }
 
 // Two commands, which are answered one after the other.

@@ -154,6 +154,30 @@ redis.call('PEXPIRE', KEYS[1], lifetime)
 return {redis.call('ZCARD', KEYS[1]), was_absent, time[1], time[2]}
 )";
 
+// A field holds the time and the text. Redis 6 may refuse a write behind TIME; see kHeartbeat.
+constexpr std::string_view kNote = R"(
+if redis.replicate_commands then redis.replicate_commands() end
+local time = redis.call('TIME')
+local now = time[1] * 1000 + math.floor(time[2] / 1000)
+local lifetime = tonumber(ARGV[3])
+redis.call('HSET', KEYS[1], ARGV[1], string.format('%d ', now) .. ARGV[2])
+redis.call('PEXPIRE', KEYS[1], lifetime)
+local held = redis.call('HGETALL', KEYS[1])
+local reply = {}
+for i = 1, #held, 2 do
+  local left, text = string.match(held[i + 1], '^(%d+) (.*)$')
+  local age = left and now - tonumber(left)
+  if age and age < lifetime and age > -lifetime then
+    reply[#reply + 1] = held[i]
+    reply[#reply + 1] = math.max(age, 0)
+    reply[#reply + 1] = text
+  else
+    redis.call('HDEL', KEYS[1], held[i])
+  end
+end
+return reply
+)";
+
 constexpr std::string_view kMarker = R"(
 local value = redis.call('HGET', KEYS[1], 'value') or ARGV[1]
 redis.call('HSET', KEYS[1], 'value', value)
@@ -222,9 +246,18 @@ const RedisScript& retire_script() {
     return script;
 }
 
-std::array<const RedisScript*, 5> all_scripts() {
-    return {
-        &sync_script(), &spend_script(), &heartbeat_script(), &marker_script(), &retire_script()};
+const RedisScript& note_script() {
+    static const RedisScript script = script_of({}, kNote);
+    return script;
+}
+
+std::array<const RedisScript*, 6> all_scripts() {
+    return {&sync_script(),
+            &spend_script(),
+            &heartbeat_script(),
+            &marker_script(),
+            &retire_script(),
+            &note_script()};
 }
 
 }  // namespace sluice

@@ -56,7 +56,13 @@ const RedisScript& marker_script();
 // Returns the same as sync.
 const RedisScript& retire_script();
 
-std::array<const RedisScript*, 5> all_scripts();
+// Replaces a node's note and reads all of them, by the server's clock.
+//   KEYS  the hash of the notes
+//   ARGV  the node, its note, how long a note lives
+// Returns node, age in milliseconds and text of each note. Those that are older are deleted.
+const RedisScript& note_script();
+
+std::array<const RedisScript*, 6> all_scripts();
 
 }  // namespace sluice
 

@@ -25,6 +25,8 @@ CALLER = "/v2/node.caller"
 STATUS = "/v2/node.status"
 TRAFFIC = "/v2/node.traffic"
 EVENTS = "/v2/node.events"
+FLEET = "/v2/node.fleet"
+LOG = "/v2/ratelimit.overrideLog"
 
 QUESTION = {"namespace": "n", "identifier": "i", "limit": 10, "duration": 60000}
 DENIED = {**QUESTION, "limit": 0}
@@ -91,6 +93,7 @@ OPEN = [
     (TRAFFIC, None, {}, 200),
     (TRAFFIC + "?seconds=3600&step=60", None, {}, 200),
     (TRAFFIC + "?seconds=3601", None, {}, 400),
+    (FLEET, None, {}, 200),
     (INSPECT, KEY, {"Content-Type": "text/plain"}, 415),
     (SET, GRANT, {}, 200),
     (SET, {**GRANT, "identifier": "vip_1", "limit": 0}, {}, 200),
@@ -113,6 +116,11 @@ OPEN = [
     (DELETE, NAME, {}, 404),
     (DELETE, NAME, {**PROBLEM}, 404),
     (DELETE, {}, {}, 400),
+    (LOG, {}, {}, 200),
+    (LOG, {"namespace": "n", "limit": 1}, {}, 200),
+    (LOG, {"limit": 101}, {}, 400),
+    (LOG, {}, {"Content-Type": "text/plain"}, 415),
+    (LOG, {}, {"Host": "example.com"}, 421),
     (DELETE, NAME, {"Content-Type": "text/plain"}, 415),
     (RATE_LIMIT, DESCRIBED, {}, 200),
     (RATE_LIMIT, {**DESCRIBED, "hitsAddend": 2}, {}, 429),
@@ -143,8 +151,9 @@ GUARDED = (
     + [(RATE_LIMIT, DESCRIBED, {}, 401), (RATE_LIMIT, DESCRIBED, {"Authorization": f"Bearer {FULL}"}, 404)]
     + [("/healthcheck", None, {}, 404)]
     + [(TOP, {}, {}, 401), (TOP, {}, {"Authorization": f"Bearer {LIMITER}"}, 403)]
-    + [(path, None, {"Authorization": "Bearer wrong"}, 401) for path in (CALLER, STATUS, TRAFFIC, EVENTS)]
-    + [(path, None, {"Authorization": f"Bearer {LIMITER}"}, 403) for path in (STATUS, TRAFFIC, EVENTS)]
+    + [(path, None, {"Authorization": "Bearer wrong"}, 401) for path in (CALLER, STATUS, TRAFFIC, FLEET, EVENTS)]
+    + [(path, None, {"Authorization": f"Bearer {LIMITER}"}, 403) for path in (STATUS, TRAFFIC, FLEET, EVENTS)]
+    + [(LOG, {}, {}, 401), (LOG, {}, {"Authorization": f"Bearer {LIMITER}"}, 403)]
     + [(CALLER, None, {"Authorization": f"Bearer {LIMITER}"}, 200)]
 )
 
@@ -154,7 +163,7 @@ NOT_ASKED = {
     "500 healthcheck", "200 events", "503 events"
 } | {
     f"{status} {operation}"
-    for operation in ("limit", "limitV1", "multiLimit", "inspect", "setOverride", "getOverride", "listOverrides", "deleteOverride", "readiness", "rateLimit")
+    for operation in ("limit", "limitV1", "multiLimit", "inspect", "setOverride", "getOverride", "listOverrides", "deleteOverride", "overrideLog", "readiness", "rateLimit")
     for status in ("408", "413", "431", "500", "503")
 }
 

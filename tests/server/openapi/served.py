@@ -12,7 +12,7 @@ FULL = "a-token-with-every-permission"
 LIMITER = "a-token-that-may-only-limit"
 
 
-ON_ADMIN = {"/v2/ratelimit.topKeys", "/v2/ratelimit.overrideLog"}
+ON_ADMIN = {"/v2/ratelimit.topKeys"}
 
 
 def token_lines(name, token, permissions):

@@ -1,0 +1,227 @@
+// Tests the routes that observe a node, and the streams of events.
+#include <string>
+
+#include <gtest/gtest.h>
+
+#include "http/api/api_fixture.h"
+
+namespace sluice::http {
+namespace {
+
+config::Token token(const std::string& name,
+                    config::Permissions permissions,
+                    const std::string& workspace = "default") {
+    return {.name = name,
+            .sha256 = sha256_of(name),
+            .workspace = workspace,
+            .permissions = permissions};
+}
+
+class NodeRoutes : public ApiFixture {
+  protected:
+    explicit NodeRoutes(std::vector<config::Token> tokens = {}) : ApiFixture(std::move(tokens)) {
+        ApiContext counted = context(Surface::kPublic);
+        counted.recorder = &recorder_;
+        counted_.emplace(counted);
+        ApiContext admin = context(Surface::kAdmin);
+        admin.observer = &observer_;
+        admin_.emplace(admin);
+    }
+
+    static Sent with_token(Sent sent, const std::string& secret) {
+        if (!secret.empty()) sent.headers.emplace_back("Authorization", "Bearer " + secret);
+        return sent;
+    }
+    // Decides on the public surface.
+    void limit_as(const std::string& secret, const std::string& name_space, int times) {
+        for (int i = 0; i < times; ++i) {
+            send(*counted_,
+                 with_token({.body = R"({"namespace":")" + name_space +
+                                     R"(","identifier":"i","limit":2,"duration":60000})"},
+                            secret));
+        }
+    }
+    void end_second() {
+        observer_.activity().collect(recorder_);
+        observer_.end_second();
+    }
+    Answer get(std::string_view path, const std::string& secret = "") {
+        return send(*admin_, with_token({.method = "GET", .path = path, .json = false}, secret));
+    }
+    Answer top(std::string body, const std::string& secret = "") {
+        return send(*admin_,
+                    with_token({.path = "/v2/ratelimit.topKeys", .body = std::move(body)}, secret));
+    }
+    static bool has(const Answer& answer, std::string_view text) {
+        return answer.body.find(text) != std::string::npos;
+    }
+
+    insight::NodeStatus status_{.version = "1.2.3",
+                                .node = "me",
+                                .region = "eu",
+                                .listen = {},
+                                .admin_listen = {},
+                                .grpc_listen = {}};
+    insight::Observer observer_{{.seed = 7,
+                                 .read_status = [this] { return status_; },
+                                 .read_latency = [] { return insight::LatencyCounts{}; }}};
+    insight::Recorder recorder_{observer_.activity().hash()};
+    std::optional<Api> counted_;
+    std::optional<Api> admin_;
+};
+
+TEST_F(NodeRoutes, TopKeysListsDeniedKeys) {
+    limit_as("", "login", 5);
+    limit_as("", "mail", 3);
+    end_second();
+    const Answer all = top("{}");
+    EXPECT_EQ(all.status, 200);
+    EXPECT_TRUE(has(all, R"("window":60000,"by":"denials","total":4,"partial":false,"nodes":1)"))
+        << all.body;
+    const std::size_t login = all.body.find(
+        R"({"namespace":"login","identifier":"i","denials":3,"denialsError":0,"spend":2,)");
+    const std::size_t mail = all.body.find(R"({"namespace":"mail","identifier":"i","denials":1,)");
+    EXPECT_LT(login, mail) << all.body;
+    const Answer one = top(R"({"namespace":"mail","by":"spend","window":3600000})");
+    EXPECT_TRUE(has(one, R"("by":"spend","total":2,)")) << one.body;
+    EXPECT_FALSE(has(one, "login")) << one.body;
+}
+
+TEST_F(NodeRoutes, TopKeysNamesWhatIsWrong) {
+    EXPECT_TRUE(has(top(R"({"window":60001})"),
+                    "is 60001; allowed: 60000, 600000 or 3600000 (milliseconds)"));
+    EXPECT_TRUE(has(top(R"({"by":"luck"})"), "is unknown; allowed: denials or spend"));
+    EXPECT_TRUE(has(top(R"({"limit":0})"), "allowed: a whole number from 1 to 500"));
+    EXPECT_EQ(top("").status, 400);
+}
+
+TEST_F(NodeRoutes, DecisionsOfTheAdminListenerAreNotCounted) {
+    for (int i = 0; i < 5; ++i) {
+        EXPECT_EQ(send(*admin_,
+                       {.body = R"({"namespace":"n","identifier":"i","limit":1,"duration":1000})"})
+                      .status,
+                  200);
+    }
+    end_second();
+    EXPECT_TRUE(has(top("{}"), R"("keys":[])"));
+}
+
+TEST_F(NodeRoutes, BatchesAreCountedItemByItem) {
+    send(*counted_,
+         {.path = "/v2/ratelimit.multiLimit",
+          .body = R"([{"namespace":"n","identifier":"a","limit":5,"duration":60000,"cost":2},)"
+                  R"({"namespace":"n","identifier":"b","limit":0,"duration":60000}])"});
+    end_second();
+    const Answer answer = top("{}");
+    EXPECT_TRUE(has(answer, R"("identifier":"b","denials":1)")) << answer.body;
+    EXPECT_FALSE(has(answer, R"("identifier":"a")")) << "it passed, and nothing was spent";
+    EXPECT_TRUE(has(top(R"({"by":"spend"})"), R"("keys":[])"));
+}
+
+TEST_F(NodeRoutes, TrafficHasOneNumberPerStep) {
+    limit_as("", "login", 5);
+    end_second();
+    const Answer answer = get("/v2/node.traffic");
+    EXPECT_EQ(answer.status, 200);
+    EXPECT_TRUE(has(answer, R"("step":1,"passed":[0,)")) << answer.body;
+    EXPECT_TRUE(has(answer, R"(,2],"denied":[0,)")) << answer.body;
+    EXPECT_TRUE(has(answer, R"("namespaces":[{"namespace":"login","passed":[0,)")) << answer.body;
+}
+
+TEST_F(NodeRoutes, StatusAndFleetDescribeTheNode) {
+    status_.origin.attached = true;
+    status_.global.since_import = std::chrono::milliseconds{1234};
+    status_.overrides_version = 7;
+    const Answer status = get("/v2/node.status");
+    EXPECT_TRUE(has(status, R"("version":"1.2.3","node":"me","region":"eu","state":"starting")"))
+        << status.body;
+    EXPECT_TRUE(has(status, R"("origin":{"attached":true,)")) << status.body;
+    EXPECT_TRUE(has(status, R"("importAge":1234})")) << status.body;
+    status_.bus.unavailable = true;
+    const Answer fleet = get("/v2/node.fleet");
+    EXPECT_TRUE(has(fleet, R"("overridesVersion":7,"nodes":[{"node":"me","self":true,"age":0,)"))
+        << fleet.body;
+    EXPECT_TRUE(has(fleet, R"("degraded":["bus"],)")) << fleet.body;
+    EXPECT_TRUE(has(fleet, R"("regions":[])")) << fleet.body;
+}
+
+TEST_F(NodeRoutes, AreNotOnThePublicListener) {
+    for (const std::string_view path : {"/v2/node.status", "/v2/node.caller", "/v2/node.events"})
+        EXPECT_EQ(send({.method = "GET", .path = path, .json = false}).status, 404) << path;
+    EXPECT_EQ(send({.path = "/v2/ratelimit.topKeys", .body = "{}"}).status, 404);
+}
+
+TEST_F(NodeRoutes, EventsAreRefusedWhenThereAreTooMany) {
+    Reply reply;
+    std::vector<std::unique_ptr<PendingExchange>> exchanges;
+    EventStreams streams;  // destroyed first: it ends them
+    for (std::size_t i = 0; i < EventStreams::kMost; ++i) {
+        EXPECT_TRUE(streams.has_room());
+        exchanges.push_back(std::make_unique<PendingExchange>());
+        exchanges.back()->start();
+        streams.open(reply, Completion(exchanges.back().get()), std::nullopt);
+    }
+    EXPECT_EQ(reply.status(), 200);
+    EXPECT_EQ(reply.body(), "retry: 1000\n\n");
+    EXPECT_FALSE(streams.has_room());
+}
+
+class GuardedNodeRoutes : public NodeRoutes {
+  protected:
+    GuardedNodeRoutes()
+        : NodeRoutes({token("all", config::kAllPermissions),
+                      token("limit", {.limit = true}),
+                      token("metrics", {.read_metrics = true}),
+                      token("other", config::kAllPermissions, "elsewhere")}) {}
+};
+
+TEST_F(GuardedNodeRoutes, NeedATokenWithThePermission) {
+    for (const std::string_view path :
+         {"/v2/node.status", "/v2/node.traffic", "/v2/node.fleet", "/v2/node.events"}) {
+        EXPECT_EQ(get(path).status, 401) << path;
+        EXPECT_EQ(get(path, "wrong").status, 401) << path;
+        EXPECT_EQ(get(path, "limit").status, 403) << path;
+    }
+    EXPECT_EQ(get("/v2/node.status", "metrics").status, 200);
+    EXPECT_EQ(top("{}").status, 401);
+    EXPECT_EQ(top("{}", "metrics").status, 403);
+    EXPECT_EQ(top("{}", "all").status, 200);
+    EXPECT_EQ(get("/metrics").status, 200) << "on loopback";
+    EXPECT_EQ(get("/v2/node.caller").status, 401);
+    EXPECT_TRUE(has(get("/v2/node.caller", "limit"),
+                    R"("tokensRequired":true,"token":"limit","workspace":"default",)"
+                    R"("namespaces":["*"],"permissions":["limit"])"));
+}
+
+TEST_F(GuardedNodeRoutes, ShowACallerItsOwnWorkspaceOnly) {
+    limit_as("all", "login", 5);
+    limit_as("other", "secret", 4);
+    end_second();
+    const Answer mine = top("{}", "all");
+    EXPECT_TRUE(has(mine, R"("total":3,)")) << mine.body;
+    EXPECT_FALSE(has(mine, "secret")) << mine.body;
+    EXPECT_TRUE(has(top("{}", "other"), R"("total":2,)"));
+    const Answer traffic = get("/v2/node.traffic", "all");
+    EXPECT_FALSE(has(traffic, "secret")) << traffic.body;
+    EXPECT_TRUE(has(traffic, ",4],\"denied\"")) << "the sums are those of the node";
+}
+
+TEST_F(GuardedNodeRoutes, OverrideLogNamesTheToken) {
+    const auto post_as = [&](const std::string& secret, std::string_view path, std::string body) {
+        return send(with_token({.path = path, .body = std::move(body)}, secret));
+    };
+    EXPECT_EQ(post_as("all",
+                      "/v2/ratelimit.setOverride",
+                      R"({"namespace":"n","identifier":"a*","limit":5,"duration":1000})")
+                  .status,
+              200);
+    // The fixture's store keeps no changes; the stores' own tests show that they do.
+    const Answer log = post_as("all", "/v2/ratelimit.overrideLog", "{}");
+    EXPECT_TRUE(has(log, R"("data":{"changes":[],"pagination":{"hasMore":false}})")) << log.body;
+    EXPECT_EQ(post_as("limit", "/v2/ratelimit.overrideLog", "{}").status, 403);
+    EXPECT_TRUE(has(post_as("all", "/v2/ratelimit.overrideLog", R"({"cursor":"x"})"),
+                    "is none that an earlier page carried"));
+}
+
+}  // namespace
+}  // namespace sluice::http
