@@ -49,6 +49,7 @@ void add_override_command(Commands& commands);
 void add_bench_command(Commands& commands);
 void add_accuracy_command(Commands& commands);
 void add_rules_command(Commands& commands);
+void add_doctor_command(Commands& commands);
 void add_health_command(Commands& commands);
 void add_shell_commands(Commands& commands);    // completion, manual
 void add_observe_commands(Commands& commands);  // top, status, fleet

@@ -36,6 +36,7 @@ constexpr const char* kFooter =
     "  sluice top                                    who is denied most?\n"
     "  sluice override set login alice --limit 100 --duration 60s\n"
     "  sluice rules match web user=alice --rules rules.yaml\n"
+    "  sluice doctor --config sluice.toml            what would go wrong?\n"
     "  sluice bench --seconds 5\n"
     "  sluice simulate                               what would a failure do?\n"
     "\n`sluice COMMAND --help` describes each command.";
@@ -158,6 +159,7 @@ ExitCode run_program(std::vector<std::string> arguments,
     add_bench_command(commands);
     add_accuracy_command(commands);
     add_rules_command(commands);
+    add_doctor_command(commands);
     add_health_command(commands);
     add_shell_commands(commands);
     add_observe_commands(commands);

@@ -44,6 +44,7 @@ TEST(Program, ListsTheCommandsIfNoneIsGiven) {
                                 "accuracy",
                                 "rules",
                                 "config",
+                                "doctor",
                                 "health",
                                 "completion",
                                 "manual"}) {
@@ -112,6 +113,7 @@ TEST(Program, HelpOfEachCommandHasAnExample) {
                                 "accuracy",
                                 "rules",
                                 "config",
+                                "doctor",
                                 "health",
                                 "completion",
                                 "manual"}) {

@@ -52,7 +52,10 @@ constexpr std::array kLayers = {
     Layer{"server",
           "http/wire http/api grpc grpc/client rls trace log config overrides insight service url "
           "metrics base"},
-    Layer{"cli", "server rls config service global/accuracy_bound.h url window base"},
+    Layer{"doctor",
+          "server http/wire rls config regional/redis global/nats global/announcement_codec.h "
+          "global/bus_inbox.h mysql url base"},
+    Layer{"cli", "doctor server rls config service global/accuracy_bound.h url window base"},
     // The only one that knows both the server and the simulator.
     Layer{"program", "cli sim page config base"},
 };

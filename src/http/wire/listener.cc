@@ -101,16 +101,14 @@ Result<std::uint16_t> bind(tcp::acceptor& acceptor, const ListenAddress& address
 
 // Makes `acceptor` accept on a copy of the address's socket, which listens already.
 Result<std::uint16_t> adopt(tcp::acceptor& acceptor, const ListenAddress& address) {
-    auto endpoint =
-        resolve(static_cast<boost::asio::io_context&>(acceptor.get_executor().context()), address);
-    if (!endpoint) return endpoint.error();
+    const auto protocol = address.host.find(':') == std::string::npos ? tcp::v4() : tcp::v6();
     error_code failure;
     const auto then = [&](auto&& step) {
         if (!failure) step();
     };
     const int copy = fcntl(address.socket, F_DUPFD_CLOEXEC, 0);
     if (copy < 0) return listen_error(address, {errno, boost::system::system_category()});
-    then([&] { acceptor.assign(endpoint->protocol(), copy, failure); });
+    then([&] { acceptor.assign(protocol, copy, failure); });
     if (failure) ::close(copy);
     then([&] { acceptor.set_option(tcp::no_delay(true), failure); });
     then([&] { acceptor.set_option(UnsentInKernel(kUnsentInKernel), failure); });
