@@ -5,7 +5,7 @@ PREFIX ?= /usr/local
 SETUP ?= scripts/setup
 
 .DEFAULT_GOAL := help
-.PHONY: help build run test package-test bench bench-peers soak mutations fuzz accuracy sharing format lint install clean
+.PHONY: help build run test package package-test bench bench-peers soak mutations fuzz accuracy sharing format lint install clean
 
 # Configures a preset where that has not happened yet or the presets have changed since.
 configure = test build/$(1)/build.ninja -nt CMakePresets.json || cmake --preset $(1)
@@ -18,8 +18,8 @@ build: ## Build the library, the program and the examples as they ship, in build
 	@$(call configure,release)
 	@cmake --build --preset release
 
-run: build ## Build, then serve on 127.0.0.1:8080
-	@build/release/sluice serve --data-dir data
+run: build ## Build, then serve on 127.0.0.1:8080, with the page on port 9090
+	@build/release/sluice serve --data-dir data --admin-listen 9090
 
 test: ## Build and run all tests, with sanitizers, and all checks
 	@$(SETUP) build test
@@ -34,8 +34,13 @@ test: ## Build and run all tests, with sanitizers, and all checks
 	@echo 'subdirs(asan tsan release)' >build/CTestTestfile.cmake
 	@ctest --test-dir build --output-on-failure --parallel $$((2 * $$(nproc)))
 
-package-test: ## Build and run what ships elsewhere: the image, the chart, an upgrade; needs root
+package: ## Build the Debian packages and a tarball, in build/package/
+	@$(SETUP) build package
+	@scripts/package build/package
+
+package-test: ## Build and run what ships elsewhere: packages, the image, the chart, an upgrade; needs root
 	@$(SETUP) build test package
+	@tests/package/run build/package-test
 	@$(call configure,release)
 	@cmake --build --preset release --target sluice_program
 	@tests/image/run build/image

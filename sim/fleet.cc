@@ -36,7 +36,9 @@ Fleet::Fleet(World& world, std::function<void(Moment)> progress)
       arrivals_(world.options, world.truth, world.random.next()),
       current_(world.options.nodes),
       region_nodes_(world.options.regions),
-      is_active_(world.options.faults.scheduled.size()) {
+      is_active_(world.options.faults.scheduled.size()),
+      decided_over_time_(world.options.regions),
+      decided_before_(world.options.regions) {
     for (std::uint32_t i = 0; i < options_.nodes; ++i) {
         region_nodes_[i % options_.regions].push_back(i);
         start_node(i);
@@ -110,7 +112,20 @@ void Fleet::sample() {
         fullest = std::max(fullest, sum * 1'000 / std::max<Count>(options_.load.limit, 1));
     }
     over_time_.push_back(fullest);
+    sample_decisions();
     if (progress_) progress_(world_.scheduler.now());
+}
+
+void Fleet::sample_decisions() {
+    for (std::uint32_t region = 0; region < options_.regions; ++region) {
+        const Node::Totals totals = totals_of(region);
+        const Decided now{.passed = totals.audit.passed,
+                          .denied = totals.audit.decisions - totals.audit.passed};
+        Decided& before = decided_before_[region];
+        decided_over_time_[region].push_back(
+            {.passed = now.passed - before.passed, .denied = now.denied - before.denied});
+        before = now;
+    }
 }
 
 // Five times a second: origins hold, and regions know of each other, what the bounds require.

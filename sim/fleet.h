@@ -39,6 +39,14 @@ class Fleet {
     // The admitted counts of the fullest trailing window, at regular times.
     const std::vector<Permille>& over_time() const { return over_time_; }
     static constexpr std::int64_t kColumns = 60;
+    // Decisions of a region between two of these times.
+    struct Decided {
+        std::uint64_t passed = 0;
+        std::uint64_t denied = 0;
+    };
+    const std::vector<Decided>& decided_over_time(std::uint32_t region) const {
+        return decided_over_time_[region];
+    }
 
     Node::Totals totals_of(std::uint32_t region) const;
     std::uint64_t unserved() const { return unserved_; }
@@ -69,6 +77,7 @@ class Fleet {
     void prepare_next();
     void serve_next();
     void sample();
+    void sample_decisions();
     void check_staleness();
     void check_flushed(std::uint32_t region, KeyIndex key, Sequence sequence);
     void watch_recovery(std::size_t fault);
@@ -99,6 +108,8 @@ class Fleet {
     std::vector<bool> is_active_;                                         // by fault
     std::vector<Recovery> recoveries_;
     std::vector<Permille> over_time_;
+    std::vector<std::vector<Decided>> decided_over_time_;  // by region
+    std::vector<Decided> decided_before_;                  // by region, until the last sample
     Serial last_serial_ = 0;
     std::uint64_t unserved_ = 0;
     std::uint64_t checked_views_ = 0;

@@ -107,7 +107,7 @@ void write_regions(const RunResult& result, std::ostream& out) {
            "rows/1000  "
            "bytes/dec   alone\n";
     for (std::size_t i = 0; i < result.regions.size(); ++i) {
-        const auto& [totals, bytes] = result.regions[i];
+        const Node::Totals& totals = result.regions[i].totals;
         const std::uint64_t decisions = totals.audit.decisions;
         std::string name = "region-" + std::to_string(i + 1);
         name.resize(10, ' ');
@@ -115,7 +115,8 @@ void write_regions(const RunResult& result, std::ostream& out) {
             << pad(grouped(decisions - totals.audit.passed), 12)
             << pad(per(totals.audit.waits, decisions), 12) << pad(per(totals.calls, decisions), 11)
             << pad(per(totals.flushed, decisions), 13)
-            << pad(per(totals.rows * 1'000, decisions), 11) << pad(per(bytes, decisions), 11)
+            << pad(per(totals.rows * 1'000, decisions), 11)
+            << pad(per(result.regions[i].origin_bytes, decisions), 11)
             << pad(grouped(totals.audit.fallbacks), 8) << "\n";
     }
     out << "  waits: requests that waited for the origin; calls: to the origin; flushed: keys "
@@ -144,7 +145,15 @@ void write_json_region(const RunResult::Region& region, std::ostream& out) {
         << ",\"calls\":" << totals.calls << ",\"flushed\":" << totals.flushed
         << ",\"rows\":" << totals.rows << ",\"imported\":" << totals.imported
         << ",\"outages\":" << totals.outages << ",\"origin_bytes\":" << region.origin_bytes
-        << ",\"longest_wait_ms\":" << totals.longest_wait / std::chrono::milliseconds{1} << "}";
+        << ",\"longest_wait_ms\":" << totals.longest_wait / std::chrono::milliseconds{1};
+    for (const auto& [name, count] : {std::pair("admitted", &Fleet::Decided::passed),
+                                      std::pair("denied", &Fleet::Decided::denied)}) {
+        out << ",\"" << name << "_over_time\":[";
+        for (std::size_t i = 0; i < region.over_time.size(); ++i)
+            out << (i == 0 ? "" : ",") << region.over_time[i].*count;
+        out << "]";
+    }
+    out << "}";
 }
 
 }  // namespace
@@ -187,7 +196,14 @@ void write_json(const Options& options,
                 std::ostream& out) {
     out << "{\"name\":" << json_text(options.name) << ",\"seed\":" << options.seed
         << ",\"command\":" << json_text(command) << ",\"policy\":" << json_text(options.policy)
+        << ",\"nodes\":" << options.nodes << ",\"keys\":" << options.load.keys
+        << ",\"limit\":" << options.load.limit
+        << ",\"duration_ms\":" << options.load.duration.count()
+        << ",\"load_permille\":" << options.load.times
+        << ",\"lasts_ms\":" << json_time(options.lasts)
+        << ",\"column_ms\":" << json_time(options.lasts / Fleet::kColumns)
         << ",\"failure\":" << (result.failure ? json_text(*result.failure) : "null")
+        << ",\"failed_at_ms\":" << (result.failure ? json_time(result.failed_at) : "null")
         << ",\"decisions\":" << result.decisions << ",\"admitted\":" << result.passed
         << ",\"false_denials\":" << result.false_denials << ",\"unserved\":" << result.unserved
         << ",\"steady_permille\":" << result.steady()
@@ -202,11 +218,19 @@ void write_json(const Options& options,
         << ",\"announcements\":" << result.announcements << ",\"over_time_permille\":[";
     for (std::size_t i = 0; i < result.over_time.size(); ++i)
         out << (i == 0 ? "" : ",") << result.over_time[i];
+    out << "],\"scheduled\":[";
+    for (std::size_t i = 0; i < options.faults.scheduled.size(); ++i) {
+        const Fault& fault = options.faults.scheduled[i];
+        out << (i == 0 ? "" : ",") << "{\"fault\":" << json_text(fault.spec)
+            << ",\"at_ms\":" << json_time(fault.at) << ",\"lasts_ms\":" << json_time(fault.lasts)
+            << "}";
+    }
     out << "],\"faults\":[";
     for (std::size_t i = 0; i < result.recoveries.size(); ++i) {
         const Recovery& recovery = result.recoveries[i];
         out << (i == 0 ? "" : ",")
             << "{\"fault\":" << json_text(options.faults.scheduled[recovery.fault].spec)
+            << ",\"at_ms\":" << json_time(options.faults.scheduled[recovery.fault].at)
             << ",\"region_converged_ms\":" << json_time(recovery.region)
             << ",\"world_converged_ms\":" << json_time(recovery.world) << "}";
     }

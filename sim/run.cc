@@ -66,7 +66,8 @@ RunResult run(const Options& options,
     result.failed_at = world.scheduler.now();
     for (std::uint32_t region = 0; region < options.regions; ++region) {
         const Node::Totals totals = fleet.totals_of(region);
-        result.regions.push_back({totals, world.origins[region].bytes});
+        result.regions.push_back(
+            {totals, world.origins[region].bytes, fleet.decided_over_time(region)});
         result.decisions += totals.audit.decisions;
         result.passed += totals.audit.passed;
         result.false_denials += totals.audit.false_denials;

@@ -22,6 +22,7 @@ struct RunResult {
     struct Region {
         Node::Totals totals;
         std::uint64_t origin_bytes = 0;
+        std::vector<Fleet::Decided> over_time;
     };
     std::vector<Region> regions;
     Utilization contended;  // windows with a demand of at least the limit

@@ -181,6 +181,10 @@ boost::asio::ssl::context client_tls_context(const Target& target) {
     } else {
         context.load_verify_file(target.ca_cert);
     }
+    if (!target.client_cert.empty()) {
+        context.use_certificate_chain_file(target.client_cert);
+        context.use_private_key_file(target.client_key, ssl::context::pem);
+    }
     context.set_verify_mode(target.insecure ? ssl::verify_none : ssl::verify_peer);
     return context;
 }
@@ -199,6 +203,13 @@ void add_target_options(CLI::App& command, ClientOptions& options) {
         .add_option(
             "--ca-cert", options.target.ca_cert, "PEM file of trusted authorities, for https")
         ->type_name("FILE");
+    CLI::Option* const cert = command.add_option(
+        "--client-cert", options.target.client_cert, "PEM file of the certificate to present");
+    cert->type_name("FILE");
+    CLI::Option* const key = command.add_option(
+        "--client-key", options.target.client_key, "PEM file of its private key");
+    key->type_name("FILE")->needs(cert);
+    cert->needs(key);
     command.add_flag("--insecure", options.target.insecure, "Accept any certificate");
     command.add_flag("--json", options.json, "Print JSON");
 }

@@ -27,6 +27,9 @@ struct Target {
     std::string token;      // empty: none is sent
     std::string ca_cert;    // PEM file of trusted authorities; empty: those of the system
     bool insecure = false;  // accept any certificate
+    // PEM files of the certificate to present, and of its key; empty: none.
+    std::string client_cert{};
+    std::string client_key{};
 };
 
 // Where the request of a command goes, and how its response is printed.
@@ -53,7 +56,7 @@ Result<HttpResponse> get_page(const ClientCall& call, const std::string& path);
 // gives one: "the server answered 400: ...".
 std::string unexpected_response(const HttpResponse& response);
 
-// Throws boost::system::system_error if the target's CA file can't be read.
+// Throws boost::system::system_error if a file of the target can't be read.
 boost::asio::ssl::context client_tls_context(const Target& target);
 
 std::string json_string(std::string_view text);

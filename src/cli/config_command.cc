@@ -14,6 +14,8 @@
 #include "config/load.h"
 #include "rls/rule_file.h"
 #include "server/resources.h"
+#include "server/rule_subscription.h"
+#include "url/xds_url.h"
 
 namespace sluice::cli {
 namespace {
@@ -48,9 +50,15 @@ void print_warnings(const CLI::App& command,
         environment.err << "sluice " << full_name(command) << ": warning: " << warning << "\n";
 }
 
-// Checks the rules that the settings name, unless a management server has them.
+// Checks the rules that the settings name. Those of an xDS server are not asked for: it need not
+// run, and may send others later.
 std::optional<Error> check_rules(const config::Settings& settings, const Environment& environment) {
-    if (settings.rules.empty() || settings.rules.starts_with("xds://")) return std::nullopt;
+    if (settings.rules.empty()) return std::nullopt;
+    if (is_xds_url(settings.rules)) {
+        environment.err << "sluice check-config: warning: the rules come from " << settings.rules
+                        << " and are not checked; `sluice rules list` shows them\n";
+        return server::invalid_subscription(settings);
+    }
     const auto rules = rls::load_rules(
         settings.rules,
         settings.rls.merge_domains ? rls::SameDomain::kMerge : rls::SameDomain::kRefuse);

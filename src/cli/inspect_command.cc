@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <iomanip>
 #include <memory>
+#include <optional>
 #include <ostream>
 #include <string>
 #include <string_view>
@@ -28,9 +29,11 @@ constexpr const char* kFooter =
     "component that the origin holds, and each region's count: what it has published, and what the "
     "server knows of\n"
     "it, since when, and whether from the global store or the bus. The answer to \"why was I "
-    "denied?\". Spends nothing.\n"
+    "denied?\". Then whether a\n"
+    "request would pass now, and otherwise when. Spends nothing.\n"
     "\nExamples:\n"
     "  sluice inspect login alice --duration 60s\n"
+    "  sluice inspect login alice --duration 60s --limit 20 --cost 5\n"
     "  sluice inspect upload bob --duration 1h --json";
 
 struct InspectArguments {
@@ -38,6 +41,8 @@ struct InspectArguments {
     std::string name_space;
     std::string identifier;
     std::chrono::milliseconds duration{};
+    std::optional<std::int64_t> limit = {};
+    std::int64_t cost = 1;
 };
 
 using Json = simdjson::dom::element;
@@ -45,7 +50,9 @@ using Json = simdjson::dom::element;
 std::string to_json(const InspectArguments& arguments) {
     return "{\"namespace\":" + json_string(arguments.name_space) +
            ",\"identifier\":" + json_string(arguments.identifier) +
-           ",\"duration\":" + std::to_string(arguments.duration.count()) + "}";
+           ",\"duration\":" + std::to_string(arguments.duration.count()) +
+           ",\"cost\":" + std::to_string(arguments.cost) +
+           (arguments.limit ? ",\"limit\":" + std::to_string(*arguments.limit) : "") + "}";
 }
 
 // 0 if there is none.
@@ -121,6 +128,29 @@ void print_state(const Json& data, std::ostream& out) {
     }
 }
 
+void print_override(const Json& data, std::ostream& out) {
+    if (!has(data, "override")) return;
+    const Json applied = data["override"].value();
+    out << "The override " << text_in(applied, "identifier") << " applies: limit "
+        << number_in(applied, "limit") << " per "
+        << config::to_string(std::chrono::milliseconds{number_in(applied, "duration")}) << ".\n";
+}
+
+void print_verdict(const Json& data, std::ostream& out) {
+    if (!has(data, "verdict")) return;
+    const Json verdict = data["verdict"].value();
+    out << "\nA request of cost " << number_in(verdict, "cost") << " with limit "
+        << number_in(verdict, "limit");
+    if (is_true(verdict, "passed")) {
+        out << " would pass, and leave " << number_in(verdict, "remaining") << ".\n";
+    } else if (has(verdict, "retryAt")) {
+        out << " would be denied for another "
+            << seconds(number_in(verdict, "retryAt") - number_in(data, "now")) << ".\n";
+    } else {
+        out << " would never pass.\n";
+    }
+}
+
 void print_window(const char* name, const Json& cell, std::ostream& out) {
     out << std::left << std::setw(10) << name << std::right;
     for (const char* count : {"admitted", "settled", "peers", "global"})
@@ -186,6 +216,7 @@ void print(const InspectArguments& arguments, const Json& data, std::ostream& ou
         << config::to_string(arguments.duration) << "; the current one began "
         << seconds(number_in(data, "now") - number_in(current, "begins")) << " ago.\n";
     print_state(data, out);
+    print_override(data, out);
     out << "\nwindow    ";
     for (const char* column : {"this node", "settled", "other nodes", "other regions", "origin"})
         out << std::right << std::setw(18) << column;
@@ -197,6 +228,7 @@ void print(const InspectArguments& arguments, const Json& data, std::ostream& ou
     print_components("previous", previous, node, out);
     print_regions("current", current, out);
     print_regions("previous", previous, out);
+    print_verdict(data, out);
 }
 
 ExitCode run_inspect(const InspectArguments& arguments,
@@ -228,6 +260,10 @@ void add_inspect_command(Commands& commands) {
     const auto arguments = std::make_shared<InspectArguments>();
     add_key_options(inspect, arguments->name_space, arguments->identifier);
     add_duration_option(inspect, arguments->options);
+    inspect.add_option("--limit", arguments->limit, "Whether a request with this limit would pass")
+        ->type_name("N");
+    inspect.add_option("--cost", arguments->cost, "The cost of that request (default 1)")
+        ->type_name("N");
     add_timeout_option(inspect, arguments->options);
     add_target_options(inspect, arguments->options);
     commands.set_run(inspect, [arguments, &inspect](const Environment& environment) {

@@ -1,5 +1,6 @@
 // `sluice rules`: which rules a file or folder holds, and which of them applies to a descriptor.
 #include <algorithm>
+#include <chrono>
 #include <iomanip>
 #include <memory>
 #include <ostream>
@@ -12,16 +13,23 @@
 
 #include "cli/commands.h"
 #include "config/duration.h"
+#include "config/settings.h"
 #include "rls/rule_file.h"
 #include "rls/rules.h"
+#include "server/rule_subscription.h"
+#include "url/xds_url.h"
 
 namespace sluice::cli {
 namespace {
 
 constexpr const char* kFooter =
-    "The rules are those of --rules or SLUICE_RULES: a file or a folder of YAML.\n"
+    "The rules are those of --rules or SLUICE_RULES: a file or a folder of YAML, or those that an\n"
+    "xDS server has for a node: xds://HOST:PORT?node=ID. With xdss://, SLUICE_RULES_TLS_* name "
+    "the\n"
+    "files of TLS.\n"
     "\nExamples:\n"
     "  sluice rules list --rules rules.yaml\n"
+    "  sluice rules list --rules 'xds://127.0.0.1:18000?node=default'\n"
     "  sluice rules match web remote_address=10.0.0.1 path=/login --rules rules.yaml";
 
 constexpr const char* kMatchFooter =
@@ -36,15 +44,30 @@ struct RulesArguments {
     std::vector<std::string> entries;
 };
 
+// The rules that a management server sends first.
+Result<std::shared_ptr<const rls::RuleSet>> fetch(const std::string& url,
+                                                  const RulesArguments& arguments,
+                                                  const Environment& environment) {
+    config::Settings settings;
+    settings.rules = url;
+    settings.rls.merge_domains = arguments.merge_domains;
+    settings.rules_tls = {.ca = variable(environment, "SLUICE_RULES_TLS_CA"),
+                          .cert = variable(environment, "SLUICE_RULES_TLS_CERT"),
+                          .key = variable(environment, "SLUICE_RULES_TLS_KEY"),
+                          .server_name = variable(environment, "SLUICE_RULES_TLS_SERVER_NAME")};
+    return server::fetch_rules(settings, std::chrono::seconds{10});
+}
+
 Result<std::shared_ptr<const rls::RuleSet>> load(const RulesArguments& arguments,
                                                  const Environment& environment) {
     const std::string path =
         arguments.path.empty() ? variable(environment, "SLUICE_RULES") : arguments.path;
     if (path.empty()) {
         return Error{kInvalidOption,
-                     "--rules is missing; allowed is the path of a file or folder, also in "
-                     "SLUICE_RULES"};
+                     "--rules is missing; allowed is the path of a file or folder or the URL of an "
+                     "xDS server, also in SLUICE_RULES"};
     }
+    if (is_xds_url(path)) return fetch(path, arguments, environment);
     return rls::load_rules(
         path, arguments.merge_domains ? rls::SameDomain::kMerge : rls::SameDomain::kRefuse);
 }
@@ -132,7 +155,8 @@ ExitCode match(const RulesArguments& arguments,
 }
 
 void add_common(CLI::App& command, RulesArguments& arguments) {
-    command.add_option("--rules", arguments.path, "A file or a folder of rules")->type_name("PATH");
+    command.add_option("--rules", arguments.path, "A file, a folder or an xds:// URL")
+        ->type_name("PATH");
     command.add_flag(
         "--merge-domains", arguments.merge_domains, "Let several files hold rules of a domain");
 }

@@ -85,8 +85,8 @@ TEST_F(RulesCommand, ShowsTheRuleThatApplies) {
 TEST_F(RulesCommand, ExplainsWhatIsWrong) {
     EXPECT_EQ(
         run({"rules", "list"}).err,
-        "sluice rules list: --rules is missing; allowed is the path of a file or folder, also "
-        "in SLUICE_RULES\n");
+        "sluice rules list: --rules is missing; allowed is the path of a file or folder or the URL "
+        "of an xDS server, also in SLUICE_RULES\n");
     write_rules("domain: web\ndescriptors:\n  - kye: user\n");
     const Ran ran = run({"rules", "list", "--rules", rules_});
     EXPECT_EQ(ran.code, ExitCode::kError);
@@ -94,6 +94,34 @@ TEST_F(RulesCommand, ExplainsWhatIsWrong) {
         ran.err.starts_with("sluice rules list: " + rules_ +
                             ":3: config error, unknown key 'kye'; allowed in a descriptor: "))
         << ran.err;
+}
+
+TEST_F(RulesCommand, OfAServerThatIsNotThereSaysSo) {
+    const Ran ran = run({"rules", "list", "--rules", "xds://127.0.0.1:1?node=n"});
+    EXPECT_EQ(ran.code, ExitCode::kError);
+    EXPECT_EQ(ran.err,
+              "sluice rules list: xds://127.0.0.1:1?node=n: can't connect to 127.0.0.1:1: "
+              "Connection refused\n");
+    const Ran malformed = run({"rules", "list", "--rules", "xds://127.0.0.1"});
+    EXPECT_EQ(malformed.code, ExitCode::kError);
+    EXPECT_NE(malformed.err.find("the xDS URL has no port; allowed is xds://HOST:PORT?node=ID"),
+              std::string::npos)
+        << malformed.err;
+}
+
+TEST_F(RulesCommand, CheckConfigChecksTheUrlOfAServerAndItsFilesOfTls) {
+    std::ofstream(settings_) << "rules = \"xds://127.0.0.1:1?node=n\"\n";
+    const Ran plain = run({"check-config", settings_});
+    EXPECT_EQ(plain.code, ExitCode::kOk);
+    EXPECT_NE(plain.err.find("the rules come from xds://127.0.0.1:1?node=n and are not checked"),
+              std::string::npos)
+        << plain.err;
+    std::ofstream(settings_) << "rules = \"xdss://127.0.0.1:1?node=n\"\nrules_tls.ca = \"/no\"\n";
+    const Ran tls = run({"check-config", settings_});
+    EXPECT_EQ(tls.code, ExitCode::kError);
+    EXPECT_NE(tls.err.find("the CA certificate /no can't be used: it can't be read: No such file"),
+              std::string::npos)
+        << tls.err;
 }
 
 TEST_F(RulesCommand, CheckConfigChecksTheRules) {

@@ -36,8 +36,8 @@ constexpr const char* kServeFooter =
 constexpr const char* kTokenFooter =
     "Prints the token to standard error, and the lines for the server's file, which hold only its "
     "hash, to standard\n"
-    "output. The permissions are limit, read_override, set_override, delete_override and "
-    "read_metrics.\n"
+    "output. The permissions are limit, read_override, set_override, delete_override, "
+    "read_metrics and read_keys.\n"
     "\nExamples:\n"
     "  sluice token --name web\n"
     "  sluice token --name admin --permission limit read_override set_override delete_override\n"

@@ -67,8 +67,9 @@ const std::array kCatalog = {
     Setting{
         "admin_listen",
         "[HOST:]PORT",
-        "Address for GET /metrics; on 127.0.0.1 if only a port is given. Without it metrics "
-        "are not served",
+        "Address of the web page, its calls and GET /metrics; on 127.0.0.1 if only a port is "
+        "given. "
+        "Without it they are not served",
         "a port from 0 to 65535, or HOST:PORT as for listen",
         [](Settings& s, const Value& v) {
             const auto port = as_integer(v);

@@ -49,16 +49,29 @@ TEST(DefaultFile, ParsesToTheDefaults) {
     EXPECT_TRUE(loaded->warnings.empty());
 }
 
+// The settings of rules_tls are allowed only with an xDS server of rules: one file has both, the
+// other one neither.
 TEST(DefaultFile, ShowsEverySettingOnceWithAnExampleThatIsAllowed) {
-    const auto loaded = load(switched_on());
-    ASSERT_TRUE(loaded) << loaded.error().message;
+    std::string by_files = switched_on();
+    const std::size_t tls = by_files.find("\n[rules_tls]\n");
+    ASSERT_NE(tls, std::string::npos);
+    by_files.erase(tls + 1, by_files.find("\n[", tls + 1) - tls);
+    std::string by_xds = switched_on();
+    const std::string path = "\nrules = \"/etc/sluice/rules\"\n";
+    ASSERT_NE(by_xds.find(path), std::string::npos);
+    by_xds.replace(by_xds.find(path), path.size(), "\nrules = \"xdss://localhost:1?node=a\"\n");
+    const auto with_files = load(by_files);
+    const auto with_xds = load(by_xds);
+    ASSERT_TRUE(with_files) << with_files.error().message;
+    ASSERT_TRUE(with_xds) << with_xds.error().message;
     for (const Setting& setting : catalog()) {
+        const auto& loaded = setting.key.starts_with("rules_tls.") ? with_xds : with_files;
         EXPECT_TRUE(loaded->origins.contains(std::string(setting.key))) << setting.key;
         EXPECT_NE(example_of(setting), "\"\"")
             << setting.key << " has no default. Fix it: give it an example in the catalog.";
         EXPECT_EQ(setting.show(loaded->settings), example_of(setting)) << setting.key;
     }
-    EXPECT_EQ(loaded->settings.tokens.size(), 1U);
+    EXPECT_EQ(with_files->settings.tokens.size(), 1U);
     for (const TokenFieldHelp& field : token_fields())
         EXPECT_NE(default_file().find("\n#" + std::string(field.name) + " = "), std::string::npos)
             << field.name;

@@ -51,7 +51,8 @@ constexpr std::array kPermissions = {
     PermissionName{"read_override", &Permissions::read_override},
     PermissionName{"set_override", &Permissions::set_override},
     PermissionName{"delete_override", &Permissions::delete_override},
-    PermissionName{"read_metrics", &Permissions::read_metrics}};
+    PermissionName{"read_metrics", &Permissions::read_metrics},
+    PermissionName{"read_keys", &Permissions::read_keys}};
 
 std::optional<std::string> text_up_to(const toml::node& node, std::size_t most) {
     auto text = node.value_exact<std::string>();
@@ -124,7 +125,7 @@ constexpr std::array kFields = {
                }},
     TokenField{"permissions",
                "a list of one or more of limit, read_override, set_override, delete_override, "
-               "read_metrics",
+               "read_metrics, read_keys",
                [](Token& token, const toml::node& node) {
                    return take(token.permissions, permissions_of(node));
                }},

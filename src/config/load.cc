@@ -98,6 +98,8 @@ class Loader {
     void take_environment(const std::map<std::string, std::string>& environment) {
         for (std::string& warning : unknown_variables(environment))
             loaded_.warnings.push_back(std::move(warning));
+        for (std::string& problem : ratelimit_problems(environment))
+            problems_.push_back(std::move(problem));
         for (const RatelimitValue& given : ratelimit_values(environment))
             take(given.key, given.variable, UntypedText{given.value});
         ignored_ = ignored_ratelimit_variables(environment);
@@ -114,6 +116,11 @@ class Loader {
     void take_flags(const std::map<std::string, std::string>& flags) {
         for (const auto& [key, value] : flags)
             take(key, flag_of(key), UntypedText{value});
+    }
+
+    void take_sockets(const std::map<std::string, std::string>& sockets) {
+        for (const auto& [key, address] : sockets)
+            take(key, "LISTEN_FDS", UntypedText{address});
     }
 
     // `where` is a flag or a variable. The secrets are never shown.
@@ -145,6 +152,7 @@ class Loader {
     void check_grpc();
     void check_global();
     void check_bus();
+    void check_rules();
 
     Result<Loaded> finish() {
         if (problems_.empty()) check_together();
@@ -236,6 +244,7 @@ void Loader::check_together() {
     }
     check_global();
     check_bus();
+    check_rules();
     const OriginTlsSettings& origin_tls = settings.origin_tls;
     if (!origin_tls.ca.empty() && !settings.origin.starts_with("rediss")) {
         refuse("origin", "a rediss:// or rediss+sentinel:// URL, since origin_tls.ca is set");
@@ -333,6 +342,20 @@ void Loader::check_bus() {
     }
 }
 
+void Loader::check_rules() {
+    const RulesTlsSettings& tls = loaded_.settings.rules_tls;
+    for (const auto& [key, value] : {std::pair{"rules_tls.ca", &tls.ca},
+                                     std::pair{"rules_tls.cert", &tls.cert},
+                                     std::pair{"rules_tls.server_name", &tls.server_name}}) {
+        if (!value->empty() && !loaded_.settings.rules.starts_with("xdss://"))
+            return refuse("rules", "an xdss:// URL, since " + std::string(key) + " is set");
+    }
+    if (tls.cert.empty() && !tls.key.empty())
+        refuse("rules_tls.cert", "the path of a file, since rules_tls.key is set");
+    if (!tls.cert.empty() && tls.key.empty())
+        refuse("rules_tls.key", "the path of a file, since rules_tls.cert is set");
+}
+
 std::string origin_of(const Loaded& loaded, std::string_view key) {
     const auto origin = loaded.origins.find(std::string(key));
     return origin == loaded.origins.end() ? "default" : origin->second;
@@ -352,6 +375,7 @@ std::string permissions_of(const Permissions& permissions) {
     if (permissions.set_override) names.emplace_back("set_override");
     if (permissions.delete_override) names.emplace_back("delete_override");
     if (permissions.read_metrics) names.emplace_back("read_metrics");
+    if (permissions.read_keys) names.emplace_back("read_keys");
     return list_of(names);
 }
 
@@ -365,6 +389,7 @@ Result<Loaded> load_settings(const Sources& sources) {
     if (!file.empty()) loader.take_file(file);
     loader.take_environment(sources.environment);
     loader.take_flags(sources.flags);
+    loader.take_sockets(sources.sockets);
     if (!sources.tokens.empty()) loader.take_secrets(sources.tokens, "--token");
     return loader.finish();
 }

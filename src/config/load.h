@@ -20,6 +20,8 @@ struct Sources {
     std::map<std::string, std::string> environment;
     std::map<std::string, std::string> flags;  // by the setting's key
     std::vector<std::string> tokens;           // secrets, each from a flag --token
+    // Addresses of sockets that a supervisor has opened, by the setting's key. They override all.
+    std::map<std::string, std::string> sockets = {};
 };
 
 struct Loaded {

@@ -9,7 +9,7 @@
 
 namespace sluice::config {
 
-// A variable that changes answers, and the setting that it sets.
+// A variable that has a meaning here, and the setting that it sets.
 struct RatelimitValue {
     std::string key;
     std::string variable;
@@ -18,6 +18,9 @@ struct RatelimitValue {
 
 // The values that the environment gives to settings.
 std::vector<RatelimitValue> ratelimit_values(const std::map<std::string, std::string>& environment);
+
+// What is wrong with those that are part of a setting, as messages.
+std::vector<std::string> ratelimit_problems(const std::map<std::string, std::string>& environment);
 
 // The names of variables of envoyproxy/ratelimit in the environment that have no meaning here.
 std::vector<std::string> ignored_ratelimit_variables(

@@ -67,6 +67,71 @@ TEST(RatelimitVariables, ThatAreIgnoredAreListedWhereThereAreRules) {
               "variables of envoyproxy/ratelimit that are ignored: REDIS_URL, USE_STATSD");
 }
 
+TEST(RatelimitVariables, OfAnXdsServerMakeTheUrlOfTheRules) {
+    EXPECT_EQ(loaded_with({{"CONFIG_TYPE", "GRPC_XDS_SOTW"}}).settings.rules,
+              "xds://localhost:18000?node=default");
+    const Loaded loaded = loaded_with({{"CONFIG_TYPE", "GRPC_XDS_SOTW"},
+                                       {"CONFIG_GRPC_XDS_SERVER_URL", "dns:///envoy-gateway:18001"},
+                                       {"CONFIG_GRPC_XDS_NODE_ID", "a&b"},
+                                       {"CONFIG_GRPC_XDS_SERVER_USE_TLS", "true"},
+                                       {"CONFIG_GRPC_XDS_SERVER_TLS_CACERT", "/certs/ca.crt"},
+                                       {"CONFIG_GRPC_XDS_CLIENT_TLS_CERT", "/certs/tls.crt"},
+                                       {"CONFIG_GRPC_XDS_CLIENT_TLS_KEY", "/certs/tls.key"},
+                                       {"CONFIG_GRPC_XDS_SERVER_TLS_SAN", "gateway"},
+                                       {"CONFIG_GRPC_XDS_NODE_METADATA", "k=v"}});
+    EXPECT_EQ(loaded.settings.rules, "xdss://envoy-gateway:18001?node=a%26b");
+    EXPECT_EQ(loaded.origins.at("rules"), "CONFIG_GRPC_XDS_SERVER_URL");
+    EXPECT_EQ(loaded.settings.rules_tls,
+              (RulesTlsSettings{"/certs/ca.crt", "/certs/tls.crt", "/certs/tls.key", "gateway"}));
+    ASSERT_EQ(loaded.warnings.size(), 1U);
+    EXPECT_EQ(loaded.warnings.front(),
+              "variables of envoyproxy/ratelimit that are ignored: CONFIG_GRPC_XDS_NODE_METADATA");
+}
+
+TEST(RatelimitVariables, OfAnXdsServerMeanNothingWithoutTheirType) {
+    const Settings settings = loaded_with({{"CONFIG_TYPE", "FILE"},
+                                           {"CONFIG_GRPC_XDS_SERVER_URL", "gateway:1"},
+                                           {"CONFIG_GRPC_XDS_SERVER_TLS_CACERT", "/certs/ca.crt"}})
+                                  .settings;
+    EXPECT_EQ(settings.rules, "");
+    EXPECT_EQ(settings.rules_tls, RulesTlsSettings{});
+}
+
+TEST(RatelimitVariables, OfAnXdsServerAreChecked) {
+    EXPECT_EQ(fault_of(with_variable("CONFIG_TYPE", "GRPC")),
+              "CONFIG_TYPE is \"GRPC\"; allowed is FILE or GRPC_XDS_SOTW");
+    EXPECT_EQ(fault_of(with_variable("CONFIG_GRPC_XDS_SERVER_USE_TLS", "yes")),
+              "CONFIG_GRPC_XDS_SERVER_USE_TLS is \"yes\"; allowed is true or false");
+    const std::string fault =
+        fault_of(load_settings({.file = {},
+                                .environment = {{"CONFIG_TYPE", "GRPC_XDS_SOTW"},
+                                                {"CONFIG_GRPC_XDS_SERVER_URL", "http://gateway"}},
+                                .flags = {},
+                                .tokens = {}}));
+    EXPECT_EQ(fault.find("CONFIG_GRPC_XDS_SERVER_URL: rules is \"xds://http://gateway\"; allowed"),
+              0U)
+        << fault;
+}
+
+TEST(RulesSettings, AnXdsUrlIsCheckedAndOtherUrlsAreRefused) {
+    EXPECT_EQ(settings_of("rules = \"xds://h:1?node=n\"").rules, "xds://h:1?node=n");
+    for (const char* const url : {"xds://h?node=n", "xds://h:1", "http://h:1?node=n"}) {
+        const std::string fault = fault_of(with_variable("SLUICE_RULES", url));
+        EXPECT_NE(fault.find("rules is \"" + std::string(url) + "\"; allowed is the path"),
+                  std::string::npos)
+            << fault;
+    }
+}
+
+TEST(RulesSettings, FilesOfTlsNeedAUrlWithTls) {
+    EXPECT_NE(fault_of(with_variable("SLUICE_RULES_TLS_CA", "ca.pem"))
+                  .find("rules is \"\"; allowed is an xdss:// URL, since rules_tls.ca is set"),
+              std::string::npos);
+    EXPECT_NE(fault_of(with_variable("SLUICE_RULES_TLS_KEY", "key.pem"))
+                  .find("the path of a file, since rules_tls.key is set"),
+              std::string::npos);
+}
+
 TEST(RulesSettings, AreReadFromAFile) {
     const Settings settings = settings_of(
         "rules = \"rules.yaml\"\n[rls]\ncounting = \"all_or_nothing\"\n"

@@ -9,6 +9,7 @@
 
 #include "config/address.h"
 #include "config/assign.h"
+#include "url/xds_url.h"
 
 namespace sluice::config {
 namespace {
@@ -17,6 +18,7 @@ using namespace std::chrono_literals;
 
 constexpr std::size_t kLongestPath = 4096;
 constexpr std::size_t kLongestHeader = 64;
+constexpr std::size_t kLongestServerName = 255;
 constexpr std::size_t kLongestWorkspace = 512;
 constexpr std::string_view kHeaderAllowed =
     "the name of a header field: 1 to 64 letters, digits and the characters !#$%&'*+-.^_`|~";
@@ -30,6 +32,14 @@ bool assign_header(std::string& place, const Value& value) {
     };
     return text && std::all_of(text->begin(), text->end(), fits) &&
            assign_text(place, value, kLongestHeader);
+}
+
+// A URL of another kind is not taken for a path.
+bool assign_rules(std::string& place, const Value& value) {
+    const auto text = as_string(value);
+    if (!text) return false;
+    const bool is_url = text->find("://") != std::string::npos;
+    return (!is_url || parse_xds_url(*text)) && assign_text(place, value, kLongestPath);
 }
 
 const std::array kRulesCatalog = {
@@ -96,11 +106,46 @@ const std::array kRulesCatalog = {
             [](const Settings& s) { return show_duration(s.grpc.max_connection_age_grace); }},
     Setting{"rules",
             "PATH",
-            "Rules of the rate-limit service: a file or a folder of YAML",
-            "the path of a file or folder",
-            [](Settings& s, const Value& v) { return assign_text(s.rules, v, kLongestPath); },
+            "Rules of the rate-limit service: a file or a folder of YAML, or the URL of an xDS "
+            "server that has them",
+            "the path of a file or folder, or xds://HOST:PORT?node=ID[&cluster=NAME], or with TLS "
+            "xdss://, where ID and NAME are 1 to 256 printable ASCII characters, those that are "
+            "special in URLs as %XX",
+            [](Settings& s, const Value& v) { return assign_rules(s.rules, v); },
             [](const Settings& s) { return quoted(s.rules); },
             "/etc/sluice/rules"},
+    Setting{
+        "rules_tls.ca",
+        "FILE",
+        "Trusted authorities for an xdss:// server of rules, in PEM; without it those of the "
+        "system",
+        "the path of a file",
+        [](Settings& s, const Value& v) { return assign_text(s.rules_tls.ca, v, kLongestPath); },
+        [](const Settings& s) { return quoted(s.rules_tls.ca); }},
+    Setting{
+        "rules_tls.cert",
+        "FILE",
+        "Client certificate for an xdss:// server of rules, in PEM",
+        "the path of a file",
+        [](Settings& s, const Value& v) { return assign_text(s.rules_tls.cert, v, kLongestPath); },
+        [](const Settings& s) { return quoted(s.rules_tls.cert); }},
+    Setting{
+        "rules_tls.key",
+        "FILE",
+        "Its private key, in PEM",
+        "the path of a file",
+        [](Settings& s, const Value& v) { return assign_text(s.rules_tls.key, v, kLongestPath); },
+        [](const Settings& s) { return quoted(s.rules_tls.key); }},
+    Setting{"rules_tls.server_name",
+            "NAME",
+            "The name that the certificate of an xdss:// server must have; without it that of the "
+            "URL",
+            "a host name or an address of 1 to 255 bytes",
+            [](Settings& s, const Value& v) {
+                return assign_text(s.rules_tls.server_name, v, kLongestServerName);
+            },
+            [](const Settings& s) { return quoted(s.rules_tls.server_name); },
+            "rules.example.com"},
     Setting{"rls.workspace",
             "NAME",
             "Workspace of the counts and overrides of the rate-limit service",

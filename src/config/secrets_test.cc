@@ -47,7 +47,7 @@ TEST(TokenTables, AreRefusedWithTheLineNumber) {
     EXPECT_EQ(fault_of(token_lines("permissions = [\"limit\", \"fly\"]\n")),
               "FILE:4: tokens[0].permissions is [ 'limit', 'fly' ]; allowed is a list of one or "
               "more of limit, read_override, "
-              "set_override, delete_override, read_metrics");
+              "set_override, delete_override, read_metrics, read_keys");
     EXPECT_EQ(fault_of("\n[[tokens]]\nname = \"a\"\n"),
               "FILE:2: tokens[0].sha256 is missing; allowed is the token's SHA-256 in 64 "
               "hexadecimal digits, as `sluice token` prints it");
@@ -241,7 +241,7 @@ TEST(Description, ListsEachSettingWithItsSource) {
     EXPECT_NE(text.find("region = \"eu\"  # SLUICE_REGION\n"), std::string::npos);
     EXPECT_NE(text.find("threads = 2  # --threads\n"), std::string::npos);
     EXPECT_NE(text.find("permissions = [\"limit\", \"read_override\", \"set_override\", "
-                        "\"delete_override\", \"read_metrics\"]\n"),
+                        "\"delete_override\", \"read_metrics\", \"read_keys\"]\n"),
               std::string::npos);
     EXPECT_EQ(text.find("abc"), std::string::npos);
     EXPECT_EQ(text.find(kHash), std::string::npos);

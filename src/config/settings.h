@@ -51,6 +51,17 @@ struct BusTlsSettings {
     bool operator==(const BusTlsSettings&) const = default;
 };
 
+// PEM files for an xdss:// server of rules, or empty; and the name that its certificate must have,
+// empty for that of the URL.
+struct RulesTlsSettings {
+    std::string ca;
+    std::string cert;
+    std::string key;
+    std::string server_name;
+
+    bool operator==(const RulesTlsSettings&) const = default;
+};
+
 // Three header fields about a limit.
 struct LimitHeaderSettings {
     bool enabled = false;
@@ -135,6 +146,7 @@ struct Settings {
     BusTlsSettings bus_tls{};
     std::vector<std::string> bus_workspaces{};  // empty: announcements of all are received
     std::string rules{};                        // empty: there is no rate-limit service
+    RulesTlsSettings rules_tls{};
     RlsSettings rls{};
     std::size_t threads = 0;  // 0: one per core
     std::size_t max_keys = 1'000'000;

@@ -17,11 +17,12 @@ struct Permissions {
     bool read_override = false;
     bool set_override = false;
     bool delete_override = false;
-    bool read_metrics = false;  // on an admin listener that is not on loopback
+    bool read_metrics = false;  // the state and the traffic of the node
+    bool read_keys = false;     // which identifiers are denied most
 
     bool operator==(const Permissions&) const = default;
 };
-inline constexpr Permissions kAllPermissions{true, true, true, true, true};
+inline constexpr Permissions kAllPermissions{true, true, true, true, true, true};
 
 // Each request is compared with all tokens, so their number is bounded.
 inline constexpr std::size_t kMaxTokens = 1000;

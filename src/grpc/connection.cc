@@ -30,16 +30,25 @@ std::unique_ptr<http::SocketConnection> GrpcProtocol::connect(http::LoopState& l
 }
 
 void GrpcProtocol::on_tick(http::LoopState& loop) {
-    // Ends: an alarm is removed, or replaced by a later one.
-    while (!alarms_.empty() && alarms_.begin()->first <= loop.now)
-        alarms_.begin()->second->on_alarm();
+    on_alarms(alarms_, loop.now, &Connection::on_alarm);
+    on_alarms(deadlines_, loop.now, &Connection::on_deadline);
+    if (!deadlines_.empty()) loop.tick_at(deadlines_.begin()->first);
+}
+
+// Ends: an alarm is removed, or replaced by a later one.
+void GrpcProtocol::on_alarms(Alarms& alarms,
+                             std::chrono::milliseconds now,
+                             void (Connection::*act)()) {
+    while (!alarms.empty() && alarms.begin()->first <= now)
+        (alarms.begin()->second->*act)();
 }
 
 Connection::Connection(GrpcProtocol& grpc, http::LoopState& loop, http::AcceptedSocket accepted)
     : SocketConnection(loop, accepted, grpc.alpn()),
       grpc_(grpc),
       session_(grpc.context_, accepted.peer, [this] { on_answered(); }),
-      alarm_(grpc.alarms_.end()) {
+      alarm_(grpc.alarms_.end()),
+      deadline_(grpc.deadlines_.end()) {
     if (grpc.age_.most.count() > 0) set_alarm(grpc.jitter_.up_to(grpc.age_.most));
 }
 
@@ -47,6 +56,7 @@ Connection::~Connection() = default;
 
 void Connection::on_close() {
     clear_alarm();
+    clear_deadline();
     loop().deferred -= deferred_;
     deferred_ = 0;
 }
@@ -93,6 +103,7 @@ void Connection::flush() {
     }
     if (is_closed()) return;
     update_deferred();
+    update_deadline();
     const bool has_progress =
         std::exchange(ended_calls_, session_.ended_calls()) != session_.ended_calls();
     const bool restarts = has_progress && phase() != Phase::kWrite;
@@ -174,6 +185,29 @@ void Connection::set_alarm(std::chrono::milliseconds after) {
 void Connection::clear_alarm() {
     if (alarm_ != grpc_.alarms_.end()) grpc_.alarms_.erase(alarm_);
     alarm_ = grpc_.alarms_.end();
+}
+
+// Its answer is sent in a turn of its own.
+void Connection::on_deadline() {
+    session_.expire(ServerSession::Time{loop().now - loop().resolution()});
+    update_deadline();
+}
+
+// loop().now may be behind the time, so a deadline has passed for certain when it is late by that.
+void Connection::update_deadline() {
+    const auto next = session_.next_deadline();
+    if (!next) return clear_deadline();
+    const auto at = std::chrono::ceil<std::chrono::milliseconds>(next->time_since_epoch()) +
+                    loop().resolution();
+    if (deadline_ != grpc_.deadlines_.end() && deadline_->first == at) return;
+    clear_deadline();
+    deadline_ = grpc_.deadlines_.emplace(at, this);
+    loop().tick_at(at);
+}
+
+void Connection::clear_deadline() {
+    if (deadline_ != grpc_.deadlines_.end()) grpc_.deadlines_.erase(deadline_);
+    deadline_ = grpc_.deadlines_.end();
 }
 
 // While the loop has deferred calls, it does not wait long for sockets.

@@ -40,10 +40,13 @@ class GrpcProtocol final : public http::Protocol {
     friend class Connection;
     using Alarms = std::multimap<std::chrono::milliseconds, Connection*>;
 
+    void on_alarms(Alarms& alarms, std::chrono::milliseconds now, void (Connection::*act)());
+
     SessionContext& context_;
     const ConnectionAge age_;
     Jitter jitter_;
-    Alarms alarms_;
+    Alarms alarms_;     // of the states of connections
+    Alarms deadlines_;  // the first of each connection's calls
 };
 
 // Handles all calls that have arrived in a read and sends their answers in one write. While bytes
@@ -59,6 +62,8 @@ class Connection final : public http::SocketConnection {
     void shed() override;
     // The time of set_alarm() has come.
     void on_alarm();
+    // The first deadline of a call has passed.
+    void on_deadline();
 
   private:
     // Each state ends with an alarm, if not before.
@@ -79,11 +84,14 @@ class Connection final : public http::SocketConnection {
     void start_drain();
     void set_alarm(std::chrono::milliseconds after);
     void clear_alarm();
+    void update_deadline();
+    void clear_deadline();
     void update_deferred();
 
     GrpcProtocol& grpc_;
     ServerSession session_;
     GrpcProtocol::Alarms::iterator alarm_;
+    GrpcProtocol::Alarms::iterator deadline_;
     State state_ = State::kServing;
     bool is_broken_ = false;         // nothing more is read; what is left is sent
     bool has_input_ = false;         // of this turn

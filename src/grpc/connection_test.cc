@@ -44,6 +44,36 @@ TEST(GrpcConnection, AnswersOtherCallsWhileOneIsDeferred) {
     EXPECT_EQ(client.finish(held).body, framed("released"));
 }
 
+TEST(GrpcConnection, EndsADeferredCallAtItsDeadline) {
+    TestServer server;
+    TestConnection client(server.port());
+    const auto began = std::chrono::steady_clock::now();
+    EXPECT_EQ(client.call({.body = framed("held"), .fields = {{"grpc-timeout", "50m"}}}).status(),
+              "4");
+    const auto took = std::chrono::steady_clock::now() - began;
+    EXPECT_GE(took, 50ms);
+    EXPECT_LT(took, 450ms) << "ticks are 500 ms apart otherwise";
+    EXPECT_EQ(server.session_counters().expired.get(), 1);
+    server.release_held();
+    EXPECT_EQ(client.call({.body = framed("hello")}).status(), "0");
+}
+
+TEST(GrpcConnection, KeepsTheDeadlinesOfManyCallsInOrder) {
+    TestServer server;
+    TestConnection client(server.port());
+    std::vector<std::int32_t> streams;
+    for (const char* const timeout : {"10S", "90m", "30m", "60m"})
+        streams.push_back(
+            client.peer().start({.body = framed("held"), .fields = {{"grpc-timeout", timeout}}}));
+    client.flush();
+    EXPECT_EQ(client.finish(streams[2]).status(), "4");
+    EXPECT_FALSE(client.peer().response(streams[1]).is_closed);
+    EXPECT_EQ(client.finish(streams[1]).status(), "4");
+    EXPECT_TRUE(client.peer().response(streams[3]).is_closed);
+    server.release_held();
+    EXPECT_EQ(client.finish(streams[0]).body, framed("released"));
+}
+
 TEST(GrpcConnection, SurvivesAClientThatLeavesDeferredCalls) {
     TestServer server;
     {

@@ -68,14 +68,15 @@ void ServerCall::begin(ServerSession& session, std::int32_t stream) {
     request_.deadline.reset();
     traceparent_.clear();
     answer_.status.code = Code::kOk;
-    is_post_ = has_content_type_ = is_head_complete_ = is_request_complete_ = false;
+    is_post_ = has_content_type_ = is_head_complete_ = is_request_complete_ = is_reset_ = false;
     is_deferred_ = is_answered_ = is_submitted_ = is_awaited_ = is_unsent_ = false;
     account();
     set_flag(is_awaited_, true, session.awaited_requests_);
 }
 
 void ServerCall::end() {
-    if (is_deferred_) --session_->deferred_;
+    forget_deadline();
+    drop_deferral();
     set_flag(is_awaited_, false, session_->awaited_requests_);
     set_flag(is_unsent_, false, session_->unsent_answers_);
     session_->held_bytes_ -= accounted_;
@@ -141,6 +142,7 @@ void ServerCall::on_head() {
         return refuse(Code::kUnknown, "The content type must be application/grpc.", "415");
     }
     if (refusal_.code != Code::kOk) return refuse(refusal_.code, std::move(refusal_.message));
+    if (request_.deadline) session_->timed_.push_back(stream_);
     const auto* open = std::get_if<StreamOpener>(&method_->second);
     if (open == nullptr) return;
     session_->context_.counters.calls.add(1);
@@ -195,7 +197,31 @@ void ServerCall::on_end() {
     dispatch();
 }
 
+void ServerCall::watch_deadline(Deadlines& deadlines) {
+    deadline_ = deadlines.emplace(*request_.deadline, this);
+    deadlines_ = &deadlines;
+}
+
+void ServerCall::forget_deadline() {
+    if (deadlines_ != nullptr) deadlines_->erase(deadline_);
+    deadlines_ = nullptr;
+}
+
+void ServerCall::expire() {
+    forget_deadline();
+    if (is_answered_) return;
+    session_->context_.counters.expired.add(1);
+    drop_deferral();
+    finish({Code::kDeadlineExceeded, "The deadline has passed."});
+}
+
+// The answer of the completion will have no effect.
+void ServerCall::drop_deferral() {
+    if (std::exchange(is_deferred_, false)) --session_->deferred_;
+}
+
 void ServerCall::dispatch() {
+    if (request_.deadline && *request_.deadline <= session_->now_) return expire();
     session_->context_.counters.calls.add(1);
     request_.path = method_->first;
     request_.peer = session_->peer_;
@@ -209,10 +235,7 @@ void ServerCall::dispatch() {
 void ServerCall::fail(std::string_view what) {
     const auto& report = session_->context_.on_failure;
     if (report) report(method_ == nullptr ? "" : method_->first, what);
-    if (is_deferred_) {
-        is_deferred_ = false;
-        --session_->deferred_;
-    }
+    drop_deferral();
     finish({Code::kInternal, "The server failed to answer this call."});
 }
 
@@ -223,8 +246,7 @@ Completion ServerCall::defer() {
 }
 
 void ServerCall::complete(Answer answer) {
-    is_deferred_ = false;
-    --session_->deferred_;
+    drop_deferral();
     answer_ = std::move(answer);
     submit_answer();
 }

@@ -2,9 +2,12 @@
 #ifndef SLUICE_GRPC_SERVER_CALL_H_
 #define SLUICE_GRPC_SERVER_CALL_H_
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -38,6 +41,12 @@ class ServerCall final : public UnaryCall, public StreamWriter {
     // Its handler has thrown: answers INTERNAL.
     void fail(std::string_view what);
 
+    // Enters the deadline of a call that has one.
+    using Deadlines = std::multimap<std::chrono::steady_clock::time_point, ServerCall*>;
+    void watch_deadline(Deadlines& deadlines);
+    // Its deadline has passed: answers DEADLINE_EXCEEDED, and leaves the deadlines.
+    void expire();
+
     // Answers a deferred call.
     void complete(Answer answer);
     bool is_deferred() const { return is_deferred_; }
@@ -62,6 +71,8 @@ class ServerCall final : public UnaryCall, public StreamWriter {
     ssize_t produce_stream(char* to, std::size_t size, std::uint32_t& flags);
     void end_body(std::uint32_t& flags);
     void account();
+    void forget_deadline();
+    void drop_deferral();
     static void set_flag(bool& flag, bool value, std::size_t& count);
 
     static ssize_t on_read(nghttp2_session* session,
@@ -84,11 +95,14 @@ class ServerCall final : public UnaryCall, public StreamWriter {
     std::size_t sent_ = 0;       // of a unary answer with its prefix, or of outbox_
     std::string outbox_;         // messages of a streaming call
     std::string traceparent_;
-    Status refusal_;  // found in the head
+    Status refusal_;                  // found in the head
+    Deadlines* deadlines_ = nullptr;  // that have this call's; null: none
+    Deadlines::iterator deadline_;
     bool is_post_ = false;
     bool has_content_type_ = false;
     bool is_head_complete_ = false;
     bool is_request_complete_ = false;
+    bool is_reset_ = false;  // by the client
     bool is_deferred_ = false;
     bool is_answered_ = false;   // nothing more is expected from the handler
     bool is_submitted_ = false;  // the head of the response was

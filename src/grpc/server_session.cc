@@ -85,7 +85,9 @@ struct ServerSession::Callbacks {
     static int on_begin_frame(nghttp2_session* /*http2*/,
                               const nghttp2_frame_hd* frame,
                               void* owner) {
-        static_cast<ServerSession*>(owner)->charge(*frame);
+        auto* session = static_cast<ServerSession*>(owner);
+        session->check_stream(*frame);
+        session->charge(*frame);
         return 0;
     }
 
@@ -198,9 +200,29 @@ bool ServerSession::receive(std::string_view bytes, Time now) {
     is_receiving_ = true;
     const ssize_t used = nghttp2_session_mem_recv(
         http2_, reinterpret_cast<const std::uint8_t*>(bytes.data()), bytes.size());
+    watch_deadlines();
     is_receiving_ = false;
     if (used == NGHTTP2_ERR_FLOODED) end_flood();
-    return used >= 0 && !is_flooded_;
+    return used >= 0 && !is_ended_;
+}
+
+// Most calls are answered at once: only the others are kept track of.
+void ServerSession::watch_deadlines() {
+    for (const std::int32_t stream : timed_) {
+        ServerCall* call = find(stream);
+        if (call != nullptr && !call->is_answered_) call->watch_deadline(deadlines_);
+    }
+    timed_.clear();
+}
+
+std::optional<ServerSession::Time> ServerSession::next_deadline() const {
+    if (deadlines_.empty()) return std::nullopt;
+    return deadlines_.begin()->first;
+}
+
+void ServerSession::expire(Time now) {
+    while (!deadlines_.empty() && deadlines_.begin()->first <= now)
+        deadlines_.begin()->second->expire();
 }
 
 bool ServerSession::send(std::string& out, std::size_t enough) {
@@ -240,6 +262,7 @@ ServerCall* ServerSession::open_call(std::int32_t stream) {
         call = std::move(context_.spare_calls.back());
         context_.spare_calls.pop_back();
     }
+    history_.on_open();
     call->index_ = calls_.size();
     calls_.push_back(call.get());
     call->begin(*this, stream);
@@ -254,6 +277,7 @@ void ServerSession::close_call(ServerCall* call, std::uint32_t error) {
     calls_[call->index_] = calls_.back();
     calls_.pop_back();
     ++ended_calls_;
+    if (!call->is_request_complete_ && !call->is_reset_) history_.on_server_end(call->stream());
     if (error != NGHTTP2_NO_ERROR) {
         context_.counters.cancelled.add(1);
     } else {
@@ -276,6 +300,19 @@ const MethodRegistry::Entry* ServerSession::find_method(std::string_view path) {
         last_method_ = found;
     }
     return last_method_;
+}
+
+// nghttp2 ignores what this finds: it keeps no closed streams, nor priorities. DATA of a closed
+// stream it drops before anyone sees it.
+void ServerSession::check_stream(const nghttp2_frame_hd& frame) {
+    if (frame.type == NGHTTP2_PRIORITY && frame.stream_id == 0) return end(NGHTTP2_PROTOCOL_ERROR);
+    if (frame.type == NGHTTP2_RST_STREAM) {
+        if (ServerCall* call = find(frame.stream_id)) call->is_reset_ = true;
+        return;
+    }
+    if (frame.type != NGHTTP2_HEADERS) return;
+    if (find(frame.stream_id) == nullptr && history_.on_headers(frame.stream_id))
+        end(NGHTTP2_STREAM_CLOSED);
 }
 
 // Charges the client for a frame that brings no call forward. Frames of unknown types are skipped
@@ -322,9 +359,12 @@ void ServerSession::spend(FrameBudget& budget) {
 }
 
 void ServerSession::end_flood() {
-    if (std::exchange(is_flooded_, true)) return;
-    context_.counters.floods.add(1);
-    terminate(NGHTTP2_ENHANCE_YOUR_CALM);
+    if (!is_ended_) context_.counters.floods.add(1);
+    end(NGHTTP2_ENHANCE_YOUR_CALM);
+}
+
+void ServerSession::end(std::uint32_t error) {
+    if (!std::exchange(is_ended_, true)) terminate(error);
 }
 
 // A call that was answered before the client has sent everything is reset, so that the client

@@ -6,7 +6,9 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -16,6 +18,7 @@
 #include "grpc/frame_budget.h"
 #include "grpc/method.h"
 #include "grpc/server_call.h"
+#include "grpc/stream_history.h"
 #include "http/wire/limits.h"
 
 namespace sluice::grpc {
@@ -37,6 +40,7 @@ struct alignas(64) SessionCounters {
     http::WireCounter calls;      // handed to a handler
     http::WireCounter refused;    // answered without a handler
     http::WireCounter cancelled;  // reset by the client before the answer
+    http::WireCounter expired;    // answered with DEADLINE_EXCEEDED
     http::WireCounter floods;     // connections closed with ENHANCE_YOUR_CALM
 };
 
@@ -55,7 +59,8 @@ struct SessionContext {
 };
 
 // Bytes from the client go in and make calls; bytes for the client come out. Limits and floods are
-// checked here; deadlines of the connection are its owner's.
+// checked here. It has no clock: the owner passes the time, and calls expire() at the deadlines of
+// calls.
 //
 // Owned by one thread.
 class ServerSession {
@@ -77,6 +82,12 @@ class ServerSession {
     // Appends bytes for the client to `out`, until there are none or `out` has `enough` bytes.
     // False: the connection is broken.
     bool send(std::string& out, std::size_t enough);
+
+    // The earliest deadline of a call that waits for its answer or its request.
+    std::optional<Time> next_deadline() const;
+    // Answers calls whose deadline has passed with DEADLINE_EXCEEDED. What their handlers answer
+    // later has no effect.
+    void expire(Time now);
 
     // Nothing more will be received or sent.
     bool is_finished() const;
@@ -105,6 +116,8 @@ class ServerSession {
     friend class ServerCall;
     struct Callbacks;
 
+    using Deadlines = std::multimap<Time, ServerCall*>;
+
     ServerCall* open_call(std::int32_t stream);
     void close_call(ServerCall* call, std::uint32_t error);
     ServerCall* find(std::int32_t stream) const;
@@ -112,11 +125,14 @@ class ServerSession {
     void complete(std::int32_t stream, Answer answer);
     void wake() const;
     void charge(const nghttp2_frame_hd& frame);
+    void check_stream(const nghttp2_frame_hd& frame);
     void on_frame(const nghttp2_frame& frame);
     void on_frame_sent(const nghttp2_frame& frame);
     void spend(FrameBudget& budget);
     void end_flood();
+    void end(std::uint32_t error);
     const MethodRegistry::Entry* find_method(std::string_view path);
+    void watch_deadlines();
 
     SessionContext& context_;
     const std::string peer_;
@@ -124,15 +140,18 @@ class ServerSession {
     nghttp2_session* http2_ = nullptr;
     std::vector<ServerCall*> calls_;
     Time now_{};
+    Deadlines deadlines_;              // of calls that were not answered where they were read
+    std::vector<std::int32_t> timed_;  // streams with a deadline, of this receive()
     FrameBudget control_frames_;
     FrameBudget resets_;
+    StreamHistory history_;
     const MethodRegistry::Entry* last_method_ = nullptr;
     std::size_t deferred_ = 0;
     std::size_t unsent_answers_ = 0;
     std::size_t awaited_requests_ = 0;
     std::uint64_t ended_calls_ = 0;
     std::size_t held_bytes_ = 0;
-    bool is_flooded_ = false;
+    bool is_ended_ = false;  // the client has broken a rule
     bool is_receiving_ = false;
     bool has_drain_ack_ = false;
     // For completions: expires with the session. Made when first needed.

@@ -13,6 +13,7 @@
 namespace sluice::grpc {
 namespace {
 
+using namespace std::chrono_literals;
 using namespace std::string_literals;
 
 // Repeats each message; "end" ends the call.
@@ -194,6 +195,102 @@ TEST_F(ServerSessionTest, PassesTheDeadline) {
     EXPECT_EQ(call({.body = framed("x"), .fields = {{"grpc-timeout", "0n"}}}).status(), "4");
     EXPECT_EQ(call({.body = framed("x"), .fields = {{"grpc-timeout", "20"}}}).status(), "13");
     EXPECT_EQ(call({.body = framed("x"), .fields = {{"grpc-timeout", "-1m"}}}).status(), "13");
+}
+
+TEST_F(ServerSessionTest, EndsADeferredCallAtItsDeadline) {
+    const auto began = ServerSession::Time{std::chrono::hours{1}};
+    const std::int32_t late =
+        peer.start({.body = framed("later"), .fields = {{"grpc-timeout", "30m"}}});
+    const std::int32_t later =
+        peer.start({.body = framed("later"), .fields = {{"grpc-timeout", "40m"}}});
+    const std::int32_t unlimited = peer.start({.body = framed("later")});
+    peer.exchange(session());
+    EXPECT_EQ(session().next_deadline(), began + 30ms);
+    session().expire(began + 29ms);
+    EXPECT_EQ(session().deferred_calls(), 3U);
+    session().expire(began + 30ms);
+    EXPECT_EQ(wakes, 1);
+    EXPECT_EQ(session().next_deadline(), began + 40ms);
+    EXPECT_EQ(session().deferred_calls(), 2U);
+    peer.exchange(session());
+    EXPECT_EQ(peer.response(late).status(), "4");
+    EXPECT_EQ(peer.response(late).message(), "The deadline has passed.");
+    EXPECT_TRUE(peer.response(late).is_closed);
+    EXPECT_FALSE(peer.response(later).is_closed);
+    // Its result is discarded, and those of the others are not.
+    for (Completion& completion : held)
+        completion({.bytes = "done"});
+    run_posted();
+    peer.exchange(session());
+    EXPECT_EQ(peer.response(late).body, "");
+    EXPECT_EQ(peer.response(later).body, framed("done"));
+    EXPECT_EQ(peer.response(unlimited).body, framed("done"));
+    EXPECT_FALSE(session().next_deadline());
+    EXPECT_EQ(session().held_bytes(), 0U);
+    EXPECT_EQ(context.counters.expired.get(), 1);
+}
+
+TEST_F(ServerSessionTest, EndsACallWhoseRequestIsIncompleteAtItsDeadline) {
+    const std::int32_t stream = peer.start(
+        {.body = framed("hello").substr(0, 7), .fields = {{"grpc-timeout", "1S"}}, .ends = false});
+    peer.exchange(session());
+    EXPECT_TRUE(session().has_awaited_requests());
+    session().expire(ServerSession::Time{std::chrono::hours{1}} + 1s);
+    peer.exchange(session());
+    EXPECT_EQ(peer.response(stream).status(), "4");
+    EXPECT_TRUE(peer.response(stream).is_closed);
+    EXPECT_FALSE(session().has_awaited_requests());
+    EXPECT_EQ(session().calls(), 0U);
+}
+
+TEST_F(ServerSessionTest, DoesNotHandleARequestThatIsCompleteAfterItsDeadline) {
+    const std::int32_t stream =
+        peer.start({.body = "", .fields = {{"grpc-timeout", "1S"}}, .ends = false});
+    peer.exchange(session());
+    peer.send_more(stream, framed("throw"), true);
+    session().receive(peer.take_output(), ServerSession::Time{std::chrono::hours{1}} + 2s);
+    peer.exchange(session());
+    EXPECT_EQ(peer.response(stream).status(), "4");
+    EXPECT_TRUE(failures.empty());
+}
+
+TEST_F(ServerSessionTest, EndsAStreamingCallAtItsDeadline) {
+    const std::int32_t stream = peer.start({.path = "/test.Echo/Repeat",
+                                            .body = framed("a"),
+                                            .fields = {{"grpc-timeout", "1S"}},
+                                            .ends = false});
+    peer.exchange(session());
+    EXPECT_EQ(messages_of(peer.response(stream).body), std::vector{"a"s});
+    session().expire(ServerSession::Time{std::chrono::hours{1}} + 1s);
+    peer.exchange(session());
+    EXPECT_EQ(peer.response(stream).status(), "4");
+    EXPECT_TRUE(peer.response(stream).is_closed);
+}
+
+TEST_F(ServerSessionTest, ForgetsTheDeadlineOfACallThatEnds) {
+    call({.body = framed("x"), .fields = {{"grpc-timeout", "1S"}}});
+    EXPECT_FALSE(session().next_deadline()) << "it was answered at once";
+    const std::int32_t stream =
+        peer.start({.body = framed("later"), .fields = {{"grpc-timeout", "1S"}}});
+    peer.exchange(session());
+    EXPECT_TRUE(session().next_deadline());
+    peer.reset(stream);
+    peer.exchange(session());
+    EXPECT_FALSE(session().next_deadline());
+    session().expire(ServerSession::Time::max());
+    EXPECT_EQ(context.counters.expired.get(), 0);
+}
+
+// The window holds it back, so the call is still open, but its answer is there.
+TEST_F(ServerSessionTest, LeavesAnAnswerThatIsNotTakenInTime) {
+    TestPeer slow(10);
+    const std::int32_t stream =
+        slow.start({.body = framed(std::string(1'000, 'x')), .fields = {{"grpc-timeout", "1S"}}});
+    slow.exchange(session());
+    session().expire(ServerSession::Time::max());
+    slow.open_window(stream, 10'000);
+    slow.exchange(session());
+    EXPECT_EQ(slow.response(stream).status(), "0");
 }
 
 TEST_F(ServerSessionTest, AnswersADeferredCallLater) {
@@ -391,6 +488,74 @@ TEST_F(ServerSessionTest, FinishesCallsInProgressWhenItDrains) {
     EXPECT_FALSE(peer.exchange(session()));
     EXPECT_TRUE(session().is_finished());
     EXPECT_EQ(peer.response(stream).body, framed("last"));
+}
+
+// HEADERS of `stream` with a field, END_HEADERS and END_STREAM.
+std::string headers_of(char stream) {
+    return "\0\0\1\1\5\0\0\0"s + stream + "\x82";
+}
+
+TEST_F(ServerSessionTest, ClosesOnHeadersOfAStreamThatBothSidesHaveEnded) {
+    EXPECT_EQ(call({.body = framed("x")}).status(), "0");
+    EXPECT_FALSE(session().receive(headers_of(1), {}));
+    std::string out;
+    session().send(out, 1'000);
+    peer.receive(out);
+    EXPECT_EQ(peer.goaway_error, NGHTTP2_STREAM_CLOSED);
+}
+
+TEST_F(ServerSessionTest, ClosesOnHeadersOfAStreamThatTheClientHasReset) {
+    const std::int32_t stream = peer.start({.body = "", .ends = false});
+    peer.exchange(session());
+    peer.reset(stream);
+    EXPECT_TRUE(peer.exchange(session()));
+    EXPECT_FALSE(session().receive(headers_of(1), {}));
+}
+
+TEST_F(ServerSessionTest, ClosesOnAStreamThatWasSkipped) {
+    peer.exchange(session());
+    EXPECT_TRUE(session().receive(headers_of(5), {}));
+    EXPECT_FALSE(session().receive(headers_of(3), {}));
+}
+
+TEST_F(ServerSessionTest, IgnoresTrailersThatWereSentBeforeTheClientKnewOfTheAnswer) {
+    context.limits.message = 1'000;
+    const std::int32_t stream =
+        peer.start({.body = framed(std::string(1'001, 'x')).substr(0, 5), .ends = false});
+    EXPECT_TRUE(peer.exchange(session()));
+    EXPECT_EQ(peer.response(stream).status(), "8");
+    EXPECT_EQ(session().calls(), 0U);
+    EXPECT_TRUE(session().receive(headers_of(1), {}));
+    EXPECT_TRUE(session().receive(headers_of(3), {})) << "the next call";
+    EXPECT_TRUE(session().receive(headers_of(1), {})) << "it may be on its way still";
+}
+
+TEST_F(ServerSessionTest, IgnoresTrailersOfACallThatIsOneTooMany) {
+    context.limits.streams = 1;
+    peer.exchange(session());
+    peer.start({.body = framed("later")});
+    peer.exchange(session());
+    EXPECT_EQ(session().calls(), 1U);
+    for (const char stream : "\3\3\5\3\5\5"s)
+        EXPECT_TRUE(session().receive(headers_of(stream), {}));
+    EXPECT_EQ(session().calls(), 1U);
+}
+
+TEST_F(ServerSessionTest, IgnoresTrailersOfACallAfterItsDrain) {
+    peer.start({.body = framed("later")});
+    peer.exchange(session());
+    session().drain();
+    std::string out;
+    session().send(out, 10'000);
+    EXPECT_TRUE(session().receive(headers_of(3), {}));
+    EXPECT_TRUE(session().receive(headers_of(3), {}));
+    EXPECT_EQ(session().calls(), 1U);
+}
+
+TEST_F(ServerSessionTest, ClosesOnAPriorityOfTheConnection) {
+    peer.exchange(session());
+    EXPECT_TRUE(session().receive("\0\0\5\2\0\0\0\0\1\0\0\0\0\x10"s, {}));
+    EXPECT_FALSE(session().receive("\0\0\5\2\0\0\0\0\0\0\0\0\0\x10"s, {}));
 }
 
 TEST_F(ServerSessionTest, ClosesOnBytesThatAreNoHttp2) {

@@ -205,6 +205,7 @@ void Metrics::write_grpc(const GrpcReadings& readings, Text& text) {
     text.single(kGrpcCalls, readings.calls);
     text.single(kGrpcRefused, readings.refused);
     text.single(kGrpcCancelled, readings.cancelled);
+    text.single(kGrpcExpired, readings.expired);
     text.single(kGrpcFloods, readings.floods);
 }
 

@@ -37,6 +37,7 @@ struct GrpcReadings {
     std::uint64_t calls = 0;
     std::uint64_t refused = 0;
     std::uint64_t cancelled = 0;
+    std::uint64_t expired = 0;
     std::uint64_t floods = 0;
 };
 
@@ -149,6 +150,7 @@ class Metrics {
 
     std::size_t threads() const { return options_.threads; }
     ThreadMetrics& thread(std::size_t index) { return *threads_[index]; }
+    const ThreadMetrics& thread(std::size_t index) const { return *threads_[index]; }
     ThreadMetrics& admin_thread() { return *threads_.back(); }
 
     // From any thread.

@@ -175,13 +175,14 @@ TEST(Metrics, WhatOthersHoldIsReadAtEachScrape) {
     MetricsOptions with_readings = options();
     std::uint64_t held = 1;
     with_readings.read = [&] {
-        return Readings{.keys_held = held,
-                        .cas_retries = 9,
-                        .overrides_held = 4,
-                        .connections = {.open = 5, .timeouts = 6},
-                        .grpc = {.calls = 20, .refused = 21, .cancelled = 22, .floods = 23},
-                        .log_lines_dropped = 17,
-                        .ready = true};
+        return Readings{
+            .keys_held = held,
+            .cas_retries = 9,
+            .overrides_held = 4,
+            .connections = {.open = 5, .timeouts = 6},
+            .grpc = {.calls = 20, .refused = 21, .cancelled = 22, .expired = 24, .floods = 23},
+            .log_lines_dropped = 17,
+            .ready = true};
     };
     const Metrics metrics(std::move(with_readings));
     EXPECT_EQ(scrape(metrics).at("sluice_keys_held"), 1);
@@ -195,6 +196,7 @@ TEST(Metrics, WhatOthersHoldIsReadAtEachScrape) {
     EXPECT_EQ(found.at("sluice_grpc_calls_total"), 20);
     EXPECT_EQ(found.at("sluice_grpc_calls_refused_total"), 21);
     EXPECT_EQ(found.at("sluice_grpc_calls_cancelled_total"), 22);
+    EXPECT_EQ(found.at("sluice_grpc_calls_expired_total"), 24);
     EXPECT_EQ(found.at("sluice_grpc_floods_total"), 23);
     EXPECT_EQ(found.at("sluice_log_lines_dropped_total"), 17);
     EXPECT_EQ(found.at("sluice_ready"), 1);

@@ -166,6 +166,8 @@ inline constexpr Name kGrpcRefused{"sluice_grpc_calls_refused_total", Type::kCou
     "gRPC calls answered with an error before a method was called."};
 inline constexpr Name kGrpcCancelled{"sluice_grpc_calls_cancelled_total", Type::kCounter,
     "gRPC calls that the client reset, or whose connection ended, before the answer was sent."};
+inline constexpr Name kGrpcExpired{"sluice_grpc_calls_expired_total", Type::kCounter,
+    "gRPC calls answered with DEADLINE_EXCEEDED because their answer was not there in time."};
 inline constexpr Name kGrpcFloods{"sluice_grpc_floods_total", Type::kCounter,
     "gRPC connections closed because of too many pings, resets or other control frames."};
 
@@ -261,6 +263,7 @@ inline constexpr std::array kAllNames = {
     kGrpcCalls,
     kGrpcRefused,
     kGrpcCancelled,
+    kGrpcExpired,
     kGrpcFloods,
     kTraceUnavailable,
     kTraceSent,
@@ -285,9 +288,19 @@ enum class Route {
     kGetOverride,
     kListOverrides,
     kDeleteOverride,
+    kJson,
+    kHealthcheck,
     kHealth,
     kReady,
     kMetrics,
+    kPage,
+    kTopKeys,
+    kOverrideLog,
+    kCaller,
+    kStatus,
+    kTraffic,
+    kFleet,
+    kEvents,
     kUnknown,  // no such route, or no request that could be read
     kCount
 };
@@ -319,17 +332,11 @@ using Texts = std::array<std::string_view, kCountOf<Label>>;
 
 inline constexpr Texts<Source> kSourceTexts = {"local", "origin"};
 inline constexpr Texts<Outcome> kOutcomeTexts = {"passed", "denied"};
-inline constexpr Texts<Route> kRouteTexts = {"limit",
-                                             "multiLimit",
-                                             "inspect",
-                                             "setOverride",
-                                             "getOverride",
-                                             "listOverrides",
-                                             "deleteOverride",
-                                             "healthz",
-                                             "readyz",
-                                             "metrics",
-                                             "unknown"};
+inline constexpr Texts<Route> kRouteTexts = {
+    "limit",          "multiLimit", "inspect",     "setOverride", "getOverride", "listOverrides",
+    "deleteOverride", "json",       "healthcheck", "healthz",     "readyz",      "metrics",
+    "page",           "topKeys",    "overrideLog", "caller",      "status",      "traffic",
+    "fleet",          "events",     "unknown"};
 inline constexpr Texts<ErrorKind> kErrorTexts = {"invalid_request",
                                                  "malformed_http",
                                                  "unauthorized",

@@ -84,6 +84,9 @@ struct alignas(64) ThreadMetrics {
         return by_source[static_cast<std::size_t>(source)][outcome];
     }
     Histogram& latency(Route route) { return by_route[static_cast<std::size_t>(route)]; }
+    const Histogram& latency(Route route) const {
+        return by_route[static_cast<std::size_t>(route)];
+    }
 
     std::array<CounterBy<Outcome>, kCountOf<Source>> by_source;
     std::array<Histogram, kCountOf<Route>> by_route;

@@ -9,6 +9,7 @@
 #include <map>
 #include <memory>
 #include <ostream>
+#include <sstream>
 #include <string>
 #include <vector>
 
@@ -17,6 +18,7 @@
 #include <CLI/Formatter.hpp>
 #include <unistd.h>
 
+#include "program/simulation_page.h"
 #include "sim/options.h"
 #include "sim/run.h"
 
@@ -34,6 +36,7 @@ constexpr const char* kFooter =
     "  sluice simulate\n"
     "  sluice simulate --regions 10 --keys 1 --load 30 --duration 5m --for 15m\n"
     "  sluice simulate --fault origin-empty@30s --fault loss=0.05 --json\n"
+    "  sluice simulate --regions 3 --fault store-down@2m+1m --html report.html\n"
     "  sluice simulate sim/scenarios/free_zone_30.toml --seed 7 --trace events.txt\n\n";
 
 struct SimulateCommand {
@@ -41,6 +44,7 @@ struct SimulateCommand {
     std::map<std::string, std::string> settings = {};  // by name, without the dashes
     std::vector<std::string> faults = {};
     std::string trace = {};  // a file; empty: none
+    std::string html = {};   // the same
     bool json = false;
     std::string swarm = {};  // the first seed of random runs; empty: none
     std::uint64_t runs = 1;  // of the swarm
@@ -106,9 +110,26 @@ ExitCode run_one(const SimulateCommand& command,
         }
         options.is_traced = true;
     }
+    std::ofstream html;
+    if (!command.html.empty()) {
+        html.open(command.html);
+        if (!html) {
+            err << "sluice simulate: " << command.html << " can't be written\n";
+            return ExitCode::kError;
+        }
+    }
     const sim::RunResult outcome =
         sim::run(options, progress_of(options, err), command.trace.empty() ? nullptr : &trace);
     (command.json ? sim::write_json : sim::write_report)(options, outcome, text, out);
+    if (!command.html.empty()) {
+        std::ostringstream json;
+        sim::write_json(options, outcome, text, json);
+        write_simulation_page(json.str(), html);
+        if (!html.flush()) {
+            err << "sluice simulate: " << command.html << " can't be written\n";
+            return ExitCode::kError;
+        }
+    }
     return outcome.failure ? ExitCode::kDenied : ExitCode::kOk;
 }
 
@@ -117,6 +138,10 @@ ExitCode run_swarm(const SimulateCommand& command, std::ostream& out, std::ostre
     const char* const end = command.swarm.data() + command.swarm.size();
     if (std::from_chars(command.swarm.data(), end, first).ptr != end) {
         err << "sluice simulate: --swarm is \"" << command.swarm << "\"; allowed: a whole number\n";
+        return ExitCode::kError;
+    }
+    if (!command.html.empty() && command.runs > 1) {
+        err << "sluice simulate: --html shows one run; --runs is " << command.runs << "\n";
         return ExitCode::kError;
     }
     const auto text = [](std::uint64_t seed) {
@@ -191,6 +216,8 @@ void add_simulate_command(Commands& commands) {
         ->expected(1)
         ->take_all();
     simulate.add_flag("--json", command.json, "Print JSON");
+    simulate.add_option("--html", command.html, "Write the report as a web page to this file")
+        ->type_name("FILE");
     simulate.add_option("--trace", command.trace, "Write a trace of all events to this file")
         ->type_name("FILE");
     simulate.add_option("--swarm", command.swarm, "Choose all options at random, from this seed")

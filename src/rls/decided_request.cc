@@ -24,7 +24,8 @@ DescriptorStatus status_of(const DecidedDescriptor& item, UnixTime now) {
     status.current_limit = CurrentLimit{.requests_per_unit = on_wire(item.limit),
                                         .unit = unit_of(item.duration),
                                         .name = item.rule == nullptr ? "" : item.rule->name};
-    status.limit_remaining = on_wire(item.decision.remaining);
+    // Nothing, as in envoyproxy/ratelimit, also where fewer hits would have fitted.
+    status.limit_remaining = item.is_over() ? 0 : on_wire(item.decision.remaining);
     status.duration_until_reset =
         std::max(std::chrono::ceil<std::chrono::seconds>(item.decision.reset_at - now),
                  std::chrono::seconds{0});

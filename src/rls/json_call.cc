@@ -14,9 +14,6 @@ namespace {
 
 namespace dom = simdjson::dom;
 
-constexpr std::string_view kJson = "application/json";
-constexpr std::string_view kPlain = "text/plain; charset=utf-8";
-
 std::string type_name(dom::element_type type) {
     switch (type) {
         case dom::element_type::ARRAY:
@@ -282,13 +279,7 @@ std::optional<Error> decode_json(std::string_view body, JsonRequest& decoded) {
     return reader.error();
 }
 
-HttpAnswer json_error(const Error& error) {
-    return {.status = 400, .content_type = kPlain, .body = error.message + "\n"};
-}
-
-HttpAnswer json_answer(const Answer& answer) {
-    if (answer.error) return json_error(*answer.error);
-    const RateLimitResponse& response = answer.response;
+std::string encode_json(const RateLimitResponse& response) {
     std::string body;
     {
         JsonFields fields(body);
@@ -306,18 +297,7 @@ HttpAnswer json_answer(const Answer& answer) {
         if (response.dynamic_metadata)
             append_json(fields.add("dynamicMetadata"), *response.dynamic_metadata);
     }
-    return {.status = response.overall_code == Code::kOverLimit ? 429 : 200,
-            .content_type = kJson,
-            .body = std::move(body)};
-}
-
-bool is_healthy(const Health& health) {
-    return !health.is_draining && (health.has_rules || !health.needs_rules);
-}
-
-HttpAnswer health_answer(const Health& health) {
-    const bool healthy = is_healthy(health);
-    return {.status = healthy ? 200 : 500, .content_type = kPlain, .body = healthy ? "OK" : ""};
+    return body;
 }
 
 }  // namespace sluice::rls

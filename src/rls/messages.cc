@@ -113,7 +113,8 @@ std::optional<Error> read_descriptor(protozero::pbf_reader reader, RateLimitRequ
                 read_wrapped(reader.get_message(), present(descriptor.hits_addend));
                 break;
             case tag_and_type(4, pbf_wire_type::varint):
-                descriptor.is_negative_hits = reader.get_bool();
+                // get_bool() reads a byte beyond the end of a message that ends there.
+                descriptor.is_negative_hits = reader.get_uint64() != 0;
                 break;
             default:
                 reader.skip();

@@ -100,10 +100,44 @@ TEST_F(RateLimiterTest, DeniedHitsAreDebitedUnlessTheRuleSaysOtherwise) {
          "key: free, rate_limit: {unit: hour, requests_per_unit: 100, count_denied: no}"});
     // As Envoy does it with apply_on_stream_done: ask with 0 hits, debit afterwards.
     ask({{{{"tokens", "a"}}, 0}});
-    EXPECT_EQ(codes(ask({{{{"tokens", "a"}}, 500}})), "OVER=OVER");
+    const RateLimitResponse debit = ask({{{{"tokens", "a"}}, 500}});
+    EXPECT_EQ(codes(debit), "OVER=OVER");
+    EXPECT_EQ(debit.statuses.at(0).limit_remaining, 0U);
     EXPECT_EQ(codes(ask({{{{"tokens", "a"}}, 0}})), "OVER=OVER") << "the limit bites";
     ask({{{{"free", "a"}}, 500}});
     EXPECT_EQ(codes(ask({{{{"free", "a"}}, 0}})), "OK=OK");
+}
+
+TEST_F(RateLimiterTest, LongValuesThatDifferAtTheEndAreCountedApart) {
+    load_descriptors({"key: token, rate_limit: {unit: minute, requests_per_unit: 1}"});
+    const std::string token(4'000, 't');
+    EXPECT_EQ(codes(ask({{{{"token", token + "1"}}}})), "OK=OK");
+    EXPECT_EQ(codes(ask({{{{"token", token + "2"}}}})), "OK=OK");
+    EXPECT_EQ(codes(ask({{{{"token", token + "1"}}}})), "OVER=OVER");
+}
+
+TEST_F(RateLimiterTest, KeysAndValuesThatAreEqualWhenJoinedAreCountedApart) {
+    load_descriptors({"key: x, rate_limit: {unit: minute, requests_per_unit: 1}",
+                      "key: x_y, rate_limit: {unit: minute, requests_per_unit: 1}"});
+    EXPECT_EQ(codes(ask({{{{"x", "y_z"}}}})), "OK=OK");
+    EXPECT_EQ(codes(ask({{{{"x_y", "z"}}}})), "OK=OK");
+    EXPECT_EQ(codes(ask({{{{"x", "y_z"}}}})), "OVER=OVER");
+}
+
+TEST_F(RateLimiterTest, AMonthIs30DaysAndAYear365) {
+    load_descriptors({"key: m, rate_limit: {unit: month, requests_per_unit: 1}",
+                      "key: y, rate_limit: {unit: year, requests_per_unit: 1}"});
+    const std::vector<TestDescriptor> both = {{{{"m", ""}}}, {{{"y", ""}}}};
+    const auto first = ask(both);
+    const auto since = kNow.time_since_epoch();
+    const auto reset_of = [&](std::size_t i) { return first.statuses.at(i).duration_until_reset; };
+    EXPECT_EQ(reset_of(0), std::chrono::ceil<std::chrono::seconds>(30 * 24h - since % (30 * 24h)));
+    EXPECT_EQ(reset_of(1),
+              std::chrono::ceil<std::chrono::seconds>(365 * 24h - since % (365 * 24h)));
+    EXPECT_EQ(first.statuses.at(0).current_limit, (CurrentLimit{1, Unit::kMonth}));
+    EXPECT_EQ(first.statuses.at(1).current_limit, (CurrentLimit{1, Unit::kYear}));
+    EXPECT_EQ(codes(ask(both, kNow + 24h)), "OVER,OVER=OVER");
+    EXPECT_EQ(codes(ask(both, kNow + 61 * 24h)), "OK,OVER=OVER");
 }
 
 TEST_F(RateLimiterTest, EachDescriptorCountsByItself) {

@@ -103,7 +103,8 @@ class RuleSet::Builder {
     RuleSet& set_;
     const SameDomain same_domain_;
     std::vector<std::uint32_t> roots_;
-    std::vector<std::uint32_t> parents_;              // of the nodes; kNone of a root
+    std::vector<std::uint32_t> parents_;  // of the nodes; kNone of a root
+    std::size_t name_bytes_ = 0;
     std::unordered_set<std::string> group_keys_;      // with the number of the parent
     std::unordered_set<std::string> composite_keys_;  // with the number of the parent
 };
@@ -193,6 +194,14 @@ std::optional<Error> RuleSet::Builder::add_descriptor(const DomainConfig& config
                                                       const Level& level) {
     if (auto error = wrong_descriptor(config, descriptor, level)) return error;
     const std::string text = composite_key(descriptor.key, descriptor.value);
+    name_bytes_ += level.full_key.size() + 1 + text.size();
+    if (name_bytes_ > kMaxRuleNameBytes) {
+        return refused(config,
+                       descriptor.line,
+                       "the names of all descriptors, each with those above it, are longer; "
+                       "allowed: " +
+                           std::to_string(kMaxRuleNameBytes) + " bytes");
+    }
     Level below{.parent = static_cast<std::uint32_t>(set_.nodes_.size()),
                 .depth = level.depth + 1,
                 .labels = level.labels,

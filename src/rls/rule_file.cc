@@ -5,9 +5,11 @@
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <sstream>
 #include <system_error>
 
 #include <simdjson.h>
+#include <yaml-cpp/eventhandler.h>
 
 #include "rls/yaml_fields.h"
 
@@ -215,6 +217,41 @@ int line_of_deep_brackets(std::string_view text) {
     return 0;
 }
 
+// Where documents begin.
+class DocumentStarts final : public YAML::EventHandler {
+  public:
+    int line = 0;  // of the last one
+
+    void OnDocumentStart(const YAML::Mark& mark) override { line = mark.line + 1; }
+    void OnDocumentEnd() override {}
+    void OnNull(const YAML::Mark&, YAML::anchor_t) override {}
+    void OnAlias(const YAML::Mark&, YAML::anchor_t) override {}
+    void OnScalar(const YAML::Mark&,
+                  const std::string&,
+                  YAML::anchor_t,
+                  const std::string&) override {}
+    void OnSequenceStart(const YAML::Mark&,
+                         const std::string&,
+                         YAML::anchor_t,
+                         YAML::EmitterStyle::value) override {}
+    void OnSequenceEnd() override {}
+    void OnMapStart(const YAML::Mark&,
+                    const std::string&,
+                    YAML::anchor_t,
+                    YAML::EmitterStyle::value) override {}
+    void OnMapEnd() override {}
+};
+
+// The line where a second document begins; 0 if there is none. The parser finds documents without
+// end where a character such as a comma can't begin one, so no more than two are asked for.
+int line_of_second_document(const std::string& text) {
+    std::istringstream stream(text);
+    YAML::Parser parser(stream);
+    DocumentStarts starts;
+    const bool has_second = parser.HandleNextDocument(starts) && parser.HandleNextDocument(starts);
+    return has_second ? starts.line : 0;
+}
+
 Error unreadable(const std::string& path, const std::string& why) {
     return {kInvalidOption, path + ": can't be read: " + why};
 }
@@ -254,14 +291,12 @@ Result<DomainConfig> parse_rules(const std::string& text, const std::string& sou
                      location(source, line) +
                          ": brackets are nested deeper; allowed: " + std::to_string(kMaxBrackets)};
     }
-    const std::vector<YAML::Node> documents = YAML::LoadAll(text);
-    if (documents.size() > 1) {
-        return Error{kInvalidOption,
-                     location(source, YamlFields::line_of(documents[1])) +
-                         ": a second YAML document begins; allowed: one for each file"};
+    if (const int line = line_of_second_document(text)) {
+        return Error{
+            kInvalidOption,
+            location(source, line) + ": a second YAML document begins; allowed: one for each file"};
     }
-    const YAML::Node root = documents.empty() ? YAML::Node() : documents.front();
-    return RuleFileReader(source).read(root, source);
+    return RuleFileReader(source).read(YAML::Load(text), source);
 } catch (const YAML::Exception& invalid) {
     return Error{kInvalidOption,
                  location(source, invalid.mark.line + 1) +

@@ -98,6 +98,26 @@ TEST(RuleFile, HoldsEveryKey) {
     EXPECT_TRUE(set->warnings().empty());
 }
 
+TEST(RuleFile, ScalarsKeepTheirTextAsValues) {
+    const auto rules = build(
+        "domain: 404\ndescriptors:\n"
+        "  - {key: k, value: yes}\n  - {key: k, value: 0x1F}\n  - {key: k, value: 1.50}\n"
+        "  - {key: k, value: 2026-01-01}\n  - {key: k, value: 'null'}\n  - {key: on}\n"
+        "  - {key: k, value: null, rate_limit: {unit: DAY}}\n");
+    EXPECT_TRUE(rules->has_domain("404"));
+    ASSERT_EQ(rules->rules().size(), 1U);
+    EXPECT_EQ(rules->rules()[0].full_key, "404.k") << "a null is no value";
+    const auto has_limit = [&](std::string_view value) {
+        std::string identifier;
+        const std::vector<DescriptorEntry> entries{{"k", value}};
+        return rules->match("404", entries, identifier) != nullptr;
+    };
+    for (const char* exempt : {"yes", "0x1F", "1.50", "2026-01-01", "null"})
+        EXPECT_FALSE(has_limit(exempt)) << exempt;
+    for (const char* other : {"true", "31", "1.5", ""})
+        EXPECT_TRUE(has_limit(other)) << other;
+}
+
 TEST(RuleFile, RefusesUnknownKeysByLine) {
     EXPECT_EQ(fault_of("domain: web\nlimits: 3\n"),
               "a.yaml:2: config error, unknown key 'limits'; allowed in a rule file: domain, "
@@ -189,7 +209,10 @@ TEST(RuleFile, RefusesWhatIsNoRuleFile) {
     EXPECT_EQ(fault_of("domain: web\n\tdescriptors: x\n").substr(0, 37),
               "a.yaml:2: error loading config file: ");
     EXPECT_EQ(fault_of("domain: web\n---\ndomain: mail\n").substr(0, 41),
-              "a.yaml:3: a second YAML document begins; ");
+              "a.yaml:2: a second YAML document begins; ");
+    // The parser would find documents without end.
+    for (const char* const text : {",", "domain: web\n, x", "]"})
+        EXPECT_NE(fault_of(text), "no fault") << text;
     EXPECT_EQ(fault_of("- a\n").substr(0, 35), "a.yaml:1: a rule file is no mapping");
 }
 

@@ -40,6 +40,20 @@ TEST_F(RuleMetricsTest, CountHitsWithinNearAndOverTheLimit) {
     EXPECT_EQ(rule_value("shadow_mode"), "0");
 }
 
+TEST_F(RuleMetricsTest, FoldLevelsBelowTheSecondIntoOneLabel) {
+    load_descriptors(
+        {"key: a, value: x, descriptors: [{key: b, descriptors: [{key: c, value: z, "
+         "rate_limit: {unit: minute, requests_per_unit: 7}}]}]"});
+    const std::vector<TestDescriptor> deep = {{{{"a", "x"}, {"b", "1"}, {"c", "z"}}}};
+    const std::string labels = R"({domain="web",key1="a_x",key2="b.c_z"})";
+    for (int i = 0; i < 9; ++i)
+        ask(deep);
+    EXPECT_EQ(value("rate_limit_total_hits", labels), "9");
+    EXPECT_EQ(value("rate_limit_within_limit", labels), "7");
+    EXPECT_EQ(value("rate_limit_near_limit", labels), "2") << "those above 5, which is 0.8 of 7";
+    EXPECT_EQ(value("rate_limit_over_limit", labels), "2");
+}
+
 TEST_F(RuleMetricsTest, CountShadowDenialsApart) {
     load_descriptors({"key: user, shadow_mode: true, rate_limit: {unit: minute}"});
     ask({{{{"user", "a"}}, 4}});

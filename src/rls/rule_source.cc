@@ -24,7 +24,14 @@ bool RuleSource::apply(Result<std::shared_ptr<const RuleSet>> rules, const std::
     const std::size_t count = (*rules)->rules().size();
     current_.replace(metrics_.activate(*std::move(rules)));
     log_.info("rules_loaded", {{"from", from}, {"rules", count}});
+    const MutexLock lock(listener_mutex_);
+    if (listener_) listener_();
     return true;
+}
+
+void RuleSource::set_listener(std::function<void()> listener) {
+    const MutexLock lock(listener_mutex_);
+    listener_ = std::move(listener);
 }
 
 }  // namespace sluice::rls

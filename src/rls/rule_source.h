@@ -4,10 +4,12 @@
 
 #include <sluice/result.h>
 
+#include <functional>
 #include <memory>
 #include <string>
 
 #include "base/current.h"
+#include "base/mutex.h"
 #include "log/log.h"
 #include "rls/rule_metrics.h"
 #include "rls/rules.h"
@@ -30,13 +32,20 @@ class RuleSource {
     // Puts `rules` into force, or reports why there are none. `from` names their source in the log.
     bool apply(Result<std::shared_ptr<const RuleSet>> rules, const std::string& from);
 
+    // Has `listener` called after each change, on the thread that makes it; a null one ends that.
+    // Once this returns, the listener before is not running. It must not call the source.
+    void set_listener(std::function<void()> listener);
+
     const Current<ActiveRules>& current() const { return current_; }
-    bool has_rules() const { return current_.get()->rules->is_loaded(); }
+    // Whether there is a domain.
+    bool has_rules() const { return !current_.get()->rules->is_empty(); }
 
   private:
     RuleMetrics& metrics_;
     Log& log_;
     Current<ActiveRules> current_;
+    Mutex listener_mutex_;
+    std::function<void()> listener_ SLUICE_GUARDED_BY(listener_mutex_);
 };
 
 }  // namespace sluice::rls

@@ -22,6 +22,8 @@
 namespace sluice::rls {
 
 inline constexpr std::size_t kMaxRules = 100'000;  // descriptors of all domains, nested ones too
+// Of the names of all descriptors, each with those above it.
+inline constexpr std::size_t kMaxRuleNameBytes = 67'108'864;
 inline constexpr std::size_t kMaxRuleDepth = kMaxEntriesPerDescriptor;
 
 // The labels of a rule's metrics. `key1` is the first level ("database_users"), `key2` all deeper
@@ -84,6 +86,7 @@ class RuleSet {
     RuleSet& operator=(const RuleSet&) = delete;
 
     bool is_loaded() const { return is_loaded_; }
+    bool is_empty() const { return nodes_.empty(); }  // without any domain
     bool has_domain(std::string_view domain) const;
 
     // The rule of a descriptor; null if none applies. `identifier` becomes the identifier of its

@@ -1,5 +1,7 @@
 #include "rls/xds_rules.h"
 
+#include <algorithm>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -17,6 +19,11 @@ using protozero::tag_and_type;
 constexpr auto kBytes = pbf_wire_type::length_delimited;
 constexpr auto kNumber = pbf_wire_type::varint;
 
+// reader.get_bool() reads a byte beyond the end of a message that ends there.
+bool read_bool(protozero::pbf_reader& reader) {
+    return reader.get_uint64() != 0;
+}
+
 // Reads one resource. What exceeds a bound is not read on, and reported by the first error.
 class RuleConfigReader {
   public:
@@ -25,7 +32,7 @@ class RuleConfigReader {
         while (reader.next()) {
             switch (reader.tag_and_type()) {
                 case tag_and_type(1, kBytes):
-                    config.source = "xds resource '" + reader.get_string() + "'";
+                    config.source = source_of(reader.get_view());
                     break;
                 case tag_and_type(2, kBytes):
                     config.domain = reader.get_string();
@@ -42,6 +49,13 @@ class RuleConfigReader {
     const std::string& fault() const { return fault_; }
 
   private:
+    // Every rule keeps it, so a long name is cut.
+    static std::string source_of(protozero::data_view name) {
+        constexpr std::size_t kLongestName = 256;
+        return "xds resource '" + std::string(name.data(), std::min(name.size(), kLongestName)) +
+               "'";
+    }
+
     void add_descriptor(protozero::pbf_reader reader,
                         std::vector<DescriptorConfig>& descriptors,
                         std::size_t depth) {
@@ -65,13 +79,13 @@ class RuleConfigReader {
                     add_descriptor(reader.get_message(), descriptor.descriptors, depth + 1);
                     break;
                 case tag_and_type(5, kNumber):
-                    descriptor.shadow_mode = reader.get_bool();
+                    descriptor.shadow_mode = read_bool(reader);
                     break;
                 case tag_and_type(6, kNumber):
-                    descriptor.detailed_metric = reader.get_bool();
+                    descriptor.detailed_metric = read_bool(reader);
                     break;
                 case tag_and_type(7, kNumber):
-                    descriptor.quota_mode = reader.get_bool();
+                    descriptor.quota_mode = read_bool(reader);
                     break;
                 default:
                     reader.skip();
@@ -90,7 +104,7 @@ class RuleConfigReader {
                     limit.requests_per_unit = reader.get_uint32();
                     break;
                 case tag_and_type(3, kNumber):
-                    limit.unlimited = reader.get_bool();
+                    limit.unlimited = read_bool(reader);
                     break;
                 case tag_and_type(4, kBytes):
                     limit.name = reader.get_string();
@@ -147,10 +161,10 @@ Result<DomainConfig> decode_rule_config(std::string_view bytes) try {
                      malformed.what()};
 }
 
-Result<std::shared_ptr<const RuleSet>> decode_rules(std::span<const std::string> resources,
+Result<std::shared_ptr<const RuleSet>> decode_rules(std::span<const std::string_view> resources,
                                                     SameDomain same_domain) {
     std::vector<DomainConfig> configs;
-    for (const std::string& resource : resources) {
+    for (const std::string_view resource : resources) {
         auto config = decode_rule_config(resource);
         if (!config) return std::move(config).error();
         configs.push_back(*std::move(config));

@@ -8,7 +8,6 @@
 #include <cstddef>
 #include <memory>
 #include <span>
-#include <string>
 #include <string_view>
 
 #include "rls/rule_config.h"
@@ -26,7 +25,7 @@ Result<DomainConfig> decode_rule_config(std::string_view bytes);
 
 // Checks and arranges all resources of an answer, which replace all rules before. An error is what
 // the server is to be told.
-Result<std::shared_ptr<const RuleSet>> decode_rules(std::span<const std::string> resources,
+Result<std::shared_ptr<const RuleSet>> decode_rules(std::span<const std::string_view> resources,
                                                     SameDomain same_domain);
 
 }  // namespace sluice::rls

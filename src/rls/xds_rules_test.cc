@@ -41,7 +41,8 @@ std::string resource(const std::string& domain, std::uint32_t unit) {
 }
 
 TEST(XdsRules, AreTheSameAsThoseOfAFile) {
-    const std::vector<std::string> resources = {from_hex(kConfig)};
+    const std::string config = from_hex(kConfig);
+    const std::vector<std::string_view> resources = {config};
     const auto rules = decode_rules(resources, SameDomain::kRefuse);
     ASSERT_TRUE(rules) << rules.error().message;
     ASSERT_EQ((*rules)->rules().size(), 3U);
@@ -71,7 +72,8 @@ TEST(XdsRules, NoResourceIsNoRule) {
 
 TEST(XdsRules, AreRefusedWithTheNameOfTheResource) {
     const auto fault = [](const std::vector<std::string>& resources) {
-        const auto rules = decode_rules(resources, SameDomain::kRefuse);
+        const std::vector<std::string_view> views(resources.begin(), resources.end());
+        const auto rules = decode_rules(views, SameDomain::kRefuse);
         return rules ? "no fault" : rules.error().message;
     };
     EXPECT_EQ(fault({resource("web", 2)}), "no fault");
@@ -87,6 +89,41 @@ TEST(XdsRules, AreRefusedWithTheNameOfTheResource) {
               "xds resource: is not a ratelimit.config.ratelimit.v3.RateLimitConfig: ");
     EXPECT_EQ(fault({std::string(kMaxRuleConfigBytes + 1, '\0')}),
               "xds resource: is 16777217 bytes long; allowed: up to 16777216");
+}
+
+// Long keys above many descriptors: each rule would hold all of them.
+TEST(XdsRules, AreBoundedInMemory) {
+    std::string below;
+    for (int i = 0; i < 2'000; ++i) {
+        std::string descriptor;
+        protozero::pbf_writer writer(descriptor);
+        writer.add_string(1, std::to_string(i));
+        protozero::pbf_writer(below).add_message(4, descriptor);
+    }
+    for (int depth = 0; depth < 10; ++depth) {
+        std::string outer;
+        protozero::pbf_writer writer(outer);
+        writer.add_string(1, std::string(4'096, 'k'));
+        outer += below;
+        below.clear();
+        protozero::pbf_writer(below).add_message(4, outer);
+    }
+    std::string bytes;
+    protozero::pbf_writer writer(bytes);
+    writer.add_string(2, "web");
+    bytes += "\x1a" + below.substr(1);  // the outermost is a descriptor of the domain
+    const std::vector<std::string_view> resources = {bytes};
+    const auto rules = decode_rules(resources, SameDomain::kRefuse);
+    ASSERT_FALSE(rules);
+    EXPECT_NE(rules.error().message.find("names of all descriptors"), std::string::npos)
+        << rules.error().message;
+}
+
+// The end of the bytes is that of their memory, so that a sanitizer sees what is read beyond it.
+TEST(XdsRules, AreNotReadBeyondTheirEnd) {
+    const std::string descriptor = "\x1a\x01\x28";  // shadow_mode, without its value
+    const std::vector<char> bytes(descriptor.begin(), descriptor.end());
+    EXPECT_FALSE(decode_rule_config({bytes.data(), bytes.size()}));
 }
 
 TEST(XdsRules, AreBoundedInDepthAndNumber) {

@@ -7,14 +7,15 @@
 #include <utility>
 
 #include <sched.h>
-#include <sys/resource.h>
 
+#include "base/clock.h"
 #include "config/catalog.h"
 #include "http/wire/listener.h"
 #include "server/rate_limit_methods.h"
-#include "server/readings.h"
+#include "server/rate_limit_routes.h"
 #include "server/resources.h"
 #include "server/version.h"
+#include "server/wire_settings.h"
 #include "server/worker.h"
 
 namespace sluice::server {
@@ -33,71 +34,16 @@ config::Settings with_threads(config::Settings settings) {
     return settings;
 }
 
-// Raises the limit of open files to what the system allows, and returns how many connections fit
-// into it, at most http.max_connections. The usual soft limit of 1024 protects programs that use
-// select(); this one doesn't.
-std::size_t raise_connection_limit(const config::Settings& settings, Log& log) {
-    constexpr rlim_t kReserved = 256;  // files that are not connections
-    const std::size_t wanted = settings.http.max_connections;
-    rlimit limit{};
-    if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return wanted;
-    limit.rlim_cur = limit.rlim_max;
-    setrlimit(RLIMIT_NOFILE, &limit);
-    if (limit.rlim_max == RLIM_INFINITY || limit.rlim_max >= wanted + kReserved) return wanted;
-    const std::size_t possible =
-        limit.rlim_max > 2 * kReserved ? limit.rlim_max - kReserved : kReserved;
-    const bool is_set = wanted != config::HttpSettings{}.max_connections;
-    if (is_set) {
-        log.warn("few_files",
-                 {{"why", "the system allows fewer open files than http.max_connections needs"},
-                  {"max_connections", possible}});
-    }
-    return possible;
-}
-
-// With less, a thread would close connections that send a few large requests.
-constexpr std::size_t kMinBuffered = 4UL * 1024 * 1024;
-
-http::WireLimits wire_limits(const config::Settings& settings, std::size_t connections) {
-    http::WireLimits limits;
-    const config::HttpSettings& http = settings.http;
-    limits.connections = (connections + settings.threads - 1) / settings.threads;
-    limits.buffered = std::max(http.max_buffered_bytes / settings.threads, kMinBuffered);
-    limits.pipelined = http.max_pipelined;
-    limits.header_timeout = http.header_timeout;
-    limits.body_timeout = http.body_timeout;
-    limits.idle_timeout = http.idle_timeout;
-    limits.write_timeout = http.write_timeout;
-    return limits;
-}
-
-// Enough for a few scrapers at a time, each with a large response in flight.
-http::WireLimits admin_limits(const config::Settings& settings) {
-    http::WireLimits limits = wire_limits(settings, 0);
-    limits.connections = 64;
-    limits.buffered = kMinBuffered;
-    return limits;
-}
-
-// A listener on loopback accepts only known Host headers, against DNS rebinding. Behind a proxy,
-// the proxy chooses the host, except on the admin listener. On other addresses requests need a
-// token, which a web site doesn't have.
-http::HostRule host_rule(const config::Settings& settings,
-                         const config::Address& address,
-                         http::Surface surface) {
-    const bool is_proxied = settings.behind_proxy && surface == http::Surface::kPublic;
-    if (is_proxied || !config::is_loopback(address)) return {};
-    return http::HostRule::local(settings.allowed_hosts);
-}
-
 // The least time to flush unsynced counts to the origin, even if draining took all of its time.
 constexpr std::chrono::milliseconds kMinFlushTime{200};
 
 }  // namespace
 
-Node::Node(config::Settings settings, Log& log, Limiter limiter)
-    : settings_(with_threads(std::move(settings))),
+Node::Node(config::Settings settings, Log& log, Limiter limiter, PassedSockets sockets)
+    : started_at_(exact_wall_time()),
+      settings_(with_threads(std::move(settings))),
       log_(log),
+      sockets_(std::move(sockets)),
       limiter_(std::move(limiter)),
       tokens_(settings_.tokens),
       metrics_({.version = kVersion,
@@ -107,18 +53,29 @@ Node::Node(config::Settings settings, Log& log, Limiter limiter)
                 .write_more =
                     [this](std::string& out) {
                         if (rule_service_ != nullptr) rule_service_->write_metrics(out);
-                    }}) {}
+                    }}),
+      observer_({.seed = system_random(),
+                 .read_status = [this] { return read_status(); },
+                 .read_latency = [this] { return read_latency(); },
+                 .on_second =
+                     [this] {
+                         if (admin_ != nullptr) admin_->send_events();
+                     }}) {}
 
 // Pending responses end on the workers, so the stores that they wait for are closed first.
 Node::~Node() {
+    if (rule_service_ != nullptr) rule_service_->set_listener(nullptr);
+    observer_.stop();
     if (override_changes_ != nullptr) override_changes_->close();
     limiter_.close(std::chrono::milliseconds::zero());
 }
 
-Result<std::unique_ptr<Node>> Node::start(const config::Settings& settings, Log& log) {
+Result<std::unique_ptr<Node>> Node::start(const config::Settings& settings,
+                                          Log& log,
+                                          PassedSockets sockets) {
     auto limiter = open_limiter(settings, log);
     if (!limiter) return std::move(limiter).error();
-    std::unique_ptr<Node> node(new Node(settings, log, *std::move(limiter)));
+    std::unique_ptr<Node> node(new Node(settings, log, *std::move(limiter), std::move(sockets)));
     if (auto failed = node->open()) return *std::move(failed);
     return node;
 }
@@ -130,11 +87,16 @@ std::optional<Error> Node::open() {
     if (auto failed = open_tracer()) return failed;
     if (auto failed = start_workers()) return failed;
     if (auto failed = start_admin()) return failed;
+    observer_.start();
     readiness_.store(http::Readiness::kReady, std::memory_order_relaxed);
-    // Clients may have connected before.
+    if (rule_service_ != nullptr) rule_service_->set_listener([this] { publish_health(); });
+    publish_health();  // clients may have connected before
+    return std::nullopt;
+}
+
+void Node::publish_health() {
     for (const auto& worker : workers_)
         worker->publish_health();
-    return std::nullopt;
 }
 
 std::optional<Error> Node::open_overrides() {
@@ -174,17 +136,17 @@ std::optional<Error> Node::start_workers() {
         return setting_error(
             "listen", "\"" + config::to_string(settings_.listen) + "\"", error.message);
     };
-    const auto address =
-        http::claim({.host = settings_.listen.host, .port = settings_.listen.port});
-    if (!address) return failed(address.error());
+    const auto places = sockets_.places("listen", settings_.listen, settings_.threads);
+    if (!places) return failed(places.error());
     const http::WireLimits limits = wire_limits(settings_, raise_connection_limit(settings_, log_));
     for (std::size_t i = 0; i < settings_.threads; ++i) {
         workers_.push_back(std::make_unique<Worker>(
             api_context(metrics_.thread(i), settings_.listen, http::Surface::kPublic),
             Worker::Options{.listener = {.limits = limits, .tls = tls_},
                             .log = log_,
-                            .log_requests = settings_.log.requests}));
-        const auto port = workers_.back()->listen(*address);
+                            .log_requests = settings_.log.requests,
+                            .observer = observer_}));
+        const auto port = workers_.back()->listen((*places)[i]);
         if (!port) return failed(port.error());
         settings_.listen.port = *port;
     }
@@ -201,10 +163,10 @@ std::optional<Error> Node::listen_grpc(const http::WireLimits& limits) {
     const auto failed = [&](const Error& error) {
         return setting_error("grpc.listen", "\"" + config::to_string(wanted) + "\"", error.message);
     };
-    const auto address = http::claim({.host = wanted.host, .port = wanted.port});
-    if (!address) return failed(address.error());
-    for (const auto& worker : workers_) {
-        const auto port = worker->listen_grpc(*address, grpc_options(limits));
+    const auto places = sockets_.places("grpc.listen", wanted, workers_.size());
+    if (!places) return failed(places.error());
+    for (std::size_t i = 0; i < workers_.size(); ++i) {
+        const auto port = workers_[i]->listen_grpc((*places)[i], grpc_options(limits));
         if (!port) return failed(port.error());
         wanted.port = *port;
     }
@@ -224,13 +186,14 @@ GrpcEndpoint::Options Node::grpc_options(http::WireLimits limits) {
                         add_rate_limit_methods(
                             rule_service_->parts(limiter_, *overrides_), tracer_.get(), methods);
                 },
-            .is_serving =
-                [this] {
-                    return readiness_.load(std::memory_order_relaxed) == http::Readiness::kReady &&
-                           (rule_service_ == nullptr || rule_service_->is_healthy());
-                },
+            .is_serving = [this] { return is_serving(); },
             .descriptors = descriptors_,
             .log = log_};
+}
+
+bool Node::is_serving() const {
+    return readiness_.load(std::memory_order_relaxed) == http::Readiness::kReady &&
+           (rule_service_ == nullptr || rule_service_->is_healthy());
 }
 
 // Runs after the workers listen, so that an address that both settings name is reported as taken.
@@ -241,8 +204,8 @@ std::optional<Error> Node::start_admin() {
         return setting_error(
             "admin_listen", "\"" + config::to_string(wanted) + "\"", error.message);
     };
-    const auto address = http::claim({.host = wanted.host, .port = wanted.port});
-    if (!address) return failed(address.error());
+    const auto places = sockets_.places("admin_listen", wanted, 1);
+    if (!places) return failed(places.error());
     const http::ApiContext context = api_context(
         metrics_.admin_thread(),
         wanted,
@@ -251,8 +214,9 @@ std::optional<Error> Node::start_admin() {
         context,
         Worker::Options{.listener = {.limits = admin_limits(settings_), .tls = tls_},
                         .log = log_,
-                        .log_requests = settings_.log.requests});
-    const auto port = admin_->listen(*address);
+                        .log_requests = settings_.log.requests,
+                        .observer = observer_});
+    const auto port = admin_->listen(places->front());
     if (!port) return failed(port.error());
     wanted.port = *port;
     admin_->run();
@@ -274,64 +238,29 @@ http::ApiContext Node::api_context(metrics::ThreadMetrics& thread_metrics,
         .clock = settings_.test_clock ? http::ClockSource::kRequest : http::ClockSource::kSystem,
         .surface = surface,
         .hosts = host_rule(settings_, address, surface),
-        .tracer = tracer_.get()};
+        .tracer = tracer_.get(),
+        .rate_limits = surface == http::Surface::kPublic ? rate_limits() : http::RateLimitService{},
+        .observer = &observer_};
 }
 
-metrics::Readings Node::read() const {
-    const Stats stats = limiter_.stats();
-    metrics::Readings readings;
-    readings.keys_held = stats.keys_held;
-    readings.keys_created = stats.keys_created;
-    readings.keys_expired = stats.keys_expired;
-    readings.keys_evicted = stats.keys_evicted;
-    readings.keys_evicted_unsynced = stats.keys_evicted_unsynced;
-    readings.cas_retries = stats.cas_retries;
-    readings.strict_activations = stats.strict_activations;
-    readings.origin = readings_of(stats.origin);
-    readings.global = readings_of(stats.global);
-    readings.bus = readings_of(stats.bus);
-    if (tracer_ != nullptr) readings.trace = readings_of(tracer_->stats());
-    readings.overrides_held = overrides_->size();
-    readings.log_lines_dropped = log_.dropped();
-    readings.ready = readiness_.load(std::memory_order_relaxed) == http::Readiness::kReady;
-    const auto add = [](std::uint64_t& sum, const http::WireCounter& counter) {
-        sum += static_cast<std::uint64_t>(counter.get());
-    };
-    const auto add_all = [&](const http::WireCounters& counters) {
-        add(readings.connections.open, counters.connections);
-        add(readings.connections.accepted, counters.accepted);
-        add(readings.connections.refused, counters.refused);
-        add(readings.connections.accept_failures, counters.accept_failures);
-        add(readings.connections.timeouts, counters.timeouts);
-        add(readings.connections.shed, counters.shed);
-        add(readings.connections.buffered_bytes, counters.buffered);
-        add(readings.connections.handshake_failures, counters.handshake_failures);
-    };
-    for (const auto& worker : workers_) {
-        add_all(worker->counters());
-        if (worker->grpc() == nullptr) continue;
-        add_all(worker->grpc()->counters());
-        const grpc::SessionCounters& calls = worker->grpc()->session_counters();
-        add(readings.grpc.calls, calls.calls);
-        add(readings.grpc.refused, calls.refused);
-        add(readings.grpc.cancelled, calls.cancelled);
-        add(readings.grpc.floods, calls.floods);
-    }
-    if (admin_ != nullptr) add_all(admin_->counters());
-    return readings;
+http::RateLimitService Node::rate_limits() {
+    if (rule_service_ == nullptr) return {};
+    return {.decide = rate_limit_route(rule_service_->parts(limiter_, *overrides_)),
+            .is_healthy = [this] { return is_serving(); }};
 }
 
-void Node::reload(const Result<config::Loaded>& loaded) {
+bool Node::reload(const Result<config::Loaded>& loaded) {
     const auto failed = loaded ? apply(loaded->settings) : loaded.error();
     if (failed) {
         metrics_.count_reload(metrics::Success::kFailed);
         log_.error("reload_refused", {{"why", failed->message}});
-        return;
+        return false;
     }
     metrics_.count_reload(metrics::Success::kOk);
     const std::string changed = settings_needing_restart(loaded->settings);
     log_.info("reloaded", {{"tokens", settings_.tokens.size()}, {"tls", tls_ != nullptr}});
     if (!changed.empty()) log_.warn("restart_needed", {{"changed", changed}});
+    return true;
 }
 
 // Everything that can fail comes before the first change.
@@ -380,6 +309,13 @@ std::string Node::settings_needing_restart(const config::Settings& wanted) const
         keys += (keys.empty() ? "" : ",") + std::string(setting.key);
     }
     return keys;
+}
+
+bool Node::threads_respond() {
+    bool all = admin_ == nullptr || admin_->responds();
+    for (const auto& worker : workers_)
+        all = worker->responds() && all;
+    return all;
 }
 
 void Node::drain(std::function<void()> drained) {

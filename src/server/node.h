@@ -20,11 +20,13 @@
 #include "http/api/api.h"
 #include "http/api/token_set.h"
 #include "http/wire/tls.h"
+#include "insight/observer.h"
 #include "log/log.h"
 #include "metrics/metrics.h"
 #include "overrides/override_changes.h"
 #include "overrides/override_set.h"
 #include "server/grpc_endpoint.h"
+#include "server/passed_sockets.h"
 #include "server/rule_service.h"
 #include "trace/tracer.h"
 
@@ -38,7 +40,10 @@ class Node {
   public:
     // Opens what the settings name, binds the address and accepts connections. On an error, which
     // names the setting and the reason, nothing listens. `log` must outlive the node.
-    static Result<std::unique_ptr<Node>> start(const config::Settings& settings, Log& log);
+    // Listens on `sockets` where a setting's address is theirs.
+    static Result<std::unique_ptr<Node>> start(const config::Settings& settings,
+                                               Log& log,
+                                               PassedSockets sockets = {});
 
     // Aborts requests in flight.
     ~Node();
@@ -49,8 +54,13 @@ class Node {
     const config::Settings& settings() const { return settings_; }
 
     // Applies tokens, log level and certificate; connections stay open. An error changes nothing
-    // and is logged. Other differences need a restart; their names are logged.
-    void reload(const Result<config::Loaded>& loaded);
+    // and is logged. Other differences need a restart; their names are logged. Returns whether they
+    // were applied.
+    bool reload(const Result<config::Loaded>& loaded);
+
+    // Whether every serving thread has run its event loop since the last call, which asked it to.
+    // Of threads that have, asks the same again.
+    bool threads_respond();
 
     // Stops accepting, reports not ready, and completes requests in flight. Calls `drained`, on any
     // thread, when that is done or the drain timeout has passed.
@@ -61,7 +71,7 @@ class Node {
     void close();
 
   private:
-    Node(config::Settings settings, Log& log, Limiter limiter);
+    Node(config::Settings settings, Log& log, Limiter limiter, PassedSockets sockets);
     std::optional<Error> open();
     std::optional<Error> open_overrides();
     std::optional<Error> open_tls();
@@ -74,12 +84,20 @@ class Node {
     http::ApiContext api_context(metrics::ThreadMetrics& thread_metrics,
                                  const config::Address& address,
                                  http::Surface surface);
+    http::RateLimitService rate_limits();
+    bool is_serving() const;
+    void publish_health();
     metrics::Readings read() const;
+    insight::NodeStatus read_status() const;
+    insight::LatencyCounts read_latency() const;
     std::optional<Error> apply(const config::Settings& wanted);
     std::string settings_needing_restart(const config::Settings& wanted) const;
 
+    const UnixTime started_at_;
     config::Settings settings_;
     Log& log_;
+    // Kept open, so that connections wait in the kernel until the next process serves them.
+    const PassedSockets sockets_;
     // Decisions that wait in the limiter end their spans. Null: no traces.
     std::unique_ptr<trace::Tracer> tracer_;
     Limiter limiter_;
@@ -93,6 +111,8 @@ class Node {
     // Written by the owner, read by every worker; relaxed, since nothing is published through it.
     std::atomic<http::Readiness> readiness_{http::Readiness::kStarting};
     metrics::Metrics metrics_;
+    // Its thread uses the admin worker, and is stopped before any worker is destroyed.
+    insight::Observer observer_;
     // Not changed while any worker runs.
     std::vector<std::unique_ptr<Worker>> workers_;
     // Serves the metrics, also while the workers drain. Reads their counters, so it is destroyed

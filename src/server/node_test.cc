@@ -1,5 +1,7 @@
 #include "server/node.h"
 
+#include <cstdio>
+#include <fstream>
 #include <future>
 #include <string>
 
@@ -8,18 +10,24 @@
 #include <boost/beast/core/flat_buffer.hpp>
 #include <boost/beast/http.hpp>
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include "log/captured_log.h"
 
 namespace sluice::server {
 namespace {
 
-// Posts JSON to a node and returns the status of its response, or 0 if there is none.
-int post(const Node& node, const char* path, const std::string& body, const std::string& token) {
+namespace beast_http = boost::beast::http;
+
+// Sends JSON to a node and returns the status of its response, or 0 if there is none.
+int send(const Node& node,
+         beast_http::verb method,
+         const char* path,
+         const std::string& body,
+         const std::string& token) {
     namespace asio = boost::asio;
-    namespace beast_http = boost::beast::http;
     const config::Address& address = node.settings().listen;
-    beast_http::request<beast_http::string_body> request(beast_http::verb::post, path, 11);
+    beast_http::request<beast_http::string_body> request(method, path, 11);
     request.set(beast_http::field::host, config::to_string(address));
     request.set(beast_http::field::content_type, "application/json");
     if (!token.empty()) request.set(beast_http::field::authorization, "Bearer " + token);
@@ -34,6 +42,10 @@ int post(const Node& node, const char* path, const std::string& body, const std:
     boost::beast::flat_buffer buffer;
     if (!failed) beast_http::read(socket, buffer, response, failed);
     return failed ? 0 : static_cast<int>(response.result_int());
+}
+
+int post(const Node& node, const char* path, const std::string& body, const std::string& token) {
+    return send(node, beast_http::verb::post, path, body, token);
 }
 
 // A node on a free port of loopback, and its log.
@@ -82,6 +94,24 @@ TEST_F(NodeTest, RespondsOnTheAssignedPort) {
     start({});
     EXPECT_NE(node_->settings().listen.port, 0);
     EXPECT_EQ(status(), 200);
+}
+
+TEST_F(NodeTest, IsHealthyWithoutValidRulesUnlessTheyAreNeeded) {
+    config::Settings settings;
+    settings.rules = testing::TempDir() + "sluice_node_" + std::to_string(getpid()) + ".yaml";
+    std::ofstream(settings.rules) << "domain: [";
+    const auto health = [&] { return send(*node_, beast_http::verb::get, "/healthcheck", "", ""); };
+    start(settings);
+    EXPECT_EQ(health(), 200);
+    EXPECT_EQ(post(*node_, "/json", R"({"domain":"web","descriptors":[{}]})", ""), 400);
+    settings.rls.needs_rules = true;
+    start(settings);
+    EXPECT_EQ(health(), 500);
+    std::ofstream(settings.rules) << "domain: web";
+    start(settings);
+    EXPECT_EQ(health(), 200);
+    EXPECT_EQ(post(*node_, "/json", R"({"domain":"web","descriptors":[{}]})", ""), 200);
+    std::remove(settings.rules.c_str());
 }
 
 TEST_F(NodeTest, StoresOverridesWhileItDecides) {

@@ -3,13 +3,12 @@
 #include <chrono>
 #include <cstdint>
 #include <memory>
-#include <mutex>
-#include <optional>
 #include <string_view>
-#include <utility>
 
 #include "base/clock.h"
 #include "rls/messages.h"
+#include "server/later_answer.h"
+#include "server/rate_limit_span.h"
 
 namespace sluice::server {
 namespace {
@@ -30,28 +29,6 @@ struct Calls {
     rls::RateLimitRequest request;
 };
 
-// Begins the span of a call that waits since then. Null if it is not sampled.
-std::shared_ptr<trace::Span> begin_span(const Calls& calls,
-                                        const grpc::CallView& call,
-                                        std::chrono::steady_clock::time_point since) {
-    if (calls.tracer == nullptr) return nullptr;
-    auto span = calls.tracer->begin("ratelimit.rls", call.traceparent, since);
-    if (span == nullptr) return nullptr;
-    span->add("sluice.requests", static_cast<std::int64_t>(calls.request.descriptors.size()));
-    span->add_identifier("sluice.namespace", calls.request.domain);
-    return span;
-}
-
-void end_span(const std::shared_ptr<trace::Span>& span, const rls::Answer& answer) {
-    if (span == nullptr) return;
-    if (answer.error) {
-        span->fail();
-    } else {
-        span->add("sluice.passed", answer.response.overall_code == rls::Code::kOk);
-    }
-    span->end();
-}
-
 using Decide = bool (rls::RateLimiter::*)(const rls::RateLimitRequest&,
                                           UnixTime,
                                           rls::Answer&,
@@ -62,43 +39,21 @@ void handle(Calls& calls, Decide decide, grpc::UnaryCall& call) {
         call.answer().status = {grpc::Code::kInvalidArgument, error->message};
         return;
     }
+    const auto pending = std::make_shared<LaterAnswer>();
+    rls::RateLimiter::Later later = LaterAnswer::receiver(pending);
     rls::Answer answer;
-    // Answered by the origin, on another thread. The call is deferred only then: `state` is shared
-    // with what waits, which may answer before the call is deferred here.
-    struct Deferred {
-        std::mutex mutex;  // guards the others
-        std::optional<grpc::Completion> completion;
-        std::shared_ptr<trace::Span> span;  // null: not sampled
-        std::optional<rls::Answer> answer;
-    };
-    const auto state = std::make_shared<Deferred>();
-    rls::RateLimiter::Later later = [state](rls::Answer decided) {
-        std::unique_lock lock(state->mutex);
-        if (!state->completion) {
-            state->answer = std::move(decided);
-            return;
-        }
-        grpc::Completion completion = *std::move(state->completion);
-        const auto span = std::move(state->span);
-        lock.unlock();
-        end_span(span, decided);
-        completion(encoded(decided));
-    };
     std::chrono::steady_clock::time_point since;
     if (calls.tracer != nullptr) since = std::chrono::steady_clock::now();
     if ((calls.limiter.*decide)(calls.request, coarse_wall_time(), answer, later)) {
         call.answer() = encoded(answer);
         return;
     }
-    const std::lock_guard lock(state->mutex);
-    const auto span = begin_span(calls, call.request(), since);
-    if (state->answer) {
-        end_span(span, *state->answer);
-        call.answer() = encoded(*state->answer);
-        return;
-    }
-    state->completion.emplace(call.defer());
-    state->span = span;
+    auto span = begin_span(calls.tracer, call.request().traceparent, calls.request, since);
+    pending->send_by(
+        [span = std::move(span), completion = call.defer()](const rls::Answer& late) mutable {
+            end_span(span, late);
+            completion(encoded(late));
+        });
 }
 
 }  // namespace

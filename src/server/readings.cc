@@ -10,23 +10,6 @@ double seconds_of(std::optional<std::chrono::milliseconds> age) {
     return age ? std::chrono::duration<double>(*age).count() : -1;
 }
 
-}  // namespace
-
-metrics::OriginReadings readings_of(const OriginStats& stats) {
-    return {.unavailable = stats.unavailable,
-            .nodes = stats.nodes,
-            .oldest_unsynced = seconds_of(stats.oldest_unsynced),
-            .clock_offset = seconds_of(stats.clock_offset),
-            .spends = stats.spends,
-            .spend_calls = stats.spend_calls,
-            .flushed = stats.flushed,
-            .unanswered = stats.unanswered,
-            .fallbacks = stats.fallbacks,
-            .queue_overflows = stats.queue_overflows,
-            .outages = stats.outages,
-            .resubmissions = stats.resubmissions};
-}
-
 metrics::GlobalReadings readings_of(const GlobalStats& stats) {
     if (!stats.attached) return {};
     return {.unavailable = stats.unavailable,
@@ -66,6 +49,34 @@ metrics::BusReadings readings_of(const BusStats& stats) {
             .foreign = stats.foreign_messages,
             .receive_overflowed = stats.receive_overflowed,
             .reconnects = stats.reconnects};
+}
+
+}  // namespace
+
+metrics::Readings readings_of(const Stats& stats) {
+    metrics::Readings readings;
+    readings.keys_held = stats.keys_held;
+    readings.keys_created = stats.keys_created;
+    readings.keys_expired = stats.keys_expired;
+    readings.keys_evicted = stats.keys_evicted;
+    readings.keys_evicted_unsynced = stats.keys_evicted_unsynced;
+    readings.cas_retries = stats.cas_retries;
+    readings.strict_activations = stats.strict_activations;
+    readings.origin = {.unavailable = stats.origin.unavailable,
+                       .nodes = stats.origin.nodes,
+                       .oldest_unsynced = seconds_of(stats.origin.oldest_unsynced),
+                       .clock_offset = seconds_of(stats.origin.clock_offset),
+                       .spends = stats.origin.spends,
+                       .spend_calls = stats.origin.spend_calls,
+                       .flushed = stats.origin.flushed,
+                       .unanswered = stats.origin.unanswered,
+                       .fallbacks = stats.origin.fallbacks,
+                       .queue_overflows = stats.origin.queue_overflows,
+                       .outages = stats.origin.outages,
+                       .resubmissions = stats.origin.resubmissions};
+    readings.global = readings_of(stats.global);
+    readings.bus = readings_of(stats.bus);
+    return readings;
 }
 
 metrics::TraceReadings readings_of(const trace::TracerStats& stats) {

@@ -1,17 +1,16 @@
-// What a scrape reads of the limiter and the tracer, as the metrics show it.
+// The metrics of a limiter and a tracer, read from their statistics.
 #ifndef SLUICE_SERVER_READINGS_H_
 #define SLUICE_SERVER_READINGS_H_
 
-#include <sluice/types.h>
+#include <sluice/limiter.h>
 
 #include "metrics/metrics.h"
 #include "trace/tracer.h"
 
 namespace sluice::server {
 
-metrics::OriginReadings readings_of(const OriginStats& stats);
-metrics::GlobalReadings readings_of(const GlobalStats& stats);
-metrics::BusReadings readings_of(const BusStats& stats);
+// Leaves the readings of what is not the limiter's as they are by default.
+metrics::Readings readings_of(const Stats& stats);
 metrics::TraceReadings readings_of(const trace::TracerStats& stats);
 
 }  // namespace sluice::server

@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <utility>
 
-#include "server/resources.h"
+#include "url/xds_url.h"
 
 namespace sluice::server {
 
@@ -14,25 +14,37 @@ RuleService::RuleService(const config::Settings& settings, Log& log)
 
 Result<std::unique_ptr<RuleService>> RuleService::start(const config::Settings& settings,
                                                         Log& log) {
-    if (settings.rules.starts_with("xds://")) {
-        return setting_error("rules",
-                             "\"" + settings.rules + "\"",
-                             "this program has no client for management servers");
-    }
     std::unique_ptr<RuleService> service(new RuleService(settings, log));
+    auto failed = is_xds_url(settings.rules) ? service->subscribe(settings, log)
+                                             : service->watch_files(settings);
+    if (failed) return *std::move(failed);
+    return service;
+}
+
+std::optional<Error> RuleService::watch_files(const config::Settings& settings) {
     const auto same_domain =
         settings.rls.merge_domains ? rls::SameDomain::kMerge : rls::SameDomain::kRefuse;
     const std::uint64_t fingerprint = rls::fingerprint_of(settings.rules);
-    service->source_.load(settings.rules, same_domain);
-    auto watch =
-        rls::RuleWatch::start(settings.rules,
-                              fingerprint,
-                              [source = &service->source_, path = settings.rules, same_domain] {
-                                  source->load(path, same_domain);
-                              });
+    source_.load(settings.rules, same_domain);
+    auto watch = rls::RuleWatch::start(
+        settings.rules, fingerprint, [this, path = settings.rules, same_domain] {
+            source_.load(path, same_domain);
+        });
     if (!watch) return std::move(watch).error();
-    service->watch_ = *std::move(watch);
-    return service;
+    watch_ = *std::move(watch);
+    return std::nullopt;
+}
+
+std::optional<Error> RuleService::subscribe(const config::Settings& settings, Log& log) {
+    auto subscription = RuleSubscription::start(settings, source_, log);
+    if (!subscription) return std::move(subscription).error();
+    subscription_ = *std::move(subscription);
+    return std::nullopt;
+}
+
+void RuleService::write_metrics(std::string& out) const {
+    metrics_.write(out);
+    if (subscription_ != nullptr) subscription_->write_metrics(out);
 }
 
 rls::ServiceParts RuleService::parts(Limiter& limiter, const overrides::OverrideSet& overrides) {

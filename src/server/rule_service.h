@@ -1,12 +1,15 @@
-// The rules of a node's rate-limit service: loaded at the start, and again when they change.
+// The rules of a node's rate-limit service: from files that are watched, or from an xDS server.
 #ifndef SLUICE_SERVER_RULE_SERVICE_H_
 #define SLUICE_SERVER_RULE_SERVICE_H_
 
 #include <sluice/limiter.h>
 #include <sluice/result.h>
 
+#include <functional>
 #include <memory>
+#include <optional>
 #include <string>
+#include <utility>
 
 #include "config/settings.h"
 #include "log/log.h"
@@ -16,6 +19,7 @@
 #include "rls/rule_metrics.h"
 #include "rls/rule_source.h"
 #include "rls/rule_watch.h"
+#include "server/rule_subscription.h"
 
 namespace sluice::server {
 
@@ -33,16 +37,23 @@ class RuleService {
     // Whether calls can be answered, or need not be.
     bool is_healthy() const { return !needs_rules_ || source_.has_rules(); }
 
-    void write_metrics(std::string& out) const { metrics_.write(out); }
+    // See RuleSource::set_listener().
+    void set_listener(std::function<void()> listener) { source_.set_listener(std::move(listener)); }
+
+    void write_metrics(std::string& out) const;
 
   private:
     RuleService(const config::Settings& settings, Log& log);
+    std::optional<Error> watch_files(const config::Settings& settings);
+    std::optional<Error> subscribe(const config::Settings& settings, Log& log);
 
     const bool needs_rules_;
     rls::RuleMetrics metrics_;
     rls::RuleSource source_;
     const std::shared_ptr<const rls::AnswerOptions> options_;
-    std::unique_ptr<rls::RuleWatch> watch_;  // destroyed first: it uses the source
+    // One of them is null. Destroyed first: it uses the source.
+    std::unique_ptr<rls::RuleWatch> watch_;
+    std::unique_ptr<RuleSubscription> subscription_;
 };
 
 }  // namespace sluice::server

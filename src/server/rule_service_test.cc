@@ -105,5 +105,16 @@ TEST_F(RuleServiceTest, IsHealthyWithoutRulesUnlessTheyAreNeeded) {
     EXPECT_TRUE(service_->is_healthy());
 }
 
+TEST_F(RuleServiceTest, AFolderWithoutFilesHasNoRules) {
+    settings_.rules = testing::TempDir() + "sluice_empty_" + std::to_string(getpid());
+    settings_.rls.needs_rules = true;
+    std::filesystem::create_directories(settings_.rules);
+    start();
+    EXPECT_EQ(ask(), "none") << "rules are loaded, and none applies";
+    EXPECT_FALSE(service_->is_healthy());
+    service_.reset();
+    std::filesystem::remove_all(settings_.rules);
+}
+
 }  // namespace
 }  // namespace sluice::server

@@ -1,5 +1,6 @@
 #include "server/serve.h"
 
+#include <chrono>
 #include <csignal>
 #include <cstdlib>
 #include <string>
@@ -7,11 +8,14 @@
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/post.hpp>
 #include <boost/asio/signal_set.hpp>
+#include <boost/asio/steady_timer.hpp>
 #include <unistd.h>
 
 #include "log/line_writer.h"
 #include "log/log.h"
 #include "server/node.h"
+#include "server/passed_sockets.h"
+#include "server/supervisor.h"
 #include "server/version.h"
 #include "url/store_url.h"
 
@@ -21,16 +25,31 @@ namespace {
 namespace asio = boost::asio;
 using boost::system::error_code;
 
+// The time that Node::close() may take beyond the drain timeout, and that of the last lines.
+constexpr std::chrono::seconds kLongestClose{5};
+
 void log_warnings(const config::Loaded& loaded, Log& log) {
     for (const std::string& warning : loaded.warnings)
         log.warn("settings_warning", {{"why", warning}});
 }
 
-// Handles SIGHUP, SIGTERM and SIGINT on the thread that runs it, until the node has drained.
+// The node's state for people, in one line.
+std::string status_of(const config::Settings& settings) {
+    return "Serving on " + config::to_string(settings.listen) + ", region " + settings.region +
+           ", " + std::to_string(settings.threads) + " threads";
+}
+
+// Handles SIGHUP, SIGTERM and SIGINT on the thread that runs it, until the node has drained, and
+// reports to the supervisor.
 class SignalLoop {
   public:
-    SignalLoop(const config::Sources& sources, Log& log)
-        : sources_(sources), log_(log), end_(loop_, SIGTERM, SIGINT), reload_(loop_, SIGHUP) {
+    SignalLoop(const config::Sources& sources, const Supervisor& supervisor, Log& log)
+        : sources_(sources),
+          supervisor_(supervisor),
+          log_(log),
+          end_(loop_, SIGTERM, SIGINT),
+          reload_(loop_, SIGHUP),
+          life_(loop_) {
         // Writes to a closed connection fail instead of ending the process.
         std::signal(SIGPIPE, SIG_IGN);
     }
@@ -38,6 +57,8 @@ class SignalLoop {
     void run(Node& node) {
         await_reload(node);
         await_end(node);
+        supervisor_.ready(status_of(node.settings()));
+        if (supervisor_.watchdog()) show_life(node);
         loop_.run();
     }
 
@@ -45,10 +66,27 @@ class SignalLoop {
     void await_reload(Node& node) {
         reload_.async_wait([this, &node](error_code cancelled, int) {
             if (cancelled) return;
+            supervisor_.reloading("Reloading settings");
             const auto loaded = config::load_settings(sources_);
             if (loaded) log_warnings(*loaded, log_);
-            node.reload(loaded);
+            const bool is_applied = node.reload(loaded);
+            supervisor_.ready(status_of(node.settings()) +
+                              (is_applied ? "" : "; the last reload was refused, see the log"));
             await_reload(node);
+        });
+    }
+
+    // Sends a sign of life four times in the supervisor's interval, as long as all serving threads
+    // run their event loops. One that is stuck ends the signs, and the supervisor the process.
+    void show_life(Node& node) {
+        const bool is_alive = node.threads_respond();
+        if (is_alive) supervisor_.sign_of_life();
+        if (was_alive_ && !is_alive)
+            log_.error("thread_stuck", {{"why", "a serving thread does not run its event loop"}});
+        was_alive_ = is_alive;
+        life_.expires_after(*supervisor_.watchdog() / 4);
+        life_.async_wait([this, &node](error_code cancelled) {
+            if (!cancelled) show_life(node);
         });
     }
 
@@ -57,6 +95,7 @@ class SignalLoop {
             log_.info(
                 "draining",
                 {{"signal", signal}, {"milliseconds", node.settings().drain_timeout.count()}});
+            supervisor_.stopping("Draining", node.settings().drain_timeout + kLongestClose);
             await_second_end();
             node.drain([this] { asio::post(loop_, [this] { loop_.stop(); }); });
         });
@@ -71,10 +110,13 @@ class SignalLoop {
     }
 
     const config::Sources& sources_;
+    const Supervisor& supervisor_;
     Log& log_;
     asio::io_context loop_{1};
     asio::signal_set end_;
     asio::signal_set reload_;
+    asio::steady_timer life_;
+    bool was_alive_ = true;
 };
 
 void log_start(const config::Settings& settings, Log& log) {
@@ -120,8 +162,9 @@ std::string url_of(config::Address address, const config::TlsSettings& tls) {
     return (tls.enabled() ? "https://" : "http://") + config::to_string(address);
 }
 
-// The first process of a container inherits processes whose parents ended, such as those of a health
-// check. With SIGCHLD ignored, the kernel removes them when they end; else they stay as zombies.
+// The first process of a container inherits processes whose parents ended, such as those of a
+// health check. With SIGCHLD ignored, the kernel removes them when they end; else they stay as
+// zombies.
 void remove_orphans() {
     if (::getpid() == 1) std::signal(SIGCHLD, SIG_IGN);
 }
@@ -129,14 +172,19 @@ void remove_orphans() {
 }  // namespace
 
 std::optional<Error> serve(const config::Sources& sources) {
-    const auto loaded = config::load_settings(sources);
+    const Supervisor supervisor = Supervisor::from_environment();
+    auto sockets = PassedSockets::from_environment();
+    if (!sockets) return std::move(sockets).error();
+    config::Sources all_sources = sources;
+    all_sources.sockets = sockets->addresses();
+    const auto loaded = config::load_settings(all_sources);
     if (!loaded) return loaded.error();
     Log log({.level = loaded->settings.log.level, .format = loaded->settings.log.format});
     log_warnings(*loaded, log);
     remove_orphans();
     // Constructed first: a signal that arrives during the start takes effect after it.
-    SignalLoop signals(sources, log);
-    auto node = Node::start(loaded->settings, log);
+    SignalLoop signals(all_sources, supervisor, log);
+    auto node = Node::start(loaded->settings, log, *std::move(sockets));
     if (!node) return std::move(node).error();
     log_start((*node)->settings(), log);
     print_greeting((*node)->settings());
@@ -157,7 +205,8 @@ std::string greeting(const config::Settings& settings) {
     std::string text = std::string("Sluice ") + kVersion + " listens on " + url + " (region " +
                        settings.region + ").\n";
     if (settings.admin_listen)
-        text += "Metrics are at " + url_of(*settings.admin_listen, settings.tls) + "/metrics.\n";
+        text += "The page is at " + url_of(*settings.admin_listen, settings.tls) +
+                "/, metrics at /metrics there.\n";
     if (settings.grpc.listen)
         text += "gRPC is at " + config::to_string(*settings.grpc.listen) + ".\n";
     text += needs_token ? "Set SLUICE_TOKEN to one of its tokens and try:\n\n" : "Try:\n\n";

@@ -31,7 +31,8 @@ TEST(Greeting, DependsOnTokensTlsAndWildcardAddresses) {
     EXPECT_EQ(text.find("hush"), std::string::npos);
     EXPECT_EQ(text.find("Metrics"), std::string::npos);
     settings.admin_listen = config::Address{"127.0.0.1", 9090};
-    EXPECT_NE(greeting(settings).find("Metrics are at https://127.0.0.1:9090/metrics.\n"),
+    EXPECT_NE(greeting(settings).find(
+                  "The page is at https://127.0.0.1:9090/, metrics at /metrics there.\n"),
               std::string::npos);
     settings.listen = {"::", 1};
     EXPECT_EQ(url_of(settings), "https://[::1]:1");

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include <boost/asio/post.hpp>
+#include <pthread.h>
 
 #include "http/api/request_report.h"
 
@@ -64,7 +65,12 @@ http::ReportHooks request_log(Log& log, bool log_all) {
 
 Worker::Worker(const http::ApiContext& context, Options options)
     : log_(options.log),
+      observer_(options.observer),
+      recorder_(context.surface == http::Surface::kPublic
+                    ? std::make_unique<insight::Recorder>(observer_.activity().hash())
+                    : nullptr),
       work_(loop_.get_executor()),
+      collect_timer_(loop_),
       api_(with_hooks(context, options)),
       listener_(std::in_place, loop_, api_, std::move(options.listener)) {}
 
@@ -87,7 +93,32 @@ Result<std::uint16_t> Worker::listen_grpc(const http::ListenAddress& address,
 }
 
 void Worker::run() {
-    thread_ = std::thread([this] { run_loop(); });
+    if (recorder_ != nullptr) collect_activity();
+    thread_ = std::thread([this] {
+        // As `top -H` and a debugger show it.
+        pthread_setname_np(pthread_self(), "sluice-worker");
+        run_loop();
+    });
+}
+
+bool Worker::responds() {
+    if (!has_responded_.load(std::memory_order_acquire)) return false;
+    has_responded_.store(false, std::memory_order_release);
+    asio::post(loop_, [this] { has_responded_.store(true, std::memory_order_release); });
+    return true;
+}
+
+void Worker::collect_activity() {
+    collect_timer_.expires_at(observer_.next_second());
+    collect_timer_.async_wait([this](const boost::system::error_code& cancelled) {
+        if (cancelled) return;
+        observer_.activity().collect(*recorder_);
+        collect_activity();
+    });
+}
+
+void Worker::send_events() {
+    asio::post(loop_, [this] { api_.send_events(); });
 }
 
 void Worker::publish_health() {
@@ -109,6 +140,7 @@ void Worker::drain(std::chrono::milliseconds patience, std::function<void()> dra
 http::ApiContext Worker::with_hooks(http::ApiContext context, const Options& options) {
     context.post = [this](std::function<void()> act) { asio::post(loop_, std::move(act)); };
     context.report = request_log(log_, options.log_requests);
+    context.recorder = recorder_.get();
     return context;
 }
 

@@ -4,6 +4,7 @@
 
 #include <sluice/result.h>
 
+#include <atomic>
 #include <chrono>
 #include <cstdint>
 #include <functional>
@@ -13,9 +14,11 @@
 
 #include <boost/asio/executor_work_guard.hpp>
 #include <boost/asio/io_context.hpp>
+#include <boost/asio/steady_timer.hpp>
 
 #include "http/api/api.h"
 #include "http/wire/listener.h"
+#include "insight/observer.h"
 #include "log/log.h"
 #include "server/grpc_endpoint.h"
 
@@ -28,6 +31,7 @@ class Worker {
         http::Listener::Options listener;
         Log& log;
         bool log_requests;  // false: only requests that fail with status 500 are logged
+        insight::Observer& observer;
     };
 
     Worker(const http::ApiContext& context, Options options);
@@ -45,6 +49,11 @@ class Worker {
                                       GrpcEndpoint::Options options);
     void run();
 
+    // Sends an event to the streams of an admin listener. May be called by any thread.
+    void send_events();
+    // Whether the event loop has run since the last call; asks it to, unless it still has to.
+    bool responds();
+
     // Sends a changed readiness to gRPC clients that watch it.
     void publish_health();
 
@@ -58,13 +67,20 @@ class Worker {
   private:
     http::ApiContext with_hooks(http::ApiContext context, const Options& options);
     void run_loop();
+    void collect_activity();
 
     Log& log_;
+    insight::Observer& observer_;
+    std::unique_ptr<insight::Recorder> recorder_;  // null on an admin listener
     boost::asio::io_context loop_{1};
     boost::asio::executor_work_guard<boost::asio::io_context::executor_type> work_;
+    boost::asio::steady_timer collect_timer_;
     http::Api api_;
     std::optional<http::Listener> listener_;
     std::unique_ptr<GrpcEndpoint> grpc_;
+    // Cleared by the owner, who asks, and set by the worker's thread; acquire-release, so that a
+    // set flag means that the loop has run.
+    std::atomic<bool> has_responded_{true};
     int draining_ = 0;  // listeners; of the worker's thread
     std::thread thread_;
 };

@@ -15,7 +15,7 @@ if (!SLUICE_PROGRAM || !SLUICE_CLIENTS) throw new Error('start these tests with 
 const require = createRequire(join(SLUICE_CLIENTS, 'package.json'));
 export const load = name => import(pathToFileURL(require.resolve(name)).href);
 
-async function freePort() {
+export async function freePort() {
   const server = net.createServer().listen(0, '127.0.0.1');
   await once(server, 'listening');
   const { port } = server.address();
@@ -25,7 +25,7 @@ async function freePort() {
 }
 
 // The program takes variables that begin with SLUICE_ for its settings.
-const cleanEnvironment = () =>
+export const cleanEnvironment = () =>
   Object.fromEntries(Object.entries(process.env).filter(([name]) => !name.startsWith('SLUICE_')));
 
 async function isReady(url) {
@@ -36,13 +36,13 @@ async function isReady(url) {
   }
 }
 
-// Starts `sluice serve` on a free port, with `config` as its file, and waits until it is ready.
+// Starts `sluice serve` on `port` or a free one, with `config` as its file, and waits until it is ready.
 // `stop` ends it and fails if it did not end well.
-export async function startSluice({ flags = [], config = '' } = {}) {
+export async function startSluice({ flags = [], config = '', port } = {}) {
   const folder = mkdtempSync(join(tmpdir(), 'sluice-clients-'));
   const file = join(folder, 'sluice.toml');
   writeFileSync(file, config);
-  const url = `http://127.0.0.1:${await freePort()}`;
+  const url = `http://127.0.0.1:${port ?? await freePort()}`;
 
   let log = '';
   const address = url.slice('http://'.length);

@@ -143,7 +143,7 @@ class Traces(unittest.TestCase):
             self.assertEqual((found["sluice.workspace"], found["sluice.namespace"], found["sluice.identifier"]),
                              ("default", "shop", "alice"))
 
-    def test_a_grpc_call_continues_its_trace(self):
+    def test_a_call_of_the_rate_limit_service_continues_its_trace(self):
         with Collector() as collector, tempfile.TemporaryDirectory() as folder:
             rules = os.path.join(folder, "rules.yaml")
             with open(rules, "w", encoding="utf-8") as file:
@@ -169,6 +169,15 @@ class Traces(unittest.TestCase):
             span = collector.spans()[0]
             self.assertEqual((span["traceId"], span["parentSpanId"], span["name"]), (TRACE, PARENT, "ratelimit.rls"))
             self.assertEqual(attributes(span), {"sluice.requests": "1", "sluice.passed": True})
+
+            entries = [{"key": "user", "value": "bob"}]
+            body = json.dumps({"domain": "shop", "descriptors": [{"entries": entries}]}).encode()
+            headers = {"Content-Type": "application/json", "traceparent": f"00-{PARENT * 2}-{PARENT}-01"}
+            with urllib.request.urlopen(
+                    urllib.request.Request(f"http://127.0.0.1:{self.port}/json", body, headers), timeout=5):
+                until(lambda: collector.spans()[-1]["traceId"] == PARENT * 2, "the span of a call over HTTP")
+            span = collector.spans()[-1]
+            self.assertEqual((span["parentSpanId"], span["name"]), (PARENT, "ratelimit.rls"))
 
     def decide_many(self, count=300):
         """The longest of `count` decisions, each of which waits for Redis."""

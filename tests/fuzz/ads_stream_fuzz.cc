@@ -19,10 +19,11 @@ using namespace sluice::grpc;
 constexpr std::size_t kMaxMessage = 4'096;
 
 Discovery discovery() {
-    return Discovery(
-        {.node_id = "n", .type_url = "t"}, [](std::span<const std::string_view> resources) {
-            return resources.empty() ? std::optional<std::string>("none") : std::nullopt;
-        });
+    return Discovery({.node_id = "n", .type_url = "t"},
+                     {.apply = [](std::span<const std::string_view> resources) {
+                         return resources.empty() ? std::optional<std::string>("none")
+                                                  : std::nullopt;
+                     }});
 }
 
 void read_stream(std::string_view bytes) {

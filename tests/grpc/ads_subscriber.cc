@@ -53,7 +53,7 @@ int main(int argc, char** argv) {
          .first_delay = 50ms,
          .last_delay = 200ms,
          .ping_interval = 300ms},
-        {.apply = apply,
+        {.resources = {.apply = apply},
          .on_connected = [] { print("connected", ""); },
          .on_disconnected = [](std::string_view why) { print("disconnected", why); }});
     while (std::getchar() != EOF) {

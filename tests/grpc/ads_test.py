@@ -67,18 +67,23 @@ class Ads:
     Only the newest stream sends: one that the client has left may not know that yet.
     """
 
-    def __init__(self, port=0):
+    def __init__(self, port=0, credentials=None):
         self.requests, self.responses = queue.Queue(), queue.Queue()
         self.newest = None
+        self.streams = 0
         self.server = grpc.server(concurrent.futures.ThreadPoolExecutor(4))
         handler = grpc.stream_stream_rpc_method_handler(self.stream)
         methods = {"StreamAggregatedResources": handler}
         self.server.add_generic_rpc_handlers((grpc.method_handlers_generic_handler(SERVICE, methods),))
-        self.port = self.server.add_insecure_port(f"127.0.0.1:{port}")
+        address = f"127.0.0.1:{port}"
+        self.port = (
+            self.server.add_secure_port(address, credentials) if credentials else self.server.add_insecure_port(address)
+        )
         self.server.start()
 
     def stream(self, requests, context):
         self.newest = context
+        self.streams += 1
         reader = threading.Thread(target=self.read, args=(requests,), daemon=True)
         reader.start()
         while context.is_active() and self.newest is context:

@@ -7,7 +7,6 @@ import os
 import signal
 import socket
 import subprocess
-import tempfile
 import threading
 import time
 import unittest
@@ -17,6 +16,8 @@ from google.protobuf.descriptor_pool import DescriptorPool
 from google.protobuf.message_factory import GetMessageClass
 from grpc_health.v1 import health_pb2, health_pb2_grpc
 from grpc_reflection.v1alpha.proto_reflection_descriptor_database import ProtoReflectionDescriptorDatabase
+
+from certificates import Certificates
 
 PROGRAM = os.environ["SLUICE_PROGRAM"]
 RATE_LIMIT = "envoy.service.ratelimit.v3.RateLimitService"
@@ -33,14 +34,15 @@ def free_port():
 class Served:
     """`sluice serve` with gRPC. Use as a context manager; leaving it ends the program."""
 
-    def __init__(self, *flags):
+    def __init__(self, *flags, log=subprocess.DEVNULL, variables=None):
         self.port = free_port()
         environment = {name: value for name, value in os.environ.items() if not name.startswith("SLUICE_")}
+        environment.update(variables or {})
         self.process = subprocess.Popen(
             [PROGRAM, "serve", "--listen", "127.0.0.1:0", "--grpc", f"127.0.0.1:{self.port}", *flags],
             env=environment,
             stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
+            stderr=log,
             text=True,
         )
 
@@ -218,26 +220,9 @@ class Connections(unittest.TestCase):
 
 class Tls(unittest.TestCase):
     def setUp(self):
-        self.folder = tempfile.TemporaryDirectory(prefix="sluice-grpc-")
-        self.addCleanup(self.folder.cleanup)
-        self.openssl("req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-days", "2",
-                     "-subj", "/CN=authority", "-keyout", "ca.key", "-out", "ca.pem")
-        for name in ("server", "client"):
-            self.openssl("req", "-new", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes",
-                         "-subj", f"/CN={name}", "-addext", "subjectAltName=DNS:localhost",
-                         "-keyout", f"{name}.key", "-out", f"{name}.csr")
-            self.openssl("x509", "-req", "-in", f"{name}.csr", "-CA", "ca.pem", "-CAkey", "ca.key", "-days", "2",
-                         "-copy_extensions", "copy", "-out", f"{name}.pem")
-
-    def openssl(self, *arguments):
-        subprocess.run(["openssl", *arguments], cwd=self.folder.name, check=True, capture_output=True)
-
-    def path(self, name):
-        return os.path.join(self.folder.name, name)
-
-    def read(self, name):
-        with open(self.path(name), "rb") as file:
-            return file.read()
+        certificates = Certificates()
+        self.addCleanup(certificates.cleanup)
+        self.path, self.read = certificates.path, certificates.read
 
     def check(self, served, **keys):
         credentials = grpc.ssl_channel_credentials(root_certificates=self.read("ca.pem"), **keys)

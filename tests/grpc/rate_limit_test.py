@@ -13,7 +13,9 @@ from google.protobuf.descriptor_pool import DescriptorPool
 from google.protobuf.message_factory import GetMessageClass
 from grpc_reflection.v1alpha.proto_reflection_descriptor_database import ProtoReflectionDescriptorDatabase
 
-from clients_test import RATE_LIMIT, Served, failure
+from grpc_health.v1 import health_pb2, health_pb2_grpc
+
+from clients_test import NOT_SERVING, RATE_LIMIT, SERVING, Served, failure
 
 OK, OVER_LIMIT = 1, 2
 
@@ -50,9 +52,12 @@ class RateLimit(unittest.TestCase):
         self.folder.cleanup()
 
     def write_rules(self, limit):
+        self.write(RULES % limit)
+
+    def write(self, rules):
         path = os.path.join(self.folder.name, "rules.yaml")
         with open(path + ".new", "w", encoding="utf-8") as file:
-            file.write(RULES % limit)
+            file.write(rules)
         os.rename(path + ".new", path)
 
     def call(self, *descriptors, domain="shop", service=RATE_LIMIT, method="ShouldRateLimit"):
@@ -109,6 +114,15 @@ class RateLimit(unittest.TestCase):
             time.sleep(0.1)
         codes = [self.call([("user", "zoe")]).overall_code for _ in range(3)]
         self.assertEqual(codes, [OK, OK, OVER_LIMIT])
+
+    def test_a_watched_health_follows_the_rules_where_they_are_needed(self):
+        self.write("domain: [")
+        with Served("--rules", self.folder.name, "--rls-needs-rules") as served, served.channel() as channel:
+            health = health_pb2_grpc.HealthStub(channel)
+            watch = health.Watch(health_pb2.HealthCheckRequest(service="ratelimit"), timeout=30)
+            self.assertEqual(next(watch).status, NOT_SERVING)
+            self.write_rules(3)
+            self.assertEqual(next(watch).status, SERVING)
 
 
 if __name__ == "__main__":

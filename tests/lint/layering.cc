@@ -38,21 +38,23 @@ constexpr std::array kLayers = {
           "decide regional regional/redis regional/sqlite global global/mysql global/nats "
           "global/sqlite mysql sqlite counter breaker window url metrics base"},
     Layer{"overrides", "counter/limit_key.h sqlite mysql url window base"},
+    Layer{"insight", "counter/limit_key.h metrics window base"},
     Layer{"log", "base"},
     Layer{"trace", "url base"},
     Layer{"config", "log url base"},
-    Layer{"rls", "overrides config service log window metrics base"},
+    Layer{"page", "base"},
+    Layer{"rls", "overrides insight config service log window metrics base"},
     Layer{"http/wire", "base"},
-    Layer{"http/api", "http/wire config overrides service trace metrics base"},
+    Layer{"http/api", "http/wire page config overrides insight service trace window metrics base"},
     Layer{"grpc", "http/wire metrics base"},
     Layer{"grpc/client", "grpc base"},
     Layer{"sim", "config service decide regional global counter breaker window metrics base"},
     Layer{"server",
-          "http/wire http/api grpc grpc/client rls trace log config overrides service url metrics "
-          "base"},
+          "http/wire http/api grpc grpc/client rls trace log config overrides insight service url "
+          "metrics base"},
     Layer{"cli", "server rls config service global/accuracy_bound.h url window base"},
     // The only one that knows both the server and the simulator.
-    Layer{"program", "cli sim config base"},
+    Layer{"program", "cli sim page config base"},
 };
 
 // An #include and its position.

@@ -81,7 +81,8 @@ TEST(Setup, ForAnotherArchitectureNamesItsLibrariesAndACrossCompiler) {
     machine.command("dpkg-query", "exit 1");
     machine.command("id", "echo 1000");
     const std::string output = machine.set_up("--architecture arm64 build");
-    for (const std::string name : {"crossbuild-essential-arm64", "libnats-dev:arm64", "protobuf-compiler"})
+    for (const std::string name :
+         {"crossbuild-essential-arm64", "libnats-dev:arm64", "protobuf-compiler"})
         EXPECT_NE(output.find(' ' + name), std::string::npos) << name << " is not in: " << output;
     EXPECT_EQ(output.find(" g++ "), std::string::npos) << output;
     EXPECT_NE(machine.set_up("--architecture i386 build").find("allowed are amd64 and arm64"),

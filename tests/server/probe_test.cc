@@ -17,6 +17,64 @@ TEST(Probes, AnswerWhileTheServerIsReady) {
     EXPECT_EQ(server.get("/readyz").status, 200);
 }
 
+// Waits for the log line that the server listens.
+void await_start(const Program& program) {
+    const auto deadline = std::chrono::steady_clock::now() + kPatience;
+    while (program.output().find("started") == std::string::npos)
+        ASSERT_LT(std::chrono::steady_clock::now(), deadline) << program.output();
+}
+
+int exit_code_of_health(const Server& server, std::vector<std::string> more = {}) {
+    std::vector<std::string> words{"health", "--url", server.url()};
+    words.insert(words.end(), more.begin(), more.end());
+    return run(words).exit_code;
+}
+
+TEST(HealthCommand, NeedsNoToken) {
+    const Server server({.config = to_toml({.token = "the-token"})});
+    EXPECT_EQ(exit_code_of_health(server), 0);
+    EXPECT_EQ(exit_code_of_health(server, {"--live"}), 0);
+    const Ending json = run({"health", "--json", "--url", server.url()});
+    EXPECT_EQ(json.exit_code, 0);
+    EXPECT_NE(json.out.find("\"status\""), std::string::npos) << json.out;
+}
+
+TEST(HealthCommand, FailsInTimeIfTheServerIsStuck) {
+    Server server;
+    server.program().pause();
+    const auto began = std::chrono::steady_clock::now();
+    const Ending ending = run({"health", "--timeout", "300ms", "--url", server.url()});
+    EXPECT_EQ(ending.exit_code, 1);
+    EXPECT_NE(ending.err.find("timed out"), std::string::npos) << ending.err;
+    EXPECT_LT(std::chrono::steady_clock::now() - began, kPatience);
+}
+
+TEST(HealthCommand, PresentsACertificate) {
+    const ScratchFolder folder;
+    const Certificate own = make_certificate(folder, "server", "localhost");
+    const Certificate client = make_certificate(folder, "client", "client");
+    const std::string address = "127.0.0.1:" + std::to_string(free_port());
+    const Program program({"serve",
+                           "--listen",
+                           address,
+                           "--tls-cert",
+                           own.cert,
+                           "--tls-key",
+                           own.key,
+                           "--tls-client-ca",
+                           client.cert});
+    await_start(program);
+    const auto exit_code = [&](const std::vector<std::string>& more) {
+        std::vector<std::string> words{
+            "health", "--url", "https://" + address, "--ca-cert", own.cert};
+        words.insert(words.end(), more.begin(), more.end());
+        return run(words).exit_code;
+    };
+    EXPECT_EQ(exit_code({}), 1);
+    EXPECT_EQ(exit_code({"--client-cert", client.cert, "--client-key", client.key}), 0);
+    EXPECT_EQ(exit_code({"--client-cert", client.cert}), 2);
+}
+
 TEST(Metrics, ArePrometheusTextWithEveryDocumentedName) {
     const Server server;
     const Answer answer = server.get("/metrics");
@@ -44,13 +102,6 @@ TEST(Metrics, AreServedByTheAdminListenerAlone) {
     EXPECT_EQ(server.connect_to_admin().ask(get_request("/metrics")).status, 200);
     EXPECT_EQ(server.connect_to_admin().ask(get_request("/healthz")).status, 404);
     EXPECT_EQ(server.connect_to_admin().ask(post(kLimit, kBody)).status, 404);
-}
-
-// Waits for the log line that the server listens.
-void await_start(const Program& program) {
-    const auto deadline = std::chrono::steady_clock::now() + kPatience;
-    while (program.output().find("started") == std::string::npos)
-        ASSERT_LT(std::chrono::steady_clock::now(), deadline) << program.output();
 }
 
 TEST(Metrics, AreNotServedWhereNoAdminListenerIsSet) {

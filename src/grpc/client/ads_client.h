@@ -6,12 +6,15 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <thread>
 
 #include "base/jitter.h"
 #include "grpc/client/client_session.h"
+#include "grpc/client/client_socket.h"
+#include "grpc/client/client_tls.h"
 #include "grpc/client/discovery.h"
 
 namespace sluice::grpc {
@@ -25,49 +28,54 @@ class AdsClient {
     struct Options {
         std::string host;
         std::uint16_t port = 0;
+        std::optional<ClientTlsFiles> tls{};  // read again for each connection
         Discovery::Options discovery;
         std::size_t max_message = 16UL * 1024 * 1024;
         // The delay before a new connection: half of a limit to all of it, which doubles from the
-        // first to the last with each failure.
+        // first to the last with each failure, and starts over after a stream that has lived longer
+        // than the last.
         std::chrono::milliseconds first_delay{500};
         std::chrono::milliseconds last_delay{30'000};
+        // For TCP, for TLS, and for the server's first bytes.
         std::chrono::milliseconds connect_timeout{5'000};
         // A server that sends nothing for this long gets a PING, and twice as long ends the
         // connection.
         std::chrono::milliseconds ping_interval{30'000};
+        // Between two responses that are handled. Of those that arrive meanwhile, older ones are
+        // skipped.
+        std::chrono::milliseconds pause{50};
     };
     // Called on the client's thread.
     struct Events {
-        Discovery::Apply apply;
-        // The stream has brought its first response.
+        Discovery::Handlers resources;
+        // A stream has brought its first response, or stays open without one.
         std::function<void()> on_connected;
-        // A stream has ended, or none could be opened.
+        // A stream has ended, or none could be opened. Also called where on_connected was not.
         std::function<void(std::string_view why)> on_disconnected;
     };
 
     // Starts the thread. Throws std::system_error if the system has no thread or descriptor left.
     AdsClient(Options options, Events events);
-    // Ends the thread, within a second.
+    // Ends the thread, within a second unless the system is resolving the host's name.
     ~AdsClient();
     AdsClient(const AdsClient&) = delete;
     AdsClient& operator=(const AdsClient&) = delete;
 
   private:
-    class Socket;
-
     void run();
     std::string stream();
-    std::string exchange(Socket& socket, ClientSession& session);
-    void on_message(std::string_view message, ClientSession& session);
+    std::string exchange(ClientSocket& socket, ClientSession& session);
+    bool answer_newest(ClientSession& session);
+    void announce();
     bool is_stopped(std::chrono::milliseconds wait) const;
 
     const Options options_;
     const Events events_;
     Discovery discovery_;
     Jitter jitter_;
-    int stop_event_;             // an eventfd, readable once the client is to stop
-    bool has_response_ = false;  // of this stream
-    bool is_malformed_ = false;  // the last response
+    int stop_event_;                     // an eventfd, readable once the client is to stop
+    bool is_announced_ = false;          // this stream, by on_connected
+    std::optional<std::string> newest_;  // a response that is not handled yet
     std::thread thread_;
 };
 

@@ -16,6 +16,9 @@ namespace {
 
 constexpr std::int32_t kConnectionWindow = 1024 * 1024;
 
+// Messages that the server leaves unread.
+constexpr std::size_t kMostUnsent = 1024UL * 1024;
+
 // Texts of the server are kept up to this size.
 constexpr std::size_t kLongestText = 1024;
 
@@ -95,6 +98,11 @@ struct ClientSession::Callbacks {
         return guard([&] { static_cast<ClientSession*>(owner)->on_close(error); });
     }
 
+    static int on_frame(nghttp2_session* /*http2*/, const nghttp2_frame* frame, void* owner) {
+        if (frame->hd.type == NGHTTP2_SETTINGS) static_cast<ClientSession*>(owner)->is_open_ = true;
+        return 0;
+    }
+
     static ssize_t on_read(nghttp2_session* /*http2*/,
                            std::int32_t /*stream*/,
                            std::uint8_t* to,
@@ -119,6 +127,7 @@ struct ClientSession::Callbacks {
         nghttp2_session_callbacks* callbacks = nullptr;
         if (nghttp2_session_callbacks_new(&callbacks) != 0) throw std::bad_alloc();
         nghttp2_session_callbacks_set_on_header_callback(callbacks, on_header);
+        nghttp2_session_callbacks_set_on_frame_recv_callback(callbacks, on_frame);
         nghttp2_session_callbacks_set_on_data_chunk_recv_callback(callbacks, on_data_chunk);
         nghttp2_session_callbacks_set_on_stream_close_callback(callbacks, on_stream_close);
         return callbacks;
@@ -129,7 +138,7 @@ ClientSession::ClientSession(Options options) : options_(std::move(options)) {
     if (nghttp2_session_client_new(&http2_, Callbacks::get(), this) != 0) throw std::bad_alloc();
     const nghttp2_settings_entry no_push{NGHTTP2_SETTINGS_ENABLE_PUSH, 0};
     const std::array fields{field_of(":method", "POST"),
-                            field_of(":scheme", "http"),
+                            field_of(":scheme", options_.scheme),
                             field_of(":path", options_.path),
                             field_of(":authority", options_.authority),
                             field_of("content-type", "application/grpc"),
@@ -151,6 +160,9 @@ ClientSession::~ClientSession() {
 }
 
 void ClientSession::send(std::string_view message) {
+    if (end_) return;
+    if (unsent_.size() > kMostUnsent)
+        return fail(Code::kResourceExhausted, "The server does not read what it is sent.");
     append_message(message, unsent_);
     nghttp2_session_resume_data(http2_, stream_);
 }

@@ -21,8 +21,9 @@ namespace sluice::grpc {
 class ClientSession {
   public:
     struct Options {
-        std::string authority;  // "host:port"
-        std::string path;       // "/package.Service/Method"
+        std::string scheme = "http";  // or "https"
+        std::string authority;        // "host:port"
+        std::string path;             // "/package.Service/Method"
         std::size_t max_message = 16UL * 1024 * 1024;
         // Must not destroy the session.
         std::function<void(std::string_view message)> on_message;
@@ -34,6 +35,7 @@ class ClientSession {
     ClientSession(const ClientSession&) = delete;
     ClientSession& operator=(const ClientSession&) = delete;
 
+    // A server that leaves too much unread has the call ended.
     void send(std::string_view message);
     void ping();
 
@@ -42,6 +44,8 @@ class ClientSession {
     // Appends bytes for the server to `out`. False: the connection is broken.
     bool take_output(std::string& out);
 
+    // True once the server has shown that it speaks HTTP/2.
+    bool is_open() const { return is_open_; }
     // The outcome of the call, once it has ended.
     const std::optional<Status>& end() const { return end_; }
 
@@ -61,6 +65,7 @@ class ClientSession {
     std::string http_status_;
     std::string grpc_status_;
     std::string grpc_message_;
+    bool is_open_ = false;
     std::optional<Status> end_;
 };
 

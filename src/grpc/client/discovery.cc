@@ -6,14 +6,16 @@
 #include <protozero/pbf_reader.hpp>
 #include <protozero/pbf_writer.hpp>
 
+#include "grpc/header_values.h"
 #include "grpc/status.h"
 
 namespace sluice::grpc {
 
 namespace {
 
-// A malformed name in a response must not make our memory grow: servers use short ones.
+// Versions and nonces are kept and sent back; servers use short ones.
 constexpr std::size_t kLongestText = 4096;
+constexpr std::size_t kMostResources = 10'000;
 
 // A DiscoveryResponse. Views point into its bytes.
 struct Response {
@@ -47,7 +49,11 @@ void add_resource(std::string_view any, const std::string& type_url, Response& r
             reader.skip();
         }
     }
-    if (type != type_url) {
+    if (response.resources.size() >= kMostResources) {
+        response.fault = "there are more resources; allowed are " + std::to_string(kMostResources);
+        return;
+    }
+    if (type != type_url && !response.fault) {
         response.fault = "a resource has the type " + std::string(type.substr(0, kLongestText)) +
                          "; only " + type_url + " is allowed";
     }
@@ -60,7 +66,7 @@ Response parse(std::string_view bytes, const std::string& type_url) {
     while (reader.next()) {
         switch (text_tag(reader)) {
             case 1:
-                response.version = next_text(reader).substr(0, kLongestText);
+                response.version = next_text(reader);
                 break;
             case 2:
                 add_resource(next_text(reader), type_url, response);
@@ -69,7 +75,7 @@ Response parse(std::string_view bytes, const std::string& type_url) {
                 response.type_url = next_text(reader);
                 break;
             case 5:
-                response.nonce = next_text(reader).substr(0, kLongestText);
+                response.nonce = next_text(reader);
                 break;
             default:
                 reader.skip();
@@ -80,13 +86,18 @@ Response parse(std::string_view bytes, const std::string& type_url) {
                          std::string(response.type_url.substr(0, kLongestText)) + "; only " +
                          type_url + " is allowed";
     }
+    if (response.version.size() > kLongestText || response.nonce.size() > kLongestText) {
+        response.fault = "the version or the nonce is longer; allowed are " +
+                         std::to_string(kLongestText) + " bytes";
+        response.nonce = response.nonce.substr(0, kLongestText);
+    }
     return response;
 }
 
 }  // namespace
 
-Discovery::Discovery(Options options, Apply apply)
-    : options_(std::move(options)), apply_(std::move(apply)) {}
+Discovery::Discovery(Options options, Handlers handlers)
+    : options_(std::move(options)), handlers_(std::move(handlers)) {}
 
 std::string Discovery::start() {
     return request("", std::nullopt);
@@ -96,11 +107,14 @@ std::optional<std::string> Discovery::on_response(std::string_view bytes) {
     Response response;
     try {
         response = parse(bytes, options_.type_url);
-    } catch (const protozero::exception&) {
+    } catch (const protozero::exception& malformed) {
+        if (handlers_.on_invalid)
+            handlers_.on_invalid(std::string("the response is malformed: ") + malformed.what());
         return std::nullopt;
     }
     std::optional<std::string> error = response.fault;
-    if (!error) error = apply_(response.resources);
+    if (error && handlers_.on_invalid) handlers_.on_invalid(*error);
+    if (!error) error = handlers_.apply(response.resources);
     if (!error) version_ = response.version;
     return request(response.nonce, error);
 }
@@ -114,6 +128,7 @@ std::string Discovery::request(std::string_view nonce,
     {
         protozero::pbf_writer node(request, 2);
         node.add_string(1, options_.node_id);
+        if (!options_.cluster.empty()) node.add_string(2, options_.cluster);
         node.add_string(6, "sluice");
     }
     request.add_string(4, options_.type_url);
@@ -121,7 +136,8 @@ std::string Discovery::request(std::string_view nonce,
     if (error) {
         protozero::pbf_writer detail(request, 6);
         detail.add_int32(1, static_cast<std::int32_t>(Code::kInvalidArgument));
-        detail.add_string(2, *error);
+        // May have parts of the resources, which need not be UTF-8 as this text must be.
+        detail.add_string(2, percent_encode(*error));
     }
     return bytes;
 }

@@ -18,13 +18,18 @@ class Discovery {
   public:
     struct Options {
         std::string node_id;
-        std::string type_url;  // "type.googleapis.com/package.Message"
+        std::string cluster{};  // of the node; empty: none
+        std::string type_url;   // "type.googleapis.com/package.Message"
     };
-    // Applies encoded resources. Returns an error message if they are refused.
-    using Apply =
-        std::function<std::optional<std::string>(std::span<const std::string_view> resources)>;
+    struct Handlers {
+        // Applies encoded resources. Returns an error message if they are refused.
+        std::function<std::optional<std::string>(std::span<const std::string_view> resources)>
+            apply;
+        // A response is refused, or malformed, before its resources are read.
+        std::function<void(const std::string& why)> on_invalid{};
+    };
 
-    explicit Discovery(Options options, Apply apply);
+    explicit Discovery(Options options, Handlers handlers);
 
     // The encoded request that starts a stream. It names the version in force, if any.
     std::string start();
@@ -40,7 +45,7 @@ class Discovery {
     std::string request(std::string_view nonce, const std::optional<std::string>& error) const;
 
     const Options options_;
-    const Apply apply_;
+    const Handlers handlers_;
     std::string version_;
 };
 

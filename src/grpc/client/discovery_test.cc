@@ -26,7 +26,7 @@ std::string text(const std::string& bytes, protozero::pbf_tag_type tag) {
 struct TestResources {
     std::string version;
     std::string nonce;
-    std::vector<std::string> values;
+    std::vector<std::string> values{};
     std::string type = kType;
     std::string resource_type = kType;
 };
@@ -49,11 +49,14 @@ class DiscoveryTest : public testing::Test {
   protected:
     std::vector<std::string> applied;
     std::optional<std::string> refusal;
+    std::string invalid;
     Discovery discovery{{.node_id = "node-1", .type_url = kType},
-                        [this](std::span<const std::string_view> resources) {
-                            if (!refusal) applied.assign(resources.begin(), resources.end());
-                            return refusal;
-                        }};
+                        {.apply =
+                             [this](std::span<const std::string_view> resources) {
+                                 if (!refusal) applied.assign(resources.begin(), resources.end());
+                                 return refusal;
+                             },
+                         .on_invalid = [this](const std::string& why) { invalid = why; }}};
 };
 
 TEST_F(DiscoveryTest, AsksWithItsNodeAndType) {
@@ -100,11 +103,47 @@ TEST_F(DiscoveryTest, RefusesOtherTypes) {
         EXPECT_EQ(text(*answer, 1), "");
         EXPECT_NE(text(text(*answer, 6), 2).find("the type other"), std::string::npos);
     }
+    EXPECT_NE(invalid.find("the type other"), std::string::npos);
     EXPECT_TRUE(applied.empty());
+}
+
+TEST_F(DiscoveryTest, RefusesTooManyResources) {
+    const std::vector<std::string> values(10'001);
+    const auto answer =
+        discovery.on_response(encode({.version = "v", .nonce = "n", .values = values}));
+    ASSERT_TRUE(answer);
+    EXPECT_NE(text(text(*answer, 6), 2).find("allowed are 10000"), std::string::npos);
+    EXPECT_EQ(discovery.version(), "");
+}
+
+TEST_F(DiscoveryTest, RefusesALongVersionAndANonceThatItCanNotSendBack) {
+    const std::string text_of_5000(5'000, 'x');
+    for (const auto& [version, nonce] : {std::pair{text_of_5000, "n"s}, {"v"s, text_of_5000}}) {
+        const auto answer = discovery.on_response(encode({.version = version, .nonce = nonce}));
+        ASSERT_TRUE(answer);
+        EXPECT_NE(text(text(*answer, 6), 2).find("is longer"), std::string::npos);
+        EXPECT_LE(answer->size(), 6'000U);
+        EXPECT_EQ(discovery.version(), "");
+    }
+}
+
+// A server could not decode the request otherwise.
+TEST_F(DiscoveryTest, SendsErrorsAsUtf8) {
+    refusal = "key '\xff' is wrong";
+    const auto answer = discovery.on_response(encode({.version = "v", .nonce = "n"}));
+    EXPECT_EQ(text(text(*answer, 6), 2), "key '%FF' is wrong");
+}
+
+TEST_F(DiscoveryTest, NamesTheClusterOfItsNode) {
+    Discovery clustered{{.node_id = "n", .cluster = "c", .type_url = kType},
+                        {.apply = [](auto) { return std::nullopt; }}};
+    EXPECT_EQ(text(text(clustered.start(), 2), 2), "c");
+    EXPECT_EQ(text(text(discovery.start(), 2), 2), "");
 }
 
 TEST_F(DiscoveryTest, EndsAtAMalformedResponse) {
     EXPECT_EQ(discovery.on_response("\x0a\x05x"), std::nullopt);
+    EXPECT_NE(invalid.find("the response is malformed"), std::string::npos);
     EXPECT_TRUE(discovery.on_response("\x08\x05\x10\x05")) << "fields of other types are unknown";
     EXPECT_EQ(discovery.version(), "");
     EXPECT_EQ(discovery.on_response("\x12\x03\x0a\x05x"), std::nullopt);

@@ -7,7 +7,9 @@
 #include <string>
 
 #include "http/api/error_answer.h"
+#include "http/api/event_streams.h"
 #include "http/api/request_headers.h"
+#include "page/assets.h"
 
 namespace sluice::http {
 
@@ -16,20 +18,52 @@ struct Permission {
     bool config::Permissions::*granted = nullptr;
 };
 
-// An entry of the route table. A route that takes a body needs a permission; a probe has neither.
+// What a client may send besides POST with JSON.
+enum class BodyForm {
+    kJson,
+    // A route of envoyproxy/ratelimit, whose clients also send GET, and no content type. Browsers
+    // have to name JSON all the same.
+    kLenient,
+};
+
+enum class Method { kGet, kPost };  // kGet: HEAD as well
+
+enum class ServedOn { kMain, kAdmin, kBoth };
+
+enum class NeedsToken {
+    kNo,
+    kYes,          // on a server with tokens
+    kOffLoopback,  // the same, unless the listener is on loopback
+};
+
+// An entry of the route table.
 struct RouteEntry {
     std::string_view path;
     metrics::Route metric;
     void (*answer)(Call&);
-    Permission permission{};
+    Permission permission{};  // none: any token will do
     ErrorFormat error_format = ErrorFormat::kV2;
-    bool is_admin = false;  // on the admin listener only
+    Method method = Method::kPost;
+    ServedOn served_on = ServedOn::kBoth;
+    NeedsToken needs_token = NeedsToken::kYes;
+    BodyForm form = BodyForm::kJson;
 
-    bool is_on(Surface surface) const { return is_admin == (surface != Surface::kPublic); }
-    bool takes_body() const { return permission.granted != nullptr && !is_admin; }
-    std::string_view methods() const { return takes_body() ? "POST" : "GET, HEAD"; }
-    bool takes(std::string_view method) const {
-        return takes_body() ? method == "POST" : method == "GET" || method == "HEAD";
+    bool is_on(Surface surface) const {
+        const bool is_main = surface == Surface::kPublic;
+        return served_on != (is_main ? ServedOn::kAdmin : ServedOn::kMain);
+    }
+    bool takes_body() const { return method == Method::kPost; }
+    bool takes_get_with_body() const { return takes_body() && form == BodyForm::kLenient; }
+    std::string_view methods() const {
+        return takes_get_with_body() ? "GET, POST" : takes_body() ? "POST" : "GET, HEAD";
+    }
+    bool takes(std::string_view name) const {
+        if (name == "GET") return takes_get_with_body() || !takes_body();
+        return name == (takes_body() ? "POST" : "HEAD");
+    }
+    bool needs_token_on(Surface surface) const {
+        return needs_token == NeedsToken::kYes ||
+               (needs_token == NeedsToken::kOffLoopback && surface != Surface::kAdmin);
     }
 };
 
@@ -40,10 +74,32 @@ constexpr Permission kMayRead{"read_override", &config::Permissions::read_overri
 constexpr Permission kMaySet{"set_override", &config::Permissions::set_override};
 constexpr Permission kMayDelete{"delete_override", &config::Permissions::delete_override};
 constexpr Permission kMayReadMetrics{"read_metrics", &config::Permissions::read_metrics};
+constexpr Permission kMayReadKeys{"read_keys", &config::Permissions::read_keys};
 
 using Metric = metrics::Route;
 
 constexpr std::string_view kMetricsPath = "/metrics";
+
+constexpr RouteEntry probe(std::string_view path, Metric metric, void (*answer)(Call&)) {
+    return {.path = path,
+            .metric = metric,
+            .answer = answer,
+            .method = Method::kGet,
+            .served_on = ServedOn::kMain,
+            .needs_token = NeedsToken::kNo};
+}
+
+constexpr RouteEntry view(std::string_view path,
+                          Metric metric,
+                          void (*answer)(Call&),
+                          Permission permission) {
+    return {.path = path,
+            .metric = metric,
+            .answer = answer,
+            .permission = permission,
+            .method = Method::kGet,
+            .served_on = ServedOn::kAdmin};
+}
 
 constexpr std::string_view kForeignHost =
     "The Host field names a host that this server does not answer for: it listens on loopback. The "
@@ -62,28 +118,63 @@ constexpr std::array kRoutes{
                Metric::kDeleteOverride,
                answer_delete_override,
                kMayDelete},
-    RouteEntry{
-        "/v1/ratelimits.limit", Metric::kLimit, answer_v1_limit, kMayLimit, ErrorFormat::kV1},
-    RouteEntry{"/healthz", Metric::kHealth, answer_health},
-    RouteEntry{"/v2/liveness", Metric::kHealth, answer_liveness},
-    RouteEntry{"/readyz", Metric::kReady, answer_ready},
+    RouteEntry{.path = "/v1/ratelimits.limit",
+               .metric = Metric::kLimit,
+               .answer = answer_v1_limit,
+               .permission = kMayLimit,
+               .error_format = ErrorFormat::kV1,
+               .served_on = ServedOn::kMain},
+    RouteEntry{.path = "/json",
+               .metric = Metric::kJson,
+               .answer = answer_rate_limit,
+               .permission = kMayLimit,
+               .served_on = ServedOn::kMain,
+               .form = BodyForm::kLenient},
+    probe("/healthcheck", Metric::kHealthcheck, answer_healthcheck),
+    probe("/healthz", Metric::kHealth, answer_health),
+    probe("/v2/liveness", Metric::kHealth, answer_liveness),
+    probe("/readyz", Metric::kReady, answer_ready),
     RouteEntry{.path = kMetricsPath,
                .metric = Metric::kMetrics,
                .answer = answer_metrics,
                .permission = kMayReadMetrics,
-               .is_admin = true},
+               .method = Method::kGet,
+               .served_on = ServedOn::kAdmin,
+               .needs_token = NeedsToken::kOffLoopback},
+    RouteEntry{.path = "/v2/ratelimit.topKeys",
+               .metric = Metric::kTopKeys,
+               .answer = answer_top_keys,
+               .permission = kMayReadKeys,
+               .served_on = ServedOn::kAdmin},
+    view("/v2/node.caller", Metric::kCaller, answer_caller, {}),
+    view("/v2/node.status", Metric::kStatus, answer_status, kMayReadMetrics),
+    view("/v2/node.traffic", Metric::kTraffic, answer_traffic, kMayReadMetrics),
+    view("/v2/node.events", Metric::kEvents, answer_events, kMayReadMetrics),
 };
 
+// Each file of the page.
+constexpr RouteEntry kPageRoute{.path = "/",
+                                .metric = Metric::kPage,
+                                .answer = answer_page,
+                                .method = Method::kGet,
+                                .served_on = ServedOn::kAdmin,
+                                .needs_token = NeedsToken::kNo};
+
 const RouteEntry* find_route(std::string_view path, Surface surface) {
+    if (kPageRoute.is_on(surface) && page::find_asset(path) != nullptr) return &kPageRoute;
     const auto* route = std::ranges::find(kRoutes, path, &RouteEntry::path);
     return route == kRoutes.end() || !route->is_on(surface) ? nullptr : route;
+}
+
+bool is_admin_route(std::string_view path) {
+    return find_route(path, Surface::kAdmin) != nullptr;
 }
 
 void answer_no_route(Call& call) {
     answer_error(call,
                  404,
-                 call.request.path == kMetricsPath
-                     ? "Metrics are served on the address that the setting admin_listen names."
+                 is_admin_route(call.request.path)
+                     ? "This is served on the address that the setting admin_listen names."
                      : "There is no such route.");
 }
 
@@ -113,6 +204,15 @@ void answer_forbidden(Call& call, const RouteEntry& route) {
     const std::string detail =
         "The token lacks the permission " + std::string(route.permission.name) + ".";
     answer_error(call, 403, detail);
+}
+
+// Whether the content type is as the route requires. A missing one is refused too where a browser
+// may have sent the request: it does so to any host on behalf of any page. Such a request has one
+// of the two header fields, or is a GET without a body.
+bool is_accepted_type(const RequestView& request, BodyForm form) {
+    if (is_json(request.header("content-type"))) return true;
+    return form == BodyForm::kLenient && !request.has_header("origin") &&
+           !request.has_header("sec-fetch-site");
 }
 
 // Returns the caller that the token identifies; null if a valid token is required and missing.
@@ -154,7 +254,8 @@ Call Api::make_call(const RequestView& request,
             .request_id = ids_.next(),
             .error_format = route == nullptr ? ErrorFormat::kV2 : route->error_format,
             .notes = notes_,
-            .completion = completion};
+            .completion = completion,
+            .streams = &streams_};
 }
 
 HandlerResult Api::handle(const RequestView& request, Reply& reply, Completion completion) {
@@ -170,11 +271,12 @@ HandlerResult Api::handle(const RequestView& request, Reply& reply, Completion c
         fail(call, error.what());
     }
     if (call.is_deferred) return HandlerResult::kDeferred;
+    const HandlerResult result = call.is_stream ? HandlerResult::kDeferred : HandlerResult::kDone;
     const auto took = std::chrono::steady_clock::now() - began;
     context_.thread_metrics.latency(route == nullptr ? metrics::Route::kUnknown : route->metric)
         .observe(took);
     report_answer(call, took);
-    return HandlerResult::kDone;
+    return result;
 }
 
 // Runs all checks that need only the head. False: the request was answered with an error.
@@ -186,9 +288,7 @@ bool Api::check(Call& call, const RouteEntry* route) {
     } else if (!route->takes(call.request.method)) {
         answer_wrong_method(call, *route);
     } else {
-        const bool needs_token =
-            route->takes_body() || context_.surface == Surface::kProtectedAdmin;
-        return !needs_token || check_token(call, *route);
+        return !route->needs_token_on(context_.surface) || check_token(call, *route);
     }
     return false;
 }
@@ -201,16 +301,21 @@ bool Api::check_token(Call& call, const RouteEntry& route) {
         return false;
     }
     if (context_.report.on_request) notes_.workspace = call.caller->workspace;
-    if (!(call.caller->permissions.*route.permission.granted)) {
+    const auto granted = route.permission.granted;
+    if (granted != nullptr && !(call.caller->permissions.*granted)) {
         answer_forbidden(call, route);
-    } else if (route.takes_body() && !is_json(call.request.header("content-type"))) {
-        // A missing content type is refused too: a browser sends such requests to any host on
-        // behalf of any page.
+    } else if (route.takes_body() && !is_accepted_type(call.request, route.form)) {
         answer_error(call, 415, "The content type must be application/json.");
     } else {
         return true;
     }
     return false;
+}
+
+void Api::send_events() {
+    if (streams_.size() == 0) return;
+    tokens_.refresh();
+    streams_.send(*context_.observer, tokens_.get());
 }
 
 bool Api::check_head(const RequestView& request, Reply& reply) {

@@ -208,10 +208,10 @@ TEST_F(ApiTest, MetricsAreServedByTheAdminListenerOnly) {
     EXPECT_EQ(answer.body,
               body_of({404,
                        "Not Found",
-                       "Metrics are served on the address that the setting admin_listen names.",
+                       "This is served on the address that the setting admin_listen names.",
                        "unkey/application/invalid_input"}));
     Api admin(context(Surface::kAdmin));
-    for (const std::string_view path : {"/healthz", "/readyz", "/v2/ratelimit.limit"})
+    for (const std::string_view path : {"/healthz", "/readyz", "/v1/ratelimits.limit"})
         EXPECT_EQ(send(admin, {.method = "GET", .path = path}).status, 404) << path;
 }
 

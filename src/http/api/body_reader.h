@@ -19,10 +19,12 @@ struct Fields {
     std::string_view name_space;
     std::string_view identifier;
     std::string_view cursor;
+    std::string_view by;
     std::int64_t limit = 0;
     std::int64_t duration = 0;  // milliseconds
     std::int64_t cost = 1;
     bool debit = false;
+    std::int64_t window = 0;      // milliseconds
     std::int64_t page_size = 10;  // called "limit" in a request for a page
 };
 
@@ -50,6 +52,11 @@ inline constexpr FieldRule kNamespace{.name = "namespace", .text = &Fields::name
 inline constexpr FieldRule kIdentifier{.name = "identifier", .text = &Fields::identifier, .min = 1};
 inline constexpr FieldRule kLimit{
     .name = "limit", .number = &Fields::limit, .min = 0, .max = kMaxNumber};
+inline constexpr FieldRule kOptionalLimit{.name = "limit",
+                                          .number = &Fields::limit,
+                                          .min = 0,
+                                          .max = kMaxNumber,
+                                          .presence = Presence::kOptional};
 inline constexpr FieldRule kDuration{
     .name = "duration", .number = &Fields::duration, .min = 1000, .max = 31'622'400'000};
 inline constexpr FieldRule kCost{.name = "cost",
@@ -84,7 +91,8 @@ inline constexpr std::array kV1DecisionSchema{
     kOptionalNamespace, kIdentifier, kLimit, kDuration, kCost, kMeta, kResources, kAsync};
 inline constexpr std::array kGrantSchema{kNamespace, kDuration, kIdentifier, kLimit};
 inline constexpr std::array kNameSchema{kNamespace, kIdentifier};
-inline constexpr std::array kKeySchema{kNamespace, kIdentifier, kDuration};
+inline constexpr std::array kInspectSchema{
+    kNamespace, kIdentifier, kDuration, kOptionalLimit, kCost};
 inline constexpr std::array kPageSchema{kNamespace, kCursor, kPageSize};
 
 // One invalid part of a request.

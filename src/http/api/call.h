@@ -22,6 +22,7 @@
 #include "http/api/request_report.h"
 #include "http/api/token_set.h"
 #include "http/wire/exchange.h"
+#include "insight/observer.h"
 #include "metrics/metrics.h"
 #include "overrides/override_changes.h"
 #include "overrides/override_set.h"
@@ -37,15 +38,28 @@ enum class ClockSource {
     kRequest,  // the request's X-Test-Time where there is one: for tests, never in production
 };
 
+class EventStreams;
+
 // The listener that an Api answers for.
 enum class Surface {
     kPublic,
-    kAdmin,           // on loopback: no token is needed
-    kProtectedAdmin,  // elsewhere: needs a token that may read metrics
+    kAdmin,           // on loopback: the metrics need no token
+    kProtectedAdmin,  // elsewhere: they need a token that may read them
 };
 
-// The dependencies of an Api, all of which outlive it. Everything but `thread_metrics`, `post` and
-// `report` is shared by all serving threads and is thread-safe.
+struct Call;
+
+// Envoy's rate-limit service over HTTP, as envoyproxy/ratelimit serves it. Empty functions: the
+// server has none.
+struct RateLimitService {
+    // Answers `/json`. Of the thread that the Api belongs to; call.caller may use the namespaces of
+    // its token alone, which the function checks.
+    std::function<void(Call&)> decide = {};
+    std::function<bool()> is_healthy = {};
+};
+
+// The dependencies of an Api, all of which outlive it. Everything but `thread_metrics`, `recorder`,
+// `post`, `report` and `rate_limits` is shared by all serving threads and is thread-safe.
 struct ApiContext {
     Limiter& limiter;
     const overrides::OverrideSet& overrides;
@@ -64,6 +78,9 @@ struct ApiContext {
     // Runs a function on the serving thread, soon. May be called by any thread.
     std::function<void(std::function<void()>)> post = {};
     ReportHooks report = {};
+    RateLimitService rate_limits = {};
+    insight::Recorder* recorder = nullptr;        // null: decisions are not counted
+    const insight::Observer* observer = nullptr;  // null on the public surface
 };
 
 // Memory that the requests of one thread reuse, so that a request need not allocate.
@@ -86,7 +103,9 @@ struct Call {
     ErrorFormat error_format;
     ReportNotes& notes;
     Completion& completion;
-    bool is_deferred = false;  // a DeferredCall has taken over
+    EventStreams* streams = nullptr;  // null in a DeferredCall
+    bool is_deferred = false;         // a DeferredCall has taken over
+    bool is_stream = false;           // an EventStreams has taken over
 };
 
 // Starts an answer. Header fields may follow, then open_data().
@@ -155,10 +174,23 @@ void answer_get_override(Call& call);
 void answer_list_overrides(Call& call);
 void answer_delete_override(Call& call);
 
+void answer_rate_limit(Call& call);
+void answer_healthcheck(Call& call);
+
 void answer_health(Call& call);
 void answer_liveness(Call& call);
 void answer_ready(Call& call);
 void answer_metrics(Call& call);
+
+// On the admin listener.
+void answer_top_keys(Call& call);
+void answer_caller(Call& call);
+void answer_status(Call& call);
+void answer_traffic(Call& call);
+void answer_events(Call& call);
+
+// The request's path is that of a file of the page.
+void answer_page(Call& call);
 
 }  // namespace sluice::http
 

@@ -63,11 +63,20 @@ void write_decision(JsonWriter& json, const Decision& decision, const Override* 
     if (applied != nullptr) json.raw(R"(,"overrideId":)").text(applied->id);
 }
 
-// `source` is the counts that the decision was based on.
-void count_decision(const Call& call,
-                    const Decision& decision,
-                    const Override* applied,
-                    metrics::Source source) {
+using Spent = insight::Recorder::Spent;
+
+// A decided request, and the counts that the decision was based on.
+struct Decided {
+    const Request& request;
+    const Decision& decision;
+    const Override* applied;
+    metrics::Source source;
+    Spent spent;
+};
+
+void count_decision(const Call& call, const Decided& decided) {
+    const auto& [request, decision, applied, source, spent] = decided;
+    if (call.context.recorder != nullptr) call.context.recorder->count(request, decision, spent);
     using metrics::Outcome;
     metrics::ThreadMetrics& counts = call.context.thread_metrics;
     counts.decisions(source, decision.passed ? Outcome::kPassed : Outcome::kDenied).add();
@@ -86,10 +95,11 @@ using WriteBody = void (*)(Call&, const Decision&, const Override* applied);
 
 // The parameters of a decision that its answer depends on.
 struct LimitParameters {
-    std::chrono::milliseconds duration;
+    Request request;
     const Override* applied;
     UnixTime now;
     WriteBody write;
+    bool is_debit = false;
 };
 
 void write_v2(Call& call, const Decision& decision, const Override* applied) {
@@ -113,26 +123,37 @@ void answer_decision(Call& call,
                      const LimitParameters& parameters,
                      metrics::Source source) {
     if (!decision) return answer_undecided(call, decision.error());
-    count_decision(call, *decision, parameters.applied, source);
+    const bool has_spent = decision->passed || parameters.is_debit;
+    count_decision(call,
+                   {.request = parameters.request,
+                    .decision = *decision,
+                    .applied = parameters.applied,
+                    .source = source,
+                    .spent = has_spent ? Spent::kCost : Spent::kNothing});
 
     begin_decision(call, decision->passed);
-    add_rate_limit_fields(call.reply, *decision, parameters.duration, parameters.now);
+    add_rate_limit_fields(call.reply, *decision, parameters.request.duration, parameters.now);
     if (!decision->passed) add_retry_after(call.reply, retry_time(*decision), parameters.now);
     parameters.write(call, *decision, parameters.applied);
 }
 
 // Has the origin consulted before the request is answered.
-void decide_later(Call& call, const Request& request, const LimitParameters& parameters) {
+void decide_later(Call& call, const LimitParameters& parameters) {
     std::optional<Override> applied;
     if (parameters.applied != nullptr) applied = *parameters.applied;
-    const auto span = begin_span(call, "ratelimit.limit", {&request, 1});
+    const auto span = begin_span(call, "ratelimit.limit", {&parameters.request, 1});
+    const auto request = std::make_shared<const OwnedRequests>(std::span(&parameters.request, 1));
     const auto deferred = DeferredCall::take(call, metrics::Route::kLimit);
     call.context.limiter.limit_async(
-        request, parameters.now, [deferred, span, applied, parameters](Result<Decision> decision) {
+        parameters.request,
+        parameters.now,
+        [deferred, span, applied, request, parameters](Result<Decision> decision) {
             end_span(span, decision);
             DeferredCall::answer(
-                deferred, [applied, parameters, decision = std::move(decision)](Call& resumed) {
+                deferred,
+                [applied, request, parameters, decision = std::move(decision)](Call& resumed) {
                     LimitParameters owned = parameters;
+                    owned.request = request->all()[0];
                     owned.applied = applied ? &*applied : nullptr;
                     answer_decision(resumed, decision, owned, metrics::Source::kOrigin);
                 });
@@ -146,13 +167,13 @@ void decide(Call& call, Schema schema, WriteBody write) {
     if (!read_fields(call, schema, fields)) return;
 
     const auto [request, applied] = apply_override(call, fields);
-    const LimitParameters parameters{request.duration, applied, now, write};
+    const LimitParameters parameters{request, applied, now, write, fields.debit};
     if (fields.debit) {
         const auto debited = call.context.limiter.debit(request, now);
         return answer_decision(call, debited, parameters, metrics::Source::kLocal);
     }
     const auto decision = call.context.limiter.try_limit(request, now);
-    if (!decision) return decide_later(call, request, parameters);
+    if (!decision) return decide_later(call, parameters);
     answer_decision(call, *decision, parameters, metrics::Source::kLocal);
 }
 
@@ -208,8 +229,14 @@ void answer_batch(Call& call,
                   const BatchParameters& parameters,
                   metrics::Source source) {
     if (!batch) return answer_undecided(call, batch.error());
-    for (std::size_t i = 0; i < batch->decisions.size(); ++i)
-        count_decision(call, batch->decisions[i], parameters.applied[i], source);
+    for (std::size_t i = 0; i < batch->decisions.size(); ++i) {
+        count_decision(call,
+                       {.request = parameters.requests[i],
+                        .decision = batch->decisions[i],
+                        .applied = parameters.applied[i],
+                        .source = source,
+                        .spent = batch->passed ? Spent::kCost : Spent::kNothing});
+    }
 
     begin_decision(call, batch->passed);
     add_batch_fields(call, *batch, parameters);

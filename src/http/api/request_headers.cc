@@ -77,6 +77,27 @@ bool accepts_problem_json(std::string_view accept) {
     return problem > 0 && problem >= json;
 }
 
+bool accepts_gzip(std::string_view accept_encoding) {
+    int any = 0;
+    while (!accept_encoding.empty()) {
+        std::string_view part = next_part(accept_encoding, ',');
+        const std::string_view coding = next_part(part, ';');
+        if (equal_in_any_case(coding, "gzip")) return quality_of(part) > 0;
+        if (coding == "*") any = quality_of(part);
+    }
+    return any > 0;
+}
+
+bool names_entity_tag(std::string_view if_none_match, std::string_view tag) {
+    if (trim(if_none_match) == "*") return true;
+    while (!if_none_match.empty()) {
+        std::string_view each = next_part(if_none_match, ',');
+        if (each.starts_with("W/")) each.remove_prefix(2);
+        if (each == tag) return true;
+    }
+    return false;
+}
+
 bool prefers_429(std::string_view prefer) {
     while (!prefer.empty()) {
         std::string_view preference = next_part(prefer, ',');

@@ -20,6 +20,13 @@ bool is_json(std::string_view content_type);
 // application/json.
 bool accepts_problem_json(std::string_view accept);
 
+// Accept-Encoding: true if it names gzip, or any coding, with a quality above zero.
+bool accepts_gzip(std::string_view accept_encoding);
+
+// If-None-Match: true if it is `*` or names `tag`, which includes its quotes. Weak and strong tags
+// are equal here (RFC 9110, 13.1.2).
+bool names_entity_tag(std::string_view if_none_match, std::string_view tag);
+
 // Prefer (RFC 7240): true if it contains status=429.
 bool prefers_429(std::string_view prefer);
 

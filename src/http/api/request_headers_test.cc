@@ -50,6 +50,21 @@ TEST(HeaderValues, ProblemJsonMustBeAccepted) {
     }
 }
 
+TEST(HeaderValues, GzipMustBeAccepted) {
+    for (const std::string_view value :
+         {"gzip", "GZIP", "br, gzip;q=0.1", "*", "identity;q=0.5, *;q=0.1", "gzip;q=1, *;q=0"})
+        EXPECT_TRUE(accepts_gzip(value)) << value;
+    for (const std::string_view value : {"", "br", "gzip;q=0", "*;q=0", "gzip;q=0, *", "x-gzip2"})
+        EXPECT_FALSE(accepts_gzip(value)) << value;
+}
+
+TEST(HeaderValues, IfNoneMatchNamesATag) {
+    for (const std::string_view value : {"\"a\"", "W/\"a\"", "\"b\",\"a\"", "*", "\",\", \"a\""})
+        EXPECT_TRUE(names_entity_tag(value, "\"a\"")) << value;
+    for (const std::string_view value : {"", "a", "\"b\"", "\"b,a\"", "\"A\""})
+        EXPECT_FALSE(names_entity_tag(value, "\"a\"")) << value;
+}
+
 TEST(HeaderValues, PreferNamesStatus429) {
     for (const std::string_view value : {"status=429",
                                          "Status = 429",

@@ -1,4 +1,5 @@
-// Routes that report state: probes, metrics, and the inspection of one key.
+// Routes that report state: probes, metrics, and the inspection of one key; and those of the
+// rate-limit service.
 #include <algorithm>
 #include <optional>
 #include <span>
@@ -6,6 +7,7 @@
 #include <utility>
 
 #include "http/api/call.h"
+#include "window/sliding.h"
 
 namespace sluice::http {
 namespace {
@@ -66,7 +68,54 @@ void write_cell(JsonWriter& json, const CellInspection& cell) {
     json.raw("}");
 }
 
-void answer_inspection(Call& call, const Result<Inspection>& inspection, UnixTime now) {
+// The parameters of an inspection that its answer depends on.
+struct InspectParameters {
+    std::chrono::milliseconds duration;
+    std::optional<std::int64_t> limit;  // none: that of the override, or of the last request
+    std::int64_t cost;
+    std::optional<overrides::Override> applied;  // the override that applies to the key
+    UnixTime now;
+};
+
+void write_override(JsonWriter& json, const overrides::Override& applied) {
+    json.raw(R"(,"override":{"overrideId":)").text(applied.id);
+    json.raw(R"(,"identifier":)").text(applied.identifier);
+    json.raw(R"(,"limit":)").number(applied.grant.limit);
+    json.raw(R"(,"duration":)").number(applied.grant.duration.count()).raw("}");
+}
+
+Count count_of(const CellInspection& cell) {
+    return static_cast<Count>(cell.admitted) + static_cast<Count>(cell.peers) +
+           static_cast<Count>(cell.global);
+}
+
+// What a request would be answered by the counts that this node knows.
+void write_verdict(JsonWriter& json,
+                   const Inspection& inspection,
+                   const InspectParameters& parameters) {
+    const std::int64_t limit = parameters.limit.value_or(
+        parameters.applied ? parameters.applied->grant.limit : inspection.last_limit);
+    const Ask ask{.cost = static_cast<Count>(parameters.cost), .limit = static_cast<Count>(limit)};
+    const Instant at = instant_at(parameters.now, parameters.duration);
+    const Spent spent{.current = count_of(inspection.current),
+                      .previous = count_of(inspection.previous)};
+    const Verdict verdict = weigh(spent, at.elapsed, parameters.duration, ask);
+    json.raw(R"(,"verdict":{"limit":)").number(limit);
+    json.raw(R"(,"cost":)").number(parameters.cost);
+    json.raw(R"(,"passed":)").boolean(verdict.passed);
+    json.raw(R"(,"remaining":)").number(static_cast<std::int64_t>(verdict.remaining));
+    if (!verdict.passed) {
+        write_time(json,
+                   R"(,"retryAt":)",
+                   first_pass({spent.previous, spent.current, 0, 0}, at, parameters.duration, ask));
+    }
+    json.raw("}");
+}
+
+void answer_inspection(Call& call,
+                       const Result<Inspection>& inspection,
+                       const InspectParameters& parameters) {
+    const UnixTime now = parameters.now;
     if (!inspection)
         return answer_failure(call, "The key could not be inspected.", inspection.error().message);
     begin_answer(call, 200);
@@ -91,6 +140,9 @@ void answer_inspection(Call& call, const Result<Inspection>& inspection, UnixTim
     write_cell(json, inspection->current);
     json.raw(R"(,"previous":)");
     write_cell(json, inspection->previous);
+    if (parameters.applied) write_override(json, *parameters.applied);
+    if (parameters.limit || parameters.applied || inspection->held)
+        write_verdict(json, *inspection, parameters);
     json.raw("}}");
 }
 
@@ -99,19 +151,53 @@ void answer_inspection(Call& call, const Result<Inspection>& inspection, UnixTim
 void answer_inspect(Call& call) {
     const UnixTime now = decision_time(call);
     Fields fields;
-    if (!read_fields(call, kKeySchema, fields)) return;
+    fields.limit = -1;  // not given
+    if (!read_fields(call, kInspectSchema, fields)) return;
 
     const Request request{.workspace = call.caller->workspace,
                           .name_space = fields.name_space,
                           .identifier = fields.identifier,
                           .limit = 0,
                           .duration = std::chrono::milliseconds{fields.duration}};
+    InspectParameters parameters{.duration = request.duration,
+                                 .limit = std::nullopt,
+                                 .cost = fields.cost,
+                                 .applied = std::nullopt,
+                                 .now = now};
+    if (fields.limit >= 0) parameters.limit = fields.limit;
+    const overrides::Override* const applied =
+        call.overrides.get().match({call.caller->workspace, fields.name_space, fields.identifier});
+    if (applied != nullptr) parameters.applied = *applied;
     const auto deferred = DeferredCall::take(call, metrics::Route::kInspect);
-    call.context.limiter.inspect(request, now, [deferred, now](Result<Inspection> inspection) {
-        DeferredCall::answer(deferred, [now, inspection = std::move(inspection)](Call& resumed) {
-            answer_inspection(resumed, inspection, now);
+    call.context.limiter.inspect(
+        request, now, [deferred, parameters](Result<Inspection> inspection) {
+            DeferredCall::answer(deferred,
+                                 [parameters, inspection = std::move(inspection)](Call& resumed) {
+                                     answer_inspection(resumed, inspection, parameters);
+                                 });
         });
-    });
+}
+
+namespace {
+
+void answer_no_service(Call& call) {
+    answer_error(call, 404, "The server has no rate-limit service: the setting rules is empty.");
+}
+
+}  // namespace
+
+void answer_rate_limit(Call& call) {
+    const auto& decide = call.context.rate_limits.decide;
+    return decide ? decide(call) : answer_no_service(call);
+}
+
+// The state that the gRPC health service reports, as envoyproxy/ratelimit answers over HTTP.
+void answer_healthcheck(Call& call) {
+    const auto& is_healthy = call.context.rate_limits.is_healthy;
+    if (!is_healthy) return answer_no_service(call);
+    const bool healthy = is_healthy();
+    call.reply.begin(healthy ? 200 : 500, "text/plain; charset=utf-8");
+    if (healthy) call.reply.body() = "OK";
 }
 
 // Liveness: the process runs and this thread answers.

@@ -20,18 +20,24 @@ bool Caller::may_use(std::string_view name_space) const {
 
 TokenSet::TokenSet(std::span<const config::Token> tokens) {
     anonymous_.namespaces.emplace_back("*");
+    anonymous_.is_anonymous = true;
     for (const config::Token& token : tokens) {
         hashes_.push_back(token.sha256);
-        callers_.push_back({.workspace = token.workspace,
+        callers_.push_back({.token = token.name,
+                            .workspace = token.workspace,
                             .permissions = token.permissions,
-                            .namespaces = prepare(token.namespaces)});
+                            .namespaces = prepare(token.namespaces),
+                            .namespace_patterns = token.namespaces});
     }
 }
 
 const Caller* TokenSet::find(std::string_view secret) const {
     // No configured token is longer, and hashing costs time.
     if (secret.empty() || secret.size() > config::kMaxTokenLength) return nullptr;
-    const Sha256 presented = sha256_of(secret);
+    return find(sha256_of(secret));
+}
+
+const Caller* TokenSet::find(const Sha256& presented) const {
     std::size_t found = hashes_.size();
     for (std::size_t i = 0; i < hashes_.size(); ++i) {
         if (CRYPTO_memcmp(hashes_[i].data(), presented.data(), presented.size()) == 0) found = i;

@@ -17,9 +17,12 @@ namespace sluice::http {
 
 // The permissions of one token.
 struct Caller {
+    std::string token = {};  // its name; empty for a server without tokens
     std::string workspace = "default";
     config::Permissions permissions = config::kAllPermissions;
     std::vector<overrides::Glob> namespaces;
+    bool is_anonymous = false;                            // has no token, since the server has none
+    std::vector<std::string> namespace_patterns = {"*"};  // the same as texts
 
     bool may_use(std::string_view name_space) const;
 };
@@ -36,6 +39,7 @@ class TokenSet {
     // Returns the caller with this token, or null. The time depends only on the length of `secret`
     // and the number of tokens: its hash is compared with every other, each in constant time.
     const Caller* find(std::string_view secret) const;
+    const Caller* find(const Sha256& presented) const;
 
   private:
     Caller anonymous_;

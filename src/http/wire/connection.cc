@@ -61,6 +61,10 @@ void Connection::on_timeout() {
 }
 
 void Connection::on_drain() {
+    if (is_streaming_) {
+        finish_writing();
+        return close();
+    }
     // Answers requests that have arrived but were not read yet.
     assume_readable();
     on_turn();
@@ -93,14 +97,14 @@ void Connection::shed() {
 
 void Connection::on_close() {
     if (exchange_ == nullptr) return;
-    --loop().deferred;
+    if (!is_streaming_) --loop().deferred;
     // The handler still writes into the reply; its completion deletes it.
     if (exchange_->state() == PendingExchange::State::kWaiting) exchange_.release()->orphan();
 }
 
 void Connection::run() {
     if (exchange_ != nullptr) {
-        if (exchange_->state() == PendingExchange::State::kWaiting) return;
+        if (exchange_->state() == PendingExchange::State::kWaiting) return discard_input();
         has_turn_ = true;
     }
     if (is_free() && has_turn_) serve({pending_.data(), pending_.size()});
@@ -108,6 +112,28 @@ void Connection::run() {
         if (reads == kReadsPerTurn) return loop().enqueue(this);
         read_some();
     }
+}
+
+// Notices the end of a client that reads a stream. Other clients that wait are not read from.
+void Connection::discard_input() {
+    if (!is_streaming_) return;
+    for (int reads = 0; is_readable() && !is_closed(); ++reads) {
+        if (reads == kReadsPerTurn) return loop().enqueue(this);
+        static_cast<void>(read_input());
+    }
+}
+
+bool Connection::send_piece(std::string_view piece) {
+    if (is_closed()) return false;
+    if (has_unsent()) return true;
+    loop().set_time();
+    loop().output.assign(piece);
+    send_output();
+    if (is_closed()) return false;
+    update_phase(PhaseTimer::kContinue);
+    record_held_bytes();
+    loop().shed_load();
+    return !is_closed();
 }
 
 bool Connection::is_free() const {
@@ -131,7 +157,7 @@ void Connection::serve(std::span<char> bytes) {
     http_.writer.set_time(loop().wall_time);
     std::size_t answered = 0;
     if (exchange_ != nullptr) {
-        --loop().deferred;
+        if (!is_streaming_) --loop().deferred;
         finish_exchange();
         ++answered;
     }
@@ -155,8 +181,8 @@ void Connection::serve(std::span<char> bytes) {
         if (!is_answered) break;
     }
     if (reader_.take_continue() && !is_closing_) answer_expectation(http_.request);
-    keep(bytes);
-    if (!loop().output.empty()) send_output();
+    keep(is_streaming_ ? std::span<char>() : bytes);
+    if (!loop().output.empty() || is_streaming_) send_output();
     if (is_closed()) return;
     update_phase(answered > 0 ? PhaseTimer::kRestart : PhaseTimer::kContinue);
     if (has_turn_ && is_free()) loop().enqueue(this);
@@ -174,11 +200,21 @@ bool Connection::answer(RequestView& request) {
     if (call_handler(request) == HandlerResult::kDeferred &&
         exchange_->state() == PendingExchange::State::kHandling) {
         exchange_->wait_for(this);
-        ++loop().deferred;
+        if (exchange_->is_stream)
+            start_stream();
+        else
+            ++loop().deferred;
         return false;
     }
     finish_exchange();
     return true;
+}
+
+void Connection::start_stream() {
+    is_streaming_ = true;
+    exchange_->framing.after = AfterReply::kClose;
+    exchange_->framing.is_stream = true;
+    http_.writer.write(exchange_->reply, exchange_->framing, loop().output);
 }
 
 // Answers "Expect: 100-continue". The head of `request` was read in this turn, its body is
@@ -226,7 +262,9 @@ HandlerResult Connection::call_handler(RequestView& request) {
 // Writes the reply that the handler has finished or abandoned.
 void Connection::finish_exchange() {
     std::unique_ptr<PendingExchange> exchange = std::move(exchange_);
-    if (exchange->state() == PendingExchange::State::kAnswered) {
+    if (is_streaming_) {
+        is_closing_ = true;  // all was sent
+    } else if (exchange->state() == PendingExchange::State::kAnswered) {
         if (loop().is_draining) exchange->framing.after = AfterReply::kClose;
         http_.writer.write(exchange->reply, exchange->framing, loop().output);
         is_closing_ |= exchange->framing.after == AfterReply::kClose;

@@ -6,6 +6,7 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "http/wire/exchange.h"
@@ -40,6 +41,8 @@ class HttpProtocol final : public Protocol {
 // Answers all requests that have arrived and sends their answers in one write. While answers can't
 // be sent, or one is deferred, nothing is read.
 //
+// While a reply is streamed, what the client sends is discarded; its end closes the connection.
+//
 // pending_ holds bytes only of an unfinished request, or of requests that wait for a turn.
 class Connection final : public SocketConnection {
   public:
@@ -51,6 +54,10 @@ class Connection final : public SocketConnection {
     void refuse() override;
     // Answers with 503 if no other answer is in progress, and closes.
     void shed() override;
+
+    // Sends a piece of a streamed reply, or skips it while an earlier one is unsent. False: the
+    // connection has closed. Not to be called while any connection has its turn.
+    bool send_piece(std::string_view piece);
 
   private:
     void run() override;
@@ -66,6 +73,8 @@ class Connection final : public SocketConnection {
     bool answer(RequestView& request);
     HandlerResult call_handler(RequestView& request);
     void answer_expectation(RequestView& request);
+    void start_stream();
+    void discard_input();
     void set_connection_facts(RequestView& request) const;
     void finish_exchange();
     void write_error(const WireError& error);
@@ -77,6 +86,7 @@ class Connection final : public SocketConnection {
     std::unique_ptr<PendingExchange> exchange_;  // while an answer is deferred
     std::string pending_;                        // bytes of unanswered requests
     bool has_turn_ = false;                      // pending_ may hold complete requests
+    bool is_streaming_ = false;                  // the head of a streamed reply was written
 };
 
 }  // namespace sluice::http

@@ -118,7 +118,7 @@ void ReplyWriter::write(const Reply& reply, ReplyFraming framing, std::string& o
     append_status_line(out, status);
     out += date_;
     out += reply.fields();
-    if (!has_no_body) {
+    if (!has_no_body && !framing.is_stream) {
         out += "Content-Length: ";
         append_number(out, reply.body().size());
         out += "\r\n";
@@ -197,6 +197,23 @@ void PendingExchange::end(State how) {
     } else {
         connection_->on_answered();
     }
+}
+
+bool PendingExchange::send(std::string_view piece) {
+    if (state_ != State::kWaiting) return is_open();
+    return connection_ != nullptr && connection_->send_piece(piece);
+}
+
+ReplyStream::ReplyStream(Completion completion) : completion_(std::move(completion)) {
+    if (completion_.exchange_ != nullptr) completion_.exchange_->is_stream = true;
+}
+
+bool ReplyStream::send(std::string_view piece) {
+    return completion_.exchange_ != nullptr && completion_.exchange_->send(piece);
+}
+
+bool ReplyStream::is_open() const {
+    return completion_.exchange_ != nullptr && completion_.exchange_->is_open();
 }
 
 void Completion::operator()() {

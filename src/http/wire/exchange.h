@@ -91,6 +91,7 @@ struct ReplyFraming {
     AfterReply after = AfterReply::kKeepAlive;
     int minor_version = 1;   // of the request
     bool head_only = false;  // the answer to HEAD: fields as for GET, no body
+    bool is_stream = false;  // the body ends with the connection
 };
 
 // Appends replies, with Date, Content-Length and Connection, to an output. Owned by one thread.
@@ -133,9 +134,36 @@ class Completion {
     void operator()();
 
   private:
+    friend class ReplyStream;
+
     void drop();
 
     PendingExchange* exchange_;
+};
+
+// A reply whose body is sent piece by piece until either side closes the connection. To answer with
+// one, handle() makes it of its completion, writes the head and perhaps the beginning of the body
+// to the reply, keeps the stream and returns kDeferred.
+//
+// Used by the thread that called handle(). Destroying it ends the reply and closes the connection.
+class ReplyStream {
+  public:
+    explicit ReplyStream(Completion completion);
+    ReplyStream(ReplyStream&&) noexcept = default;
+    ReplyStream& operator=(ReplyStream&&) noexcept = default;
+    ~ReplyStream() = default;
+
+    // Sends `piece`, after handle() has returned. While the client has not received an earlier
+    // piece, `piece` is skipped: the memory for a client is bounded by the largest one. A client
+    // that does not read is disconnected after WireLimits::write_timeout. False: the connection has
+    // closed.
+    bool send(std::string_view piece);
+
+    // False once the connection has closed.
+    bool is_open() const;
+
+  private:
+    Completion completion_;
 };
 
 // An error that the connection itself answers with.
@@ -179,6 +207,7 @@ class PendingExchange {
 
     void start() {
         state_ = State::kHandling;
+        is_stream = false;
         failure.clear();
     }
     // Call after handle() has returned kDeferred and neither called nor dropped its completion.
@@ -193,9 +222,15 @@ class PendingExchange {
 
     State state() const { return state_; }
 
+    // False once the connection has closed.
+    bool is_open() const { return state_ == State::kHandling || connection_ != nullptr; }
+    // See ReplyStream::send().
+    bool send(std::string_view piece);
+
     Reply reply;
     ReplyFraming framing;
-    std::string failure;  // the message of an exception from handle()
+    bool is_stream = false;  // a ReplyStream holds the completion
+    std::string failure;     // the message of an exception from handle()
 
   private:
     State state_ = State::kHandling;

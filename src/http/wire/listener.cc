@@ -12,6 +12,7 @@
 #include <boost/asio/post.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <boost/system/system_error.hpp>
+#include <fcntl.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <sys/epoll.h>
@@ -45,6 +46,9 @@ constexpr int kUnsentInKernel = 64 * 1024;
 
 using UnsentInKernel = boost::asio::detail::socket_option::integer<IPPROTO_TCP, TCP_NOTSENT_LOWAT>;
 using ReusePort = boost::asio::detail::socket_option::boolean<SOL_SOCKET, SO_REUSEPORT>;
+
+// Any later time is as good, and this one can be added to.
+constexpr std::chrono::milliseconds kLatestTick{std::chrono::milliseconds::max() / 2'000'000};
 
 constexpr int kEventsPerRound = 128;
 
@@ -91,6 +95,26 @@ Result<std::uint16_t> bind(tcp::acceptor& acceptor, const ListenAddress& address
     then([&] { acceptor.non_blocking(true, failure); });
     then([&] { acceptor.bind(*endpoint, failure); });
     then([&] { acceptor.listen(SOMAXCONN, failure); });
+    if (failure) return listen_error(address, failure);
+    return acceptor.local_endpoint().port();
+}
+
+// Makes `acceptor` accept on a copy of the address's socket, which listens already.
+Result<std::uint16_t> adopt(tcp::acceptor& acceptor, const ListenAddress& address) {
+    auto endpoint =
+        resolve(static_cast<boost::asio::io_context&>(acceptor.get_executor().context()), address);
+    if (!endpoint) return endpoint.error();
+    error_code failure;
+    const auto then = [&](auto&& step) {
+        if (!failure) step();
+    };
+    const int copy = fcntl(address.socket, F_DUPFD_CLOEXEC, 0);
+    if (copy < 0) return listen_error(address, {errno, boost::system::system_category()});
+    then([&] { acceptor.assign(endpoint->protocol(), copy, failure); });
+    if (failure) ::close(copy);
+    then([&] { acceptor.set_option(tcp::no_delay(true), failure); });
+    then([&] { acceptor.set_option(UnsentInKernel(kUnsentInKernel), failure); });
+    then([&] { acceptor.non_blocking(true, failure); });
     if (failure) return listen_error(address, failure);
     return acceptor.local_endpoint().port();
 }
@@ -211,11 +235,12 @@ bool ReadySet::run_round(Wait wait) {
 }  // namespace
 
 Result<ListenAddress> claim(const ListenAddress& address) {
+    if (address.socket >= 0) return address;
     boost::asio::io_context context(1);
     tcp::acceptor acceptor(context);
     const auto port = bind(acceptor, address, PortUse::kExclusive);
     if (!port) return port.error();
-    return ListenAddress{address.host, *port};
+    return ListenAddress{.host = address.host, .port = *port};
 }
 
 // The listener's sockets, timers and connections. Held by shared_ptr, so that a handler that Asio
@@ -248,10 +273,13 @@ class Listener::EventLoop : public std::enable_shared_from_this<EventLoop> {
                           after_round();
                           // Deferred answers arrive through Asio.
                           return !loop_.has_queue() && loop_.deferred == 0;
-                      }}) {}
+                      }}) {
+        loop_.on_tick_at = [this] { wait_for_tick(); };
+    }
 
     Result<std::uint16_t> listen(const ListenAddress& address) {
-        auto port = bind(acceptor_, address, PortUse::kShared);
+        auto port = address.socket >= 0 ? adopt(acceptor_, address)
+                                        : bind(acceptor_, address, PortUse::kShared);
         if (!port) return port;
         ready_.wait();
         wait_for_connections();
@@ -303,10 +331,15 @@ class Listener::EventLoop : public std::enable_shared_from_this<EventLoop> {
         });
     }
 
+    // May be called again, for an earlier tick.
     void wait_for_tick() {
-        timer_.expires_after(tick_);
+        const auto regular = std::chrono::steady_clock::now() + tick_;
+        const std::chrono::steady_clock::time_point wanted{std::min(loop_.next_tick, kLatestTick) +
+                                                           loop_.resolution()};
+        timer_.expires_at(std::min(regular, wanted));
         timer_.async_wait(guard([this] {
             loop_.set_time();
+            loop_.next_tick = milliseconds::max();
             loop_.timeout_list.expire(loop_.now,
                                       [](auto& connection) { connection->on_timeout(); });
             protocol_->on_tick(loop_);

@@ -26,11 +26,15 @@ class Protocol;
 struct ListenAddress {
     std::string host;  // an IPv4 or IPv6 address, or a name of this machine
     std::uint16_t port = 0;
+    // A socket that listens there already, opened by another process; negative: none. Listeners use
+    // copies, and may share one.
+    int socket = -1;
 };
 
 // Checks that the port is free, and picks one if it is 0. Call this once before creating the
 // listeners: they share their port with each other (SO_REUSEPORT), so that two servers started by
-// mistake would share it as well. kInvalidOption: it is taken, or is no address of this machine.
+// mistake would share it as well. An address with a socket is returned as it is. kInvalidOption: it
+// is taken, or is no address of this machine.
 Result<ListenAddress> claim(const ListenAddress& address);
 
 // Each serving thread has an io_context and a listener; the kernel distributes connections over the
@@ -60,7 +64,7 @@ class Listener {
     Listener(const Listener&) = delete;
     Listener& operator=(const Listener&) = delete;
 
-    // Binds and starts accepting. Returns the port.
+    // Binds, unless the address has a socket, and starts accepting. Returns the port.
     Result<std::uint16_t> listen(const ListenAddress& address);
 
     // Stops accepting, closes idle connections, completes requests in progress, which HTTP/1.1

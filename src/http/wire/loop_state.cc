@@ -18,10 +18,21 @@ std::timespec read_clock(clockid_t id) {
     return time;
 }
 
+// Of the clock that set_time() reads, rounded up.
+std::chrono::milliseconds clock_resolution() {
+    std::timespec step{};
+    clock_getres(CLOCK_MONOTONIC_COARSE, &step);
+    return std::chrono::ceil<std::chrono::milliseconds>(std::chrono::seconds{step.tv_sec} +
+                                                        std::chrono::nanoseconds{step.tv_nsec});
+}
+
 }  // namespace
 
 LoopState::LoopState(const WireLimits& wire_limits, std::function<void()> wake)
-    : limits(wire_limits), input(kInputSize), wake_(std::move(wake)) {
+    : limits(wire_limits),
+      input(kInputSize),
+      resolution_(clock_resolution()),
+      wake_(std::move(wake)) {
     timeout_list.set_timeout(Phase::kIdle, limits.idle_timeout);
     timeout_list.set_timeout(Phase::kHead, limits.header_timeout);
     timeout_list.set_timeout(Phase::kBody, limits.body_timeout);
@@ -40,6 +51,12 @@ void LoopState::set_time() {
     now = std::chrono::milliseconds{monotonic.tv_sec * 1000 + monotonic.tv_nsec / 1'000'000};
     wall_time =
         std::chrono::sys_seconds{std::chrono::seconds{read_clock(CLOCK_REALTIME_COARSE).tv_sec}};
+}
+
+void LoopState::tick_at(std::chrono::milliseconds time) {
+    if (time >= next_tick) return;
+    next_tick = time;
+    if (on_tick_at) on_tick_at();
 }
 
 void LoopState::enqueue(SocketConnection* connection) {

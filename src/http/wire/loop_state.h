@@ -171,6 +171,12 @@ class LoopState {
     // Reads the clocks. Called once per turn of the event loop, not per request.
     void set_time();
 
+    // `now` is at most this far behind the time.
+    std::chrono::milliseconds resolution() const { return resolution_; }
+
+    // Makes the protocol's on_tick() run soon after `now` is `time`, if it would run later.
+    void tick_at(std::chrono::milliseconds time);
+
     // Gives `connection` another turn.
     void enqueue(SocketConnection* connection);
     void run_queue();
@@ -190,6 +196,9 @@ class LoopState {
     TimeoutList<std::unique_ptr<SocketConnection>> timeout_list;
     std::chrono::milliseconds now{};  // monotonic, for timeout_list
     std::chrono::sys_seconds wall_time{};
+    // The earliest time of tick_at() since the last tick.
+    std::chrono::milliseconds next_tick = std::chrono::milliseconds::max();
+    std::function<void()> on_tick_at{};  // next_tick is earlier than it was
     bool is_draining = false;
     BufferLedger<SocketConnection> buffers;  // memory that connections keep between turns
     std::size_t deferred = 0;                // deferred exchanges
@@ -199,6 +208,7 @@ class LoopState {
     std::string output;
 
   private:
+    const std::chrono::milliseconds resolution_;
     std::function<void()> wake_;
     std::vector<SocketConnection*> queue_;
     std::vector<SocketConnection*> running_;

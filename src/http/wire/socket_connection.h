@@ -30,7 +30,7 @@ class Protocol {
     // Offered to clients by ALPN.
     virtual Alpn alpn() const = 0;
     virtual std::unique_ptr<SocketConnection> connect(LoopState& loop, AcceptedSocket accepted) = 0;
-    // Called regularly, at most a second apart.
+    // Called regularly, at most a second apart, and at the times of LoopState::tick_at().
     virtual void on_tick(LoopState& loop) = 0;
 };
 

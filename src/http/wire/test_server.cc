@@ -2,6 +2,7 @@
 
 #include <array>
 #include <stdexcept>
+#include <string>
 
 #include <boost/asio/post.hpp>
 #include <netinet/in.h>
@@ -37,6 +38,23 @@ HandlerResult FakeHandler::handle(const RequestView& request, Reply& reply, Comp
         });
         return HandlerResult::kDeferred;
     }
+    if (request.path == "/stream") {
+        reply.begin(200, "text/plain");
+        reply.body() = "begun;";
+        streams_.emplace_back(std::move(later));
+        stream_count.store(static_cast<int>(streams_.size()), std::memory_order_release);
+        return HandlerResult::kDeferred;
+    }
+    if (request.path == "/push") {
+        const std::string piece(std::stoul(std::string(request.query)), 'x');
+        boost::asio::post(context_, [this, piece] { push(piece); });
+    }
+    if (request.path == "/end") {
+        boost::asio::post(context_, [this] {
+            streams_.clear();
+            stream_count.store(0, std::memory_order_release);
+        });
+    }
     if (request.path == "/held") {
         held_.push_back(std::move(later));
         // Release: a test that sees the count knows that the request has arrived.
@@ -45,6 +63,11 @@ HandlerResult FakeHandler::handle(const RequestView& request, Reply& reply, Comp
     }
     const bool is_later = request.path == "/dropped" || request.path == "/at-once";
     return is_later ? HandlerResult::kDeferred : HandlerResult::kDone;
+}
+
+void FakeHandler::push(std::string_view piece) {
+    std::erase_if(streams_, [&](ReplyStream& stream) { return !stream.send(piece); });
+    stream_count.store(static_cast<int>(streams_.size()), std::memory_order_release);
 }
 
 bool FakeHandler::check_head(const RequestView& request, Reply& reply) {

@@ -27,6 +27,9 @@ namespace sluice::http {
 //     /big      8 MiB
 //     /page     64 KiB
 //     /closed   403 in check_head()
+//     /stream   a stream that begins with "begun;"
+//     /push?N   sends N bytes to all streams afterwards; the body is the number of those open
+//     /end      ends all streams afterwards
 class FakeHandler : public Handler {
   public:
     explicit FakeHandler(boost::asio::io_context& context) : context_(context) {}
@@ -37,10 +40,14 @@ class FakeHandler : public Handler {
 
     // Written by the server's thread, read by tests that wait for it.
     std::atomic<int> held_count{0};
+    std::atomic<int> stream_count{0};  // that were open after the last /stream, /push or /end
 
   private:
     boost::asio::io_context& context_;
+    void push(std::string_view piece);
+
     std::vector<Completion> held_;
+    std::vector<ReplyStream> streams_;
 };
 
 class TestServer {

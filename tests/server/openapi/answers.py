@@ -19,12 +19,34 @@ SET = "/v2/ratelimit.setOverride"
 GET = "/v2/ratelimit.getOverride"
 LIST = "/v2/ratelimit.listOverrides"
 DELETE = "/v2/ratelimit.deleteOverride"
+RATE_LIMIT = "/json"
+TOP = "/v2/ratelimit.topKeys"
+CALLER = "/v2/node.caller"
+STATUS = "/v2/node.status"
+TRAFFIC = "/v2/node.traffic"
+EVENTS = "/v2/node.events"
 
 QUESTION = {"namespace": "n", "identifier": "i", "limit": 10, "duration": 60000}
 DENIED = {**QUESTION, "limit": 0}
 KEY = {"namespace": "n", "identifier": "i", "duration": 60000}
 NAME = {"namespace": "n", "identifier": "vip_*"}
 GRANT = {**NAME, "limit": 5, "duration": 1000}
+RULES = """
+domain: shop
+descriptors:
+  - {key: user, rate_limit: {unit: hour, requests_per_unit: 2, name: orders}}
+  - {key: vip, rate_limit: {unlimited: true}}
+"""
+DESCRIBED = {"domain": "shop", "descriptors": [{"entries": [{"key": "user", "value": "ann"}]}]}
+SEVERAL = {
+    "domain": "shop",
+    "hitsAddend": 1,
+    "descriptors": [
+        {"entries": [{"key": "user", "value": "bob"}], "hitsAddend": "2"},
+        {"entries": [{"key": "vip"}], "limit": {"requestsPerUnit": 5, "unit": "MINUTE"}},
+        {"entries": [{"key": "none"}]},
+    ],
+}
 PREFER = {"Prefer": "status=429"}
 PROBLEM = {"Accept": "application/problem+json"}
 
@@ -54,7 +76,21 @@ OPEN = [
     (LIMIT_V1, QUESTION, {"Content-Type": "text/plain"}, 415),
     (INSPECT, KEY, {}, 200),
     (INSPECT, {**KEY, "identifier": "never seen"}, {}, 200),
-    (INSPECT, {**KEY, "limit": 1}, {}, 400),
+    (INSPECT, {**KEY, "limit": 1, "cost": 0}, {}, 200),
+    (INSPECT, {**KEY, "limit": 20, "cost": 30}, {}, 200),
+    (INSPECT, {**KEY, "limit": -1}, {}, 400),
+    (INSPECT, {**KEY, "identifier": "vip_1"}, {}, 200),
+    (TOP, {}, {}, 200),
+    (TOP, {"namespace": "n", "window": 3600000, "by": "spend", "limit": 1}, {}, 200),
+    (TOP, {"window": 61000}, {}, 400),
+    (TOP, {"by": "luck"}, {}, 400),
+    (TOP, {"limit": 501}, {}, 400),
+    (TOP, {}, {"Content-Type": "text/plain"}, 415),
+    (CALLER, None, {}, 200),
+    (STATUS, None, {}, 200),
+    (TRAFFIC, None, {}, 200),
+    (TRAFFIC + "?seconds=3600&step=60", None, {}, 200),
+    (TRAFFIC + "?seconds=3601", None, {}, 400),
     (INSPECT, KEY, {"Content-Type": "text/plain"}, 415),
     (SET, GRANT, {}, 200),
     (SET, {**GRANT, "identifier": "vip_1", "limit": 0}, {}, 200),
@@ -78,13 +114,21 @@ OPEN = [
     (DELETE, NAME, {**PROBLEM}, 404),
     (DELETE, {}, {}, 400),
     (DELETE, NAME, {"Content-Type": "text/plain"}, 415),
+    (RATE_LIMIT, DESCRIBED, {}, 200),
+    (RATE_LIMIT, {**DESCRIBED, "hitsAddend": 2}, {}, 429),
+    (RATE_LIMIT, SEVERAL, {}, 200),
+    (RATE_LIMIT, {**DESCRIBED, "domain": ""}, {}, 400),
+    (RATE_LIMIT, {"domain": "shop"}, PROBLEM, 400),
+    (RATE_LIMIT, {**DESCRIBED, "colour": 1}, {}, 400),
+    (RATE_LIMIT, DESCRIBED, {"Content-Type": "text/plain", "Origin": "http://example.com"}, 415),
+    ("/healthcheck", None, {}, 200),
     ("/healthz", None, {}, 200),
     ("/v2/liveness", None, {}, 200),
     ("/readyz", None, {}, 200),
     ("/metrics", None, {}, 200),
 ] + [
     (path, body, {"Host": "example.com"}, 421)
-    for path, body in [(LIMIT, QUESTION), (LIMIT_V1, QUESTION), (MULTI, [QUESTION]), (INSPECT, KEY), (SET, GRANT)]
+    for path, body in [(LIMIT, QUESTION), (LIMIT_V1, QUESTION), (MULTI, [QUESTION]), (INSPECT, KEY), (SET, GRANT), (RATE_LIMIT, DESCRIBED)]
     + [(path, NAME) for path in (GET, LIST, DELETE)]
 ]
 
@@ -95,12 +139,22 @@ GUARDED = (
     + [(LIST, {"namespace": "n"}, {"Authorization": "Bearer wrong"}, 401)]
     + [(path, NAME, {"Authorization": f"Bearer {LIMITER}"}, 403) for path in (SET, GET, LIST, DELETE)]
     + [(LIMIT, QUESTION, {"Authorization": f"Bearer {FULL}"}, 200)]
+    # This one has no rules.
+    + [(RATE_LIMIT, DESCRIBED, {}, 401), (RATE_LIMIT, DESCRIBED, {"Authorization": f"Bearer {FULL}"}, 404)]
+    + [("/healthcheck", None, {}, 404)]
+    + [(TOP, {}, {}, 401), (TOP, {}, {"Authorization": f"Bearer {LIMITER}"}, 403)]
+    + [(path, None, {"Authorization": "Bearer wrong"}, 401) for path in (CALLER, STATUS, TRAFFIC, EVENTS)]
+    + [(path, None, {"Authorization": f"Bearer {LIMITER}"}, 403) for path in (STATUS, TRAFFIC, EVENTS)]
+    + [(CALLER, None, {"Authorization": f"Bearer {LIMITER}"}, 200)]
 )
 
 # These need a failing disk or a broken connection, and other tests bring them about.
-NOT_ASKED = {"403 limit", "403 limitV1", "403 multiLimit", "403 inspect", "401 metrics", "403 metrics"} | {
+NOT_ASKED = {
+    "403 limit", "403 limitV1", "403 multiLimit", "403 inspect", "401 metrics", "403 metrics", "403 rateLimit",
+    "500 healthcheck", "200 events", "503 events"
+} | {
     f"{status} {operation}"
-    for operation in ("limit", "limitV1", "multiLimit", "inspect", "setOverride", "getOverride", "listOverrides", "deleteOverride", "readiness")
+    for operation in ("limit", "limitV1", "multiLimit", "inspect", "setOverride", "getOverride", "listOverrides", "deleteOverride", "readiness", "rateLimit")
     for status in ("408", "413", "431", "500", "503")
 }
 
@@ -176,6 +230,7 @@ def check(contract, server, path, body, fields, expected):
     method = "GET" if body is None else "POST"
     text = None if body is None else json.dumps(body)
     status, found, answer = server.ask(method, path, text, fields)
+    path = path.split("?")[0]
     problems = contract.answer_problems(path, method.lower(), status, found, answer)
     if status != expected:
         problems.append(f"the status is {status}, not {expected}")
@@ -192,7 +247,7 @@ def main(program, path):
     OpenAPIV31SpecValidator(specification).validate()
     contract = Contract(specification)
     good = []
-    with Served(program) as server:
+    with Served(program, rules=RULES) as server:
         good += [check(contract, server, *question) for question in OPEN]
     with Served(program, config=TOKENS) as server:
         good += [check(contract, server, *question) for question in GUARDED]

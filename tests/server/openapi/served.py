@@ -12,12 +12,15 @@ FULL = "a-token-with-every-permission"
 LIMITER = "a-token-that-may-only-limit"
 
 
+ON_ADMIN = {"/v2/ratelimit.topKeys", "/v2/ratelimit.overrideLog"}
+
+
 def token_lines(name, token, permissions):
     digest = hashlib.sha256(token.encode()).hexdigest()
     return f'[[tokens]]\nname = "{name}"\nsha256 = "{digest}"\npermissions = {permissions}\n'
 
 
-TOKENS = token_lines("full", FULL, ["limit", "read_override", "set_override", "delete_override"]) + token_lines(
+TOKENS = token_lines("full", FULL, ["limit", "read_override", "set_override", "delete_override", "read_metrics", "read_keys"]) + token_lines(
     "limiter", LIMITER, ["limit"]
 )
 
@@ -31,11 +34,16 @@ def free_port():
 class Served:
     """Use as a context manager; leaving it ends the program."""
 
-    def __init__(self, program, flags=(), config=""):
+    def __init__(self, program, flags=(), config="", rules=""):
         self.folder = tempfile.TemporaryDirectory(prefix="sluice-openapi-")
         path = os.path.join(self.folder.name, "sluice.toml")
         with open(path, "w", encoding="utf-8") as file:
             file.write(config)
+        if rules:
+            rules_path = os.path.join(self.folder.name, "rules.yaml")
+            with open(rules_path, "w", encoding="utf-8") as file:
+                file.write(rules)
+            flags = [*flags, "--rules", rules_path]
         self.port = free_port()
         self.admin_port = free_port()
         addresses = ["--listen", f"127.0.0.1:{self.port}", "--admin-listen", f"127.0.0.1:{self.admin_port}"]
@@ -61,7 +69,8 @@ class Served:
 
     def ask(self, method, path, body=None, headers=None):
         """Returns the status, the header fields by name in lower case, and the body as text."""
-        port = self.admin_port if path == "/metrics" else self.port
+        is_admin = path == "/metrics" or path.startswith("/v2/node.") or path in ON_ADMIN
+        port = self.admin_port if is_admin else self.port
         connection = http.client.HTTPConnection("127.0.0.1", port, timeout=30)
         fields = {"Content-Type": "application/json"} if body is not None else {}
         connection.request(method, path, body, {**fields, **(headers or {})})

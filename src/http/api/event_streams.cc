@@ -1,0 +1,64 @@
+#include "http/api/event_streams.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "http/api/node_json.h"
+
+namespace sluice::http {
+namespace {
+
+const Caller* caller_of(const std::optional<Sha256>& token, const TokenSet& tokens) {
+    const Caller* const caller = tokens.is_open() ? &tokens.anonymous()
+                                 : token          ? tokens.find(*token)
+                                                  : nullptr;
+    return caller != nullptr && caller->permissions.read_metrics ? caller : nullptr;
+}
+
+}  // namespace
+
+bool EventStreams::has_room() {
+    if (streams_.size() < kMost) return true;
+    std::erase_if(streams_, [](const Stream& stream) { return !stream.reply.is_open(); });
+    return streams_.size() < kMost;
+}
+
+// A client that loses the connection makes a new one a second later.
+void EventStreams::open(Reply& reply, Completion completion, const std::optional<Sha256>& token) {
+    reply.begin(200, "text/event-stream");
+    reply.header("Cache-Control", "no-store");
+    reply.body() = "retry: 1000\n\n";
+    streams_.push_back({ReplyStream(std::move(completion)), token});
+}
+
+void EventStreams::send(const insight::Observer& observer, const TokenSet& tokens) {
+    events_.clear();
+    std::erase_if(streams_, [&](Stream& stream) {
+        const Caller* const caller = caller_of(stream.token, tokens);
+        return caller == nullptr || !stream.reply.send(event_for(observer, *caller));
+    });
+}
+
+const std::string& EventStreams::event_for(const insight::Observer& observer,
+                                           const Caller& caller) {
+    const auto held = std::ranges::find(events_, &caller, &Event::caller);
+    if (held != events_.end()) return held->text;
+    const insight::IsVisible is_visible = visible_to(caller);
+    const UnixTime now = observer.now();
+    std::string& text = events_.emplace_back(Event{&caller, "event: second\ndata: "}).text;
+    JsonWriter json(text);
+    json.raw(R"({"now":)").number(now.time_since_epoch().count());
+    json.raw(R"(,"traffic":)");
+    write_second(json, observer.activity().traffic({.seconds = 1}, is_visible));
+    json.raw(R"(,"status":)");
+    write_status(json, observer.status(), now);
+    if (caller.permissions.read_keys) {
+        const insight::TopQuery query{.most = kTopKeys, .is_visible = is_visible};
+        json.raw(R"(,"topKeys":)");
+        write_top_keys(json, observer.top_keys(query), query);
+    }
+    json.raw("}\n\n");
+    return text;
+}
+
+}  // namespace sluice::http

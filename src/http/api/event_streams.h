@@ -1,0 +1,58 @@
+// The streams of events that clients of the admin listener read.
+#ifndef SLUICE_HTTP_API_EVENT_STREAMS_H_
+#define SLUICE_HTTP_API_EVENT_STREAMS_H_
+
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/sha256.h"
+#include "http/api/token_set.h"
+#include "http/wire/exchange.h"
+#include "insight/observer.h"
+
+namespace sluice::http {
+
+// Sends an event a second to each stream: the last second's traffic, the node's status and the top
+// keys, as far as the caller may see them. An event is encoded once for all streams of one caller.
+//
+// Owned by one serving thread.
+class EventStreams {
+  public:
+    static constexpr std::size_t kMost = 128;
+    static constexpr std::size_t kTopKeys = 20;
+
+    // Whether a further stream may be opened.
+    bool has_room();
+
+    // Begins the reply, and sends events from the next second on. `token` is the hash of the
+    // caller's token; none without tokens.
+    void open(Reply& reply, Completion completion, const std::optional<Sha256>& token);
+
+    // Sends the next event. A stream ends if its token is no longer valid or has lost the
+    // permission.
+    void send(const insight::Observer& observer, const TokenSet& tokens);
+
+    std::size_t size() const { return streams_.size(); }
+
+  private:
+    struct Stream {
+        ReplyStream reply;
+        std::optional<Sha256> token;
+    };
+    // The event for a caller.
+    struct Event {
+        const Caller* caller;
+        std::string text;
+    };
+
+    const std::string& event_for(const insight::Observer& observer, const Caller& caller);
+
+    std::vector<Stream> streams_;
+    std::vector<Event> events_;  // of this second
+};
+
+}  // namespace sluice::http
+
+#endif  // SLUICE_HTTP_API_EVENT_STREAMS_H_

@@ -1,0 +1,173 @@
+// Routes that observe a node: its callers, state, traffic and top keys.
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "http/api/call.h"
+#include "http/api/event_streams.h"
+#include "http/api/node_json.h"
+#include "insight/observer.h"
+
+namespace sluice::http {
+namespace {
+
+using insight::Ranking;
+using insight::TopQuery;
+using insight::Window;
+
+// A whole number in the query of a request's target.
+struct Parameter {
+    std::string_view name;
+    std::int64_t most;  // the least is 1
+    std::int64_t value;
+    bool is_given = false;
+};
+
+// Reads "name=value&name=value". An error is added to call.scratch.errors.
+void read_query(Call& call, std::span<Parameter> parameters) {
+    std::string_view rest = call.request.query;
+    FieldErrors& errors = call.scratch.errors;
+    while (!rest.empty()) {
+        const std::string_view each = rest.substr(0, rest.find('&'));
+        rest.remove_prefix(std::min(each.size() + 1, rest.size()));
+        const std::string_view name = each.substr(0, each.find('='));
+        const std::string_view value = each.substr(std::min(name.size() + 1, each.size()));
+        const auto found = std::ranges::find(parameters, name, &Parameter::name);
+        if (found == parameters.end()) {
+            std::string names;
+            for (const Parameter& parameter : parameters)
+                names += (names.empty() ? "" : ", ") + std::string(parameter.name);
+            errors.add("query", "has an unknown parameter; allowed: " + names);
+            continue;
+        }
+        const std::string location = "query." + std::string(name);
+        if (std::exchange(found->is_given, true)) errors.add(location, "is given twice");
+        std::int64_t number = 0;
+        const auto [end, failure] =
+            std::from_chars(value.data(), value.data() + value.size(), number);
+        const bool is_number = failure == std::errc{} && end == value.data() + value.size();
+        if (!is_number || number < 1 || number > found->most) {
+            errors.add(location,
+                       "is no number in range; allowed: a whole number from 1 to " +
+                           std::to_string(found->most));
+        }
+        found->value = number;
+    }
+}
+
+constexpr FieldRule kWindow{.name = "window",
+                            .number = &Fields::window,
+                            .min = 1,
+                            .max = kMaxNumber,
+                            .presence = Presence::kOptional};
+constexpr FieldRule kBy{
+    .name = "by", .text = &Fields::by, .min = 1, .presence = Presence::kOptional};
+constexpr FieldRule kTopSize{.name = "limit",
+                             .number = &Fields::page_size,
+                             .min = 1,
+                             .max = 500,
+                             .presence = Presence::kOptional};
+constexpr std::array kTopSchema{kOptionalNamespace, kWindow, kBy, kTopSize};
+
+std::optional<Window> window_of(std::int64_t length) {
+    const auto found =
+        std::ranges::find(insight::kWindowLengths, std::chrono::milliseconds{length});
+    if (found == insight::kWindowLengths.end()) return std::nullopt;
+    return static_cast<Window>(found - insight::kWindowLengths.begin());
+}
+
+std::optional<Ranking> ranking_of(std::string_view name) {
+    for (const Ranking ranking : {Ranking::kDenials, Ranking::kSpend}) {
+        if (name == name_of(ranking)) return ranking;
+    }
+    return std::nullopt;
+}
+
+}  // namespace
+
+void answer_top_keys(Call& call) {
+    Fields fields;
+    fields.window = 60'000;
+    fields.by = "denials";
+    fields.page_size = 100;
+    FieldErrors& errors = call.scratch.errors;
+    call.scratch.reader.read_object(call.request.body, kTopSchema, fields, errors);
+    const auto window = window_of(fields.window);
+    const auto by = ranking_of(fields.by);
+    if (errors.empty() && !window) {
+        errors.add("body.window",
+                   "is " + std::to_string(fields.window) +
+                       "; allowed: 60000, 600000 or 3600000 (milliseconds)");
+    }
+    if (errors.empty() && !by) errors.add("body.by", "is unknown; allowed: denials or spend");
+    if (!errors.empty()) return answer_field_errors(call);
+    if (!fields.name_space.empty() && !check_namespace(call, fields.name_space)) return;
+
+    TopQuery query{.window = *window,
+                   .by = *by,
+                   .most = static_cast<std::size_t>(fields.page_size),
+                   .is_visible = visible_to(*call.caller)};
+    if (!fields.name_space.empty()) {
+        query.is_visible = [workspace = call.caller->workspace,
+                            shown = insight::shown_text(fields.name_space)](
+                               std::string_view in_workspace, std::string_view name_space) {
+            return in_workspace == workspace && name_space == shown;
+        };
+    }
+    begin_answer(call, 200);
+    JsonWriter json = open_data(call);
+    write_top_keys(json, call.context.observer->top_keys(query), query);
+    json.raw("}");
+}
+
+void answer_caller(Call& call) {
+    begin_answer(call, 200);
+    JsonWriter json = open_data(call);
+    write_caller(json, *call.caller);
+    json.raw("}");
+}
+
+void answer_status(Call& call) {
+    const insight::Observer& observer = *call.context.observer;
+    begin_answer(call, 200);
+    JsonWriter json = open_data(call);
+    write_status(json, observer.status(), observer.now());
+    json.raw("}");
+}
+
+void answer_traffic(Call& call) {
+    std::array parameters{Parameter{.name = "seconds", .most = 3600, .value = 60},
+                          Parameter{.name = "step", .most = 60, .value = 1}};
+    read_query(call, parameters);
+    if (!call.scratch.errors.empty()) return answer_field_errors(call);
+    const insight::Observer& observer = *call.context.observer;
+    begin_answer(call, 200);
+    JsonWriter json = open_data(call);
+    write_traffic(
+        json,
+        observer.activity().traffic({.seconds = parameters[0].value, .step = parameters[1].value},
+                                    visible_to(*call.caller)),
+        observer.now());
+    json.raw("}");
+}
+
+void answer_events(Call& call) {
+    if (call.request.method == "HEAD") return call.reply.begin(200, "text/event-stream");
+    if (!call.streams->has_room()) {
+        return answer_error(
+            call,
+            503,
+            "As many streams are open as are allowed: " + std::to_string(EventStreams::kMost) + ".",
+            HeaderField{"Retry-After", "5"});
+    }
+    std::optional<Sha256> token;
+    if (!call.caller->token.empty())
+        token = sha256_of(*bearer_token(call.request.header("authorization")));
+    call.streams->open(call.reply, std::move(call.completion), token);
+    call.is_stream = true;
+}
+
+}  // namespace sluice::http

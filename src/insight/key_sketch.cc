@@ -1,0 +1,102 @@
+#include "insight/key_sketch.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace sluice::insight {
+namespace {
+
+constexpr std::size_t kFirstSlots = 16;
+
+// Returns the length of the UTF-8 sequence at the start of `text`; 0 if it is invalid.
+std::size_t sequence_length(std::string_view text) {
+    const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
+    const unsigned first = byte(0);
+    if (first < 0x80) return 1;
+    const std::size_t length = first >= 0xF0 ? 4 : first >= 0xE0 ? 3 : 2;
+    if (first < 0xC2 || first > 0xF4 || text.size() < length) return 0;
+    for (std::size_t i = 1; i < length; ++i) {
+        if ((byte(i) & 0xC0U) != 0x80) return 0;
+    }
+    // Overlong forms, surrogates, and what lies beyond U+10FFFF.
+    const unsigned second = byte(1);
+    const bool is_invalid = (first == 0xE0 && second < 0xA0) || (first == 0xED && second > 0x9F) ||
+                            (first == 0xF0 && second < 0x90) || (first == 0xF4 && second > 0x8F);
+    return is_invalid ? 0 : length;
+}
+
+}  // namespace
+
+std::string shown_text(std::string_view text) {
+    std::string shown;
+    shown.reserve(std::min(text.size(), kMaxShownBytes));
+    while (!text.empty()) {
+        const std::size_t length = sequence_length(text);
+        const std::string_view next = length == 0 ? std::string_view("?") : text.substr(0, length);
+        if (shown.size() + next.size() > kMaxShownBytes) break;
+        shown += next;
+        text.remove_prefix(std::max<std::size_t>(length, 1));
+    }
+    return shown;
+}
+
+std::shared_ptr<const KeyText> make_key_text(const KeyParts& parts) {
+    KeyText text{.workspace = std::string(parts.workspace),
+                 .name_space = shown_text(parts.name_space),
+                 .identifier = shown_text(parts.identifier)};
+    text.is_cut = text.name_space != parts.name_space || text.identifier != parts.identifier;
+    return std::make_shared<const KeyText>(std::move(text));
+}
+
+void KeySketch::clear() {
+    if (size_ > 0) std::ranges::fill(slots_, Entry{});
+    size_ = 0;
+    error_ = 0;
+}
+
+KeySketch::Entry& KeySketch::insert(std::uint64_t hash, std::uint64_t weight) {
+    if (size_ == capacity_) shrink();
+    if (2 * (size_ + 1) > slots_.size()) grow();
+    Entry& entry = place(hash);
+    entry.hash = hash;
+    entry.weight = weight;
+    ++size_;
+    return entry;
+}
+
+// Returns a free slot for a key that is not held.
+KeySketch::Entry& KeySketch::place(std::uint64_t hash) {
+    std::size_t at = hash & mask_;
+    while (slots_[at].hash != 0)
+        at = (at + 1) & mask_;
+    return slots_[at];
+}
+
+void KeySketch::grow() {
+    std::vector<Entry> old(std::max(kFirstSlots, 2 * slots_.size()));
+    old.swap(slots_);
+    mask_ = slots_.size() - 1;
+    for (Entry& entry : old) {
+        if (entry.hash != 0) place(entry.hash) = std::move(entry);
+    }
+}
+
+void KeySketch::shrink() {
+    weights_.clear();
+    for_each([this](const Entry& entry) { weights_.push_back(entry.weight); });
+    const auto middle = weights_.begin() + static_cast<std::ptrdiff_t>(weights_.size() / 2);
+    std::nth_element(weights_.begin(), middle, weights_.end());
+    const std::uint64_t median = *middle;
+    error_ += median;
+    std::vector<Entry> old(slots_.size());
+    old.swap(slots_);
+    size_ = 0;
+    for (Entry& entry : old) {
+        if (entry.weight <= median) continue;
+        entry.weight -= median;
+        place(entry.hash) = std::move(entry);
+        ++size_;
+    }
+}
+
+}  // namespace sluice::insight
