@@ -16,7 +16,8 @@
 
 namespace {
 
-// Nanoseconds that this process, or this thread, has used of a processor: other programs don't count.
+// Nanoseconds that this process, or this thread, has used of a processor: other programs don't
+// count.
 std::int64_t used(clockid_t clock) {
     timespec time{};
     clock_gettime(clock, &time);
