@@ -68,7 +68,15 @@ void Metrics::write(std::string& out) const {
     write_grpc(readings.grpc, text);
     write_trace(readings.trace, text);
     write_process(readings, text);
+    write_old_names(readings, text);
     if (options_.write_more) options_.write_more(out);
+}
+
+void Metrics::write_old_names(const Readings& readings, Text& text) {
+    text.single(kOldOriginUnavailable, readings.origin.unavailable ? 1 : 0);
+    text.single(kOldGlobalUnavailable, readings.global.unavailable ? 1 : 0);
+    text.single(kOldKeysEvictedUnsynced, readings.keys_evicted_unsynced);
+    text.single(kOldGlobalCellsDropped, readings.global.cells_dropped);
 }
 
 void Metrics::write_decisions(Text& text) const {

@@ -181,6 +181,7 @@ class Metrics {
     static void write_grpc(const GrpcReadings& readings, Text& text);
     static void write_trace(const TraceReadings& readings, Text& text);
     void write_process(const Readings& readings, Text& text) const;
+    static void write_old_names(const Readings& readings, Text& text);
 
     template <class Read>
     std::uint64_t sum(Read read) const;

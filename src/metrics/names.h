@@ -190,6 +190,15 @@ inline constexpr Name kUptime{"sluice_uptime_seconds", Type::kGauge,
     "Time since the process started."};
 inline constexpr Name kBuildInfo{"sluice_build_info", Type::kGauge,
     "Always 1; the labels identify the build."};
+// Old names, for one version.
+inline constexpr Name kOldOriginUnavailable{"sluice_origin_away", Type::kGauge,
+    "Deprecated, gone in 0.3: sluice_origin_unavailable replaces it."};
+inline constexpr Name kOldGlobalUnavailable{"sluice_global_away", Type::kGauge,
+    "Deprecated, gone in 0.3: sluice_global_unavailable replaces it."};
+inline constexpr Name kOldKeysEvictedUnsynced{"sluice_keys_evicted_untold_total", Type::kCounter,
+    "Deprecated, gone in 0.3: sluice_keys_evicted_unsynced_total replaces it."};
+inline constexpr Name kOldGlobalCellsDropped{"sluice_global_import_cells_dropped_total", Type::kCounter,
+    "Deprecated, gone in 0.3: sluice_global_cells_dropped_total replaces it."};
 // clang-format on
 
 inline constexpr std::array kAllNames = {
@@ -274,6 +283,10 @@ inline constexpr std::array kAllNames = {
     kThreads,
     kUptime,
     kBuildInfo,
+    kOldOriginUnavailable,
+    kOldGlobalUnavailable,
+    kOldKeysEvictedUnsynced,
+    kOldGlobalCellsDropped,
 };
 
 // The values of the labels. Each enumeration begins at 0 and ends with its count, so that it can
