@@ -46,6 +46,7 @@ const context = {
   namespaces: new Set(), // that were seen, to choose from
   localNamespaces: new Set(), // of these, the ones with traffic at this node, which it surely knows
   may: permission => caller.permissions.includes(permission),
+  coversAll: () => caller.namespaces.includes('*'),
   navigate: link => {
     if (location.hash === link) showView();
     else location.hash = link;

@@ -22,7 +22,7 @@ export function fleetView({ api }) {
   ]);
   const regions = table('Regions', [
     ['Region', ''],
-    ['Published', 'number'],
+    ['Newest count', 'number'],
   ]);
   const noRegions = h('p', { class: 'empty', hidden: true }, 'There is no global store: this region counts alone.');
   const problem = h('p', { class: 'problem', role: 'alert', hidden: true });

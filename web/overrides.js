@@ -69,6 +69,7 @@ export function overridesView(context, values) {
   input.addEventListener('change', () => {
     history.replaceState(null, '', linkTo('overrides', { namespace: input.value }));
     load();
+    loadLog();
   });
   const search = h('input', {
     type: 'search',
@@ -256,14 +257,27 @@ export function overridesView(context, values) {
   }
 
   async function loadLog(isOlder = false) {
+    const namespace = input.value;
+    if (namespace === '' && !context.coversAll()) {
+      noChanges.hidden = false;
+      changes.element.hidden = older.hidden = true;
+      setText(noChanges, 'Your token covers some namespaces: name one above to see its changes.');
+      return;
+    }
     try {
-      const answer = await api.post('overrideLog', { limit: kLogPage, ...(isOlder && { cursor: logCursor }) });
+      const answer = await api.post('overrideLog', {
+        limit: kLogPage,
+        ...(namespace && { namespace }),
+        ...(isOlder && { cursor: logCursor }),
+      });
+      if (namespace !== input.value) return;
       log = isOlder ? [...log, ...answer.changes] : answer.changes;
       logCursor = answer.pagination.cursor;
     } catch (error) {
       noChanges.hidden = false;
       changes.element.hidden = true;
-      return setText(noChanges, explain(error));
+      setText(noChanges, explain(error));
+      return;
     }
     const before = listed.size;
     for (const { namespace, action } of log) {
@@ -288,10 +302,12 @@ export function overridesView(context, values) {
     );
     changes.element.hidden = log.length === 0;
     noChanges.hidden = log.length > 0;
+    setText(noChanges, 'No changes yet.');
     older.hidden = logCursor === undefined;
   }
 
   async function loadLag() {
+    if (!may('read_metrics')) return;
     try {
       const { isLate, text } = lagText(await api.get('/v2/node.fleet'));
       lag.classList.toggle('warning', isLate);
