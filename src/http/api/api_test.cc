@@ -12,8 +12,7 @@ constexpr std::string_view kGood =
 using ApiTest = ApiFixture;
 
 TEST_F(ApiTest, AnUnknownRouteIsNotFound) {
-    for (const std::string_view path : {"/",
-                                        "/v2/ratelimit.limits",
+    for (const std::string_view path : {"/v2/ratelimit.limits",
                                         "/v2/ratelimit.limit/",
                                         "/V2/ratelimit.limit",
                                         "//v2/ratelimit.limit",
@@ -26,6 +25,14 @@ TEST_F(ApiTest, AnUnknownRouteIsNotFound) {
             answer.body,
             body_of(
                 {404, "Not Found", "There is no such route.", "unkey/application/invalid_input"}));
+    }
+}
+
+TEST_F(ApiTest, WhatTheAdminListenerServesIsNotFoundWithAHint) {
+    for (const std::string_view path : {"/", "/metrics", "/v2/node.status"}) {
+        const Answer answer = send({.method = "GET", .path = path});
+        EXPECT_EQ(answer.status, 404) << path;
+        EXPECT_NE(answer.body.find("the setting admin_listen names"), std::string::npos) << path;
     }
 }
 
