@@ -178,7 +178,7 @@ test('an override made in the page decides the next request, and the log names i
   await page.getByText('Passes now', { exact: true }).waitFor();
 
   await goTo(page, 'Overrides');
-  const row = page.getByRole('region', { name: 'Overrides' }).getByRole('row', { name: 'raised' });
+  const row = page.getByRole('region', { name: 'Overrides', exact: true }).getByRole('row', { name: 'raised' });
   assert.match(await row.innerText(), /login\s+50\s+1h/);
   await page.getByText('This node has the newest overrides.').waitFor();
   await page
