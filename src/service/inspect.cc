@@ -1,6 +1,7 @@
 #include "service/inspect.h"
 
 #include <algorithm>
+#include <array>
 #include <string>
 #include <utility>
 
@@ -57,8 +58,13 @@ void add_first_counts_of(std::span<const ComponentTable::Shown> known,
                          std::string_view own_region,
                          CellInspection& cell) {
     for (const ComponentTable::Shown& shown : known) {
-        std::int64_t& sum = shown.region == own_region ? cell.peers : cell.global;
-        sum = number(static_cast<Count>(sum) + std::min(shown.count, kMaxCount));
+        const std::int64_t count = number(shown.count);
+        // The origin's count, which may be listed already, is of the own region as well.
+        if (shown.region == own_region) {
+            cell.peers = std::max(cell.peers, count);
+        } else {
+            cell.global = std::min(cell.global + count, number(kMaxCount));
+        }
     }
 }
 
@@ -94,9 +100,15 @@ std::vector<CellName> inspected_cells(const Request& request, UnixTime now) {
     return {std::move(current), std::move(previous)};
 }
 
+// The first request of a key that is not held is decided by the origin's counts.
 void add_listings(std::span<const std::optional<CellListing>> listings, Inspection& inspection) {
-    if (listings[0]) inspection.current.origin = at_origin(*listings[0]);
-    if (listings[1]) inspection.previous.origin = at_origin(*listings[1]);
+    const std::array cells = {&inspection.current, &inspection.previous};
+    for (std::size_t i = 0; i < cells.size(); ++i) {
+        if (!listings[i]) continue;
+        CellInspection& cell = *cells[i];
+        cell.origin = at_origin(*listings[i]);
+        if (!inspection.held) cell.peers = std::max(cell.peers, cell.origin->total);
+    }
 }
 
 void add_first_counts(const KnownComponents& known,

@@ -116,6 +116,8 @@ TEST_F(Inspect, PrintsAKeyThatANodeDoesNotHold) {
     const boost::json::value data = inspected(*servers_[1]);
     EXPECT_FALSE(data.at("held").as_bool());
     EXPECT_EQ(data.at("current").at("origin").at("total").as_int64(), 7);
+    // The counts by which its first request would be decided.
+    EXPECT_EQ(data.at("current").at("peers").as_int64(), 7);
     EXPECT_NE(run_inspect(*servers_[1]).out.find("does not hold the key"), std::string::npos);
     // To look is not to hold.
     EXPECT_FALSE(inspected(*servers_[1]).at("held").as_bool());
