@@ -160,7 +160,7 @@ if redis.replicate_commands then redis.replicate_commands() end
 local time = redis.call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
 local lifetime = tonumber(ARGV[3])
-redis.call('HSET', KEYS[1], ARGV[1], string.format('%d ', now) .. ARGV[2])
+redis.call('HSET', KEYS[1], ARGV[1], table.concat({string.format('%d', now), ARGV[2]}, ' '))
 redis.call('PEXPIRE', KEYS[1], lifetime)
 local held = redis.call('HGETALL', KEYS[1])
 local reply = {}
