@@ -94,7 +94,7 @@ class Node(Program):
                 raise RuntimeError("sluice did not start")
             greeting += line
         self.port = int(re.search(r"listens on http://127.0.0.1:(\d+)", greeting)[1])
-        self.admin_port = int(re.search(r"Metrics are at http://127.0.0.1:(\d+)", greeting)[1])
+        self.admin_port = int(re.search(r"page is at http://127.0.0.1:(\d+)", greeting)[1])
 
     def metric(self, name):
         """The value of a metric, which is named with its labels."""

@@ -93,12 +93,12 @@ TEST_F(SqliteGlobalStoreTest, SaysBusyWhileAnotherProcessWrites) {
 
 TEST_F(SqliteGlobalStoreTest, RefusesANewerFile) {
     publish(*kit_.open("eu"), "x", 1);
-    ASSERT_FALSE(database().run("UPDATE ratelimit_schema SET version = 3"));
-    expect_refused("version 3, and this program is older");
+    ASSERT_FALSE(database().run("UPDATE ratelimit_schema SET version = 4"));
+    expect_refused("version 4, and this program is older");
     const auto migrated = migrate_sqlite(kit_.path(), DryRun::kNo);
     ASSERT_FALSE(migrated);
     EXPECT_NE(migrated.error().message.find("this program is older"), std::string::npos);
-    EXPECT_EQ(database().number("SELECT version FROM ratelimit_schema").value(), 3);
+    EXPECT_EQ(database().number("SELECT version FROM ratelimit_schema").value(), 4);
 }
 
 TEST_F(SqliteGlobalStoreTest, RefusesAnOlderFileUntilItWasMigrated) {
@@ -113,7 +113,7 @@ TEST_F(SqliteGlobalStoreTest, RefusesAnOlderFileUntilItWasMigrated) {
 TEST_F(SqliteGlobalStoreTest, LooksAgainAfterItWasRefused) {
     const auto store = kit_.open("eu");
     publish(*kit_.open("eu"), "x", 1);
-    ASSERT_FALSE(database().run("UPDATE ratelimit_schema SET version = 3"));
+    ASSERT_FALSE(database().run("UPDATE ratelimit_schema SET version = 4"));
     EXPECT_EQ(failure_of(*store).kind, Kind::kRefused);
     ASSERT_FALSE(database().run("UPDATE ratelimit_schema SET version = 2"));
     EXPECT_EQ(import_all(*store).of("x").at("eu"), 1U);
