@@ -115,7 +115,7 @@ TEST_F(SqliteGlobalStoreTest, LooksAgainAfterItWasRefused) {
     publish(*kit_.open("eu"), "x", 1);
     ASSERT_FALSE(database().run("UPDATE ratelimit_schema SET version = 4"));
     EXPECT_EQ(failure_of(*store).kind, Kind::kRefused);
-    ASSERT_FALSE(database().run("UPDATE ratelimit_schema SET version = 2"));
+    ASSERT_FALSE(database().run("UPDATE ratelimit_schema SET version = 3"));
     EXPECT_EQ(import_all(*store).of("x").at("eu"), 1U);
 }
 
