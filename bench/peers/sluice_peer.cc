@@ -70,13 +70,13 @@ int main(int count, char** arguments) {
     std::uint64_t passed = 0;
     const std::int64_t began = used(CLOCK_PROCESS_CPUTIME_ID);
     for (std::size_t i = 0; i < decisions; ++i)
-        passed += passes(keys[sequence.next(size)]) ? 1 : 0;
+        passed += passes(keys[sequence.next(size)]) ? 1U : 0U;
     const std::int64_t took = used(CLOCK_PROCESS_CPUTIME_ID) - began;
     std::int64_t worst = 0;
     for (std::size_t i = 0; i < decisions; ++i) {
         const std::string& key = keys[sequence.next(size)];
         const std::int64_t start = used(CLOCK_THREAD_CPUTIME_ID);
-        passed += passes(key) ? 1 : 0;
+        passed += passes(key) ? 1U : 0U;
         worst = std::max(worst, used(CLOCK_THREAD_CPUTIME_ID) - start);
     }
     std::printf("{\"ns\":%.1f,\"worst_us\":%.1f,\"bytes_per_key\":%.0f,\"passed\":%llu}\n",
