@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <sstream>
 
-#include "cli/commit.h"
 #include "cli/roff.h"
 #include "config/catalog.h"
 #include "config/default_file.h"
@@ -21,7 +20,7 @@ constexpr const char* kFile = "sluice.toml";
 RoffPage page_of(const char* name, const char* section, const char* about) {
     RoffPage page({.name = name,
                    .section = section,
-                   .date = kCommitDate,
+                   .date = server::kCommitDate,
                    .source = std::string("sluice ") + server::kVersion,
                    .manual = "Sluice manual"});
     page.section("NAME");

@@ -19,7 +19,6 @@
 #include <xxhash.h>
 
 #include "cli/commands.h"
-#include "cli/commit.h"
 #include "config/value.h"
 #include "server/version.h"
 
@@ -69,8 +68,8 @@ std::string libraries() {
 
 // The version, the commit, the compiler and the libraries.
 std::string version_text() {
-    return std::string("sluice ") + server::kVersion + "\ncommit " + kCommit + "\ncompiler " +
-           kCompiler + "\n" + libraries();
+    return std::string("sluice ") + server::kVersion + "\ncommit " + server::kCommit +
+           "\ncompiler " + kCompiler + "\n" + libraries();
 }
 
 // The command as it is typed: "sluice override set".

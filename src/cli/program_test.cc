@@ -56,8 +56,9 @@ TEST(Program, PrintsVersionCommitAndLibraries) {
     const Ran ran = run({"--version"});
     EXPECT_EQ(ran.code, ExitCode::kOk);
     const std::regex expected(
-        "sluice [0-9]+\\.[0-9]+\\.[0-9]+\ncommit ([0-9a-f]{12,40}|unknown)\ncompiler (gcc|clang) "
-        "[0-9].*\n(.+ [0-9]+\\.[0-9]+\\.[0-9]+\n)+");
+        "sluice [0-9]+\\.[0-9]+\\.[0-9]+(\\+([0-9]+\\.)?g[0-9a-f]{12})?\n"
+        "commit ([0-9a-f]{12}|unknown)\ncompiler (gcc|clang) [0-9].*\n(.+ "
+        "[0-9]+\\.[0-9]+\\.[0-9]+\n)+");
     EXPECT_TRUE(std::regex_match(ran.out, expected)) << ran.out;
     for (const char* library :
          {"Boost", "hiredis", "MariaDB Connector/C", "OpenSSL", "simdjson", "SQLite"})

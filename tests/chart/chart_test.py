@@ -175,8 +175,8 @@ class Chart(unittest.TestCase):
         schema = json.loads((CHART / "values.schema.json").read_text())
         self.assertEqual(set(values), set(schema["properties"]) - {"global"})
 
-    def test_versions_are_the_programs(self):
-        version = re.search(r"VERSION (\d+\.\d+\.\d+)", (REPOSITORY / "CMakeLists.txt").read_text())[1]
+    def test_versions_are_the_last_release(self):
+        version = re.search(r"^## (\d+\.\d+\.\d+)", (REPOSITORY / "CHANGELOG.md").read_text(), re.MULTILINE)[1]
         chart = yaml.safe_load((CHART / "Chart.yaml").read_text())
         self.assertEqual((chart["version"], chart["appVersion"]), (version, version))
 
