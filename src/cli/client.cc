@@ -5,18 +5,10 @@
 #include <CLI/App.hpp>
 #include <CLI/Config.hpp>
 #include <CLI/Formatter.hpp>
-#include <boost/asio/connect.hpp>
-#include <boost/asio/io_context.hpp>
-#include <boost/asio/ip/tcp.hpp>
-#include <boost/beast/core/flat_buffer.hpp>
-#include <boost/beast/core/tcp_stream.hpp>
-#include <boost/beast/http.hpp>
-#include <boost/beast/ssl/ssl_stream.hpp>
 #include <openssl/ssl.h>
 #include <simdjson.h>
 
 #include "base/json_text.h"
-#include "base/tls_host.h"
 #include "cli/commands.h"
 #include "config/token.h"
 #include "config/value.h"
@@ -25,112 +17,30 @@ namespace sluice::cli {
 namespace {
 
 namespace asio = boost::asio;
-namespace beast = boost::beast;
-using boost::system::error_code;
-using Request = beast::http::request<beast::http::string_body>;
-using Response = beast::http::response<beast::http::string_body>;
 
 // The shortest window that a server accepts.
 constexpr std::chrono::milliseconds kShortestWindow{1000};
 
-// One request and its response. Each step runs the loop until it is done or the deadline passes.
-class Exchange {
-  public:
-    explicit Exchange(const ClientCall& call)
-        : target_(call.target),
-          deadline_(std::chrono::steady_clock::now() + call.timeout),
-          tls_(client_tls_context(call.target)),
-          stream_(loop_, tls_) {}
-
-    Result<HttpResponse> run(Request& request) {
-        Response response;
-        const char* step = "can't connect";
-        error_code failed = connect();
-        if (!failed && target_.url.tls) {
-            step = "TLS failed";
-            failed = shake_hands();
-        }
-        if (!failed) {
-            step = "no response";
-            failed = target_.url.tls ? exchange(stream_, request, response)
-                                     : exchange(tcp(), request, response);
-        }
-        if (failed) {
-            return Error{kInvalidOption,
-                         target_.url.authority() + ": " + step + ": " + describe(failed)};
-        }
-        return HttpResponse{.status = static_cast<int>(response.result_int()),
-                            .body = std::move(response.body())};
-    }
-
-  private:
-    beast::tcp_stream& tcp() { return beast::get_lowest_layer(stream_); }
-
-    static std::string describe(error_code failed) {
-        if (failed == beast::error::timeout) return "timed out";
-        return failed.message();
-    }
-
-    // Runs the operation that `start` begins and returns its outcome.
-    template <class Start>
-    error_code wait(Start start) {
-        error_code outcome;
-        tcp().expires_at(deadline_);
-        start([&](error_code error, auto&&...) { outcome = error; });
-        loop_.restart();
-        loop_.run();
-        return outcome;
-    }
-
-    error_code connect() {
-        error_code failed;
-        asio::ip::tcp::resolver resolver(loop_);
-        const auto addresses = resolver.resolve(target_.url.host, target_.url.port, failed);
-        if (failed) return failed;
-        return wait([&](auto done) { tcp().async_connect(addresses, done); });
-    }
-
-    error_code shake_hands() {
-        expect_host(stream_.native_handle(), target_.url.host);
-        return wait(
-            [&](auto done) { stream_.async_handshake(asio::ssl::stream_base::client, done); });
-    }
-
-    template <class Stream>
-    error_code exchange(Stream& stream, Request& request, Response& response) {
-        const error_code failed =
-            wait([&](auto done) { beast::http::async_write(stream, request, done); });
-        if (failed) return failed;
-        beast::flat_buffer buffer;
-        return wait([&](auto done) { beast::http::async_read(stream, buffer, response, done); });
-    }
-
-    const Target& target_;
-    const std::chrono::steady_clock::time_point deadline_;
-    asio::io_context loop_;
-    asio::ssl::context tls_;
-    beast::ssl_stream<beast::tcp_stream> stream_;
-};
-
-Request request_to(const Target& target, beast::http::verb verb, const std::string& path) {
-    Request request(verb, target.url.prefix + path, 11);
-    request.set(beast::http::field::host, target.url.authority());
-    request.set(beast::http::field::accept, "application/json");
-    request.set(beast::http::field::connection, "close");
-    return request;
+http::FetchRequest request_to(const Target& target, const std::string& path) {
+    return {.host = target.url.host,
+            .port = target.url.port,
+            .authority = target.url.authority(),
+            .path = target.url.prefix + path,
+            .headers = {{"Accept", "application/json"}}};
 }
 
-void present_token(Request& request, const Target& target) {
+void present_token(http::FetchRequest& request, const Target& target) {
     if (!target.token.empty())
-        request.set(beast::http::field::authorization, "Bearer " + target.token);
+        request.headers.emplace_back("Authorization", "Bearer " + target.token);
 }
 
-Result<HttpResponse> send(const ClientCall& call, Request& request) {
-    request.prepare_payload();
+Result<http::FetchResponse> send(const ClientCall& call, const http::FetchRequest& request) {
+    if (!call.target.url.tls) return http::fetch(request, call.timeout);
     try {
-        return Exchange(call).run(request);
+        asio::ssl::context tls = client_tls_context(call.target);
+        return http::fetch(request, call.timeout, &tls);
     } catch (const boost::system::system_error& error) {
-        return Error{kInvalidOption, call.target.url.authority() + ": " + error.code().message()};
+        return Error{kInvalidOption, request.authority + ": " + error.code().message()};
     }
 }
 
@@ -153,28 +63,28 @@ std::string error_detail(const simdjson::dom::element& document) {
 
 }  // namespace
 
-Result<HttpResponse> post_json(const ClientCall& call,
-                               const std::string& path,
-                               const std::string& body) {
-    Request post = request_to(call.target, beast::http::verb::post, path);
-    post.set(beast::http::field::content_type, "application/json");
+Result<http::FetchResponse> post_json(const ClientCall& call,
+                                      const std::string& path,
+                                      const std::string& body) {
+    http::FetchRequest post = request_to(call.target, path);
+    post.method = "POST";
+    post.headers.emplace_back("Content-Type", "application/json");
     present_token(post, call.target);
-    post.body() = body;
+    post.body = body;
     return send(call, post);
 }
 
-Result<HttpResponse> get_json(const ClientCall& call, const std::string& path) {
-    Request get = request_to(call.target, beast::http::verb::get, path);
+Result<http::FetchResponse> get_json(const ClientCall& call, const std::string& path) {
+    http::FetchRequest get = request_to(call.target, path);
     present_token(get, call.target);
     return send(call, get);
 }
 
-Result<HttpResponse> get_page(const ClientCall& call, const std::string& path) {
-    Request get = request_to(call.target, beast::http::verb::get, path);
-    return send(call, get);
+Result<http::FetchResponse> get_page(const ClientCall& call, const std::string& path) {
+    return send(call, request_to(call.target, path));
 }
 
-std::string unexpected_response(const HttpResponse& response) {
+std::string unexpected_response(const http::FetchResponse& response) {
     simdjson::dom::parser parser;
     simdjson::dom::element document;
     const bool is_json = parser.parse(response.body).get(document) == simdjson::SUCCESS;

@@ -12,6 +12,7 @@
 
 #include "cli/program.h"
 #include "cli/url.h"
+#include "http/client/fetch.h"
 
 namespace CLI {
 class App;
@@ -39,25 +40,20 @@ struct ClientCall {
     Output output = Output::kText;
 };
 
-struct HttpResponse {
-    int status = 0;
-    std::string body;
-};
-
 // Posts JSON and waits for the response. The error has the address and what failed.
-Result<HttpResponse> post_json(const ClientCall& call,
-                               const std::string& path,
-                               const std::string& body);
+Result<http::FetchResponse> post_json(const ClientCall& call,
+                                      const std::string& path,
+                                      const std::string& body);
 
 // The same for a GET.
-Result<HttpResponse> get_json(const ClientCall& call, const std::string& path);
+Result<http::FetchResponse> get_json(const ClientCall& call, const std::string& path);
 
 // Gets a page without presenting the token.
-Result<HttpResponse> get_page(const ClientCall& call, const std::string& path);
+Result<http::FetchResponse> get_page(const ClientCall& call, const std::string& path);
 
 // The message for a response that is not the expected one, with the server's own explanation if it
 // gives one: "the server answered 400: ...".
-std::string unexpected_response(const HttpResponse& response);
+std::string unexpected_response(const http::FetchResponse& response);
 
 // Throws boost::system::system_error if a file of the target can't be read.
 boost::asio::ssl::context client_tls_context(const Target& target);

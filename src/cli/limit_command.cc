@@ -76,7 +76,7 @@ std::string to_json(const LimitParameters& parameters) {
            ",\"cost\":" + std::to_string(parameters.cost) + "}";
 }
 
-ExitCode report_decision(const HttpResponse& response,
+ExitCode report_decision(const http::FetchResponse& response,
                          Output output,
                          UnixTime now,
                          const Environment& environment) {

@@ -26,7 +26,7 @@ std::string to_json(const LimitParameters& parameters);
 
 // Prints the server's response at the time `now`: a decision to standard output, anything else to
 // standard error.
-ExitCode report_decision(const HttpResponse& response,
+ExitCode report_decision(const http::FetchResponse& response,
                          Output output,
                          UnixTime now,
                          const Environment& environment);

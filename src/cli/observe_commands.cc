@@ -87,7 +87,7 @@ struct Answer {
     std::string body;
 };
 
-Result<std::unique_ptr<Answer>> answer_of(Result<HttpResponse> response) {
+Result<std::unique_ptr<Answer>> answer_of(Result<http::FetchResponse> response) {
     if (!response) return response.error();
     auto answer = std::make_unique<Answer>();
     Json document;
@@ -105,7 +105,7 @@ template <class Print>
 ExitCode show(const ClientCall& call,
               const CLI::App& command,
               const Environment& environment,
-              Result<HttpResponse> response,
+              Result<http::FetchResponse> response,
               Print print) {
     const auto answer = answer_of(std::move(response));
     if (!answer) return fail(command, answer.error(), environment);

@@ -11,7 +11,7 @@
 
 #include "base/mutex.h"
 #include "base/random.h"
-#include "trace/collector_client.h"
+#include "http/client/fetch.h"
 #include "trace/trace_parent.h"
 
 namespace sluice::trace {
@@ -33,6 +33,26 @@ std::string random_id() {
         bits >>= 4U;
     }
     return id;
+}
+
+// The error says what failed: the connection, or an answer without a status of 2xx.
+std::optional<Error> post_spans(const CollectorUrl& collector,
+                                std::string body,
+                                std::chrono::milliseconds timeout) {
+    constexpr std::size_t kLongestAnswer = 64UL * 1024;
+    const http::FetchRequest request{.host = collector.server.host,
+                                     .port = std::to_string(collector.server.port),
+                                     .authority = to_string(collector.server),
+                                     .method = "POST",
+                                     .path = collector.path,
+                                     .headers = {{"Content-Type", "application/json"}},
+                                     .body = std::move(body)};
+    const auto answer = http::fetch(request, timeout, nullptr, kLongestAnswer);
+    if (!answer) return answer.error();
+    if (answer->status / 100 == 2) return std::nullopt;
+    return Error{
+        kStoreFailed,
+        collector.shown() + ": the answer has the status " + std::to_string(answer->status)};
 }
 
 bool is_chosen(std::size_t one_in) {

@@ -40,7 +40,8 @@ constexpr std::array kLayers = {
     Layer{"overrides", "counter/limit_key.h sqlite mysql url window base"},
     Layer{"insight", "counter/limit_key.h metrics window base"},
     Layer{"log", "base"},
-    Layer{"trace", "url base"},
+    Layer{"http/client", "base"},
+    Layer{"trace", "http/client url base"},
     Layer{"config", "log url base"},
     Layer{"page", "base"},
     Layer{"rls", "overrides insight config service log window metrics base"},
@@ -55,7 +56,8 @@ constexpr std::array kLayers = {
     Layer{"doctor",
           "server http/wire rls config regional/redis global/nats global/announcement_codec.h "
           "global/bus_inbox.h mysql url base"},
-    Layer{"cli", "doctor server rls config service global/accuracy_bound.h url window base"},
+    Layer{"cli",
+          "http/client doctor server rls config service global/accuracy_bound.h url window base"},
     // The only one that knows both the server and the simulator.
     Layer{"program", "cli sim page config base"},
 };
