@@ -193,6 +193,16 @@ class Ratelimit(HttpLimiter):
         return run_ratelimit(self, free_port())
 
 
+class Throttlecrab(HttpLimiter):
+    path = "/throttle"
+
+    def body(self):
+        return json.dumps({"key": "KEY", "max_burst": self.limit, "count_per_period": self.limit, "period": 60})
+
+    def start(self):
+        return run_throttlecrab(self, "http")
+
+
 def run_sluice(limiter, *flags):
     origin = ("--origin", limiter.redis.origin()) if limiter.redis else ()
     return start_sluice(str(limiter.programs.sluice), str(limiter.folder), (*origin, *flags))
@@ -207,3 +217,9 @@ def run_ratelimit(limiter, grpc_port):
                 "DEBUG_PORT": free_port(), "GOMAXPROCS": 1, "PATH": os.environ["PATH"]}
     words = [f"{name}={value}" for name, value in settings.items()]
     return limiter.run(["env", "-i", *words, limiter.programs.ratelimit], port, KilledServer)
+
+
+def run_throttlecrab(limiter, transport):
+    port = free_port()
+    return limiter.run(["env", "TOKIO_WORKER_THREADS=1", limiter.programs.throttlecrab, f"--{transport}",
+                        f"--{transport}-host", "127.0.0.1", f"--{transport}-port", port, "--log-level", "error"], port)

@@ -15,9 +15,9 @@ x/time's map, limitador and Sluice are safe for threads. limitador finds the lim
 their conditions and variables as expressions in CEL, in a context that is made for each request, and that is a large part of
 its time. Its counters are in a cache (moka) with a capacity, here the number of keys, above which it would evict counts."""
 
-MEMORY_DIFFERS = """nginx's `limit_req` and Envoy's local rate limit answer a GET; Sluice parses and answers
-JSON. Envoy has one bucket for all keys; the others count each of 1,000 keys. nginx's is a leaky bucket in shared
-memory."""
+MEMORY_DIFFERS = """nginx's `limit_req` and Envoy's local rate limit answer a GET; Sluice and throttlecrab's server parse
+and answer JSON. Envoy has one bucket for all keys; the others count each of 1,000 keys. nginx's is a leaky bucket in shared
+memory. throttlecrab's server has one worker thread of tokio; one task owns the limiter, and requests are messages to it."""
 
 REDIS_DIFFERS = """envoyproxy/ratelimit by its `/json` route: a fixed window that Redis increments on each request. Sluice
 decides from memory while what is left is far from the limit, and writes to Redis in the background. Redis shares a core with
@@ -36,7 +36,6 @@ here and has all counts; N nodes would each enforce the limit alone until Redis 
 NOT_MEASURED = {
     "gubernator": "its Go module can't be fetched from the module proxy that this machine reaches",
     "limitador's server": "it is not on crates.io; the library is, and is measured above",
-    "throttlecrab's server": "not yet",
 }
 
 

