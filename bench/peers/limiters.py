@@ -1,4 +1,4 @@
-"""Limiters as servers of one thread: how each is started, and the request that asks it for one decision."""
+"""Limiters as servers of one thread: how each is started, and the request or call that asks it for one decision."""
 
 import http.client
 import json
@@ -9,11 +9,14 @@ import sys
 
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path += [str(HERE.parent / folder) for folder in ("http", "grpc")]
+from h2load import FIELDS, Call, H2load, field, framed, number_field, varint  # noqa: E402
 from nginx import Nginx as NginxServer  # noqa: E402
+from nginx import start_nginx  # noqa: E402
 from servers import Server, free_port, start_sluice  # noqa: E402
 from wrk import CLIENT_CORE, CONNECTIONS  # noqa: E402
 
 FAR = 1_000_000_000  # a limit that no run reaches
+LOADS = ((CONNECTIONS, 1), (8, 16))  # connections, and concurrent calls of each
 
 NGINX = """
 daemon off; worker_processes 1; pid {folder}/pid; error_log {folder}/error.log crit;
@@ -59,7 +62,7 @@ static_resources:
                           direct_response: {{status: 200, body: {{inline_string: ok}}}}
 """
 
-# Of Sluice's and envoyproxy/ratelimit's rate limit service, for the domain and the descriptor of the requests.
+# Of Sluice's and envoyproxy/ratelimit's rate limit service, for the domain and the descriptor that h2load.py sends.
 RULES = """
 domain: envoy
 descriptors:
@@ -87,7 +90,7 @@ class Limiter:
         raise NotImplementedError
 
     def answers(self, server):
-        """True once the server decides a request by the limit."""
+        """True once the server decides a request, or a call, by the limit."""
         raise NotImplementedError
 
     def load(self, server, seconds):
@@ -158,11 +161,55 @@ class HttpLimiter(Limiter):
         return got
 
 
+class GrpcLimiter(Limiter):
+    """Decides gRPC calls; under load all of them are the same one, of Envoy's rate limit service by default."""
+
+    call = Call()
+
+    def answers(self, server):
+        """By nghttp: a good status, and an answer that holds the limit, so that there was a rule for it."""
+        command = ["nghttp", "-v", "-d", str(self.folder / "message")]
+        for name, value in FIELDS.items():
+            command += ["-H", f"{name}: {value}"]
+        (self.folder / "message").write_bytes(self.call.message)
+        output = subprocess.run([*command, server.url() + self.call.path], capture_output=True).stdout
+        return all(part in output for part in self.proof())
+
+    def proof(self):
+        return b"grpc-status: 0", varint(self.limit)
+
+    def target(self, server):
+        return "grpc", f"127.0.0.1:{server.port}"
+
+    def load(self, server, seconds):
+        """As above, by connections and concurrent calls."""
+        results = {}
+        for connections, streams in LOADS:
+            H2load(1, connections, streams).run(server, self.call)
+            redis_before = self.redis_seconds()
+            got = H2load(seconds, connections, streams).run(server, self.call)
+            redis = (self.redis_seconds() - redis_before) / (got["rate"] * seconds) * 1e6
+            results[f"{connections} of {streams}"] = {
+                "rate": got["rate"], "p99_ms": got["p99"] / 1000, "worst_ms": got["worst"] / 1000,
+                "processor_us": got["processor"], "redis_us": redis}
+        if not self.answers(server):
+            raise RuntimeError(f"{type(self).__name__} does not answer with the limit any more")
+        return results
+
+
 class Nginx(HttpLimiter):
     def start(self):
         port = free_port()
         config = self.write("nginx.conf", NGINX.format(folder=self.folder, port=port))
         return self.run(["nginx", "-c", config, "-p", self.folder], port, NginxServer)
+
+
+class NginxConstant(GrpcLimiter):
+    def start(self):
+        return start_nginx(str(self.folder))
+
+    def proof(self):
+        return (b":status: 200",)
 
 
 class Envoy(HttpLimiter):
@@ -201,6 +248,33 @@ class Throttlecrab(HttpLimiter):
 
     def start(self):
         return run_throttlecrab(self, "http")
+
+
+class SluiceGrpc(GrpcLimiter):
+    def start(self):
+        port = free_port()
+        rules = self.write("rules.yaml", RULES.format(limit=self.limit))
+        server = run_sluice(self, "--grpc-listen", f"127.0.0.1:{port}", "--rules", str(rules))
+        server.port = port
+        return server
+
+
+class RatelimitGrpc(GrpcLimiter):
+    def start(self):
+        port = free_port()
+        server = run_ratelimit(self, port)
+        server.port = port
+        return server
+
+
+class ThrottlecrabGrpc(GrpcLimiter):
+    # Key, burst, count and period of the limit, and quantity.
+    call = Call("/throttlecrab.RateLimiter/Throttle",
+                framed(field(1, b"203.0.113.0") + number_field(2, FAR) + number_field(3, FAR) + number_field(4, 60)
+                       + number_field(5, 1)))
+
+    def start(self):
+        return run_throttlecrab(self, "grpc")
 
 
 def run_sluice(limiter, *flags):

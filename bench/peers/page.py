@@ -4,7 +4,7 @@ import statistics
 import subprocess
 import textwrap
 
-from limiters import CONNECTIONS
+from limiters import CONNECTIONS, LOADS
 from programs import versions
 
 LIBRARIES_DIFFER = """What differs: governor and throttlecrab are GCRA limiters and keep one time per key; x/time is a token
@@ -22,6 +22,12 @@ memory. throttlecrab's server has one worker thread of tokio; one task owns the 
 REDIS_DIFFERS = """envoyproxy/ratelimit by its `/json` route: a fixed window that Redis increments on each request. Sluice
 decides from memory while what is left is far from the limit, and writes to Redis in the background. Redis shares a core with
 `wrk`."""
+
+GRPC_DIFFERS = """h2load sends the same call over and over, so there is one key. Sluice and envoyproxy/ratelimit get the same
+bytes, `ShouldRateLimit` with one descriptor, and have the same rule file. Redis shares a core with h2load.
+envoyproxy/ratelimit has no way to count without Redis or Memcached. throttlecrab's server has a service of its own: its call
+`Throttle` carries the limit, and it counts in memory only. nginx answers with a constant and reads no message: it is what a
+server over HTTP/2 costs without a decision."""
 
 OUTAGE = """50 keys with a limit of 1,000 a minute each, so 50,000 may pass. Redis is killed after 3 of 9 seconds and does not
 come back. 32 connections have one request each at a time, from a client in Go that gives up a request after a second and
@@ -137,6 +143,24 @@ def add_servers(page, key, title, differs, results):
     page.paragraph("What differs: " + differs)
 
 
+def add_grpc(page, results):
+    page.heading("gRPC")
+    page.paragraph("One serving thread on one core, h2load on the other. Processor time is per call, of the server and of "
+                   "Redis.")
+    columns = {"calls/s": ("rate", 0), "p99, ms": ("p99_ms", 2), "worst, ms": ("worst_ms", 1),
+               "processor time, µs": ("processor_us", 1), "of Redis, µs": ("redis_us", 1)}
+    for connections, streams in LOADS:
+        load = f"{connections} of {streams}"
+        page.lines += [f"{connections} connections, {streams} call{'s' if streams > 1 else ''} of each at a time:", ""]
+        page.table(["server", *columns],
+                   [[name, *[spread([each[load][field] for each in rounds], digits) for field, digits in columns.values()]]
+                    for name, rounds in results.items()])
+    load = f"{LOADS[-1][0]} of {LOADS[-1][1]}"
+    page.plot("peers-grpc.svg", f"gRPC: calls per second, {LOADS[-1][0]} connections of {LOADS[-1][1]} calls", "/s",
+              {name: [each[load]["rate"] for each in rounds] for name, rounds in results.items()})
+    page.paragraph("What differs: " + GRPC_DIFFERS)
+
+
 def add_outage(page, results):
     if not results:
         return
@@ -155,6 +179,7 @@ def text(results, images, programs, rounds):
     add_libraries(page, results["libraries"])
     add_servers(page, "memory", "Servers without Redis", MEMORY_DIFFERS, results["memory"])
     add_servers(page, "redis", "Servers with Redis", REDIS_DIFFERS, results["redis"])
+    add_grpc(page, results["grpc"])
     add_outage(page, results["outage"])
     page.heading("Not measured")
     page.lines += [f"- {name}: {why}." for name, why in {**NOT_MEASURED, **programs.missing}.items()]
