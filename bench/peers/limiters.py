@@ -157,7 +157,7 @@ class HttpLimiter(Limiter):
         if got["failed"]:
             raise RuntimeError(f"requests to {type(self).__name__} failed or were denied: {got}")
         got["processor_us"] = (server.processor_seconds() - server_before) / got["passed"] * 1e6
-        got["redis_us"] = (self.redis_seconds() - redis_before) / got["passed"] * 1e6
+        got["redis_us"] = (self.redis_seconds() - redis_before) / got["passed"] * 1e6 if self.redis else None
         return got
 
 
@@ -188,7 +188,7 @@ class GrpcLimiter(Limiter):
             H2load(1, connections, streams).run(server, self.call)
             redis_before = self.redis_seconds()
             got = H2load(seconds, connections, streams).run(server, self.call)
-            redis = (self.redis_seconds() - redis_before) / (got["rate"] * seconds) * 1e6
+            redis = (self.redis_seconds() - redis_before) / (got["rate"] * seconds) * 1e6 if self.redis else None
             results[f"{connections} of {streams}"] = {
                 "rate": got["rate"], "p99_ms": got["p99"] / 1000, "worst_ms": got["worst"] / 1000,
                 "processor_us": got["processor"], "redis_us": redis}

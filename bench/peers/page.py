@@ -20,14 +20,15 @@ and answer JSON. Envoy has one bucket for all keys; the others count each of 1,0
 memory. throttlecrab's server has one worker thread of tokio; one task owns the limiter, and requests are messages to it."""
 
 REDIS_DIFFERS = """envoyproxy/ratelimit by its `/json` route: a fixed window that Redis increments on each request. Sluice
-decides from memory while what is left is far from the limit, and writes to Redis in the background. Redis shares a core with
-`wrk`."""
+decides from memory while what is left is far from the limit, and writes to Redis in the background. Here all limits are far,
+which is its best case: near a limit Redis decides, as in the mixed load of [benchmarks](benchmarks.md). Redis shares a core
+with `wrk`."""
 
-GRPC_DIFFERS = """h2load sends the same call over and over, so there is one key. Sluice and envoyproxy/ratelimit get the same
-bytes, `ShouldRateLimit` with one descriptor, and have the same rule file. Redis shares a core with h2load.
-envoyproxy/ratelimit has no way to count without Redis or Memcached. throttlecrab's server has a service of its own: its call
-`Throttle` carries the limit, and it counts in memory only. nginx answers with a constant and reads no message: it is what a
-server over HTTP/2 costs without a decision."""
+GRPC_DIFFERS = """h2load sends the same call over and over, so there is one key, far from its limit. Sluice and
+envoyproxy/ratelimit get the same bytes, `ShouldRateLimit` with one descriptor, and have the same rule file. Redis shares a
+core with h2load. envoyproxy/ratelimit has no way to count without Redis or Memcached. throttlecrab's server has a service
+of its own: its call `Throttle` carries the limit, and it counts in memory only. nginx answers with a constant and looks
+into no message: a reference for HTTP/2 itself, not a lower bound."""
 
 OUTAGE = """50 keys with a limit of 1,000 a minute each, so 50,000 may pass. Redis is killed after 3 of 9 seconds and does not
 come back. 32 connections have one request each at a time, from a client in Go that gives up a request after a second and
@@ -71,14 +72,17 @@ class Page:
 
 
 def spread(values, digits=0):
-    """Median, and the least and most in brackets."""
+    """Median, and the least and most in brackets; nothing where nothing was measured."""
+    if None in values:
+        return ""
+
     def shown(value):
         return f"{value:,.{digits}f}"
     return f"{shown(statistics.median(values))} ({shown(min(values))} to {shown(max(values))})"
 
 
 def draw(path, title, unit, values):
-    height, left, width = 34, 190, 470
+    height, left, width = 34, 230, 430
     scale = width / max(max(each) for each in values.values())
     rows = []
     for i, (name, each) in enumerate(values.items()):
@@ -129,8 +133,8 @@ def add_libraries(page, results):
 
 def add_servers(page, key, title, differs, results):
     page.heading(title)
-    page.paragraph(f"One serving thread on one core, {CONNECTIONS} connections of `wrk` on the other. Processor time is the "
-                   f"server's{' and that of Redis' if key == 'redis' else ''}.")
+    page.paragraph(f"One serving thread on one core, {CONNECTIONS} connections of `wrk` on the other. Processor time is "
+                   f"per request, of the server{' and of Redis' if key == 'redis' else ''}.")
     columns = {"requests/s": ("rate", 0), "p99, ms": ("p99_ms", 2), "worst, ms": ("worst_ms", 1),
                "processor time, µs": ("processor_us", 1)}
     if key == "redis":
