@@ -107,8 +107,8 @@ def add_conditions(page, programs, rounds, loads):
     page.paragraph(
         f"Written by `make bench-peers`; `bench/peers/README.md` says what is measured and how. Each cell is a median of "
         f"{rounds} interleaved rounds, with the least and the most. {machine[0]} cores,{machine[1]}; load average "
-        f"{loads['start']:.2f} at the start and {loads['end']:.2f} at the end, which is mostly the benchmark's own. Compare "
-        f"within a table only. {first}, {commit}; " + ", ".join(f"{name} {version}" for name, version in versions().items())
+        f"{loads['start']:.2f} at the start and {loads['end']:.2f} at the end; the benchmark itself keeps both cores busy. "
+        f"Compare within a table only. {first}, {commit}; " + ", ".join(f"{name} {version}" for name, version in versions().items())
         + ".")
     if loads["start"] > 1:
         page.paragraph("**The machine was busy with other work when this was measured:** rates and latencies are worse than "
