@@ -2,7 +2,11 @@ module peers/ratelimit
 
 go 1.25.6
 
-require github.com/envoyproxy/ratelimit v1.4.1-0.20260122083618-3fb702589d36
+require (
+	github.com/envoyproxy/go-control-plane/envoy v1.32.4
+	github.com/envoyproxy/ratelimit v1.4.1-0.20260122083618-3fb702589d36
+	google.golang.org/grpc v1.74.2
+)
 
 require (
 	cel.dev/expr v0.24.0 // indirect
@@ -15,7 +19,6 @@ require (
 	github.com/cncf/xds/go v0.0.0-20250501225837-2ac532fd4443 // indirect
 	github.com/coocood/freecache v1.2.4 // indirect
 	github.com/envoyproxy/go-control-plane v0.13.4 // indirect
-	github.com/envoyproxy/go-control-plane/envoy v1.32.4 // indirect
 	github.com/envoyproxy/go-control-plane/ratelimit v0.1.1-0.20250812085011-4cf7e8485428 // indirect
 	github.com/envoyproxy/protoc-gen-validate v1.2.1 // indirect
 	github.com/fsnotify/fsnotify v1.7.0 // indirect
@@ -56,7 +59,6 @@ require (
 	golang.org/x/text v0.27.0 // indirect
 	google.golang.org/genproto/googleapis/api v0.0.0-20250528174236-200df99c418a // indirect
 	google.golang.org/genproto/googleapis/rpc v0.0.0-20250728155136-f173205681a0 // indirect
-	google.golang.org/grpc v1.74.2 // indirect
 	google.golang.org/protobuf v1.36.10 // indirect
 	gopkg.in/yaml.v2 v2.4.0 // indirect
 )

@@ -1,11 +1,13 @@
-//! Decisions of governor and throttlecrab in one thread, measured as README.md of this folder says.
+//! Decisions of governor, throttlecrab and limitador in one thread, measured as bench/peers/README.md says.
 //!
-//!     peers governor|throttlecrab KEYS DECISIONS
+//!     peers governor|throttlecrab|limitador KEYS DECISIONS
 
+use std::collections::HashMap;
 use std::num::NonZeroU32;
 use std::time::SystemTime;
 
 use governor::{Quota, RateLimiter};
+use limitador::limit::{Context, Limit};
 use throttlecrab::AdaptiveStore;
 
 const LIMIT: u32 = 1_000_000_000;
@@ -87,6 +89,17 @@ fn main() {
             let limit = i64::from(LIMIT);
             measure(&keys, decisions, |key| {
                 limiter.rate_limit(key, limit, limit, 60, 1, SystemTime::now()).unwrap().0
+            });
+        }
+        "limitador" => {
+            // Its counters are in a cache, which evicts above this capacity.
+            let limiter = limitador::RateLimiter::new(keys.len().max(1000) as u64);
+            let variable = "user".try_into().unwrap();
+            limiter.add_limit(Limit::new("peers", u64::from(LIMIT), 60, vec![], vec![variable]));
+            let namespace = "peers".into();
+            measure(&keys, decisions, |key| {
+                let context = Context::from(HashMap::from([("user".to_string(), key.clone())]));
+                !limiter.check_rate_limited_and_update(&namespace, &context, 1).unwrap().limited
             });
         }
         other => panic!("no limiter is called {other}"),
