@@ -96,6 +96,10 @@ class Dashboards(unittest.TestCase):
             code, output = promtool("check", "rules", "--lint=none", file.name)
         self.assertEqual(code, 0, output)
 
+    def test_a_value_that_may_be_negative_has_no_lower_bound(self):
+        panels = [panel for panel in self.dashboards["region"]["panels"] if panel["title"] == "Clock offset"]
+        self.assertEqual(["min" in panel["fieldConfig"]["defaults"] for panel in panels], [False])
+
     def test_panels_do_not_overlap(self):
         for name, dashboard in self.dashboards.items():
             taken = set()
