@@ -65,6 +65,15 @@ def closed(schema):
     return result
 
 
+def workload(found):
+    return next(each for (kind, _), each in found.items() if kind in ("Deployment", "StatefulSet"))
+
+
+def volume(found, name):
+    """A volume of the pods."""
+    return next(each for each in workload(found)["spec"]["template"]["spec"]["volumes"] if each["name"] == name)
+
+
 class Chart(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
@@ -123,7 +132,8 @@ class Chart(unittest.TestCase):
         for name, text in found.get(("ConfigMap", "limits-sluice-rules"), {"data": {}})["data"].items():
             (folder / "rules" / name).write_text(text)
         config = folder / "sluice.toml"
-        config.touch(mode=0o600)
+        config.touch()
+        config.chmod(volume(found, "config")["configMap"].get("defaultMode", 0o644))
         config.write_text(found["ConfigMap", "limits-sluice"]["data"]["sluice.toml"].replace("/etc/sluice", str(folder)))
         secrets = found.get(("Secret", "limits-sluice"), {"stringData": {}})["stringData"]
         environment = {f"SLUICE_{name.upper()}": value for name, value in secrets.items() if name != "metrics-token"}
@@ -163,12 +173,59 @@ class Chart(unittest.TestCase):
             "metrics.serviceMonitor.enabled=true": "metrics.token",
             "rules.shop\\.yaml=x": "grpc.enabled",
             "tokens=null": "tokens: at least one is needed",
+            "migrate=true": "secrets.global",
+            "tls.existingSecret=x,tls.clientCertificates=true,metrics.token=0123456789abcdef,"
+            "metrics.serviceMonitor.enabled=true": "metrics.serviceMonitor.tlsConfig",
         }.items():
             with self.subTest(option):
                 done = run("helm", "template", "limits", CHART, "--kube-version", KUBERNETES, "--values", CHART / "ci/small-values.yaml", "--set",
                            option, check=False)
                 self.assertNotEqual(done.returncode, 0)
                 self.assertIn(message, done.stderr)
+
+    def test_empty_lists_do_not_widen_a_token(self):
+        for field in ("namespaces", "permissions"):
+            token = {"name": "web", "sha256": "0" * 64, field: []}
+            done = run("helm", "template", "limits", CHART, "--kube-version", KUBERNETES, "--set-json",
+                       f"tokens={json.dumps([token])}", check=False)
+            self.assertNotEqual(done.returncode, 0, field)
+            self.assertIn(f"tokens.0.{field}", done.stderr)
+
+    def test_permissions_are_those_of_the_program(self):
+        source = (REPOSITORY / "src/config/file.cc").read_text()
+        known = re.findall(r'PermissionName\{"(\w+)"', source)
+        self.assertIn("limit", known)
+        schema = json.loads((CHART / "values.schema.json").read_text())
+        token = schema["properties"]["tokens"]["items"]["properties"]
+        self.assertEqual(token["permissions"]["items"]["enum"], known)
+
+    def test_other_users_of_a_machine_see_neither_hashes_nor_data(self):
+        found = objects(rendered("stateful"))
+        self.assertEqual(volume(found, "config")["configMap"]["defaultMode"], 0o440)
+        # The group of a volume may write to its root, so the server makes a folder of its own, once.
+        self.assertIn('data_dir = "/var/lib/sluice/data"',
+                      found["ConfigMap", "limits-sluice"]["data"]["sluice.toml"])
+        pod = workload(found)["spec"]["template"]["spec"]
+        self.assertEqual(pod["securityContext"]["fsGroupChangePolicy"], "OnRootMismatch")
+
+    def test_the_port_of_grpc_has_the_protocol_that_it_speaks(self):
+        def protocol(case):
+            service = objects(rendered(case))["Service", "limits-sluice"]
+            return next(port for port in service["spec"]["ports"] if port["name"] == "grpc").get("appProtocol")
+        self.assertEqual((protocol("all"), protocol("stateful")), ("kubernetes.io/h2c", None))
+
+    def test_prometheus_connects_as_the_values_say(self):
+        def tls(case, *options):
+            monitor = objects(rendered(case, *options))["ServiceMonitor", "limits-sluice"]
+            return monitor["spec"]["endpoints"][0].get("tlsConfig")
+        self.assertIsNone(tls("all"))
+        self.assertEqual(tls("all", "--set", "tls.existingSecret=x"), {"insecureSkipVerify": True})
+        self.assertEqual(tls("stateful")["keySecret"], {"name": "prometheus-tls", "key": "tls.key"})
+
+    def test_older_kubernetes_is_refused(self):
+        done = run("helm", "template", "limits", CHART, "--kube-version", "1.29.9", "--values",
+                   CHART / "ci/small-values.yaml", check=False)
+        self.assertIn("1.30.0", done.stderr)
 
     def test_every_value_is_documented_and_in_the_schema(self):
         values = yaml.safe_load((CHART / "values.yaml").read_text())

@@ -56,7 +56,7 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version }}
   {{- $_ := set $settings "grpc" (merge $grpc (get $settings "grpc" | default dict)) -}}
 {{- end -}}
 {{- if .Values.rules -}}{{- $_ := set $settings "rules" "/etc/sluice/rules" -}}{{- end -}}
-{{- if .Values.persistence.enabled -}}{{- $_ := set $settings "data_dir" "/var/lib/sluice" -}}{{- end -}}
+{{- if .Values.persistence.enabled -}}{{- $_ := set $settings "data_dir" "/var/lib/sluice/data" -}}{{- end -}}
 {{- range $key, $value := $settings -}}
 {{- if not (kindIs "map" $value) }}
 {{ $key }} = {{ include "sluice.tomlValue" $value }}
@@ -121,6 +121,8 @@ spec:
     runAsUser: 65532
     runAsGroup: 65532
     fsGroup: 65532
+    # Else each start would make the data folder, which the server has created for itself alone, writable for the group.
+    fsGroupChangePolicy: OnRootMismatch
     seccompProfile: {type: RuntimeDefault}
   {{- with .Values.image.pullSecrets }}
   imagePullSecrets:
@@ -168,7 +170,8 @@ spec:
         {{- toYaml .Values.resources | nindent 8 }}
   volumes:
     - name: config
-      configMap: {name: {{ include "sluice.name" . }}}
+      # Hashes of tokens: for the server and its group alone.
+      configMap: {name: {{ include "sluice.name" . }}, defaultMode: 0440}
     {{- if .Values.rules }}
     - name: rules
       configMap: {name: {{ include "sluice.name" . }}-rules}
