@@ -52,19 +52,7 @@ Findings examine(const config::Loaded& loaded) {
     Findings findings;
     for (const std::string& warning : loaded.warnings)
         findings.warn("settings", warning, "correct the setting");
-    // An answer of any status, also over TLS or for another Host, shows a server.
-    const auto is_served = [&](const config::Address& address) {
-        ClientCall call;
-        call.target.url = {.tls = settings.tls.enabled(),
-                           .host = address.host,
-                           .port = std::to_string(address.port),
-                           .prefix = ""};
-        call.target.insecure = true;
-        call.timeout = std::chrono::milliseconds(500);
-        const auto response = get_page(call, "/healthz");
-        return response && (response->status == 200 || response->status == 404);
-    };
-    doctor::check_addresses(settings, is_served, findings);
+    doctor::check_addresses(settings, findings);
     doctor::check_files(settings, findings);
     if (!settings.data_dir.empty()) doctor::check_data_dir(settings, findings);
     if (settings.tls.enabled()) doctor::check_tls(settings, findings);

@@ -18,6 +18,7 @@
 #include <sys/statvfs.h>
 #include <unistd.h>
 
+#include "doctor/server_probe.h"
 #include "http/wire/listener.h"
 #include "rls/rule_file.h"
 #include "server/resources.h"
@@ -42,14 +43,22 @@ std::string reason() {
 
 void check_address(const char* setting,
                    const config::Address& address,
-                   const IsServed& is_served,
+                   ListenerKind kind,
+                   const config::Settings& settings,
                    Findings& findings) {
-    const std::string name = config::to_string(address);
+    const std::string name = std::string(setting) + " " + config::to_string(address);
     const auto free = http::claim({.host = address.host, .port = address.port});
-    if (free) return findings.ok("addresses", std::string(setting) + " " + name + " is free");
-    if (is_served(address)) {
-        return findings.ok("addresses",
-                           std::string(setting) + " " + name + ": a server runs there already");
+    if (free) return findings.ok("addresses", name + " is free");
+    switch (occupant_of(address, kind, settings.tls.enabled() ? Tls::kYes : Tls::kNo)) {
+        case Occupant::kSluice:
+            return findings.ok("addresses", name + ": a server runs there already");
+        case Occupant::kUnknown:
+            return findings.warn(
+                "addresses",
+                name + " is taken by a server that asks for a certificate, which may be Sluice",
+                "see with ss -ltnp which process has the port");
+        case Occupant::kForeign:
+            break;
     }
     findings.fault("addresses",
                    std::string(setting) + " can't be used: " + free.error().message,
@@ -101,53 +110,63 @@ std::optional<std::string> unwritable(const std::string& folder) {
     return is_written ? std::nullopt : std::optional(why);
 }
 
+// Whether the server can create a folder. `failure` is why it can't be looked at.
+void check_missing(const std::string& folder, int failure, Findings& findings) {
+    if (failure != ENOENT && failure != ENOTDIR) {
+        return findings.fault(
+            "data_dir",
+            folder + " can't be looked at: " + std::generic_category().message(failure),
+            "run this as the user of the server; for the service of systemd, in its sandbox "
+            "(docs/operations.md, Before the first start)");
+    }
+    std::error_code ignored;
+    fs::path parent = fs::path(folder).lexically_normal();
+    while (!parent.empty() && !fs::exists(parent, ignored) && parent.has_parent_path() &&
+           parent != parent.parent_path())
+        parent = parent.parent_path();
+    if (parent.empty() || !fs::exists(parent, ignored)) parent = ".";
+    if (access(parent.c_str(), W_OK | X_OK) != 0) {
+        findings.fault("data_dir",
+                       folder + " does not exist, and can't be created: " + reason(),
+                       "create it, and give it to the user of the server, with mode 700");
+    } else {
+        findings.ok("data_dir", folder + " will be created");
+    }
+}
+
 }  // namespace
 
 void check_files(const config::Settings& settings, Findings& findings) {
     rlimit limit{};
     if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
-    const rlim_t wanted = settings.http.max_connections + kReservedFiles;
+    const rlim_t listeners = settings.grpc.listen ? 2 : 1;  // each takes that many
+    const rlim_t wanted = listeners * settings.http.max_connections + kReservedFiles;
     const std::string what = "at most " +
                              (limit.rlim_max == RLIM_INFINITY ? std::string("any number of")
                                                               : std::to_string(limit.rlim_max)) +
                              " files may be open";
     if (limit.rlim_max == RLIM_INFINITY || limit.rlim_max >= wanted)
         return findings.ok("files", what);
-    findings.warn(
-        "files",
-        what + ", too few for " + std::to_string(settings.http.max_connections) + " connections",
-        "LimitNOFILE=" + std::to_string(wanted) +
-            " in the unit, or ulimit -Hn; or lower http.max_connections");
+    findings.warn("files",
+                  what + ", too few for " + std::to_string(settings.http.max_connections) +
+                      " connections of each listener",
+                  "LimitNOFILE=" + std::to_string(wanted) +
+                      " in the unit, or ulimit -Hn; or lower http.max_connections");
 }
 
-void check_addresses(const config::Settings& settings,
-                     const IsServed& is_served,
-                     Findings& findings) {
-    check_address("listen", settings.listen, is_served, findings);
-    if (settings.admin_listen)
-        check_address("admin_listen", *settings.admin_listen, is_served, findings);
-    if (settings.grpc.listen)
-        check_address("grpc.listen", *settings.grpc.listen, is_served, findings);
+void check_addresses(const config::Settings& settings, Findings& findings) {
+    const auto check = [&](const char* setting, const config::Address& address, ListenerKind kind) {
+        check_address(setting, address, kind, settings, findings);
+    };
+    check("listen", settings.listen, ListenerKind::kApi);
+    if (settings.admin_listen) check("admin_listen", *settings.admin_listen, ListenerKind::kAdmin);
+    if (settings.grpc.listen) check("grpc.listen", *settings.grpc.listen, ListenerKind::kGrpc);
 }
 
 void check_data_dir(const config::Settings& settings, Findings& findings) {
     const std::string& folder = settings.data_dir;
     struct stat status {};
-    if (::stat(folder.c_str(), &status) != 0) {
-        fs::path parent = fs::path(folder).lexically_normal();
-        while (!parent.empty() && !fs::exists(parent) && parent.has_parent_path() &&
-               parent != parent.parent_path())
-            parent = parent.parent_path();
-        if (parent.empty() || !fs::exists(parent)) parent = ".";
-        if (access(parent.c_str(), W_OK | X_OK) != 0) {
-            findings.fault("data_dir",
-                           folder + " does not exist, and can't be created: " + reason(),
-                           "create it, and give it to the user of the server, with mode 700");
-        } else {
-            findings.ok("data_dir", folder + " will be created");
-        }
-        return;
-    }
+    if (::stat(folder.c_str(), &status) != 0) return check_missing(folder, errno, findings);
     if (!S_ISDIR(status.st_mode))
         return findings.fault("data_dir", folder + " is no folder", "set data_dir to a folder");
     if (const auto why = unwritable(folder)) {
@@ -177,11 +196,11 @@ void check_tls(const config::Settings& settings, Findings& findings) {
     if (!left) return findings.ok("tls", "the certificate and its key fit");
     const std::string days = std::to_string(*left / std::chrono::hours(24));
     if (left->count() < 0) {
-        findings.fault("tls", settings.tls.cert + " has expired", "renew it, then send SIGHUP");
+        findings.fault("tls", settings.tls.cert + " has expired", "renew it");
     } else if (*left < std::chrono::hours(24) * kDaysToRenew) {
         findings.warn("tls",
                       settings.tls.cert + " expires in " + days + " days",
-                      "renew it, then send SIGHUP");
+                      "renew it; a server that runs loads it within 10 seconds");
     } else {
         findings.ok("tls", settings.tls.cert + " is valid for " + days + " days");
     }

@@ -2,8 +2,6 @@
 #ifndef SLUICE_DOCTOR_MACHINE_CHECKS_H_
 #define SLUICE_DOCTOR_MACHINE_CHECKS_H_
 
-#include <functional>
-
 #include "config/settings.h"
 #include "doctor/findings.h"
 
@@ -12,12 +10,8 @@ namespace sluice::doctor {
 // The limit of open files, and whether it is enough for http.max_connections.
 void check_files(const config::Settings& settings, Findings& findings);
 
-// Whether a Sluice server answers at an address.
-using IsServed = std::function<bool(const config::Address&)>;
 // The addresses must be free, or be those of a server that runs already.
-void check_addresses(const config::Settings& settings,
-                     const IsServed& is_served,
-                     Findings& findings);
+void check_addresses(const config::Settings& settings, Findings& findings);
 
 // Requires that `data_dir` is set. Writes a file there for a moment, if the folder exists.
 void check_data_dir(const config::Settings& settings, Findings& findings);

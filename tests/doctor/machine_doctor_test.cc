@@ -1,4 +1,5 @@
 // `sluice doctor` on the machine itself: addresses, files, certificates, rules, and NATS.
+#include <chrono>
 #include <filesystem>
 #include <string>
 #include <vector>
@@ -8,6 +9,7 @@
 #include <unistd.h>
 
 #include "doctor/doctor_run.h"
+#include "support/canned_server.h"
 #include "support/nats_server.h"
 #include "support/process.h"
 #include "support/server.h"
@@ -47,6 +49,76 @@ TEST(MachineDoctor, FindsAnAddressThatIsTaken) {
     EXPECT_TRUE(taken.has("fault", "addresses", "stop the process")) << taken.out;
 }
 
+TEST(MachineDoctor, KnowsAServerWithGrpc) {
+    const std::string grpc = "127.0.0.1:" + std::to_string(server_test::free_port());
+    const server_test::Server server({.flags = {"--grpc", grpc}});
+    const DoctorRun run = examine({"--grpc", grpc});
+    EXPECT_EQ(run.exit_code, 0) << run.out;
+    EXPECT_TRUE(run.has("ok", "addresses", "grpc.listen " + grpc + ": a server runs")) << run.out;
+    // Not on the address of another listener.
+    const std::string main = "127.0.0.1:" + std::to_string(server.port());
+    EXPECT_TRUE(examine({"--grpc", main}).has("fault", "addresses", "grpc.listen")) << main;
+}
+
+TEST(MachineDoctor, KnowsAServerWithTls) {
+    const ScratchFolder folder;
+    const server_test::Certificate own =
+        server_test::make_certificate(folder, "server", "localhost");
+    const std::vector<std::string> tls = {"--tls-cert", own.cert, "--tls-key", own.key};
+    const std::string grpc = "127.0.0.1:" + std::to_string(server_test::free_port());
+    std::vector<std::string> flags = tls;
+    flags.insert(flags.end(), {"--grpc", grpc});
+    const server_test::Server server({.flags = flags, .trusted = own.cert});
+    flags.insert(flags.end(),
+                 {"--listen",
+                  "127.0.0.1:" + std::to_string(server.port()),
+                  "--admin-listen",
+                  "127.0.0.1:" + std::to_string(server.admin_port())});
+    const DoctorRun run = examine(flags);
+    EXPECT_EQ(run.exit_code, 0) << run.out;
+    EXPECT_TRUE(run.is_clean("addresses")) << run.out;
+}
+
+TEST(MachineDoctor, CannotTellAServerThatWantsACertificate) {
+    const ScratchFolder folder;
+    const server_test::Certificate own =
+        server_test::make_certificate(folder, "server", "localhost");
+    const std::string address = "127.0.0.1:" + std::to_string(server_test::free_port());
+    const std::string grpc = "127.0.0.1:" + std::to_string(server_test::free_port());
+    std::vector<std::string> flags = {"--listen",
+                                      address,
+                                      "--grpc",
+                                      grpc,
+                                      "--tls-cert",
+                                      own.cert,
+                                      "--tls-key",
+                                      own.key,
+                                      "--tls-client-ca",
+                                      own.cert};
+    std::vector<std::string> words = {"serve"};
+    words.insert(words.end(), flags.begin(), flags.end());
+    const server_test::Program server(words);
+    const auto deadline = std::chrono::steady_clock::now() + server_test::kPatience;
+    while (server.output().find("started") == std::string::npos)
+        ASSERT_LT(std::chrono::steady_clock::now(), deadline) << server.output();
+    const DoctorRun run = examine(flags);
+    EXPECT_EQ(run.exit_code, 0) << run.out;
+    EXPECT_TRUE(run.has("warning", "addresses", "listen " + address + " is taken")) << run.out;
+    EXPECT_TRUE(run.has("warning", "addresses", "grpc.listen " + grpc + " is taken")) << run.out;
+}
+
+TEST(MachineDoctor, DoesNotMistakeAnotherHttpServer) {
+    for (const char* answer : {"HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n",
+                               "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}"}) {
+        const redis_test::CannedServer stranger(answer);
+        for (const char* flag : {"--listen", "--admin-listen", "--grpc"}) {
+            const DoctorRun run = examine({flag, stranger.address()});
+            EXPECT_EQ(run.exit_code, 2) << flag << run.out;
+            EXPECT_TRUE(run.has("fault", "addresses", "can't be used")) << flag << run.out;
+        }
+    }
+}
+
 TEST(MachineDoctor, FindsTooFewFiles) {
     rlimit before{};
     ASSERT_EQ(getrlimit(RLIMIT_NOFILE, &before), 0);
@@ -56,6 +128,11 @@ TEST(MachineDoctor, FindsTooFewFiles) {
     EXPECT_EQ(run.exit_code, 0) << run.out;
     EXPECT_TRUE(run.has("warning", "files", "LimitNOFILE=")) << run.out;
     EXPECT_TRUE(examine({"--http-max-connections", "100"}).has("ok", "files", "may be open"));
+    // gRPC has as many connections of its own.
+    const std::string half = std::to_string(before.rlim_max / 2);
+    EXPECT_TRUE(examine({"--http-max-connections", half}).has("ok", "files", "may be open"));
+    EXPECT_TRUE(examine({"--http-max-connections", half, "--grpc", "127.0.0.1:0"})
+                    .has("warning", "files", "LimitNOFILE="));
 }
 
 TEST(MachineDoctor, ChecksTheDataFolder) {
@@ -76,6 +153,15 @@ TEST(MachineDoctor, ChecksTheDataFolder) {
     const DoctorRun proc = examine({"--data-dir", "/proc/1"});
     EXPECT_EQ(proc.exit_code, 2) << proc.out;
     EXPECT_TRUE(proc.has("fault", "data_dir", "can't be written")) << proc.out;
+}
+
+// As that of a service with DynamicUser=, outside of its sandbox.
+TEST(MachineDoctor, FindsADataFolderThatCannotBeLookedAt) {
+    const ScratchFolder folder;
+    std::filesystem::create_symlink("loop", folder.path("loop"));
+    const DoctorRun run = examine({"--data-dir", folder.path("loop/data")});
+    EXPECT_EQ(run.exit_code, 2) << run.out;
+    EXPECT_TRUE(run.has("fault", "data_dir", "can't be looked at")) << run.out;
 }
 
 TEST(MachineDoctor, FindsAFullFileSystem) {
