@@ -22,11 +22,13 @@
 namespace sluice::doctor {
 namespace {
 
-constexpr std::array<std::string_view, 5> kTables = {"ratelimit_schema",
+// All of mysql/mysql_schema.cc; a test compares them.
+constexpr std::array<std::string_view, 6> kTables = {"ratelimit_schema",
                                                      "ratelimit_window_counts",
                                                      "ratelimit_overrides",
                                                      "ratelimit_overrides_version",
-                                                     "ratelimit_regions"};
+                                                     "ratelimit_regions",
+                                                     "ratelimit_override_log"};
 
 // A longer statement saves round trips; a row alone takes a few kilobytes.
 constexpr std::int64_t kLeastPacket = 64 * 1024;
@@ -126,6 +128,7 @@ class MysqlChecks {
     // A column that an update may name.
     static std::string column_of(std::string_view table) {
         if (table == "ratelimit_regions") return "seen_at";
+        if (table == "ratelimit_override_log") return "at_ms";
         if (table == "ratelimit_window_counts") return "count";
         if (table == "ratelimit_overrides") return "`limit`";
         return "version";

@@ -93,6 +93,19 @@ TEST_F(MysqlDoctor, FindsMissingRights) {
     EXPECT_FALSE(older.has("fault", "mysql", "SELECT on ratelimit_overrides")) << older.out;
 }
 
+TEST_F(MysqlDoctor, ChecksTheRightsOnEveryTable) {
+    // Without these, the version can't be read, and rights are not checked.
+    const std::string url = url_of_user("nobody", "CREATE");
+    server_->run("GRANT SELECT ON " + database_ + ".ratelimit_schema TO nobody@'%'");
+    const DoctorRun run = examine_url(url);
+    const auto tables =
+        server_->rows("SELECT table_name FROM information_schema.tables WHERE table_schema = '" +
+                      database_ + "'");
+    ASSERT_GE(tables.size(), 6U);
+    for (const auto& table : tables)
+        EXPECT_TRUE(run.has("fault", "mysql", "DELETE on " + table[0])) << table[0] << run.out;
+}
+
 TEST_F(MysqlDoctor, ChecksTheReplicaForReadingOnly) {
     const std::string reader = url_of_user("replica_reader", "SELECT");
     const DoctorRun run = examine(
