@@ -5,14 +5,17 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "base/random.h"
 #include "doctor/clock_check.h"
 #include "doctor/redis_session.h"
 #include "doctor/store_checks.h"
+#include "regional/redis/cluster_map.h"
 
 namespace sluice::doctor {
 namespace {
@@ -63,24 +66,21 @@ class RedisChecks {
         auto session = RedisSession::open(settings_);
         if (!session) return unreachable(session.error());
         session_ = *std::move(session);
-        if (read_info()) {
+        if (read_info(*session_)) {
             check_version();
-            check_memory();
-            check_persistence();
-            check_clients();
-            check_cluster();
+            value_of(info_, "cluster_enabled") == "1" ? check_cluster() : check_server();
         }
         check_write();
         check_time();
     }
 
   private:
-    void ok(std::string what) { findings_.ok(kSubject, std::move(what)); }
-    void warn(std::string what, std::string change) {
-        findings_.warn(kSubject, std::move(what), std::move(change));
+    void ok(const std::string& what) { findings_.ok(kSubject, server_ + what); }
+    void warn(const std::string& what, std::string change) {
+        findings_.warn(kSubject, server_ + what, std::move(change));
     }
-    void fault(std::string what, std::string change) {
-        findings_.fault(kSubject, std::move(what), std::move(change));
+    void fault(const std::string& what, std::string change) {
+        findings_.fault(kSubject, server_ + what, std::move(change));
     }
 
     void unreachable(const Error& error) {
@@ -98,8 +98,8 @@ class RedisChecks {
                   : "start Redis, or correct `origin`, origin_tls.* and the firewall between");
     }
 
-    bool read_info() {
-        const auto reply = session_->ask({"INFO"});
+    bool read_info(RedisSession& session) {
+        const auto reply = session.ask({"INFO"});
         if (reply && reply->type == RedisReply::Type::kText) {
             info_ = parse_info(reply->text);
             return true;
@@ -121,6 +121,13 @@ class RedisChecks {
             ok(session_->address().shown() + ": version " + version + ", " +
                value_of(info_, "redis_mode"));
         }
+    }
+
+    // What each server has by itself.
+    void check_server() {
+        check_memory();
+        check_persistence();
+        check_clients();
     }
 
     void check_memory() {
@@ -170,7 +177,6 @@ class RedisChecks {
     }
 
     void check_cluster() {
-        if (value_of(info_, "cluster_enabled") != "1") return;
         const auto reply = session_->ask({"CLUSTER", "INFO"});
         const Info cluster = parse_info(reply ? reply->text : "");
         const std::string state = value_of(cluster, "cluster_state");
@@ -181,6 +187,27 @@ class RedisChecks {
         } else {
             ok("the Cluster has " + value_of(cluster, "cluster_size") +
                " masters, all slots are served");
+        }
+        check_masters();
+    }
+
+    void check_masters() {
+        const auto reply = session_->ask({"CLUSTER", "SLOTS"});
+        const auto ranges =
+            reply ? read_cluster_slots(*reply, session_->address().host) : std::nullopt;
+        std::set<RedisAddress> masters;
+        for (const SlotRange& range : ranges.value_or(std::vector<SlotRange>{}))
+            masters.insert(range.master);
+        if (masters.empty()) return check_server();
+        for (const RedisAddress& address : masters) {
+            const auto session = session_->open_other(address);
+            if (!session) {
+                unreachable(session.error());
+                continue;
+            }
+            server_ = address.shown() + ": ";
+            if (read_info(**session)) check_server();
+            server_.clear();
         }
     }
 
@@ -241,7 +268,8 @@ class RedisChecks {
     const config::Settings& settings_;
     Findings& findings_;
     std::unique_ptr<RedisSession> session_;
-    Info info_;
+    Info info_;           // what was read last
+    std::string server_;  // in front of findings: which master of a Cluster; else empty
 };
 
 }  // namespace

@@ -131,6 +131,14 @@ TEST(RedisDoctor, ChecksACluster) {
     EXPECT_EQ(whole.exit_code, 0) << whole.out;
     EXPECT_TRUE(whole.has("ok", "redis", "the Cluster has 3 masters")) << whole.out;
     EXPECT_TRUE(whole.has("ok", "redis", "it takes writes")) << whole.out;
+    cluster.node(2).command({"CONFIG", "SET", "maxmemory", "100mb"});
+    cluster.node(2).command({"CONFIG", "SET", "maxmemory-policy", "allkeys-lru"});
+    const DoctorRun one = examine_redis(cluster.node(0).url());
+    EXPECT_EQ(one.exit_code, 2) << one.out;
+    const std::string third = "127.0.0.1:" + std::to_string(cluster.node(2).port());
+    EXPECT_TRUE(one.has("fault", "redis", third + ": maxmemory-policy is allkeys-lru")) << one.out;
+    const std::string first = "127.0.0.1:" + std::to_string(cluster.node(0).port());
+    EXPECT_TRUE(one.has("ok", "redis", first + ": maxmemory-policy is noeviction")) << one.out;
     RedisServer alone({.cluster = true});
     const DoctorRun empty = examine_redis(alone.url());
     EXPECT_EQ(empty.exit_code, 2) << empty.out;
