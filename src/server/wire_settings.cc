@@ -18,19 +18,21 @@ constexpr std::size_t kMinBuffered = 4UL * 1024 * 1024;
 std::size_t raise_connection_limit(const config::Settings& settings, Log& log) {
     constexpr rlim_t kReserved = 256;  // files that are not connections
     const std::size_t wanted = settings.http.max_connections;
+    const std::size_t listeners = settings.grpc.listen ? 2 : 1;  // each takes that many
     rlimit limit{};
     if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return wanted;
     limit.rlim_cur = limit.rlim_max;
     setrlimit(RLIMIT_NOFILE, &limit);
-    if (limit.rlim_max == RLIM_INFINITY || limit.rlim_max >= wanted + kReserved) return wanted;
-    const std::size_t possible =
+    if (limit.rlim_max == RLIM_INFINITY || limit.rlim_max >= listeners * wanted + kReserved)
+        return wanted;
+    const std::size_t files =
         limit.rlim_max > 2 * kReserved ? limit.rlim_max - kReserved : kReserved;
-    const bool is_set = wanted != config::HttpSettings{}.max_connections;
-    if (is_set) {
-        log.warn("few_files",
-                 {{"why", "the system allows fewer open files than http.max_connections needs"},
-                  {"max_connections", possible}});
-    }
+    const std::size_t possible = files / listeners;
+    log.warn("few_files",
+             {{"why", "the system allows fewer open files than http.max_connections needs"},
+              {"files", std::size_t{limit.rlim_max}},
+              {"files_needed", listeners * wanted + kReserved},
+              {"max_connections", possible}});
     return possible;
 }
 

@@ -11,8 +11,8 @@
 
 namespace sluice::server {
 
-// Raises the limit of open files to what the system allows, and returns how many connections fit
-// into it, at most http.max_connections.
+// Raises the limit of open files to what the system allows, and returns how many connections of
+// each listener fit into it, at most http.max_connections. Logs a warning if those are fewer.
 std::size_t raise_connection_limit(const config::Settings& settings, Log& log);
 
 // The limits of each serving thread, of which there is at least one.
