@@ -278,6 +278,19 @@ bool Node::reload(const Result<config::Loaded>& loaded) {
     return true;
 }
 
+bool Node::reload_certificate() {
+    auto context = load_tls(settings_.tls);
+    if (!context) {
+        metrics_.count_reload(metrics::Success::kFailed);
+        log_.error("reload_refused", {{"why", context.error().message}});
+        return false;
+    }
+    tls_->replace(*std::move(context));
+    metrics_.count_reload(metrics::Success::kOk);
+    log_.info("reloaded", {{"why", "the files of the certificate have changed"}});
+    return true;
+}
+
 // Everything that can fail comes before the first change.
 std::optional<Error> Node::apply(const config::Settings& wanted) {
     if (wanted.tokens.empty() && !config::is_loopback(settings_.listen)) {

@@ -58,6 +58,10 @@ class Node {
     // were applied.
     bool reload(const Result<config::Loaded>& loaded);
 
+    // Loads the certificate from the files of the settings in use; otherwise as reload(). Requires
+    // TLS.
+    bool reload_certificate();
+
     // Whether every serving thread has run its event loop since the last call, which asked it to.
     // Of threads that have, asks the same again.
     bool threads_respond();

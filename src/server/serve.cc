@@ -4,6 +4,7 @@
 #include <csignal>
 #include <cstdlib>
 #include <string>
+#include <utility>
 
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/post.hpp>
@@ -13,6 +14,7 @@
 
 #include "log/line_writer.h"
 #include "log/log.h"
+#include "server/certificate_watch.h"
 #include "server/node.h"
 #include "server/passed_sockets.h"
 #include "server/supervisor.h"
@@ -39,17 +41,23 @@ std::string status_of(const config::Settings& settings) {
            ", " + std::to_string(settings.threads) + " threads";
 }
 
-// Handles SIGHUP, SIGTERM and SIGINT on the thread that runs it, until the node has drained, and
-// reports to the supervisor.
+// Handles SIGHUP, SIGTERM, SIGINT and renewed certificates on the thread that runs it, until the
+// node has drained, and reports to the supervisor.
 class SignalLoop {
   public:
-    SignalLoop(const config::Sources& sources, const Supervisor& supervisor, Log& log)
+    // `tls` is what the node will load its certificate from.
+    SignalLoop(const config::Sources& sources,
+               const config::TlsSettings& tls,
+               const Supervisor& supervisor,
+               Log& log)
         : sources_(sources),
           supervisor_(supervisor),
           log_(log),
+          certificate_(tls),
           end_(loop_, SIGTERM, SIGINT),
           reload_(loop_, SIGHUP),
-          life_(loop_) {
+          life_(loop_),
+          renewal_(loop_) {
         // Writes to a closed connection fail instead of ending the process.
         std::signal(SIGPIPE, SIG_IGN);
     }
@@ -59,6 +67,7 @@ class SignalLoop {
         await_end(node);
         supervisor_.ready(status_of(node.settings()));
         if (supervisor_.watchdog()) show_life(node);
+        if (node.settings().tls.enabled()) await_renewal(node);
         loop_.run();
     }
 
@@ -69,10 +78,25 @@ class SignalLoop {
             supervisor_.reloading("Reloading settings");
             const auto loaded = config::load_settings(sources_);
             if (loaded) log_warnings(*loaded, log_);
+            const config::TlsSettings tls = loaded ? loaded->settings.tls : config::TlsSettings{};
+            const CertificateFiles certificate(tls);
             const bool is_applied = node.reload(loaded);
+            if (is_applied && tls.enabled()) certificate_ = certificate;
             supervisor_.ready(status_of(node.settings()) +
                               (is_applied ? "" : "; the last reload was refused, see the log"));
             await_reload(node);
+        });
+    }
+
+    // Loads the certificate again when its files have changed since they were read. Files that
+    // don't fit, because not all of them are written yet, are read again after the next change.
+    void await_renewal(Node& node) {
+        renewal_.expires_after(kCertificateInterval);
+        renewal_.async_wait([this, &node](error_code cancelled) {
+            if (cancelled) return;
+            const CertificateFiles now(node.settings().tls);
+            if (now != std::exchange(certificate_, now)) node.reload_certificate();
+            await_renewal(node);
         });
     }
 
@@ -112,10 +136,12 @@ class SignalLoop {
     const config::Sources& sources_;
     const Supervisor& supervisor_;
     Log& log_;
+    CertificateFiles certificate_;  // before it was read
     asio::io_context loop_{1};
     asio::signal_set end_;
     asio::signal_set reload_;
     asio::steady_timer life_;
+    asio::steady_timer renewal_;
     bool was_alive_ = true;
 };
 
@@ -183,7 +209,7 @@ std::optional<Error> serve(const config::Sources& sources) {
     log_warnings(*loaded, log);
     remove_orphans();
     // Constructed first: a signal that arrives during the start takes effect after it.
-    SignalLoop signals(all_sources, supervisor, log);
+    SignalLoop signals(all_sources, loaded->settings.tls, supervisor, log);
     auto node = Node::start(loaded->settings, log, *std::move(sockets));
     if (!node) return std::move(node).error();
     log_start((*node)->settings(), log);

@@ -1,4 +1,9 @@
 // HTTPS.
+#include <chrono>
+#include <stdexcept>
+#include <string>
+#include <thread>
+
 #include <gtest/gtest.h>
 #include <openssl/ssl.h>
 
@@ -79,6 +84,31 @@ TEST_F(Tls, ClientsNeedACertificateWhereTheirAuthorityIsSet) {
     EXPECT_EQ(connect(client).ask(post(kLimit, kBody)).status, 200);
     EXPECT_THROW(connect({}), std::runtime_error);
     EXPECT_THROW(connect(make_certificate(folder_, "stranger", "stranger")), std::runtime_error);
+}
+
+TEST_F(Tls, ARenewedCertificateIsLoadedWithoutASignal) {
+    Server server(secure());
+    Connection open = server.connect();
+    const ScratchFolder other;
+    const Certificate renewed = make_certificate(other, "server", "renewed");
+    folder_.write("server.crt", read_file(renewed.cert));
+    folder_.write("server.key", read_file(renewed.key));
+    const auto is_renewed = [&] {
+        try {
+            const Connection connection(server.port(), {.trusted = renewed.cert});
+            return true;
+        } catch (const std::runtime_error&) {
+            return false;
+        }
+    };
+    const auto deadline = std::chrono::steady_clock::now() + kPatience;
+    while (!is_renewed()) {
+        ASSERT_LT(std::chrono::steady_clock::now(), deadline) << server.program().output();
+        std::this_thread::sleep_for(std::chrono::milliseconds(100));
+    }
+    EXPECT_EQ(open.ask(post(kLimit, kBody)).status, 200) << "the connection was kept";
+    EXPECT_NE(server.program().output().find(" reloaded "), std::string::npos)
+        << server.program().output();
 }
 
 TEST_F(Tls, PipelinedAndLargeRequestsPass) {
