@@ -1,5 +1,6 @@
 #include "cli/client.h"
 
+#include <optional>
 #include <utility>
 
 #include <CLI/App.hpp>
@@ -165,17 +166,24 @@ void add_target_options(CLI::App& command, ClientOptions& options) {
         ->capture_default_str();
     command.add_option("--token", options.target.token, "The token to send (also: SLUICE_TOKEN)");
     command
-        .add_option(
-            "--ca-cert", options.target.ca_cert, "PEM file of trusted authorities, for https")
+        .add_option("--ca-cert",
+                    options.target.ca_cert,
+                    "PEM file of trusted authorities, for https (also: SLUICE_CA_CERT)")
         ->type_name("FILE");
-    CLI::Option* const cert = command.add_option(
-        "--client-cert", options.target.client_cert, "PEM file of the certificate to present");
+    CLI::Option* const cert =
+        command.add_option("--client-cert",
+                           options.target.client_cert,
+                           "PEM file of the certificate to present (also: SLUICE_CLIENT_CERT)");
     cert->type_name("FILE");
-    CLI::Option* const key = command.add_option(
-        "--client-key", options.target.client_key, "PEM file of its private key");
+    CLI::Option* const key =
+        command.add_option("--client-key",
+                           options.target.client_key,
+                           "PEM file of its private key (also: SLUICE_CLIENT_KEY)");
     key->type_name("FILE")->needs(cert);
     cert->needs(key);
-    command.add_flag("--insecure", options.target.insecure, "Accept any certificate");
+    command.add_flag("--insecure",
+                     options.target.insecure,
+                     "Accept any certificate (also: SLUICE_INSECURE=true)");
     command.add_flag("--json", options.json, "Print JSON");
 }
 
@@ -200,6 +208,28 @@ void add_key_options(CLI::App& command, std::string& name_space, std::string& id
         ->required();
 }
 
+namespace {
+
+// What the environment says of TLS, where the options say nothing.
+std::optional<Error> add_tls_variables(Target& target, const Environment& environment) {
+    if (target.ca_cert.empty()) target.ca_cert = variable(environment, "SLUICE_CA_CERT");
+    if (target.client_cert.empty()) {
+        target.client_cert = variable(environment, "SLUICE_CLIENT_CERT");
+        target.client_key = variable(environment, "SLUICE_CLIENT_KEY");
+    }
+    if (target.client_cert.empty() != target.client_key.empty())
+        return Error{kInvalidOption, "SLUICE_CLIENT_CERT and SLUICE_CLIENT_KEY need each other"};
+    const std::string insecure = variable(environment, "SLUICE_INSECURE");
+    if (!insecure.empty() && insecure != "true" && insecure != "false")
+        return Error{
+            kInvalidOption,
+            "SLUICE_INSECURE is " + config::quoted(insecure) + "; allowed are true and false"};
+    target.insecure = target.insecure || insecure == "true";
+    return std::nullopt;
+}
+
+}  // namespace
+
 Result<Target> resolve_target(const CLI::App& command,
                               const ClientOptions& options,
                               const Environment& environment) {
@@ -209,6 +239,7 @@ Result<Target> resolve_target(const CLI::App& command,
     auto parsed = parse_url(command.count("--url") == 0 && !url.empty() ? url : options.url);
     if (!parsed) return std::move(parsed.error());
     target.url = *std::move(parsed);
+    if (auto failed = add_tls_variables(target, environment)) return *std::move(failed);
     if (target.token.empty()) target.token = variable(environment, "SLUICE_TOKEN");
     if (!target.token.empty() && !config::is_valid_secret(target.token)) {
         return Error{

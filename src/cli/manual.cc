@@ -63,7 +63,13 @@ void append_environment(RoffPage& page) {
     page.section("ENVIRONMENT");
     page.item("SLUICE_CONFIG", "", "The settings file, where --config is not given.");
     page.item("SLUICE_URL", "", "The server that client commands call.");
+    page.item("SLUICE_ADMIN_URL", "", "The admin listener that sluice top, status and fleet call.");
     page.item("SLUICE_TOKEN", "", "The token that client commands send.");
+    page.item("SLUICE_CA_CERT, SLUICE_CLIENT_CERT, SLUICE_CLIENT_KEY",
+              "",
+              "PEM files of client commands, as with --ca-cert, --client-cert and --client-key.");
+    page.item(
+        "SLUICE_INSECURE", "", "With the value true, client commands accept any certificate.");
     page.item("SLUICE_SERVER_TOKENS",
               "",
               "Tokens that the server accepts, separated by spaces, each with all permissions.");
@@ -115,7 +121,10 @@ std::string serve_page(const CommandHelp& tree) {
     for (const OptionHelp& option : serve->options)
         append_option(page, option);
     page.section("SIGNALS");
-    page.item("SIGHUP", "", "Reload tokens, log level and certificate.");
+    page.item("SIGHUP",
+              "",
+              "Reload tokens, log level and certificate. Renewed files of tls.* are loaded by "
+              "themselves.");
     page.item("SIGTERM, SIGINT",
               "",
               "Stop accepting, complete requests in flight, flush counts and exit. A second one "

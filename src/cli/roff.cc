@@ -121,6 +121,11 @@ void RoffPage::help(std::string_view text) {
         text.remove_prefix(end == std::string_view::npos ? text.size() : end + 1);
         if (line.starts_with(' ')) {
             end_paragraph();
+            if (!is_example) {
+                begin_paragraph();
+                out_ += ".EX\n";
+            }
+            is_example = true;
             out_ += escaped(line) + "\n";
             continue;
         }

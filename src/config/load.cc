@@ -1,6 +1,7 @@
 #include "config/load.h"
 
 #include <algorithm>
+#include <array>
 #include <sstream>
 #include <utility>
 
@@ -23,6 +24,8 @@ constexpr std::string_view kConfigVariable = "SLUICE_CONFIG";
 constexpr std::string_view kUrlVariable = "SLUICE_URL";
 constexpr std::string_view kAdminUrlVariable = "SLUICE_ADMIN_URL";
 constexpr std::string_view kClientTokenVariable = "SLUICE_TOKEN";
+constexpr std::array<std::string_view, 4> kClientTlsVariables = {
+    "SLUICE_CA_CERT", "SLUICE_CLIENT_CERT", "SLUICE_CLIENT_KEY", "SLUICE_INSECURE"};
 
 constexpr std::string_view kClientTokenIgnored =
     "SLUICE_TOKEN is ignored: it is the token that client commands send. The tokens that a server "
@@ -43,6 +46,7 @@ std::vector<std::string> known_variables() {
                                    std::string(kUrlVariable),
                                    std::string(kAdminUrlVariable),
                                    std::string(kClientTokenVariable)};
+    names.insert(names.end(), kClientTlsVariables.begin(), kClientTlsVariables.end());
     for (const Setting& setting : catalog())
         names.push_back(variable_of(setting.key));
     return names;

@@ -75,6 +75,42 @@ TEST(HealthCommand, PresentsACertificate) {
     EXPECT_EQ(exit_code({"--client-cert", client.cert}), 2);
 }
 
+// A health check of a container has no other way.
+TEST(HealthCommand, TakesCertificatesFromTheEnvironment) {
+    const ScratchFolder folder;
+    const Certificate own = make_certificate(folder, "server", "localhost");
+    const Certificate client = make_certificate(folder, "client", "client");
+    const std::string address = "127.0.0.1:" + std::to_string(free_port());
+    const std::vector<std::string> server = {
+        "SLUICE_LISTEN=" + address,
+        "SLUICE_TLS_CERT=" + own.cert,
+        "SLUICE_TLS_KEY=" + own.key,
+        "SLUICE_TLS_CLIENT_CA=" + client.cert,
+        "SLUICE_URL=https://" + address,
+        "SLUICE_CLIENT_CERT=" + client.cert,
+        "SLUICE_CLIENT_KEY=" + client.key,
+    };
+    const Program program({"serve"}, server);
+    await_start(program);
+    EXPECT_EQ(program.output().find("there is no such variable"), std::string::npos)
+        << program.output();
+    const auto check = [&](const std::string& variable) {
+        std::vector<std::string> environment = server;
+        environment.push_back(variable);
+        return run({"health"}, environment);
+    };
+    EXPECT_EQ(check("SLUICE_CA_CERT=" + own.cert).exit_code, 0);
+    EXPECT_EQ(check("SLUICE_INSECURE=true").exit_code, 0);
+    EXPECT_EQ(check("SLUICE_INSECURE=false").exit_code, 1) << "the authority is not known";
+    const Ending wrong = check("SLUICE_INSECURE=yes");
+    EXPECT_EQ(wrong.exit_code, 2);
+    EXPECT_NE(wrong.err.find("SLUICE_INSECURE is \"yes\"; allowed are"), std::string::npos)
+        << wrong.err;
+    const Ending half = run({"health"}, {server[4], server[5]});
+    EXPECT_EQ(half.exit_code, 2);
+    EXPECT_NE(half.err.find("SLUICE_CLIENT_KEY need"), std::string::npos) << half.err;
+}
+
 TEST(Metrics, ArePrometheusTextWithEveryDocumentedName) {
     const Server server;
     const Answer answer = server.get("/metrics");
