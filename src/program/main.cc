@@ -2,6 +2,7 @@
 #include <exception>
 #include <iostream>
 
+#include "cli/authorities.h"
 #include "cli/program.h"
 #include "config/load.h"
 #include "program/simulate_command.h"
@@ -9,6 +10,7 @@
 int main(int argc, char** argv) {
     using namespace sluice;
     try {
+        cli::use_system_authorities();
         const cli::Environment environment{config::sluice_environment(), std::cout, std::cerr};
         return static_cast<int>(
             cli::run_program({argv + 1, argv + argc}, environment, {cli::add_simulate_command}));
