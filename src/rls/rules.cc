@@ -5,6 +5,7 @@
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
+#include "base/utf8.h"
 #include "rls/identifier.h"
 
 namespace sluice::rls {
@@ -30,12 +31,9 @@ std::string composite_key(std::string_view key, std::string_view value) {
 }
 
 void append_level(MetricLabels& labels, std::size_t depth, std::string_view level) {
-    if (depth == 0) {
-        labels.key1 = level;
-    } else {
-        if (depth > 1) labels.key2 += '.';
-        labels.key2 += level;
-    }
+    std::string& label = depth == 0 ? labels.key1 : labels.key2;
+    if (depth > 1) label += '.';
+    append_utf8(label, level);
 }
 
 std::size_t RuleSet::Texts::place_of(std::uint64_t hash, std::string_view text) const {
