@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "base/utf8.h"
+
 namespace sluice::rls {
 namespace {
 
@@ -56,7 +58,7 @@ void add_ietf_headers(std::vector<HeaderValue>& headers,
 MetadataFields metadata_of(const RateLimitRequest& request, const Descriptor& descriptor) {
     MetadataValue::List entries;
     for (const DescriptorEntry& entry : request.entries_of(descriptor))
-        entries.push_back({std::string(entry.key) + "=" + std::string(entry.value)});
+        entries.push_back({to_utf8(entry.key) + "=" + to_utf8(entry.value)});
     MetadataFields fields;
     fields.push_back({"entries", {std::move(entries)}});
     if (descriptor.limit) {
@@ -214,7 +216,7 @@ MetadataFields metadata_of(const RateLimitRequest& request) {
     for (const Descriptor& descriptor : request.descriptors)
         descriptors.push_back({metadata_of(request, descriptor)});
     MetadataFields fields;
-    fields.push_back({"domain", {std::string(request.domain)}});
+    fields.push_back({"domain", {to_utf8(request.domain)}});
     fields.push_back({"descriptors", {std::move(descriptors)}});
     if (request.hits_addend != 0)
         fields.push_back({"hitsAddend", {static_cast<double>(request.hits_addend)}});

@@ -90,7 +90,8 @@ struct DecidedRequest {
     void write_metadata(RateLimitResponse& response) const;
 };
 
-// The metadata of a request: its domain, its descriptors and its hits.
+// The metadata of a request: its domain, its descriptors and its hits. A Struct has texts in UTF-8,
+// so other bytes are replaced.
 MetadataFields metadata_of(const RateLimitRequest& request);
 
 }  // namespace sluice::rls

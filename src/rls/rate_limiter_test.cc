@@ -288,6 +288,17 @@ TEST_F(RateLimiterTest, MetadataHasTheRequestAndWhatPassingRulesAdd) {
               R"("metadata":{"tier":{"x":1,"y":2},"n":1}})");
 }
 
+TEST_F(RateLimiterTest, MetadataIsUtf8WhateverTheRequestHolds) {
+    set_options({.dynamic_metadata = true});
+    load_descriptors({kTwoPerMinute});
+    request_for({{{{"user", "caf\xC3\xA9\xFF"}}}}).domain = "web\xC3";
+    std::string json;
+    append_json(json, call(request_).response.dynamic_metadata.value_or(MetadataFields{}));
+    EXPECT_EQ(json,
+              "{\"domain\":\"web\xEF\xBF\xBD\",\"descriptors\":"
+              "[{\"entries\":[\"user=caf\xC3\xA9\xEF\xBF\xBD\"]}]}");
+}
+
 TEST_F(RateLimiterTest, CheckSpendsNothingAndReportSpendsAlways) {
     load_descriptors({kTwoPerMinute});
     const auto check = [this](std::uint64_t hits) {
