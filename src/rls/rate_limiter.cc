@@ -178,7 +178,7 @@ std::optional<Error> RateLimiter::find_limit(const RateLimitRequest& request,
         item.kind = Kind::kLimited;
         item.limit = descriptor.limit->requests_per_unit;
         item.duration = *window;
-        item.counters_by_value = parts_.metrics.by_value(std::move(labels), nullptr);
+        item.counters_by_value = parts_.metrics.by_value(std::move(labels), nullptr, work_.now);
         item.counters = item.counters_by_value.get();
     } else {
         item.rule = active.rules->match(request.domain, entries, item.identifier);
@@ -190,7 +190,7 @@ std::optional<Error> RateLimiter::find_limit(const RateLimitRequest& request,
         item.counters = counters.get();
         if (item.rule->has_metrics_by_value) {
             item.counters_by_value = parts_.metrics.by_value(
-                active.rules->labels_of(*item.rule, request.domain, entries), counters);
+                active.rules->labels_of(*item.rule, request.domain, entries), counters, work_.now);
             item.counters = item.counters_by_value.get();
         }
     }
@@ -238,9 +238,6 @@ bool RateLimiter::decide_items() {
         DecidedDescriptor& item = work_.items[i];
         if (item.kind != Kind::kLimited) {
             item.is_decided = true;
-        } else if (is_check_of_nothing(item, work_.method)) {
-            item.is_decided = true;
-            item.decision = exactly_full(item, work_.now);
         } else if (is_in_batch(item, work_.method, options)) {
             batch_.push_back(i);
         } else {
