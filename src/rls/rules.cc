@@ -124,9 +124,8 @@ const LimitRule* RuleSet::match(std::string_view domain,
     identifier.clear();
     std::uint32_t at = root_of(domain);
     for (const DescriptorEntry& entry : entries) {
-        if (at == kNone) return nullptr;
-        at = child(at, entry);
-        if (at == kNone) return nullptr;
+        if (at != kNone) at = child(at, entry);
+        if (at == kNone) break;
         const Node& node = nodes_[at];
         if (node.shares_threshold) {
             append_shared_entry(identifier, entry.key, texts_[node.value]);
@@ -134,7 +133,10 @@ const LimitRule* RuleSet::match(std::string_view domain,
             append_entry(identifier, entry);
         }
     }
-    if (at == kNone || nodes_[at].rule == kNone) return nullptr;
+    if (at == kNone || nodes_[at].rule == kNone) {
+        release_large(identifier);
+        return nullptr;
+    }
     finish_identifier(identifier);
     return &rules_[nodes_[at].rule];
 }

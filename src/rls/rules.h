@@ -91,7 +91,7 @@ class RuleSet {
     bool has_domain(std::string_view domain) const;
 
     // The rule of a descriptor; null if none applies. `identifier` becomes the identifier of its
-    // counts, and is meaningless without a rule.
+    // counts, and is meaningless without a rule. It keeps no more memory than an identifier needs.
     const LimitRule* match(std::string_view domain,
                            std::span<const DescriptorEntry> entries,
                            std::string& identifier) const;
