@@ -22,19 +22,6 @@ std::int64_t hits_of(const RateLimitRequest& request, const Descriptor& descript
     return static_cast<std::int64_t>(std::min<std::uint64_t>(hits, kMaxCount));
 }
 
-// A check of a limit of 0 is exactly full, hence OK; the limiter would deny it.
-bool is_check_of_nothing(const DecidedDescriptor& item, Method method) {
-    return item.limit == 0 && item.hits == 0 && method != Method::kReport;
-}
-
-Decision exactly_full(const DecidedDescriptor& item, UnixTime now) {
-    return {.passed = true,
-            .limit = 0,
-            .remaining = 0,
-            .reset_at = start_of(instant_at(now, item.duration).sequence + 1, item.duration),
-            .retry_at = std::nullopt};
-}
-
 // Whether an item is decided together with the others that can deny the request.
 bool is_in_batch(const DecidedDescriptor& item, Method method, const AnswerOptions& options) {
     return options.counting == Counting::kAllOrNothing && method == Method::kShouldRateLimit &&

@@ -90,8 +90,9 @@ TEST_F(RateLimiterTest, ACheckOfAFullLimitIsOkUntilOneWasDenied) {
     EXPECT_EQ(codes(ask({{{{"user", "a"}}, 0}})), "OVER=OVER");
 
     load_descriptors({"key: none, rate_limit: {unit: minute}"});
-    EXPECT_EQ(codes(ask({{{{"none", "a"}}, 0}})), "OK=OK");
+    EXPECT_EQ(codes(ask({{{{"none", "a"}}, 0}})), "OVER=OVER") << "a limit of 0 denies always";
     EXPECT_EQ(codes(ask({{{{"none", "a"}}}})), "OVER=OVER");
+    EXPECT_EQ(codes(ask({{{{"none", "b"}}, 0}}, kNow + 59s)), "OVER=OVER");
 }
 
 TEST_F(RateLimiterTest, DeniedHitsAreDebitedUnlessTheRuleSaysOtherwise) {
