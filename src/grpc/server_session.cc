@@ -205,7 +205,9 @@ void ServerSession::close_call(ServerCall* call, std::uint32_t error) {
     calls_.pop_back();
     ++ended_calls_;
     if (!call->is_request_complete_ && !call->is_reset_) history_.on_server_end(call->stream());
-    if (error != NGHTTP2_NO_ERROR) {
+    // A client may reset with NO_ERROR, too.
+    const bool is_answered = error == NGHTTP2_NO_ERROR && !call->is_reset_;
+    if (!is_answered) {
         context_.counters.cancelled.add(1);
     } else {
         control_frames_.add(kControlFramesPerCall);

@@ -262,16 +262,22 @@ TEST_F(ServerSessionTest, ClosesOnAFloodOfOtherFrames) {
 
 TEST_F(ServerSessionTest, ClosesOnAFloodOfResets) {
     context.limits.resets = {.burst = 20, .per_second = 0};
-    bool is_open = true;
-    int resets = 0;
-    for (; is_open && resets < 100; ++resets) {
-        const std::int32_t stream = peer.start({.body = framed("later")});
-        peer.exchange(session());
-        peer.reset(stream);
-        is_open = peer.exchange(session());
+    for (const std::uint32_t error : {NGHTTP2_CANCEL, NGHTTP2_NO_ERROR}) {
+        session_.reset();
+        TestPeer client;
+        const std::int64_t cancelled = context.counters.cancelled.get();
+        bool is_open = true;
+        int resets = 0;
+        for (; is_open && resets < 100; ++resets) {
+            const std::int32_t stream = client.start({.body = framed("later")});
+            client.exchange(session());
+            client.reset(stream, error);
+            is_open = client.exchange(session());
+        }
+        EXPECT_EQ(resets, 21) << error;
+        EXPECT_EQ(client.goaway_error, NGHTTP2_ENHANCE_YOUR_CALM);
+        EXPECT_EQ(context.counters.cancelled.get() - cancelled, 20);
     }
-    EXPECT_EQ(resets, 21);
-    EXPECT_EQ(peer.goaway_error, NGHTTP2_ENHANCE_YOUR_CALM);
 }
 
 TEST_F(ServerSessionTest, DoesNotCountResetsOfAnsweredCalls) {
