@@ -137,6 +137,9 @@ bool ServerCall::on_field(std::string_view name, std::string_view value) {
 
 void ServerCall::on_head() {
     is_head_complete_ = true;
+    // The fields behind the limit were not read.
+    if (refusal_.code == Code::kResourceExhausted)
+        return refuse(refusal_.code, std::move(refusal_.message));
     if (!is_post_) return refuse(Code::kUnknown, "gRPC calls use the method POST.", "405");
     if (!has_content_type_) {
         return refuse(Code::kUnknown, "The content type must be application/grpc.", "415");

@@ -108,6 +108,10 @@ TEST_F(ServerSessionTest, RefusesLargeHeaderFieldsAndClosesOnAFlood) {
     EXPECT_EQ(call({.body = framed("x"), .fields = fields}).status(), "0");
     fields.emplace_back("d", long_value);
     EXPECT_EQ(call({.body = framed("x"), .fields = fields}).status(), "8");
+    TestFields late = fields;
+    late.emplace_back("content-type", "application/grpc");
+    EXPECT_EQ(call({.body = framed("x"), .fields = late, .content_type = ""}).status(), "8")
+        << "not 415 for a field that was not read";
     for (int i = 0; i < 15; ++i)
         fields.emplace_back("e", long_value);
     peer.start({.body = framed("x"), .fields = fields});
