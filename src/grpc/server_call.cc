@@ -376,6 +376,11 @@ ssize_t ServerCall::produce_stream(char* to, std::size_t size, std::uint32_t& fl
             set_flag(is_unsent_, false, session_->unsent_answers_);
         }
         account();
+    } else if (sent_ > outbox_.size() / 2) {
+        // A client that is always a little behind never empties it. Moves less than was sent.
+        outbox_.erase(0, sent_);
+        sent_ = 0;
+        account();
     }
     if (count == 0 && !is_answered_) return NGHTTP2_ERR_DEFERRED;
     return static_cast<ssize_t>(count);

@@ -215,6 +215,23 @@ TEST_F(ServerSessionTest, EndsAStreamWhoseMessagesStayUnread) {
     EXPECT_FALSE(session().has_unsent_answers());
 }
 
+TEST_F(ServerSessionTest, ForgetsTheMessagesThatASlowClientHasRead) {
+    TestPeer slow(1'500);
+    const std::string message = framed(std::string(995, 'x'));
+    const std::int32_t stream =
+        slow.start({.path = "/test.Echo/Repeat", .body = message + message, .ends = false});
+    slow.open_window(0, 1'000'000);
+    slow.exchange(session());
+    for (int i = 0; i < 100; ++i) {
+        slow.open_window(stream, 1'000);
+        slow.send_more(stream, message, false);
+        slow.exchange(session());
+        ASSERT_TRUE(session().has_unsent_answers());
+        ASSERT_LT(session().held_bytes(), 8'000U) << i;
+    }
+    EXPECT_EQ(slow.response(stream).body.size(), 101'500U);
+}
+
 TEST_F(ServerSessionTest, CountsAnAnswerThatTheClientDoesNotTake) {
     TestPeer slow(10);
     const std::int32_t stream = slow.start({.body = framed(std::string(1'000, 'x'))});
