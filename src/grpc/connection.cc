@@ -154,6 +154,7 @@ void Connection::shed() {
 void Connection::on_alarm() {
     switch (state_) {
         case State::kServing:
+            is_old_ = true;
             return announce_drain();
         case State::kAnnounced:
             start_drain();
@@ -173,7 +174,9 @@ void Connection::announce_drain() {
 
 void Connection::start_drain() {
     state_ = State::kDraining;
-    set_alarm(grpc_.age_.grace);
+    clear_alarm();
+    // A server that stops has a time limit of its own, and calls of an idle connection are new.
+    if (is_old_) set_alarm(grpc_.age_.grace);
     session_.drain();
 }
 

@@ -66,11 +66,11 @@ class Connection final : public http::SocketConnection {
     void on_deadline();
 
   private:
-    // Each state ends with an alarm, if not before.
+    // A state ends with an alarm, if not before.
     enum class State : std::uint8_t {
         kServing,    // until the connection's age
         kAnnounced,  // until the client has acknowledged the announcement
-        kDraining,   // until the calls in progress have ended
+        kDraining,   // until the calls in progress have ended; of an old one, for `grace` at most
     };
 
     void run() override;
@@ -93,6 +93,7 @@ class Connection final : public http::SocketConnection {
     GrpcProtocol::Alarms::iterator alarm_;
     GrpcProtocol::Alarms::iterator deadline_;
     State state_ = State::kServing;
+    bool is_old_ = false;            // drained for its age
     bool is_broken_ = false;         // nothing more is read; what is left is sent
     bool has_input_ = false;         // of this turn
     std::size_t deferred_ = 0;       // as counted in the loop

@@ -252,6 +252,26 @@ TEST(GrpcConnection, AbortsAnOldConnectionWhoseCallsDoNotEnd) {
     server.release_held();
 }
 
+// That time is for connections that are old.
+TEST(GrpcConnection, AShutdownDoesNotCutCallsAfterTheGraceOfAnOldConnection) {
+    TestServer::Options options{.limits = with(&http::WireLimits::linger_timeout, 20ms)};
+    options.age.grace = 20ms;
+    TestServer server(options);
+    TestConnection client(server.port());
+    const std::int32_t held = client.peer().start({.body = framed("held")});
+    client.flush();
+    wait_until([&] { return server.held() == 1; });
+    server.start_drain(20s);
+    // Until the client has acknowledged that, and the server has named the last call.
+    while (client.peer().goaway_last != held)
+        ASSERT_TRUE(client.read());
+    std::this_thread::sleep_for(100ms);
+    server.release_held();
+    EXPECT_EQ(client.finish(held).body, framed("released"));
+    client.read_to_end();
+    wait_until([&] { return server.is_drained(); });
+}
+
 TEST(GrpcConnection, DrainsWithItsListener) {
     TestServer server;
     TestConnection idle(server.port());
