@@ -47,6 +47,7 @@ class GrpcProtocol final : public http::Protocol {
     Jitter jitter_;
     Alarms alarms_;     // of the states of connections
     Alarms deadlines_;  // the first of each connection's calls
+    Alarms awaited_;    // looks for incomplete requests that are overdue
 };
 
 // Handles all calls that have arrived in a read and sends their answers in one write. While bytes
@@ -64,6 +65,8 @@ class Connection final : public http::SocketConnection {
     void on_alarm();
     // The first deadline of a call has passed.
     void on_deadline();
+    // An incomplete request may be overdue.
+    void on_awaited_alarm();
 
   private:
     // A state ends with an alarm, if not before.
@@ -86,12 +89,15 @@ class Connection final : public http::SocketConnection {
     void clear_alarm();
     void update_deadline();
     void clear_deadline();
+    void set_awaited_alarm();
+    void clear_awaited_alarm();
     void update_deferred();
 
     GrpcProtocol& grpc_;
     ServerSession session_;
     GrpcProtocol::Alarms::iterator alarm_;
     GrpcProtocol::Alarms::iterator deadline_;
+    GrpcProtocol::Alarms::iterator awaited_alarm_;
     State state_ = State::kServing;
     bool is_old_ = false;            // drained for its age
     bool is_broken_ = false;         // nothing more is read; what is left is sent

@@ -128,6 +128,21 @@ TEST(GrpcConnection, EndsAConnectionWhoseRequestStaysIncomplete) {
     EXPECT_EQ(server.counters().timeouts.get(), 1);
 }
 
+TEST(GrpcConnection, EndsAConnectionWithAnIncompleteRequestAlsoWhileOthersEnd) {
+    const TestServer server({.limits = with(&http::WireLimits::body_timeout, 100ms)});
+    TestConnection client(server.port());
+    client.peer().start({.body = framed("hello").substr(0, 7), .ends = false});
+    const auto began = std::chrono::steady_clock::now();
+    while (client.call({.body = framed("hello")}).status() == "0") {
+        ASSERT_LT(std::chrono::steady_clock::now() - began, 10s);
+        std::this_thread::sleep_for(5ms);
+    }
+    EXPECT_GE(std::chrono::steady_clock::now() - began, 100ms);
+    client.read_to_end();
+    EXPECT_EQ(client.peer().goaway_error, NGHTTP2_ENHANCE_YOUR_CALM);
+    EXPECT_EQ(server.counters().timeouts.get(), 1);
+}
+
 TEST(GrpcConnection, EndsAConnectionWhoseClientKeepsItsWindowClosed) {
     const TestServer server({.limits = with(&http::WireLimits::write_timeout, 100ms)});
     TestConnection client(server.port(), 10);

@@ -148,6 +148,11 @@ std::optional<ServerSession::Time> ServerSession::next_deadline() const {
     return deadlines_.begin()->first;
 }
 
+std::optional<ServerSession::Time> ServerSession::awaited_since() const {
+    if (first_awaited_ == nullptr) return std::nullopt;
+    return first_awaited_->awaited_since_;
+}
+
 void ServerSession::expire(Time now) {
     while (!deadlines_.empty() && deadlines_.begin()->first <= now)
         deadlines_.begin()->second->expire();

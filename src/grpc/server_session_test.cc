@@ -84,7 +84,7 @@ TEST_F(ServerSessionTest, RefusesOtherThanOneCompleteMessage) {
     EXPECT_EQ(call({.body = framed("abc").substr(0, 7)}).message(),
               "The last message is incomplete.");
     EXPECT_EQ(call({.body = framed("abc").substr(0, 3)}).status(), "13");
-    EXPECT_FALSE(session().has_awaited_requests());
+    EXPECT_FALSE(session().awaited_since());
 }
 
 TEST_F(ServerSessionTest, RefusesALargeMessageBeforeItHasArrived) {
@@ -176,12 +176,35 @@ TEST_F(ServerSessionTest, StreamsMessagesBothWays) {
     EXPECT_FALSE(session().has_unsent_answers());
     peer.send_more(stream, framed("b") + framed("c").substr(0, 3), false);
     peer.exchange(session());
-    EXPECT_TRUE(session().has_awaited_requests());
+    EXPECT_TRUE(session().awaited_since());
     peer.send_more(stream, framed("c").substr(3), true);
     peer.exchange(session());
     EXPECT_EQ(messages_of(peer.response(stream).body), (std::vector{"a"s, "b"s, "c"s}));
     EXPECT_EQ(peer.response(stream).status(), "0");
     EXPECT_EQ(session().held_bytes(), 0U);
+}
+
+TEST_F(ServerSessionTest, AwaitsEachMessageOfAStreamByItself) {
+    const auto at = [](int seconds) { return ServerSession::Time{std::chrono::seconds{seconds}}; };
+    const std::int32_t stream =
+        peer.start({.path = "/test.Echo/Repeat", .body = framed("a"), .ends = false});
+    session().receive(peer.take_output(), at(1));
+    EXPECT_FALSE(session().awaited_since());
+    const auto send_at = [&](int seconds, const std::string& bytes) {
+        peer.send_more(stream, bytes, false);
+        session().receive(peer.take_output(), at(seconds));
+        return session().awaited_since();
+    };
+    const std::string message = framed("b");
+    EXPECT_EQ(send_at(2, message.substr(0, 3)), at(2));
+    EXPECT_EQ(send_at(3, message.substr(3, 1)), at(2));
+    EXPECT_EQ(send_at(4, message.substr(4) + message.substr(0, 3)), at(4)) << "of the next one";
+    const std::int32_t unary = peer.start({.body = framed("hello").substr(0, 7), .ends = false});
+    session().receive(peer.take_output(), at(5));
+    EXPECT_EQ(send_at(6, message.substr(3)), at(5)) << "of the other call";
+    peer.reset(unary);
+    session().receive(peer.take_output(), at(7));
+    EXPECT_FALSE(session().awaited_since());
 }
 
 TEST_F(ServerSessionTest, EndsAStreamWithItsStatus) {
