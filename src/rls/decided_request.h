@@ -40,6 +40,7 @@ struct DecidedDescriptor {
     std::int64_t hits = 0;
 
     bool is_decided = false;
+    bool is_spent = false;  // the hits were added to the counts
     Decision decision{};
 
     // Forgets everything but the memory of the identifier.

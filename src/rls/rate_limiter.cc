@@ -39,11 +39,10 @@ void count_decisions(const DecidedRequest& request,
     for (const DecidedDescriptor& item : request.used()) {
         if (item.kind != DecidedDescriptor::Kind::kLimited) continue;
         Decision decision = item.decision;
-        const bool has_spent = decision.passed || request.method == Method::kReport;
         decision.passed = !item.is_over() || item.is_shadowed();
         counter.count(request.request_of(item, options),
                       decision,
-                      has_spent ? Spent::kCost : Spent::kNothing);
+                      item.is_spent ? Spent::kCost : Spent::kNothing);
     }
 }
 

@@ -165,6 +165,28 @@ TEST_F(RateLimiterTest, OrAllOrNothing) {
     EXPECT_EQ(codes(ask({{{{"user", "a"}}, 0}})), "OK=OK") << "nor was the denied one counted";
 }
 
+// What the page shows as spent is what was added to the counts.
+TEST_F(RateLimiterTest, RecordsWhatWasSpent) {
+    insight::Recorder recorder(KeyHash(1));
+    const auto spend_of = [&](const std::vector<TestDescriptor>& descriptors) {
+        ServiceParts parts = this->parts();
+        parts.recorder = &recorder;
+        service_.emplace(parts);
+        ask(descriptors);
+        return recorder.exchange(std::make_unique<insight::Batch>())->total.spend;
+    };
+    load_descriptors({kTwoPerMinute,
+                      "key: path, rate_limit: {unit: minute, requests_per_unit: 5}",
+                      "key: free, rate_limit: {unit: minute, count_denied: no}"});
+    EXPECT_EQ(spend_of({{{{"user", "a"}}, 2}}), 2U);
+    EXPECT_EQ(spend_of({{{{"user", "a"}}, 7}}), 7U) << "denied and debited";
+    EXPECT_EQ(spend_of({{{{"free", "a"}}, 7}}), 0U);
+    set_options({.counting = Counting::kAllOrNothing});
+    EXPECT_EQ(spend_of({{{{"user", "a"}}}, {{{"path", "/"}}}}), 0U)
+        << "a batch spends all or nothing";
+    EXPECT_EQ(spend_of({{{{"user", "b"}}}, {{{"path", "/"}}}}), 2U);
+}
+
 TEST_F(RateLimiterTest, ShadowModeIsOkWithNothingLeft) {
     load_descriptors(
         {"key: user, shadow_mode: true, "
