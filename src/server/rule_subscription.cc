@@ -87,7 +87,7 @@ std::optional<std::string> RuleSubscription::apply(std::span<const std::string_v
 
 void RuleSubscription::on_connected() {
     is_connected_.store(true, std::memory_order_relaxed);
-    logged_why_.clear();
+    logged_why_.reset();
     log_.info("xds_connected", {{"server", url_}});
 }
 
