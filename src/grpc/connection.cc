@@ -32,6 +32,7 @@ std::unique_ptr<http::SocketConnection> GrpcProtocol::connect(http::LoopState& l
 void GrpcProtocol::on_tick(http::LoopState& loop) {
     on_alarms(alarms_, loop.now, &Connection::on_alarm);
     on_alarms(deadlines_, loop.now, &Connection::on_deadline);
+    on_alarms(awaited_, loop.now, &Connection::on_awaited_alarm);
     if (!deadlines_.empty()) loop.tick_at(deadlines_.begin()->first);
 }
 
@@ -48,7 +49,8 @@ Connection::Connection(GrpcProtocol& grpc, http::LoopState& loop, http::Accepted
       grpc_(grpc),
       session_(grpc.context_, accepted.peer, [this] { on_answered(); }),
       alarm_(grpc.alarms_.end()),
-      deadline_(grpc.deadlines_.end()) {
+      deadline_(grpc.deadlines_.end()),
+      awaited_alarm_(grpc.awaited_.end()) {
     if (grpc.age_.most.count() > 0) set_alarm(grpc.jitter_.up_to(grpc.age_.most));
 }
 
@@ -57,6 +59,7 @@ Connection::~Connection() = default;
 void Connection::on_close() {
     clear_alarm();
     clear_deadline();
+    clear_awaited_alarm();
     loop().deferred -= deferred_;
     deferred_ = 0;
 }
@@ -104,6 +107,7 @@ void Connection::flush() {
     if (is_closed()) return;
     update_deferred();
     update_deadline();
+    set_awaited_alarm();
     const bool has_progress =
         std::exchange(ended_calls_, session_.ended_calls()) != session_.ended_calls();
     const bool restarts = has_progress && phase() != Phase::kWrite;
@@ -111,9 +115,9 @@ void Connection::flush() {
 }
 
 // A write timeout is absolute: it ends a connection that has had unsent answers all the time.
+// Requests have times of their own: others end beside one that is awaited.
 Phase Connection::phase() const {
     if (session_.has_unsent_answers()) return Phase::kWrite;
-    if (session_.has_awaited_requests()) return Phase::kBody;
     return session_.calls() > 0 ? Phase::kDeferred : Phase::kIdle;
 }
 
@@ -127,10 +131,7 @@ void Connection::on_timeout() {
         return;
     }
     loop().counters.timeouts.add(1);
-    if (expired == Phase::kWrite || !is_established()) return abort();
-    session_.terminate(NGHTTP2_ENHANCE_YOUR_CALM);
-    flush();
-    if (!is_closed() && !is_lingering()) abort();
+    abort();
 }
 
 void Connection::on_drain() {
@@ -154,6 +155,7 @@ void Connection::shed() {
 void Connection::on_alarm() {
     switch (state_) {
         case State::kServing:
+            is_old_ = true;
             return announce_drain();
         case State::kAnnounced:
             start_drain();
@@ -173,7 +175,9 @@ void Connection::announce_drain() {
 
 void Connection::start_drain() {
     state_ = State::kDraining;
-    set_alarm(grpc_.age_.grace);
+    clear_alarm();
+    // A server that stops has a time limit of its own, and calls of an idle connection are new.
+    if (is_old_) set_alarm(grpc_.age_.grace);
     session_.drain();
 }
 
@@ -208,6 +212,34 @@ void Connection::update_deadline() {
 void Connection::clear_deadline() {
     if (deadline_ != grpc_.deadlines_.end()) grpc_.deadlines_.erase(deadline_);
     deadline_ = grpc_.deadlines_.end();
+}
+
+// An alarm that is too early for the request that is awaited now stays: there is one in a timeout
+// and not one for each request.
+void Connection::set_awaited_alarm() {
+    if (awaited_alarm_ != grpc_.awaited_.end()) return;
+    const auto since = session_.awaited_since();
+    if (!since) return;
+    const auto began =
+        std::chrono::duration_cast<std::chrono::milliseconds>(since->time_since_epoch());
+    awaited_alarm_ = grpc_.awaited_.emplace(began + loop().limits.body_timeout, this);
+}
+
+void Connection::clear_awaited_alarm() {
+    if (awaited_alarm_ != grpc_.awaited_.end()) grpc_.awaited_.erase(awaited_alarm_);
+    awaited_alarm_ = grpc_.awaited_.end();
+}
+
+void Connection::on_awaited_alarm() {
+    clear_awaited_alarm();
+    if (is_lingering()) return;
+    const auto since = session_.awaited_since();
+    const ServerSession::Time now{loop().now};
+    if (!since || *since + loop().limits.body_timeout > now) return set_awaited_alarm();
+    loop().counters.timeouts.add(1);
+    session_.terminate(NGHTTP2_ENHANCE_YOUR_CALM);
+    flush();
+    if (!is_closed() && !is_lingering()) abort();
 }
 
 // While the loop has deferred calls, it does not wait long for sockets.

@@ -47,6 +47,7 @@ class GrpcProtocol final : public http::Protocol {
     Jitter jitter_;
     Alarms alarms_;     // of the states of connections
     Alarms deadlines_;  // the first of each connection's calls
+    Alarms awaited_;    // looks for incomplete requests that are overdue
 };
 
 // Handles all calls that have arrived in a read and sends their answers in one write. While bytes
@@ -64,13 +65,15 @@ class Connection final : public http::SocketConnection {
     void on_alarm();
     // The first deadline of a call has passed.
     void on_deadline();
+    // An incomplete request may be overdue.
+    void on_awaited_alarm();
 
   private:
-    // Each state ends with an alarm, if not before.
+    // A state ends with an alarm, if not before.
     enum class State : std::uint8_t {
         kServing,    // until the connection's age
         kAnnounced,  // until the client has acknowledged the announcement
-        kDraining,   // until the calls in progress have ended
+        kDraining,   // until the calls in progress have ended; of an old one, for `grace` at most
     };
 
     void run() override;
@@ -86,13 +89,17 @@ class Connection final : public http::SocketConnection {
     void clear_alarm();
     void update_deadline();
     void clear_deadline();
+    void set_awaited_alarm();
+    void clear_awaited_alarm();
     void update_deferred();
 
     GrpcProtocol& grpc_;
     ServerSession session_;
     GrpcProtocol::Alarms::iterator alarm_;
     GrpcProtocol::Alarms::iterator deadline_;
+    GrpcProtocol::Alarms::iterator awaited_alarm_;
     State state_ = State::kServing;
+    bool is_old_ = false;            // drained for its age
     bool is_broken_ = false;         // nothing more is read; what is left is sent
     bool has_input_ = false;         // of this turn
     std::size_t deferred_ = 0;       // as counted in the loop

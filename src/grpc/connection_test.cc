@@ -1,5 +1,6 @@
 #include "grpc/connection.h"
 
+#include <algorithm>
 #include <chrono>
 #include <memory>
 #include <string>
@@ -127,6 +128,21 @@ TEST(GrpcConnection, EndsAConnectionWhoseRequestStaysIncomplete) {
     EXPECT_EQ(server.counters().timeouts.get(), 1);
 }
 
+TEST(GrpcConnection, EndsAConnectionWithAnIncompleteRequestAlsoWhileOthersEnd) {
+    const TestServer server({.limits = with(&http::WireLimits::body_timeout, 100ms)});
+    TestConnection client(server.port());
+    client.peer().start({.body = framed("hello").substr(0, 7), .ends = false});
+    const auto began = std::chrono::steady_clock::now();
+    while (client.call({.body = framed("hello")}).status() == "0") {
+        ASSERT_LT(std::chrono::steady_clock::now() - began, 10s);
+        std::this_thread::sleep_for(5ms);
+    }
+    EXPECT_GE(std::chrono::steady_clock::now() - began, 100ms);
+    client.read_to_end();
+    EXPECT_EQ(client.peer().goaway_error, NGHTTP2_ENHANCE_YOUR_CALM);
+    EXPECT_EQ(server.counters().timeouts.get(), 1);
+}
+
 TEST(GrpcConnection, EndsAConnectionWhoseClientKeepsItsWindowClosed) {
     const TestServer server({.limits = with(&http::WireLimits::write_timeout, 100ms)});
     TestConnection client(server.port(), 10);
@@ -220,24 +236,29 @@ TEST(GrpcConnection, EndsAnOldConnectionAfterItsCalls) {
 
 TEST(GrpcConnection, SpreadsTheEndsOfConnectionsThatBeganTogether) {
     TestServer::Options options{.limits = with(&http::WireLimits::linger_timeout, 20ms)};
-    options.age.most = 400ms;
+    options.age.most = 1s;
     TestServer server(options);
     std::vector<std::unique_ptr<TestConnection>> clients;
     const auto began = std::chrono::steady_clock::now();
     for (int i = 0; i < 16; ++i)
         clients.push_back(std::make_unique<TestConnection>(server.port()));
-    std::vector<std::chrono::milliseconds> ages;
-    for (const auto& client : clients) {
-        while (!client->peer().goaway_error)
-            ASSERT_TRUE(client->read());
-        ages.push_back(std::chrono::duration_cast<std::chrono::milliseconds>(
-            std::chrono::steady_clock::now() - began));
+    // Each is watched by itself: the others must not delay what is measured.
+    std::vector<std::chrono::steady_clock::duration> ages(clients.size());
+    std::vector<std::thread> watchers;
+    for (std::size_t i = 0; i < clients.size(); ++i) {
+        watchers.emplace_back([&client = *clients[i], &age = ages[i], began] {
+            while (!client.peer().goaway_error && client.read()) {
+            }
+            age = std::chrono::steady_clock::now() - began;
+        });
     }
-    // Each is seen at the latest end of those before it.
-    EXPECT_GE(ages.front(), 190ms);
-    EXPECT_GT(ages.back() - 200ms, 50ms);
+    for (std::thread& watcher : watchers)
+        watcher.join();
+    const auto [first, last] = std::ranges::minmax(ages);
+    EXPECT_GE(first, 490ms);
+    EXPECT_GT(last - first, 150ms) << "without a spread, they end in the same tick";
+    clients.clear();
     wait_until([&] { return server.counters().connections.get() == 0; });
-    EXPECT_LT(std::chrono::steady_clock::now() - began, 5s);
 }
 
 TEST(GrpcConnection, AbortsAnOldConnectionWhoseCallsDoNotEnd) {
@@ -250,6 +271,26 @@ TEST(GrpcConnection, AbortsAnOldConnectionWhoseCallsDoNotEnd) {
     client.read_to_end();
     EXPECT_FALSE(client.peer().response(held).is_closed);
     server.release_held();
+}
+
+// That time is for connections that are old.
+TEST(GrpcConnection, AShutdownDoesNotCutCallsAfterTheGraceOfAnOldConnection) {
+    TestServer::Options options{.limits = with(&http::WireLimits::linger_timeout, 20ms)};
+    options.age.grace = 20ms;
+    TestServer server(options);
+    TestConnection client(server.port());
+    const std::int32_t held = client.peer().start({.body = framed("held")});
+    client.flush();
+    wait_until([&] { return server.held() == 1; });
+    server.start_drain(20s);
+    // Until the client has acknowledged that, and the server has named the last call.
+    while (client.peer().goaway_last != held)
+        ASSERT_TRUE(client.read());
+    std::this_thread::sleep_for(100ms);
+    server.release_held();
+    EXPECT_EQ(client.finish(held).body, framed("released"));
+    client.read_to_end();
+    wait_until([&] { return server.is_drained(); });
 }
 
 TEST(GrpcConnection, DrainsWithItsListener) {

@@ -71,13 +71,13 @@ void ServerCall::begin(ServerSession& session, std::int32_t stream) {
     is_post_ = has_content_type_ = is_head_complete_ = is_request_complete_ = is_reset_ = false;
     is_deferred_ = is_answered_ = is_submitted_ = is_awaited_ = is_unsent_ = false;
     account();
-    set_flag(is_awaited_, true, session.awaited_requests_);
+    set_awaited(true);
 }
 
 void ServerCall::end() {
     forget_deadline();
     drop_deferral();
-    set_flag(is_awaited_, false, session_->awaited_requests_);
+    set_awaited(false);
     set_flag(is_unsent_, false, session_->unsent_answers_);
     session_->held_bytes_ -= accounted_;
     is_answered_ = true;  // the handler's destructor may still use the writer
@@ -137,6 +137,9 @@ bool ServerCall::on_field(std::string_view name, std::string_view value) {
 
 void ServerCall::on_head() {
     is_head_complete_ = true;
+    // The fields behind the limit were not read.
+    if (refusal_.code == Code::kResourceExhausted)
+        return refuse(refusal_.code, std::move(refusal_.message));
     if (!is_post_) return refuse(Code::kUnknown, "gRPC calls use the method POST.", "405");
     if (!has_content_type_) {
         return refuse(Code::kUnknown, "The content type must be application/grpc.", "415");
@@ -146,17 +149,19 @@ void ServerCall::on_head() {
     const auto* open = std::get_if<StreamOpener>(&method_->second);
     if (open == nullptr) return;
     session_->context_.counters.calls.add(1);
-    set_flag(is_awaited_, false, session_->awaited_requests_);
+    set_awaited(false);
     handler_ = (*open)(*this);
 }
 
 void ServerCall::on_data(std::string_view bytes) {
     if (is_answered_) return;
+    const std::size_t messages_before = messages_;
     read_messages(bytes);
     if (is_answered_) return;
     account();
-    if (handler_ != nullptr)
-        set_flag(is_awaited_, reader_.is_partial(), session_->awaited_requests_);
+    if (handler_ == nullptr) return;
+    if (messages_ != messages_before) set_awaited(false);  // what is awaited now is another message
+    set_awaited(reader_.is_partial());
 }
 
 void ServerCall::read_messages(std::string_view bytes) {
@@ -188,7 +193,7 @@ void ServerCall::read_messages(std::string_view bytes) {
 
 void ServerCall::on_end() {
     is_request_complete_ = true;
-    set_flag(is_awaited_, false, session_->awaited_requests_);
+    set_awaited(false);
     if (is_answered_) return;
     if (reader_.is_partial()) return refuse(Code::kInternal, "The last message is incomplete.");
     if (handler_ != nullptr) return handler_->on_end();
@@ -279,7 +284,7 @@ void ServerCall::submit_head() {
 // Fails only where memory is exhausted or the stream is closing; the client gets a reset then.
 void ServerCall::submit_trailers_only(const Status& status, std::string_view http_status) {
     is_answered_ = is_submitted_ = true;
-    set_flag(is_awaited_, false, session_->awaited_requests_);
+    set_awaited(false);
     set_flag(is_unsent_, true, session_->unsent_answers_);
     const std::string message = percent_encode(status.message);
     const std::array fields{constant_field(":status", http_status),
@@ -317,7 +322,7 @@ void ServerCall::finish(Status status) {
     if (is_answered_) return;
     if (is_submitted_) {
         is_answered_ = true;
-        set_flag(is_awaited_, false, session_->awaited_requests_);
+        set_awaited(false);
         set_flag(is_unsent_, true, session_->unsent_answers_);
         answer_.status = std::move(status);
         nghttp2_session_resume_data(session_->http2_, stream_);
@@ -373,6 +378,11 @@ ssize_t ServerCall::produce_stream(char* to, std::size_t size, std::uint32_t& fl
             set_flag(is_unsent_, false, session_->unsent_answers_);
         }
         account();
+    } else if (sent_ > outbox_.size() / 2) {
+        // A client that is always a little behind never empties it. Moves less than was sent.
+        outbox_.erase(0, sent_);
+        sent_ = 0;
+        account();
     }
     if (count == 0 && !is_answered_) return NGHTTP2_ERR_DEFERRED;
     return static_cast<ssize_t>(count);
@@ -381,6 +391,24 @@ ssize_t ServerCall::produce_stream(char* to, std::size_t size, std::uint32_t& fl
 void ServerCall::end_body(std::uint32_t& flags) {
     flags |= NGHTTP2_DATA_FLAG_EOF | NGHTTP2_DATA_FLAG_NO_END_STREAM;
     submit_trailers();
+}
+
+// The session's list has the calls in the order in which they began to be awaited.
+void ServerCall::set_awaited(bool value) {
+    if (is_awaited_ == value) return;
+    is_awaited_ = value;
+    if (value) {
+        awaited_since_ = session_->now_;
+        awaited_before_ = std::exchange(session_->last_awaited_, this);
+        awaited_after_ = nullptr;
+        (awaited_before_ == nullptr ? session_->first_awaited_ : awaited_before_->awaited_after_) =
+            this;
+    } else {
+        (awaited_before_ == nullptr ? session_->first_awaited_ : awaited_before_->awaited_after_) =
+            awaited_after_;
+        (awaited_after_ == nullptr ? session_->last_awaited_ : awaited_after_->awaited_before_) =
+            awaited_before_;
+    }
 }
 
 // Sets a flag that `count` counts over all calls of the session.

@@ -72,6 +72,7 @@ class ServerCall final : public UnaryCall, public StreamWriter {
     void end_body(std::uint32_t& flags);
     void account();
     void forget_deadline();
+    void set_awaited(bool value);
     void drop_deferral();
     static void set_flag(bool& flag, bool value, std::size_t& count);
 
@@ -98,6 +99,10 @@ class ServerCall final : public UnaryCall, public StreamWriter {
     Status refusal_;                  // found in the head
     Deadlines* deadlines_ = nullptr;  // that have this call's; null: none
     Deadlines::iterator deadline_;
+    // Its place among the session's awaited requests, while is_awaited_.
+    std::chrono::steady_clock::time_point awaited_since_;
+    ServerCall* awaited_before_ = nullptr;
+    ServerCall* awaited_after_ = nullptr;
     bool is_post_ = false;
     bool has_content_type_ = false;
     bool is_head_complete_ = false;

@@ -148,6 +148,11 @@ std::optional<ServerSession::Time> ServerSession::next_deadline() const {
     return deadlines_.begin()->first;
 }
 
+std::optional<ServerSession::Time> ServerSession::awaited_since() const {
+    if (first_awaited_ == nullptr) return std::nullopt;
+    return first_awaited_->awaited_since_;
+}
+
 void ServerSession::expire(Time now) {
     while (!deadlines_.empty() && deadlines_.begin()->first <= now)
         deadlines_.begin()->second->expire();
@@ -205,7 +210,9 @@ void ServerSession::close_call(ServerCall* call, std::uint32_t error) {
     calls_.pop_back();
     ++ended_calls_;
     if (!call->is_request_complete_ && !call->is_reset_) history_.on_server_end(call->stream());
-    if (error != NGHTTP2_NO_ERROR) {
+    // A client may reset with NO_ERROR, too.
+    const bool is_answered = error == NGHTTP2_NO_ERROR && !call->is_reset_;
+    if (!is_answered) {
         context_.counters.cancelled.add(1);
     } else {
         control_frames_.add(kControlFramesPerCall);

@@ -105,8 +105,8 @@ class ServerSession {
     std::size_t deferred_calls() const { return deferred_; }
     // True if an answer is complete but the client has not taken all of it.
     bool has_unsent_answers() const { return unsent_answers_ > 0; }
-    // True if a request has begun and is not complete.
-    bool has_awaited_requests() const { return awaited_requests_ > 0; }
+    // Since when the oldest incomplete request, or message of a stream, is awaited. None: none is.
+    std::optional<Time> awaited_since() const;
     // Calls that have ended.
     std::uint64_t ended_calls() const { return ended_calls_; }
     // Memory of requests and answers.
@@ -153,7 +153,8 @@ class ServerSession {
     const MethodRegistry::Entry* last_method_ = nullptr;
     std::size_t deferred_ = 0;
     std::size_t unsent_answers_ = 0;
-    std::size_t awaited_requests_ = 0;
+    ServerCall* first_awaited_ = nullptr;  // a list, the oldest first
+    ServerCall* last_awaited_ = nullptr;
     std::uint64_t ended_calls_ = 0;
     std::size_t held_bytes_ = 0;
     bool is_ended_ = false;  // the client has broken a rule

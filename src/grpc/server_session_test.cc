@@ -84,7 +84,7 @@ TEST_F(ServerSessionTest, RefusesOtherThanOneCompleteMessage) {
     EXPECT_EQ(call({.body = framed("abc").substr(0, 7)}).message(),
               "The last message is incomplete.");
     EXPECT_EQ(call({.body = framed("abc").substr(0, 3)}).status(), "13");
-    EXPECT_FALSE(session().has_awaited_requests());
+    EXPECT_FALSE(session().awaited_since());
 }
 
 TEST_F(ServerSessionTest, RefusesALargeMessageBeforeItHasArrived) {
@@ -108,6 +108,10 @@ TEST_F(ServerSessionTest, RefusesLargeHeaderFieldsAndClosesOnAFlood) {
     EXPECT_EQ(call({.body = framed("x"), .fields = fields}).status(), "0");
     fields.emplace_back("d", long_value);
     EXPECT_EQ(call({.body = framed("x"), .fields = fields}).status(), "8");
+    TestFields late = fields;
+    late.emplace_back("content-type", "application/grpc");
+    EXPECT_EQ(call({.body = framed("x"), .fields = late, .content_type = ""}).status(), "8")
+        << "not 415 for a field that was not read";
     for (int i = 0; i < 15; ++i)
         fields.emplace_back("e", long_value);
     peer.start({.body = framed("x"), .fields = fields});
@@ -172,12 +176,35 @@ TEST_F(ServerSessionTest, StreamsMessagesBothWays) {
     EXPECT_FALSE(session().has_unsent_answers());
     peer.send_more(stream, framed("b") + framed("c").substr(0, 3), false);
     peer.exchange(session());
-    EXPECT_TRUE(session().has_awaited_requests());
+    EXPECT_TRUE(session().awaited_since());
     peer.send_more(stream, framed("c").substr(3), true);
     peer.exchange(session());
     EXPECT_EQ(messages_of(peer.response(stream).body), (std::vector{"a"s, "b"s, "c"s}));
     EXPECT_EQ(peer.response(stream).status(), "0");
     EXPECT_EQ(session().held_bytes(), 0U);
+}
+
+TEST_F(ServerSessionTest, AwaitsEachMessageOfAStreamByItself) {
+    const auto at = [](int seconds) { return ServerSession::Time{std::chrono::seconds{seconds}}; };
+    const std::int32_t stream =
+        peer.start({.path = "/test.Echo/Repeat", .body = framed("a"), .ends = false});
+    session().receive(peer.take_output(), at(1));
+    EXPECT_FALSE(session().awaited_since());
+    const auto send_at = [&](int seconds, const std::string& bytes) {
+        peer.send_more(stream, bytes, false);
+        session().receive(peer.take_output(), at(seconds));
+        return session().awaited_since();
+    };
+    const std::string message = framed("b");
+    EXPECT_EQ(send_at(2, message.substr(0, 3)), at(2));
+    EXPECT_EQ(send_at(3, message.substr(3, 1)), at(2));
+    EXPECT_EQ(send_at(4, message.substr(4) + message.substr(0, 3)), at(4)) << "of the next one";
+    const std::int32_t unary = peer.start({.body = framed("hello").substr(0, 7), .ends = false});
+    session().receive(peer.take_output(), at(5));
+    EXPECT_EQ(send_at(6, message.substr(3)), at(5)) << "of the other call";
+    peer.reset(unary);
+    session().receive(peer.take_output(), at(7));
+    EXPECT_FALSE(session().awaited_since());
 }
 
 TEST_F(ServerSessionTest, EndsAStreamWithItsStatus) {
@@ -209,6 +236,23 @@ TEST_F(ServerSessionTest, EndsAStreamWhoseMessagesStayUnread) {
     slow.exchange(session());
     EXPECT_EQ(slow.response(stream).status(), "8");
     EXPECT_FALSE(session().has_unsent_answers());
+}
+
+TEST_F(ServerSessionTest, ForgetsTheMessagesThatASlowClientHasRead) {
+    TestPeer slow(1'500);
+    const std::string message = framed(std::string(995, 'x'));
+    const std::int32_t stream =
+        slow.start({.path = "/test.Echo/Repeat", .body = message + message, .ends = false});
+    slow.open_window(0, 1'000'000);
+    slow.exchange(session());
+    for (int i = 0; i < 100; ++i) {
+        slow.open_window(stream, 1'000);
+        slow.send_more(stream, message, false);
+        slow.exchange(session());
+        ASSERT_TRUE(session().has_unsent_answers());
+        ASSERT_LT(session().held_bytes(), 8'000U) << i;
+    }
+    EXPECT_EQ(slow.response(stream).body.size(), 101'500U);
 }
 
 TEST_F(ServerSessionTest, CountsAnAnswerThatTheClientDoesNotTake) {
@@ -262,16 +306,22 @@ TEST_F(ServerSessionTest, ClosesOnAFloodOfOtherFrames) {
 
 TEST_F(ServerSessionTest, ClosesOnAFloodOfResets) {
     context.limits.resets = {.burst = 20, .per_second = 0};
-    bool is_open = true;
-    int resets = 0;
-    for (; is_open && resets < 100; ++resets) {
-        const std::int32_t stream = peer.start({.body = framed("later")});
-        peer.exchange(session());
-        peer.reset(stream);
-        is_open = peer.exchange(session());
+    for (const std::uint32_t error : {NGHTTP2_CANCEL, NGHTTP2_NO_ERROR}) {
+        session_.reset();
+        TestPeer client;
+        const std::int64_t cancelled = context.counters.cancelled.get();
+        bool is_open = true;
+        int resets = 0;
+        for (; is_open && resets < 100; ++resets) {
+            const std::int32_t stream = client.start({.body = framed("later")});
+            client.exchange(session());
+            client.reset(stream, error);
+            is_open = client.exchange(session());
+        }
+        EXPECT_EQ(resets, 21) << error;
+        EXPECT_EQ(client.goaway_error, NGHTTP2_ENHANCE_YOUR_CALM);
+        EXPECT_EQ(context.counters.cancelled.get() - cancelled, 20);
     }
-    EXPECT_EQ(resets, 21);
-    EXPECT_EQ(peer.goaway_error, NGHTTP2_ENHANCE_YOUR_CALM);
 }
 
 TEST_F(ServerSessionTest, DoesNotCountResetsOfAnsweredCalls) {

@@ -61,12 +61,12 @@ TEST_F(ServerSessionTest, EndsACallWhoseRequestIsIncompleteAtItsDeadline) {
     const std::int32_t stream = peer.start(
         {.body = framed("hello").substr(0, 7), .fields = {{"grpc-timeout", "1S"}}, .ends = false});
     peer.exchange(session());
-    EXPECT_TRUE(session().has_awaited_requests());
+    EXPECT_TRUE(session().awaited_since());
     session().expire(ServerSession::Time{std::chrono::hours{1}} + 1s);
     peer.exchange(session());
     EXPECT_EQ(peer.response(stream).status(), "4");
     EXPECT_TRUE(peer.response(stream).is_closed);
-    EXPECT_FALSE(session().has_awaited_requests());
+    EXPECT_FALSE(session().awaited_since());
     EXPECT_EQ(session().calls(), 0U);
 }
 

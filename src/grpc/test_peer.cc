@@ -139,8 +139,8 @@ void TestPeer::send_more(std::int32_t stream, std::string_view bytes, bool ends)
     nghttp2_session_resume_data(http2_, stream);
 }
 
-void TestPeer::reset(std::int32_t stream) {
-    nghttp2_submit_rst_stream(http2_, NGHTTP2_FLAG_NONE, stream, NGHTTP2_CANCEL);
+void TestPeer::reset(std::int32_t stream, std::uint32_t error) {
+    nghttp2_submit_rst_stream(http2_, NGHTTP2_FLAG_NONE, stream, error);
 }
 
 void TestPeer::ping() {

@@ -52,7 +52,7 @@ class TestPeer {
     std::int32_t start(const TestRequest& request);
     // Sends more of the body of a request that was started with ends = false.
     void send_more(std::int32_t stream, std::string_view bytes, bool ends);
-    void reset(std::int32_t stream);
+    void reset(std::int32_t stream, std::uint32_t error = NGHTTP2_CANCEL);
     void ping();
     void open_window(std::int32_t stream, std::int32_t bytes);
 

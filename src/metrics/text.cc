@@ -3,6 +3,8 @@
 #include <array>
 #include <charconv>
 
+#include "base/utf8.h"
+
 namespace sluice::metrics {
 namespace {
 
@@ -18,8 +20,9 @@ std::string_view text_of(Type type) {
     return "untyped";
 }
 
+// A client's text may hold any bytes, and one that is not UTF-8 would make the page unreadable.
 void append_escaped(std::string& out, std::string_view value) {
-    for (const char c : value) {
+    for (const char c : to_utf8(value)) {
         if (c == '\n') {
             out += "\\n";
             continue;

@@ -13,7 +13,7 @@ namespace sluice::metrics {
 
 struct Label {
     std::string_view name;
-    std::string_view value;  // any text; it is escaped
+    std::string_view value;  // any bytes; they are escaped, and what is not UTF-8 is replaced
 };
 using Labels = std::initializer_list<Label>;
 

@@ -29,6 +29,15 @@ TEST(Text, EscapesWhatWouldEndALabel) {
     EXPECT_EQ(out, "sluice_things_total{region=\"a\\\"b\\\\c\\nd\"} 1\n");
 }
 
+TEST(Text, ReplacesWhatIsNotUtf8) {
+    std::string out;
+    Text text(out);
+    text.begin(kName);
+    out.clear();
+    text.sample({{"key1", "user_\xC3\xA9\xFF"}}, std::uint64_t{1});
+    EXPECT_EQ(out, "sluice_things_total{key1=\"user_\xC3\xA9\xEF\xBF\xBD\"} 1\n");
+}
+
 TEST(Text, NumbersAreShortAndExact) {
     EXPECT_EQ(to_text(0.0025), "0.0025");
     EXPECT_EQ(to_text(5e-06), "5e-06");

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "base/utf8.h"
+
 namespace sluice::rls {
 namespace {
 
@@ -56,7 +58,7 @@ void add_ietf_headers(std::vector<HeaderValue>& headers,
 MetadataFields metadata_of(const RateLimitRequest& request, const Descriptor& descriptor) {
     MetadataValue::List entries;
     for (const DescriptorEntry& entry : request.entries_of(descriptor))
-        entries.push_back({std::string(entry.key) + "=" + std::string(entry.value)});
+        entries.push_back({to_utf8(entry.key) + "=" + to_utf8(entry.value)});
     MetadataFields fields;
     fields.push_back({"entries", {std::move(entries)}});
     if (descriptor.limit) {
@@ -150,12 +152,14 @@ void DecidedRequest::enter(DecidedDescriptor& item,
         item.decision.passed = decision->passed && decision->remaining >= item.hits;
         return;
     }
+    item.is_spent = decision->passed || method == Method::kReport;
     const bool is_counted =
         (item.rule == nullptr ? std::nullopt : item.rule->count_denied)
             .value_or(options.count_denied && options.counting == Counting::kEach);
-    if (decision->passed || !is_counted || item.hits == 0 || method == Method::kReport) return;
+    if (item.is_spent || !is_counted || item.hits == 0) return;
     const auto debited = limiter.debit(request_of(item, options), now);
     if (!debited && !error) error = debited.error();
+    item.is_spent = debited.has_value();
 }
 
 void DecidedRequest::enter_batch(std::span<const std::size_t> indices,
@@ -163,8 +167,12 @@ void DecidedRequest::enter_batch(std::span<const std::size_t> indices,
                                  const AnswerOptions& options,
                                  Limiter& limiter) {
     if (!decided && !error) error = decided.error();
-    for (std::size_t i = 0; i < indices.size() && decided; ++i)
-        enter(items[indices[i]], decided->decisions[i], options, limiter);
+    for (std::size_t i = 0; i < indices.size() && decided; ++i) {
+        DecidedDescriptor& item = items[indices[i]];
+        enter(item, decided->decisions[i], options, limiter);
+        // A descriptor that fits is spent only with the others.
+        if (!decided->passed && decided->decisions[i].passed) item.is_spent = false;
+    }
 }
 
 void DecidedRequest::write(RateLimitResponse& response,
@@ -214,7 +222,7 @@ MetadataFields metadata_of(const RateLimitRequest& request) {
     for (const Descriptor& descriptor : request.descriptors)
         descriptors.push_back({metadata_of(request, descriptor)});
     MetadataFields fields;
-    fields.push_back({"domain", {std::string(request.domain)}});
+    fields.push_back({"domain", {to_utf8(request.domain)}});
     fields.push_back({"descriptors", {std::move(descriptors)}});
     if (request.hits_addend != 0)
         fields.push_back({"hitsAddend", {static_cast<double>(request.hits_addend)}});

@@ -40,6 +40,7 @@ struct DecidedDescriptor {
     std::int64_t hits = 0;
 
     bool is_decided = false;
+    bool is_spent = false;  // the hits were added to the counts
     Decision decision{};
 
     // Forgets everything but the memory of the identifier.
@@ -90,7 +91,8 @@ struct DecidedRequest {
     void write_metadata(RateLimitResponse& response) const;
 };
 
-// The metadata of a request: its domain, its descriptors and its hits.
+// The metadata of a request: its domain, its descriptors and its hits. A Struct has texts in UTF-8,
+// so other bytes are replaced.
 MetadataFields metadata_of(const RateLimitRequest& request);
 
 }  // namespace sluice::rls

@@ -59,12 +59,18 @@ void append_shared_entry(std::string& identifier, std::string_view key, std::str
     append_pair(identifier, {key, pattern}, Asterisk::kKeep);
 }
 
+void release_large(std::string& text) {
+    if (text.capacity() > 2 * kMaxIdentifierBytes) [[unlikely]]
+        std::string().swap(text);
+}
+
 void finish_identifier(std::string& identifier) {
     if (identifier.size() <= kMaxIdentifierBytes) [[likely]]
         return;
     const std::string digest = to_hex(sha256_of(identifier));
-    identifier.resize(kKeptBytes);
-    identifier.append(kDigestMark).append(digest);
+    std::string kept = identifier.substr(0, kKeptBytes);
+    kept.append(kDigestMark).append(digest);
+    identifier.swap(kept);
 }
 
 }  // namespace sluice::rls

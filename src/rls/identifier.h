@@ -25,6 +25,10 @@ void append_entry(std::string& identifier, const DescriptorEntry& entry);
 // The same for an entry whose value counts together with all others that `pattern` matches.
 void append_shared_entry(std::string& identifier, std::string_view key, std::string_view pattern);
 
+// Frees the memory of a text that is much larger than an identifier: buffers are reused, and a
+// request should not leave its size in them.
+void release_large(std::string& text);
+
 // Ends an identifier. One of more than kMaxIdentifierBytes becomes its beginning, "%~" and its
 // SHA-256 digest, which no other identifier contains.
 void finish_identifier(std::string& identifier);

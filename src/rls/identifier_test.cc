@@ -68,6 +68,7 @@ TEST(Identifier, IsShortenedByDigestBeyond512Bytes) {
     EXPECT_EQ(first.substr(0, 402), "k=" + std::string(398, 'x') + "%~");
     EXPECT_NE(first, second);
     EXPECT_EQ(first, identifier_of({{"k", std::string(4'000, 'x')}}));
+    EXPECT_LE(first.capacity(), 2 * kMaxIdentifierBytes) << "the long text is not kept";
 }
 
 }  // namespace

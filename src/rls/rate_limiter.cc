@@ -22,19 +22,6 @@ std::int64_t hits_of(const RateLimitRequest& request, const Descriptor& descript
     return static_cast<std::int64_t>(std::min<std::uint64_t>(hits, kMaxCount));
 }
 
-// A check of a limit of 0 is exactly full, hence OK; the limiter would deny it.
-bool is_check_of_nothing(const DecidedDescriptor& item, Method method) {
-    return item.limit == 0 && item.hits == 0 && method != Method::kReport;
-}
-
-Decision exactly_full(const DecidedDescriptor& item, UnixTime now) {
-    return {.passed = true,
-            .limit = 0,
-            .remaining = 0,
-            .reset_at = start_of(instant_at(now, item.duration).sequence + 1, item.duration),
-            .retry_at = std::nullopt};
-}
-
 // Whether an item is decided together with the others that can deny the request.
 bool is_in_batch(const DecidedDescriptor& item, Method method, const AnswerOptions& options) {
     return options.counting == Counting::kAllOrNothing && method == Method::kShouldRateLimit &&
@@ -52,11 +39,10 @@ void count_decisions(const DecidedRequest& request,
     for (const DecidedDescriptor& item : request.used()) {
         if (item.kind != DecidedDescriptor::Kind::kLimited) continue;
         Decision decision = item.decision;
-        const bool has_spent = decision.passed || request.method == Method::kReport;
         decision.passed = !item.is_over() || item.is_shadowed();
         counter.count(request.request_of(item, options),
                       decision,
-                      has_spent ? Spent::kCost : Spent::kNothing);
+                      item.is_spent ? Spent::kCost : Spent::kNothing);
     }
 }
 
@@ -178,7 +164,7 @@ std::optional<Error> RateLimiter::find_limit(const RateLimitRequest& request,
         item.kind = Kind::kLimited;
         item.limit = descriptor.limit->requests_per_unit;
         item.duration = *window;
-        item.counters_by_value = parts_.metrics.by_value(std::move(labels), nullptr);
+        item.counters_by_value = parts_.metrics.by_value(std::move(labels), nullptr, work_.now);
         item.counters = item.counters_by_value.get();
     } else {
         item.rule = active.rules->match(request.domain, entries, item.identifier);
@@ -190,7 +176,7 @@ std::optional<Error> RateLimiter::find_limit(const RateLimitRequest& request,
         item.counters = counters.get();
         if (item.rule->has_metrics_by_value) {
             item.counters_by_value = parts_.metrics.by_value(
-                active.rules->labels_of(*item.rule, request.domain, entries), counters);
+                active.rules->labels_of(*item.rule, request.domain, entries), counters, work_.now);
             item.counters = item.counters_by_value.get();
         }
     }
@@ -238,9 +224,6 @@ bool RateLimiter::decide_items() {
         DecidedDescriptor& item = work_.items[i];
         if (item.kind != Kind::kLimited) {
             item.is_decided = true;
-        } else if (is_check_of_nothing(item, work_.method)) {
-            item.is_decided = true;
-            item.decision = exactly_full(item, work_.now);
         } else if (is_in_batch(item, work_.method, options)) {
             batch_.push_back(i);
         } else {

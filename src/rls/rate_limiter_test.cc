@@ -90,8 +90,9 @@ TEST_F(RateLimiterTest, ACheckOfAFullLimitIsOkUntilOneWasDenied) {
     EXPECT_EQ(codes(ask({{{{"user", "a"}}, 0}})), "OVER=OVER");
 
     load_descriptors({"key: none, rate_limit: {unit: minute}"});
-    EXPECT_EQ(codes(ask({{{{"none", "a"}}, 0}})), "OK=OK");
+    EXPECT_EQ(codes(ask({{{{"none", "a"}}, 0}})), "OVER=OVER") << "a limit of 0 denies always";
     EXPECT_EQ(codes(ask({{{{"none", "a"}}}})), "OVER=OVER");
+    EXPECT_EQ(codes(ask({{{{"none", "b"}}, 0}}, kNow + 59s)), "OVER=OVER");
 }
 
 TEST_F(RateLimiterTest, DeniedHitsAreDebitedUnlessTheRuleSaysOtherwise) {
@@ -162,6 +163,28 @@ TEST_F(RateLimiterTest, OrAllOrNothing) {
     EXPECT_EQ(codes(ask(all)), "OVER,OK,OK=OVER");
     EXPECT_EQ(ask({{{{"path", "/"}}, 0}}).statuses.at(0).limit_remaining, 3U);
     EXPECT_EQ(codes(ask({{{{"user", "a"}}, 0}})), "OK=OK") << "nor was the denied one counted";
+}
+
+// What the page shows as spent is what was added to the counts.
+TEST_F(RateLimiterTest, RecordsWhatWasSpent) {
+    insight::Recorder recorder(KeyHash(1));
+    const auto spend_of = [&](const std::vector<TestDescriptor>& descriptors) {
+        ServiceParts parts = this->parts();
+        parts.recorder = &recorder;
+        service_.emplace(parts);
+        ask(descriptors);
+        return recorder.exchange(std::make_unique<insight::Batch>())->total.spend;
+    };
+    load_descriptors({kTwoPerMinute,
+                      "key: path, rate_limit: {unit: minute, requests_per_unit: 5}",
+                      "key: free, rate_limit: {unit: minute, count_denied: no}"});
+    EXPECT_EQ(spend_of({{{{"user", "a"}}, 2}}), 2U);
+    EXPECT_EQ(spend_of({{{{"user", "a"}}, 7}}), 7U) << "denied and debited";
+    EXPECT_EQ(spend_of({{{{"free", "a"}}, 7}}), 0U);
+    set_options({.counting = Counting::kAllOrNothing});
+    EXPECT_EQ(spend_of({{{{"user", "a"}}}, {{{"path", "/"}}}}), 0U)
+        << "a batch spends all or nothing";
+    EXPECT_EQ(spend_of({{{{"user", "b"}}}, {{{"path", "/"}}}}), 2U);
 }
 
 TEST_F(RateLimiterTest, ShadowModeIsOkWithNothingLeft) {
@@ -286,6 +309,17 @@ TEST_F(RateLimiterTest, MetadataHasTheRequestAndWhatPassingRulesAdd) {
               R"({"domain":"web","descriptors":[{"entries":["a=1"],"hitsAddend":3},)"
               R"({"entries":["b=1"]},{"entries":["c=1"]}],"hitsAddend":2,)"
               R"("metadata":{"tier":{"x":1,"y":2},"n":1}})");
+}
+
+TEST_F(RateLimiterTest, MetadataIsUtf8WhateverTheRequestHolds) {
+    set_options({.dynamic_metadata = true});
+    load_descriptors({kTwoPerMinute});
+    request_for({{{{"user", "caf\xC3\xA9\xFF"}}}}).domain = "web\xC3";
+    std::string json;
+    append_json(json, call(request_).response.dynamic_metadata.value_or(MetadataFields{}));
+    EXPECT_EQ(json,
+              "{\"domain\":\"web\xEF\xBF\xBD\",\"descriptors\":"
+              "[{\"entries\":[\"user=caf\xC3\xA9\xEF\xBF\xBD\"]}]}");
 }
 
 TEST_F(RateLimiterTest, CheckSpendsNothingAndReportSpendsAlways) {

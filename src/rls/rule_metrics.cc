@@ -43,7 +43,7 @@ constexpr Name kGlobalShadow{"ratelimit_service_global_shadow_mode", Type::kCoun
 constexpr Name kErrors{"ratelimit_service_should_rate_limit_error", Type::kCounter,
     "Requests that were answered with an error."};
 constexpr Name kFolded{"ratelimit_service_rate_limit_series_folded", Type::kCounter,
-    "Requests counted under their rule because there were too many series by value."};
+    "Requests counted under their rule: too many series by value, or a value that is too long."};
 // clang-format on
 
 void write_all(metrics::Text& text,
@@ -83,8 +83,9 @@ std::shared_ptr<RuleCounters> RuleMetrics::counters_of(const LimitRule& rule) {
     const bool has_room = by_rule_.size() < kMaxRuleSeries;
     auto& counters =
         by_rule_[has_room ? rule.labels : MetricLabels{.domain = "other", .key1 = "other"}];
-    if (const auto moved = by_value_.extract(rule.labels); has_room && moved)
-        counters = moved.mapped();
+    if (has_room) {
+        if (const auto moved = by_value_.extract(rule.labels)) counters = moved.mapped();
+    }
     if (counters == nullptr) counters = std::make_shared<RuleCounters>();
     return counters;
 }
@@ -104,16 +105,38 @@ std::shared_ptr<const ActiveRules> RuleMetrics::activate(std::shared_ptr<const R
     return active;
 }
 
-std::shared_ptr<RuleCounters> RuleMetrics::by_value(MetricLabels labels,
-                                                    const std::shared_ptr<RuleCounters>& rule) {
-    const MutexLock lock(mutex_);
-    for (const Series* const series : {&by_value_, &by_rule_})
-        if (const auto held = series->find(labels); held != series->end()) return held->second;
-    if (by_value_.size() >= kMaxValueSeries) {
-        folded_.fetch_add(1, std::memory_order_relaxed);
-        return rule;
+// Whether there may be a further value. Idle ones are looked for at intervals: a request should not
+// pay for that while all are in use.
+bool RuleMetrics::has_room_for_value(UnixTime now) {
+    constexpr std::chrono::minutes kInterval{1};
+    const bool is_due = now < made_room_at_ || now - made_room_at_ >= kInterval;
+    if (by_value_.size() >= kMaxValueSeries && is_due) {
+        made_room_at_ = now;
+        std::erase_if(by_value_, [now](const auto& series) {
+            return now - series.second->last_used >= kIdleTime;
+        });
     }
-    return by_value_.emplace(std::move(labels), std::make_shared<RuleCounters>()).first->second;
+    return by_value_.size() < kMaxValueSeries;
+}
+
+std::shared_ptr<RuleCounters> RuleMetrics::by_value(MetricLabels labels,
+                                                    const std::shared_ptr<RuleCounters>& rule,
+                                                    UnixTime now) {
+    const MutexLock lock(mutex_);
+    if (labels.key1.size() + labels.key2.size() <= kMaxValueBytes) {
+        if (const auto held = by_value_.find(labels); held != by_value_.end()) {
+            held->second->last_used = now;
+            return held->second;
+        }
+        if (const auto held = by_rule_.find(labels); held != by_rule_.end()) return held->second;
+        if (has_room_for_value(now)) {
+            auto counters = std::make_shared<RuleCounters>();
+            counters->last_used = now;
+            return by_value_.emplace(std::move(labels), std::move(counters)).first->second;
+        }
+    }
+    folded_.fetch_add(1, std::memory_order_relaxed);
+    return rule;
 }
 
 void RuleMetrics::note_load(bool succeeded) {

@@ -2,7 +2,10 @@
 #ifndef SLUICE_RLS_RULE_METRICS_H_
 #define SLUICE_RLS_RULE_METRICS_H_
 
+#include <sluice/time.h>
+
 #include <atomic>
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <map>
@@ -23,6 +26,8 @@ struct alignas(64) RuleCounters {
     std::atomic<std::uint64_t> near_limit{0};
     std::atomic<std::uint64_t> over_limit{0};
     std::atomic<std::uint64_t> shadow_mode{0};  // over the limit, and answered as OK
+    // Of a value's counters: their last request. Guarded by the lock of RuleMetrics.
+    UnixTime last_used{};
 
     static void add(std::atomic<std::uint64_t>& counter, std::uint64_t hits) {
         counter.fetch_add(hits, std::memory_order_relaxed);
@@ -50,13 +55,16 @@ struct ActiveRules : std::enable_shared_from_this<ActiveRules> {
 
 // RuleMetrics holds the counters of all rules, which survive a reload. Their number is bounded:
 // rules beyond kMaxRuleSeries count together under the key "other", and values beyond
-// kMaxValueSeries with the rule that they belong to.
+// kMaxValueSeries with the rule that they belong to, as do those with long labels. A value that has
+// not occurred for kIdleTime makes room, so that at most kMaxValueSeries appear anew in that time.
 //
 // Thread-safe.
 class RuleMetrics {
   public:
     static constexpr std::size_t kMaxRuleSeries = 2'000;
     static constexpr std::size_t kMaxValueSeries = 2'000;
+    static constexpr std::size_t kMaxValueBytes = 256;  // of the keys of a value's labels
+    static constexpr std::chrono::hours kIdleTime{1};
 
     // No rules.
     static std::shared_ptr<const ActiveRules> none() { return std::make_shared<ActiveRules>(); }
@@ -66,7 +74,8 @@ class RuleMetrics {
 
     // The counters of values that a request has, instead of `rule`, its rule's.
     std::shared_ptr<RuleCounters> by_value(MetricLabels labels,
-                                           const std::shared_ptr<RuleCounters>& rule);
+                                           const std::shared_ptr<RuleCounters>& rule,
+                                           UnixTime now);
 
     void note_load(bool succeeded);
     void note_global_shadow();
@@ -79,11 +88,13 @@ class RuleMetrics {
     using Series = std::map<MetricLabels, std::shared_ptr<RuleCounters>>;
 
     std::shared_ptr<RuleCounters> counters_of(const LimitRule& rule) SLUICE_REQUIRES(mutex_);
+    bool has_room_for_value(UnixTime now) SLUICE_REQUIRES(mutex_);
 
     mutable Mutex mutex_;
     // No labels are in both.
     Series by_rule_ SLUICE_GUARDED_BY(mutex_);
     Series by_value_ SLUICE_GUARDED_BY(mutex_);
+    UnixTime made_room_at_ SLUICE_GUARDED_BY(mutex_){};
     // Written and read by any thread; relaxed, since they publish nothing.
     std::atomic<std::uint64_t> loads_succeeded_{0};
     std::atomic<std::uint64_t> loads_failed_{0};

@@ -98,6 +98,64 @@ TEST_F(RuleMetricsTest, AreBoundedInNumber) {
     EXPECT_EQ(value("rate_limit_total_hits", R"({domain="other",key1="other"})"), "1");
 }
 
+TEST_F(RuleMetricsTest, AreBoundedInBytes) {
+    load_descriptors({"key: user, value_to_metric: true, rate_limit: {unit: minute}"});
+    ask({{{{"user", std::string(200, 'a')}}}});
+    std::string before;
+    metrics_.write(before);
+    for (const char letter : {'b', 'c', 'd'})
+        ask({{{{"user", std::string(100'000, letter)}}}});
+    std::string after;
+    metrics_.write(after);
+    EXPECT_EQ(after.size(), before.size());
+    EXPECT_EQ(rule_value("total_hits"), "3") << "long values count with their rule";
+    EXPECT_EQ(value("rate_limit_series_folded", ""), "3");
+    EXPECT_EQ(value("rate_limit_total_hits",
+                    R"({domain="web",key1="user_)" + std::string(200, 'a') + "\"}"),
+              "1");
+    ask({{{{"any", std::string(100'000, 'e')}}, {}, LimitOverride{5, Unit::kHour}}});
+    EXPECT_EQ(value("rate_limit_series_folded", ""), "4") << "a limit of the client has no rule";
+}
+
+TEST_F(RuleMetricsTest, ValuesThatDoNotOccurMakeRoom) {
+    load_descriptors({"key: user, value_to_metric: true, rate_limit: {unit: minute}"});
+    const auto ask_for = [this](const std::string& user, UnixTime now) {
+        ask({{{{"user", user}}}}, now);
+    };
+    const auto hits_of = [this](const std::string& user) {
+        return value("rate_limit_total_hits", R"({domain="web",key1="user_)" + user + "\"}");
+    };
+    for (std::size_t i = 0; i < RuleMetrics::kMaxValueSeries; ++i)
+        ask_for(std::to_string(i), kNow);
+    const UnixTime later = kNow + RuleMetrics::kIdleTime - std::chrono::minutes{5};
+    ask_for("7", later);
+    ask_for("new", later);
+    EXPECT_EQ(hits_of("new"), "none") << "none is idle";
+    ask_for("new", later + std::chrono::minutes{5});
+    EXPECT_EQ(hits_of("new"), "1");
+    EXPECT_EQ(hits_of("7"), "2");
+    EXPECT_EQ(hits_of("8"), "none");
+}
+
+TEST_F(RuleMetricsTest, AreUtf8WhateverAValueHolds) {
+    load_descriptors({"key: user, value_to_metric: true, rate_limit: {unit: minute}"});
+    ask({{{{"user", "a\xFF"}}}});
+    ask({{{{"user", "a\xFE"}}}});
+    EXPECT_EQ(value("rate_limit_total_hits", "{domain=\"web\",key1=\"user_a\xEF\xBF\xBD\"}"), "2")
+        << "two series with the same labels would make the page invalid";
+}
+
+TEST_F(RuleMetricsTest, KeepTheSeriesOfAValueWhoseRuleHasNoRoom) {
+    load_descriptors({"key: user, value_to_metric: true, rate_limit: {unit: minute}"});
+    ask({{{{"user", "x"}}}});
+    std::vector<std::string> many;
+    for (std::size_t i = 0; i < RuleMetrics::kMaxRuleSeries; ++i)
+        many.push_back("key: k" + std::to_string(i) + ", rate_limit: {unit: minute}");
+    many.emplace_back("key: user, value: x, rate_limit: {unit: minute}");
+    load_descriptors(many);
+    EXPECT_EQ(value("rate_limit_total_hits", R"({domain="web",key1="user_x"})"), "1");
+}
+
 TEST_F(RuleMetricsTest, CountLoadsAndErrors) {
     metrics_.note_load(true);
     metrics_.note_load(false);

@@ -4,6 +4,7 @@
 #include <array>
 #include <cerrno>
 #include <cstring>
+#include <deque>
 #include <filesystem>
 #include <set>
 #include <system_error>
@@ -28,19 +29,52 @@ namespace fs = std::filesystem;
 constexpr std::uint32_t kEvents = IN_CLOSE_WRITE | IN_CREATE | IN_DELETE | IN_MOVED_FROM |
                                   IN_MOVED_TO | IN_DELETE_SELF | IN_MOVE_SELF | IN_ATTRIB;
 
-std::string parent_of(const fs::path& path) {
-    const std::string parent = path.parent_path().string();
-    return parent.empty() ? "." : parent;
+// How often folders are looked for that change while they are being watched.
+constexpr int kMostTries = 5;
+
+// As many links as the system follows.
+constexpr int kMostLinks = 40;
+
+// The names in `path`, without the empty one behind a slash at its end.
+std::deque<fs::path> names_in(const fs::path& path) {
+    const fs::path named = path.has_filename() ? path : path.parent_path();
+    return {named.begin(), named.end()};
 }
 
-// The folders in which a change can mean other rules: where `path` and what it links to lie, and
-// for a folder itself and those below it.
-std::set<std::string> folders_of(const std::string& path) {
-    std::set<std::string> folders = {parent_of(path)};
+// Follows `path` name by name. Adds the folder of each symbolic link on the way, and that of the
+// target or of the first name that is missing; returns where it ends.
+fs::path follow(const fs::path& path, std::set<std::string>& folders) {
     std::error_code failed;
-    const fs::path target = fs::canonical(path, failed);
-    if (failed) return folders;
-    folders.insert(parent_of(target));
+    std::deque<fs::path> names = names_in(path);
+    fs::path at = path.is_absolute() ? "" : ".";
+    for (int links = 0; !names.empty();) {
+        fs::path next = at / names.front();
+        names.pop_front();
+        const fs::file_type type = fs::symlink_status(next, failed).type();
+        const bool is_link = type == fs::file_type::symlink && links < kMostLinks;
+        const bool is_end = names.empty() || type == fs::file_type::not_found;
+        if (is_link || is_end) folders.insert(at.string());
+        if (is_link) {
+            ++links;
+            const fs::path target = fs::read_symlink(next, failed);
+            const std::deque<fs::path> more = names_in(target);
+            names.insert(names.begin(), more.begin(), more.end());
+            if (target.is_absolute()) at = "";
+        } else if (is_end) {
+            return next;
+        } else {
+            at = std::move(next);
+        }
+    }
+    return at;
+}
+
+// The folders in which a change can mean other rules: those on the way to `path` that can lead
+// elsewhere, and for a folder itself and those below it.
+std::set<std::string> folders_of(const std::string& path) {
+    std::set<std::string> folders;
+    std::error_code failed;
+    const fs::path target = follow(path, folders);
     if (!fs::is_directory(target, failed)) return folders;
     folders.insert(target.string());
     fs::recursive_directory_iterator item(target, failed);
@@ -124,8 +158,17 @@ RuleWatch::~RuleWatch() {
 RuleWatch::Descriptor RuleWatch::watch_folders() const {
     Descriptor watches(::inotify_init1(IN_CLOEXEC | IN_NONBLOCK));
     if (watches.number() < 0) return watches;
-    for (const std::string& folder : folders_of(path_))
-        ::inotify_add_watch(watches.number(), folder.c_str(), kEvents);
+    // What changes before its folder is watched is found by looking again.
+    std::set<std::string> folders = folders_of(path_);
+    for (int tries = 0; tries < kMostTries; ++tries) {
+        bool is_missing = false;
+        for (const std::string& folder : folders) {
+            is_missing |= ::inotify_add_watch(watches.number(), folder.c_str(), kEvents) < 0 &&
+                          errno == ENOENT;
+        }
+        const std::set<std::string> watched = std::exchange(folders, folders_of(path_));
+        if (watched == folders && !is_missing) break;
+    }
     return watches;
 }
 

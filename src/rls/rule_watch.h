@@ -20,9 +20,9 @@ std::uint64_t fingerprint_of(const std::string& path);
 // RuleWatch calls back when the rules at a path have changed: a file, or a folder with those below
 // it. It watches by inotify and waits until the files have been quiet for kQuiet, at most for
 // kLongestUnrest, so that files which are written together are read together. The swap of a
-// symbolic link, by which Kubernetes replaces the files of a volume, is such a change. Where
-// inotify reports nothing (network file systems, or the system's limit on watches), it notices a
-// change within kInterval.
+// symbolic link, by which Kubernetes replaces the files of a volume, is such a change, also in the
+// middle of the path. Where inotify reports nothing (network file systems, or the system's limit on
+// watches), it notices a change within kInterval.
 //
 // Has a thread of its own, on which the callback runs. Thread-compatible.
 class RuleWatch {

@@ -122,6 +122,31 @@ TEST_F(RuleWatchTest, ThePathMayBeALinkThatIsSwapped) {
     EXPECT_TRUE(has("three")) << "the new target is watched";
 }
 
+TEST_F(RuleWatchTest, AFolderOnTheWayMayBeALinkThatIsSwapped) {
+    write("v1/app/rules.yaml", "one");
+    write("v2/app/rules.yaml", "two");
+    fs::create_directories(path("links"));
+    fs::create_directory_symlink("../v1", path("links/release"));
+    fs::create_directory_symlink("links/release", path("current"));
+    watch(path("current/app/rules.yaml"));
+    fs::create_directory_symlink("../v2", path("links/next"));
+    fs::rename(path("links/next"), path("links/release"));
+    EXPECT_TRUE(has("two"));
+    fs::create_directory_symlink(path("v1"), path("next"));
+    fs::rename(path("next"), path("current"));
+    EXPECT_TRUE(has("one"));
+}
+
+TEST_F(RuleWatchTest, AFolderThatIsMissingMayAppear) {
+    write("v1/app/rules.yaml", "one");
+    watch(path("v1/app/rules.yaml"));
+    fs::remove_all(path("v1"));
+    EXPECT_TRUE(eventually([&] { return reloads_ == 1; }));
+    write("v2/app/rules.yaml", "two");
+    fs::rename(path("v2"), path("v1"));
+    EXPECT_TRUE(has("two"));
+}
+
 TEST_F(RuleWatchTest, AnInvalidFileLeavesTheRulesInForce) {
     write("rules.yaml", "one");
     watch(path("rules.yaml"));

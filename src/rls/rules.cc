@@ -5,6 +5,7 @@
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
+#include "base/utf8.h"
 #include "rls/identifier.h"
 
 namespace sluice::rls {
@@ -30,12 +31,9 @@ std::string composite_key(std::string_view key, std::string_view value) {
 }
 
 void append_level(MetricLabels& labels, std::size_t depth, std::string_view level) {
-    if (depth == 0) {
-        labels.key1 = level;
-    } else {
-        if (depth > 1) labels.key2 += '.';
-        labels.key2 += level;
-    }
+    std::string& label = depth == 0 ? labels.key1 : labels.key2;
+    if (depth > 1) label += '.';
+    append_utf8(label, level);
 }
 
 std::size_t RuleSet::Texts::place_of(std::uint64_t hash, std::string_view text) const {
@@ -126,9 +124,8 @@ const LimitRule* RuleSet::match(std::string_view domain,
     identifier.clear();
     std::uint32_t at = root_of(domain);
     for (const DescriptorEntry& entry : entries) {
-        if (at == kNone) return nullptr;
-        at = child(at, entry);
-        if (at == kNone) return nullptr;
+        if (at != kNone) at = child(at, entry);
+        if (at == kNone) break;
         const Node& node = nodes_[at];
         if (node.shares_threshold) {
             append_shared_entry(identifier, entry.key, texts_[node.value]);
@@ -136,7 +133,10 @@ const LimitRule* RuleSet::match(std::string_view domain,
             append_entry(identifier, entry);
         }
     }
-    if (at == kNone || nodes_[at].rule == kNone) return nullptr;
+    if (at == kNone || nodes_[at].rule == kNone) {
+        release_large(identifier);
+        return nullptr;
+    }
     finish_identifier(identifier);
     return &rules_[nodes_[at].rule];
 }

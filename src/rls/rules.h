@@ -38,7 +38,8 @@ struct MetricLabels {
 
 // "key_value", or "key" without a value.
 std::string composite_key(std::string_view key, std::string_view value);
-// Adds the level at `depth`, from 0 on, to the labels of the levels above.
+// Adds the level at `depth`, from 0 on, to the labels of the levels above. What is not UTF-8 is
+// replaced, so that labels that are written alike are equal.
 void append_level(MetricLabels& labels, std::size_t depth, std::string_view level);
 
 // One limit. Immutable.
@@ -90,7 +91,7 @@ class RuleSet {
     bool has_domain(std::string_view domain) const;
 
     // The rule of a descriptor; null if none applies. `identifier` becomes the identifier of its
-    // counts, and is meaningless without a rule.
+    // counts, and is meaningless without a rule. It keeps no more memory than an identifier needs.
     const LimitRule* match(std::string_view domain,
                            std::span<const DescriptorEntry> entries,
                            std::string& identifier) const;

@@ -1,10 +1,12 @@
 #include "rls/rules.h"
 
+#include <span>
 #include <string>
 #include <vector>
 
 #include <gtest/gtest.h>
 
+#include "rls/identifier.h"
 #include "rls/rule_file.h"
 
 namespace sluice::rls {
@@ -45,6 +47,20 @@ TEST(Rules, AValueComesBeforeAWildcardBeforeTheKeyAlone) {
     EXPECT_EQ(limit_of(*rules, {{"path", "/b"}}), 1);
     EXPECT_EQ(limit_of(*rules, {{"path", ""}}), 1);
     EXPECT_EQ(limit_of(*rules, {{"Path", "/a"}}), -1);
+}
+
+TEST(Rules, AMatchLeavesNoLargeBuffer) {
+    const auto rules = rules_of(
+        "domain: web\ndescriptors:\n"
+        "  - key: token\n    descriptors:\n      - key: path\n" +
+        limit("        ", "1"));
+    const std::string token(100'000, '%');
+    const std::vector<DescriptorEntry> entries = {{"token", token}, {"path", "/"}};
+    std::string identifier;
+    EXPECT_NE(rules->match("web", entries, identifier), nullptr);
+    EXPECT_LE(identifier.capacity(), 2 * kMaxIdentifierBytes);
+    EXPECT_EQ(rules->match("web", std::span(entries).first(1), identifier), nullptr);
+    EXPECT_LE(identifier.capacity(), 2 * kMaxIdentifierBytes) << "without a rule either";
 }
 
 TEST(Rules, WildcardsMayStandAnywhere) {

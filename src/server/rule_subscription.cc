@@ -72,6 +72,7 @@ RuleSubscription::RuleSubscription(const config::Settings& settings,
                              .on_invalid =
                                  [this](const std::string& why) {
                                      source_.apply(Error{kInvalidOption, why}, url_);
+                                     settle();
                                  }},
                .on_connected = [this] { on_connected(); },
                .on_disconnected = [this](std::string_view why) { on_disconnected(why); }}) {}
@@ -87,7 +88,7 @@ std::optional<std::string> RuleSubscription::apply(std::span<const std::string_v
 
 void RuleSubscription::on_connected() {
     is_connected_.store(true, std::memory_order_relaxed);
-    logged_why_.clear();
+    logged_why_.reset();
     log_.info("xds_connected", {{"server", url_}});
 }
 

@@ -59,7 +59,7 @@ class RuleSubscription {
     std::atomic<bool> is_connected_{false};
     std::atomic<std::uint64_t> disconnects_{0};
     // The client's thread's.
-    std::string logged_why_;  // of the outage that goes on, or empty
+    std::optional<std::string> logged_why_;  // of the outage that goes on
     bool is_settled_ = false;
     std::promise<void> has_settled_;  // there are rules, or an attempt has failed
     grpc::AdsClient client_;          // destroyed first: its thread uses the others

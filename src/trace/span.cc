@@ -4,6 +4,7 @@
 #include <cstddef>
 
 #include "base/json_text.h"
+#include "base/utf8.h"
 
 namespace sluice::trace {
 namespace {
@@ -11,37 +12,13 @@ namespace {
 // Longer texts are cut.
 constexpr std::size_t kLongestText = 255;
 
-// Whether UTF-8 goes on with this byte.
-bool is_continuation(char c) {
-    return (static_cast<unsigned char>(c) & 0xC0U) == 0x80U;
-}
-
-// The length of the UTF-8 sequence at the start of `text`; 0 if there is none.
-std::size_t sequence_length(std::string_view text) {
-    const auto first = static_cast<unsigned char>(text.front());
-    const std::size_t length = first < 0x80   ? 1
-                               : first < 0xC2 ? 0
-                               : first < 0xE0 ? 2
-                               : first < 0xF0 ? 3
-                               : first < 0xF5 ? 4
-                                              : 0;
-    if (length == 0 || length > text.size()) return 0;
-    const std::string_view rest = text.substr(1, length - 1);
-    if (!std::ranges::all_of(rest, is_continuation)) return 0;
-    // Overlong forms, surrogates, and what is beyond U+10FFFF.
-    const auto second = static_cast<unsigned char>(length > 2 ? text[1] : 0x80);
-    const bool is_excluded = (first == 0xE0 && second < 0xA0) || (first == 0xED && second > 0x9F) ||
-                             (first == 0xF0 && second < 0x90) || (first == 0xF4 && second > 0x8F);
-    return is_excluded ? 0 : length;
-}
-
 // Texts that clients chose may hold any bytes; JSON is UTF-8.
 std::string valid_utf8(std::string_view text) {
     std::string valid;
     while (!text.empty()) {
-        const std::size_t length = sequence_length(text);
+        const std::size_t length = utf8_sequence_length(text);
         if (valid.size() + std::max<std::size_t>(length, 3) > kLongestText) break;
-        valid += length == 0 ? std::string_view("\xEF\xBF\xBD") : text.substr(0, length);
+        valid += length == 0 ? kReplacementCharacter : text.substr(0, length);
         text.remove_prefix(std::max<std::size_t>(length, 1));
     }
     return valid;

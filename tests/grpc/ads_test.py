@@ -64,7 +64,8 @@ def response(version, nonce, values, kind=TYPE):
 class Ads:
     """An ADS server that sends what the test puts into `responses`, and keeps what clients send in `requests`.
 
-    Only the newest stream sends: one that the client has left may not know that yet.
+    None ends the stream with a message, "" without one. Only the newest stream sends: one that the client has left may
+    not know that yet.
     """
 
     def __init__(self, port=0, credentials=None):
@@ -96,6 +97,8 @@ class Ads:
                 return
             if message is None:
                 context.abort(grpc.StatusCode.UNAVAILABLE, "the server ends the stream")
+            if message == "":
+                return
             yield message
 
     def read(self, requests):
@@ -178,10 +181,19 @@ class Discovery(unittest.TestCase):
             subscriber.next("applied")
             self.ads.request(), self.ads.request()
             self.ads.responses.put(None)
-            self.assertEqual(subscriber.next("disconnected"), "disconnected the server ends the stream")
+            self.assertEqual(
+                subscriber.next("disconnected"),
+                "disconnected the stream ended with status 14: the server ends the stream",
+            )
             again = self.ads.request()
             self.assertEqual(again[1], b"v1")
             self.assertNotIn(5, again)
+
+    def test_a_stream_that_ends_without_a_message_has_a_reason(self):
+        with Subscriber(self.ads.port) as subscriber:
+            self.ads.request()
+            self.ads.responses.put("")
+            self.assertEqual(subscriber.next("disconnected"), "disconnected the stream ended with status 0")
 
     def test_a_server_that_restarts_is_found_again(self):
         with Subscriber(self.ads.port) as subscriber:

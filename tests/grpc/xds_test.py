@@ -200,6 +200,18 @@ class Xds(XdsCase):
             time.sleep(0.05)
         self.assertEqual(self.ask()[1], 2)
 
+    def test_a_server_that_ends_its_streams_without_a_message(self):
+        self.ads.responses.put("")
+        self.serve(f"xds://127.0.0.1:{self.ads.port}?node=n")
+        self.assertIn("the stream ended with status 0", self.logged("xds_unavailable")[0])
+
+    def test_a_first_answer_of_another_type_does_not_delay_the_start(self):
+        self.ads.responses.put(response("1", "nonce-1", [], kind="type.googleapis.com/other"))
+        began = time.monotonic()
+        self.serve(f"xds://127.0.0.1:{self.ads.port}?node=n")
+        self.logged("rules_invalid")
+        self.assertLess(time.monotonic() - began, 2.5, "the start does not wait three seconds for rules")
+
     def test_a_server_that_accepts_and_never_answers(self):
         """Neither one without HTTP/2 nor one that has no rules for this node stops the program."""
         with socket.socket() as silent:

@@ -39,6 +39,12 @@ void block_broken_pipes() {
     pthread_sigmask(SIG_BLOCK, &signals, nullptr);
 }
 
+// Many servers end a stream without a message.
+std::string text_of(const Status& end) {
+    return "the stream ended with status " + std::to_string(static_cast<std::uint32_t>(end.code)) +
+           (end.message.empty() ? "" : ": " + end.message);
+}
+
 }  // namespace
 
 AdsClient::AdsClient(Options options, Events events)
@@ -112,7 +118,7 @@ std::string AdsClient::exchange(ClientSocket& socket, ClientSession& session) {
     auto last_input = began;
     while (true) {
         if (!session.take_output(unsent) || !socket.write(unsent)) return "the connection broke";
-        if (session.end()) return session.end()->message;
+        if (session.end()) return text_of(*session.end());
         // A server need not answer before it has resources. One that accepts the stream and ends it
         // at once is no connection.
         if (session.is_open() && Clock::now() - began >= options_.connect_timeout) announce();

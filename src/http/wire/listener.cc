@@ -288,8 +288,8 @@ class Listener::EventLoop : public std::enable_shared_from_this<EventLoop> {
     void drain(milliseconds timeout, std::function<void()> drained) {
         drained_ = std::move(drained);
         loop_.set_time();
-        // Connections that the kernel has accepted are served.
-        if (acceptor_.is_open()) accept_all();
+        // Connections that the kernel has accepted are served. It queues no more.
+        if (acceptor_.is_open()) accept_up_to(SOMAXCONN);
         loop_.is_draining = true;
         error_code ignored;
         acceptor_.close(ignored);
@@ -352,7 +352,7 @@ class Listener::EventLoop : public std::enable_shared_from_this<EventLoop> {
         acceptor_.async_wait(tcp::acceptor::wait_read, guard([this] {
                                  if (!acceptor_.is_open()) return;
                                  loop_.set_time();
-                                 if (accept_all()) {
+                                 if (accept_up_to(kAcceptsPerTurn)) {
                                      wait_for_connections();
                                  } else {
                                      pause_accepting();
@@ -361,8 +361,8 @@ class Listener::EventLoop : public std::enable_shared_from_this<EventLoop> {
     }
 
     // False if the system has no descriptor or memory for a connection.
-    bool accept_all() {
-        for (int i = 0; i < kAcceptsPerTurn; ++i) {
+    bool accept_up_to(int most) {
+        for (int i = 0; i < most; ++i) {
             sockaddr_storage address{};
             socklen_t size = sizeof(address);
             const int socket = accept4(acceptor_.native_handle(),

@@ -1,8 +1,11 @@
 #include "http/wire/listener.h"
 
+#include <atomic>
 #include <chrono>
+#include <memory>
 #include <string>
 #include <thread>
+#include <vector>
 
 #include <gtest/gtest.h>
 #include <sys/socket.h>
@@ -323,6 +326,25 @@ TEST(Listener, AnswersRequestsThatArriveRightBeforeTheDrain) {
         client.finish_sending();
         server.wait_until_drained();
     }
+}
+
+TEST(Listener, AnswersAllConnectionsThatWaitWhenTheDrainBegins) {
+    TestServer server;
+    std::atomic<bool> is_full{false};
+    server.post([&] { is_full.wait(false, std::memory_order_acquire); });
+    std::vector<std::unique_ptr<TestClient>> clients;
+    for (int i = 0; i < 300; ++i) {
+        clients.push_back(std::make_unique<TestClient>(server.port()));
+        clients.back()->send(get("/last"));
+    }
+    server.start_drain(20s);
+    is_full.store(true, std::memory_order_release);
+    is_full.notify_all();
+    for (const auto& client : clients) {
+        ASSERT_EQ(client->read_answer(), "200 GET /last? ");
+        client->finish_sending();
+    }
+    server.wait_until_drained();
 }
 
 TEST(Listener, ClosesConnectionsThatOutlastTheDrain) {

@@ -3,6 +3,7 @@
 #include <array>
 #include <stdexcept>
 #include <string>
+#include <utility>
 
 #include <boost/asio/post.hpp>
 #include <netinet/in.h>
@@ -98,6 +99,10 @@ TestServer::TestServer(const WireLimits& limits, std::shared_ptr<const TlsSlot> 
 TestServer::~TestServer() {
     context_.stop();
     thread_.join();
+}
+
+void TestServer::post(std::function<void()> act) {
+    boost::asio::post(context_, std::move(act));
 }
 
 void TestServer::start_drain(std::chrono::milliseconds timeout) {

@@ -4,6 +4,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -60,6 +61,8 @@ class TestServer {
     const WireCounters& counters() const { return listener_->counters(); }
     FakeHandler& handler() { return handler_; }
 
+    // Runs `act` on the server's thread.
+    void post(std::function<void()> act);
     // Returns at once; wait_until_drained() blocks.
     void start_drain(std::chrono::milliseconds timeout);
     void wait_until_drained();
