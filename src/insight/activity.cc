@@ -14,7 +14,8 @@ constexpr std::size_t kSpareBatches = 4;
 std::uint64_t sampling_error(double variance, std::uint64_t interval) {
     if (interval == 1) return 0;
     const auto least = static_cast<double>(interval);
-    return static_cast<std::uint64_t>(std::ceil(4 * std::sqrt(variance + least * least)));
+    const double error = std::ceil(4 * std::sqrt(variance + least * least));
+    return static_cast<std::uint64_t>(std::min(error, static_cast<double>(kMaxSum)));
 }
 
 std::int64_t second_of(UnixTime time) {
@@ -86,14 +87,14 @@ TopKeys Activity::top_keys(const TopQuery& query) const {
     TopKeys top;
     for (const NamespaceTotal& each : totals) {
         if (query.is_visible(each.workspace, each.name_space))
-            top.total += is_by_denials ? each.denied : each.spend;
+            top.total = capped_sum(top.total, is_by_denials ? each.denied : each.spend);
     }
     std::vector<const KeySketch::Entry*> ranked;
     std::uint64_t sum = 0;
     for (const auto& [hash, entry] : (is_by_denials ? denials : spend).by_key) {
         if (!query.is_visible(entry.text->workspace, entry.text->name_space)) continue;
         ranked.push_back(&entry);
-        sum += entry.weight;
+        sum = capped_sum(sum, entry.weight);
     }
     // Namespaces without a row are missing in the totals.
     top.total = std::max(top.total, sum);
@@ -102,19 +103,21 @@ TopKeys Activity::top_keys(const TopQuery& query) const {
                                       : a->text->identifier < b->text->identifier;
     };
     const std::size_t most = std::min(query.most, ranked.size());
-    top.unlisted = is_by_denials ? denials.error : spend.error + sampling_error(0, spend.interval);
+    const std::uint64_t spend_error =
+        capped_sum(spend.error, sampling_error(0, spend.interval));
+    top.unlisted = is_by_denials ? denials.error : spend_error;
     std::partial_sort(ranked.begin(),
                       ranked.begin() + static_cast<std::ptrdiff_t>(most),
                       ranked.end(),
                       is_heavier);
-    if (most > 0 && most < ranked.size()) top.unlisted += ranked[most - 1]->weight;
+    if (most > 0 && most < ranked.size()) top.unlisted = capped_sum(top.unlisted, ranked[most - 1]->weight);
     ranked.resize(most);
     for (const KeySketch::Entry* const entry : ranked) {
         TopKey key{.text = entry->text,
                    .denials = 0,
                    .denials_error = denials.error,
                    .spend = 0,
-                   .spend_error = spend.error + sampling_error(0, spend.interval),
+                   .spend_error = spend_error,
                    .limit = entry->limit,
                    .duration = entry->duration};
         UnixTime last = entry->last;
@@ -125,7 +128,8 @@ TopKeys Activity::top_keys(const TopQuery& query) const {
         if (const auto found = spend.by_key.find(entry->hash); found != spend.by_key.end()) {
             const KeySketch::Entry& spent = found->second;
             key.spend = spent.weight;
-            key.spend_error = spend.error + sampling_error(spent.variance, spend.interval);
+            key.spend_error =
+                capped_sum(spend.error, sampling_error(spent.variance, spend.interval));
             if (spent.last > last) {
                 key.limit = spent.limit;
                 key.duration = spent.duration;

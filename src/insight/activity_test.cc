@@ -69,6 +69,20 @@ TEST(Activity, RanksTheKeysOfAllRecorders) {
     EXPECT_EQ(traffic.denied, TrafficReport::Numbers{5});
 }
 
+TEST(Activity, StopsAtTheLargestSum) {
+    Activity activity(1);
+    Request large = request("large");
+    large.cost = static_cast<std::int64_t>(kMaxSum);
+    for (int second = 0; second < 3; ++second) {
+        for (int i = 0; i < 3; ++i)
+            activity.count(large, decided(true), Spent::kCost);
+        activity.end_second({}, kStart + second * 10s);
+    }
+    const TopKeys top = activity.top_keys({.by = Ranking::kSpend, .is_visible = everything});
+    EXPECT_EQ(top.total, kMaxSum);
+    EXPECT_EQ(top.keys.at(0).spend, kMaxSum);
+}
+
 TEST(Activity, KeepsWorkspacesApart) {
     Activity activity(1);
     activity.count(request("i", "a"), decided(false), Spent::kNothing);

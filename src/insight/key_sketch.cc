@@ -87,7 +87,7 @@ void KeySketch::shrink() {
     const auto middle = weights_.begin() + static_cast<std::ptrdiff_t>(weights_.size() / 2);
     std::nth_element(weights_.begin(), middle, weights_.end());
     const std::uint64_t median = *middle;
-    error_ += median;
+    error_ = capped_sum(error_, median);
     std::vector<Entry> old(slots_.size());
     old.swap(slots_);
     size_ = 0;

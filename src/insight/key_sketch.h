@@ -4,6 +4,7 @@
 
 #include <sluice/time.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
@@ -13,6 +14,14 @@
 #include <vector>
 
 namespace sluice::insight {
+
+// Sums stop at kMaxSum, which JSON readers still represent exactly.
+inline constexpr std::uint64_t kMaxSum = (std::uint64_t{1} << 53U) - 1;
+
+// Requires terms of at most kMaxSum.
+constexpr std::uint64_t capped_sum(std::uint64_t a, std::uint64_t b) {
+    return std::min(a + b, kMaxSum);
+}
 
 // The texts of a key, as they are shown: valid UTF-8, and those that a client chooses cut at
 // kMaxShownBytes.
@@ -34,7 +43,7 @@ std::shared_ptr<const KeyText> make_key_text(const KeyParts& parts);
 // Returns `text` in valid UTF-8 and at most kMaxShownBytes; each invalid byte becomes a '?'.
 std::string shown_text(std::string_view text);
 
-// Sums the weights of keys, which are known by their hashes. It holds at most `capacity` keys. When
+// Sums the weights of keys, which are known by their hashes, up to kMaxSum. It holds at most `capacity` keys. When
 // a further one comes, the median of the weights held is subtracted from all of them, and what is
 // left with nothing is dropped (Misra and Gries, in the form of Anderson et al., "A
 // high-performance algorithm for identifying frequent items in data streams", 2017).
@@ -65,10 +74,10 @@ class KeySketch {
     explicit KeySketch(std::size_t capacity) : capacity_(capacity) {}
 
     // Adds to the weight of a key, and returns its entry, which is valid until the next call.
-    // `hash` is not 0.
+    // `hash` is not 0, and `weight` at most kMaxSum.
     Entry& add(std::uint64_t hash, std::uint64_t weight) {
         if (Entry* const held = find(hash)) [[likely]] {
-            held->weight += weight;
+            held->weight = capped_sum(held->weight, weight);
             return *held;
         }
         return insert(hash, weight);

@@ -11,9 +11,6 @@ namespace {
 
 constexpr std::string_view kFormat = "sluice-report-1";
 
-// Sums over a thousand nodes stay within 63 bits.
-constexpr std::uint64_t kMostInReport = std::uint64_t{1} << 53U;
-
 bool is_plain(char c) {
     return c > ' ' && c != '%' && c != 0x7f;
 }
@@ -28,7 +25,7 @@ class Writer {
     }
     Writer& number(std::uint64_t value) {
         out_ += ' ';
-        out_ += std::to_string(std::min(value, kMostInReport));
+        out_ += std::to_string(std::min(value, kMaxSum));
         return *this;
     }
     Writer& text(std::string_view value) {
@@ -63,7 +60,7 @@ class Reader {
         std::uint64_t value = 0;
         const char* const end = word.data() + word.size();
         const auto [stopped, failure] = std::from_chars(word.data(), end, value);
-        if (failure != std::errc{} || stopped != end || value > kMostInReport) failed_ = true;
+        if (failure != std::errc{} || stopped != end || value > kMaxSum) failed_ = true;
         return failed_ ? 0 : value;
     }
     std::string text() {
@@ -143,6 +140,15 @@ TopKey read_key(Reader& reader) {
     key.duration = std::chrono::milliseconds{reader.number()};
     key.last_denied = time_of(reader.number());
     return key;
+}
+
+void add(std::uint64_t& sum, std::uint64_t term) {
+    sum = capped_sum(sum, term);
+}
+
+// What is left of `whole` without `part`, which is larger if nodes list a key twice.
+std::uint64_t remainder(std::uint64_t whole, std::uint64_t part) {
+    return whole - std::min(part, whole);
 }
 
 // False if the line is invalid.
@@ -227,8 +233,8 @@ std::string encode(const NodeReport& report) {
                 write_key(writer, key);
                 continue;
             }
-            unlisted_denials = std::max(unlisted_denials, key.denials + key.denials_error);
-            unlisted_spend = std::max(unlisted_spend, key.spend + key.spend_error);
+            unlisted_denials = std::max(unlisted_denials, capped_sum(key.denials, key.denials_error));
+            unlisted_spend = std::max(unlisted_spend, capped_sum(key.spend, key.spend_error));
         }
         writer.line('u').number(unlisted_denials).number(unlisted_spend);
     }
@@ -264,11 +270,11 @@ TopKeys merge_top_keys(std::vector<const WindowReport*> nodes, const TopQuery& q
     TopKeys top;
     const bool is_by_denials = query.by == Ranking::kDenials;
     for (const WindowReport* const node : nodes) {
-        unlisted_denials += node->unlisted_denials;
-        unlisted_spend += node->unlisted_spend;
+        add(unlisted_denials, node->unlisted_denials);
+        add(unlisted_spend, node->unlisted_spend);
         for (const NamespaceTotal& total : node->totals) {
             if (query.is_visible(total.workspace, total.name_space))
-                top.total += is_by_denials ? total.denied : total.spend;
+                add(top.total, is_by_denials ? total.denied : total.spend);
         }
         for (const TopKey& key : node->keys) {
             const KeyText& text = *key.text;
@@ -277,13 +283,13 @@ TopKeys merge_top_keys(std::vector<const WindowReport*> nodes, const TopQuery& q
                 sums.try_emplace(Name(text.workspace, text.name_space, text.identifier));
             Sum& sum = held->second;
             const bool is_latest = is_new || key.last_denied > sum.key.last_denied;
-            sum.listed_denials += node->unlisted_denials;
-            sum.listed_spend += node->unlisted_spend;
+            add(sum.listed_denials, node->unlisted_denials);
+            add(sum.listed_spend, node->unlisted_spend);
             sum.key.text = is_new ? key.text : sum.key.text;
-            sum.key.denials += key.denials;
-            sum.key.denials_error += key.denials_error;
-            sum.key.spend += key.spend;
-            sum.key.spend_error += key.spend_error;
+            add(sum.key.denials, key.denials);
+            add(sum.key.denials_error, key.denials_error);
+            add(sum.key.spend, key.spend);
+            add(sum.key.spend_error, key.spend_error);
             if (!is_latest) continue;
             sum.key.limit = key.limit;
             sum.key.duration = key.duration;
@@ -292,10 +298,10 @@ TopKeys merge_top_keys(std::vector<const WindowReport*> nodes, const TopQuery& q
     }
     std::uint64_t counted = 0;
     for (auto& [name, sum] : sums) {
-        sum.key.denials_error += unlisted_denials - sum.listed_denials;
-        sum.key.spend_error += unlisted_spend - sum.listed_spend;
+        add(sum.key.denials_error, remainder(unlisted_denials, sum.listed_denials));
+        add(sum.key.spend_error, remainder(unlisted_spend, sum.listed_spend));
         const std::uint64_t weight = is_by_denials ? sum.key.denials : sum.key.spend;
-        counted += weight;
+        add(counted, weight);
         if (weight > 0) top.keys.push_back(std::move(sum.key));
     }
     top.total = std::max(top.total, counted);

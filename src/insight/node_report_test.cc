@@ -101,6 +101,17 @@ TEST(NodeReport, IsBoundedAndAccountsForWhatItLeavesOut) {
     }
 }
 
+TEST(MergedTopKeys, StopAtTheLargestSum) {
+    WindowReport node;
+    node.keys = {key({"large", 1, kMaxSum})};
+    node.totals = {{.workspace = "w", .name_space = "n", .denied = 1, .spend = kMaxSum}};
+    const TopKeys top =
+        merge_top_keys({&node, &node, &node}, {.by = Ranking::kSpend, .is_visible = everything});
+    EXPECT_EQ(top.total, kMaxSum);
+    EXPECT_EQ(top.keys.at(0).spend, kMaxSum);
+    EXPECT_EQ(top.keys.at(0).spend_error, 6U);
+}
+
 TEST(MergedTopKeys, AddUpOverNodes) {
     WindowReport first;
     first.keys = {key({"both", 10, 1}), key({"first", 8})};

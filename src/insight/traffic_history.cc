@@ -59,7 +59,7 @@ void TrafficHistory::add(const Batch& batch, std::int64_t number) {
         Counts& held = second.rows[static_cast<std::size_t>(row - rows_.data())];
         add_to(held.passed, counts.passed);
         add_to(held.denied, counts.denied);
-        held.spend += counts.spend;
+        held.spend = capped_sum(held.spend, counts.spend);
     }
 }
 
@@ -162,7 +162,7 @@ std::vector<NamespaceTotal> TrafficHistory::totals_since(std::int64_t first) con
         const Second* const second = find(number);
         for (std::size_t i = 0; second != nullptr && i < kNamespaces; ++i) {
             sums[i].denied += second->rows[i].denied;
-            sums[i].spend += second->rows[i].spend;
+            sums[i].spend = capped_sum(sums[i].spend, second->rows[i].spend);
         }
     }
     std::vector<NamespaceTotal> totals;
