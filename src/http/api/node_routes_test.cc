@@ -172,6 +172,7 @@ class GuardedNodeRoutes : public NodeRoutes {
         : NodeRoutes({token("all", config::kAllPermissions),
                       token("limit", {.limit = true}),
                       token("metrics", {.read_metrics = true}),
+                      token("keys", {.read_keys = true}),
                       token("other", config::kAllPermissions, "elsewhere")}) {}
 };
 
@@ -185,7 +186,8 @@ TEST_F(GuardedNodeRoutes, NeedATokenWithThePermission) {
     EXPECT_EQ(get("/v2/node.status", "metrics").status, 200);
     EXPECT_EQ(top("{}").status, 401);
     EXPECT_EQ(top("{}", "metrics").status, 403);
-    EXPECT_EQ(top("{}", "all").status, 200);
+    EXPECT_EQ(top("{}", "keys").status, 200);
+    EXPECT_EQ(get("/v2/node.status", "keys").status, 403);
     EXPECT_EQ(get("/metrics").status, 200) << "on loopback";
     EXPECT_EQ(get("/v2/node.caller").status, 401);
     EXPECT_TRUE(has(get("/v2/node.caller", "limit"),
