@@ -86,13 +86,13 @@ TopKeys Activity::top_keys(const TopQuery& query) const {
     const bool is_by_denials = query.by == Ranking::kDenials;
     TopKeys top;
     for (const NamespaceTotal& each : totals) {
-        if (query.is_visible(each.workspace, each.name_space))
+        if (query.is_visible(each.shown()))
             top.total = capped_sum(top.total, is_by_denials ? each.denied : each.spend);
     }
     std::vector<const KeySketch::Entry*> ranked;
     std::uint64_t sum = 0;
     for (const auto& [hash, entry] : (is_by_denials ? denials : spend).by_key) {
-        if (!query.is_visible(entry.text->workspace, entry.text->name_space)) continue;
+        if (!query.is_visible(namespace_of(*entry.text))) continue;
         ranked.push_back(&entry);
         sum = capped_sum(sum, entry.weight);
     }
@@ -141,7 +141,7 @@ TopKeys Activity::top_keys(const TopQuery& query) const {
 }
 
 WindowReport Activity::report(Window window, std::size_t most) const {
-    const IsVisible everything = [](std::string_view, std::string_view) { return true; };
+    const IsVisible everything = [](const ShownNamespace&) { return true; };
     TopQuery query{.window = window, .most = most, .is_visible = everything};
     TopKeys denials = top_keys(query);
     query.by = Ranking::kSpend;

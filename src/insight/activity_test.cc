@@ -18,7 +18,7 @@ using Spent = Recorder::Spent;
 
 constexpr UnixTime kStart{1'700'000'001'000ms};
 
-bool everything(std::string_view, std::string_view) {
+bool everything(const ShownNamespace&) {
     return true;
 }
 
@@ -89,8 +89,8 @@ TEST(Activity, KeepsWorkspacesApart) {
     activity.count(request("i", "b"), decided(false), Spent::kNothing);
     activity.end_second({}, kStart);
     const TopKeys top =
-        activity.top_keys({.is_visible = [](std::string_view workspace, std::string_view) {
-            return workspace == "a";
+        activity.top_keys({.is_visible = [](const ShownNamespace& shown) {
+            return shown.workspace == "a";
         }});
     EXPECT_EQ(top.keys.size(), 1U);
     EXPECT_EQ(top.total, 1U);

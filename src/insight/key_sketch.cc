@@ -44,7 +44,8 @@ std::shared_ptr<const KeyText> make_key_text(const KeyParts& parts) {
     KeyText text{.workspace = std::string(parts.workspace),
                  .name_space = shown_text(parts.name_space),
                  .identifier = shown_text(parts.identifier)};
-    text.is_cut = text.name_space != parts.name_space || text.identifier != parts.identifier;
+    text.is_namespace_cut = text.name_space != parts.name_space;
+    text.is_cut = text.is_namespace_cut || text.identifier != parts.identifier;
     return std::make_shared<const KeyText>(std::move(text));
 }
 

@@ -29,9 +29,20 @@ struct KeyText {
     std::string workspace;  // from the settings, never cut
     std::string name_space;
     std::string identifier;
-    bool is_cut = false;
+    bool is_namespace_cut = false;  // as the next, also where bytes were replaced
+    bool is_cut = false;            // either text is
 };
 inline constexpr std::size_t kMaxShownBytes = 256;
+
+// A namespace as it is shown.
+struct ShownNamespace {
+    std::string_view workspace;
+    std::string_view name;
+    bool is_cut = false;  // other namespaces may be shown as the same
+};
+inline ShownNamespace namespace_of(const KeyText& key) {
+    return {key.workspace, key.name_space, key.is_namespace_cut};
+}
 
 struct KeyParts {
     std::string_view workspace;

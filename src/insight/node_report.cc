@@ -116,6 +116,7 @@ void write_key(Writer& writer, const TopKey& key) {
         .text(key.text->workspace)
         .text(key.text->name_space)
         .text(key.text->identifier)
+        .number(key.text->is_namespace_cut ? 1 : 0)
         .number(key.text->is_cut ? 1 : 0)
         .number(key.denials)
         .number(key.denials_error)
@@ -130,6 +131,7 @@ TopKey read_key(Reader& reader) {
     KeyText text{.workspace = reader.text(),
                  .name_space = shown_text(reader.text()),
                  .identifier = shown_text(reader.text()),
+                 .is_namespace_cut = reader.number() != 0,
                  .is_cut = reader.number() != 0};
     TopKey key{.text = std::make_shared<const KeyText>(std::move(text)),
                .denials = reader.number(),
@@ -185,6 +187,7 @@ bool read_line(std::string_view line, NodeReport& report, WindowReport*& window)
             if (window == nullptr) return false;
             window->totals.push_back({.workspace = reader.text(),
                                       .name_space = shown_text(reader.text()),
+                                      .is_cut = reader.number() != 0,
                                       .denied = reader.number(),
                                       .spend = reader.number()});
             break;
@@ -225,6 +228,7 @@ std::string encode(const NodeReport& report) {
             writer.line('t')
                 .text(total.workspace)
                 .text(total.name_space)
+                .number(total.is_cut ? 1 : 0)
                 .number(total.denied)
                 .number(total.spend);
         }
@@ -273,12 +277,12 @@ TopKeys merge_top_keys(std::vector<const WindowReport*> nodes, const TopQuery& q
         add(unlisted_denials, node->unlisted_denials);
         add(unlisted_spend, node->unlisted_spend);
         for (const NamespaceTotal& total : node->totals) {
-            if (query.is_visible(total.workspace, total.name_space))
+            if (query.is_visible(total.shown()))
                 add(top.total, is_by_denials ? total.denied : total.spend);
         }
         for (const TopKey& key : node->keys) {
             const KeyText& text = *key.text;
-            if (!query.is_visible(text.workspace, text.name_space)) continue;
+            if (!query.is_visible(namespace_of(text))) continue;
             const auto [held, is_new] =
                 sums.try_emplace(Name(text.workspace, text.name_space, text.identifier));
             Sum& sum = held->second;

@@ -9,7 +9,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-bool everything(std::string_view, std::string_view) {
+bool everything(const ShownNamespace&) {
     return true;
 }
 
@@ -122,8 +122,8 @@ TEST(MergedTopKeys, AddUpOverNodes) {
     second.unlisted_denials = 7;
     second.totals = {{.workspace = "w", .name_space = "n", .denied = 5, .spend = 0},
                      {.workspace = "other", .name_space = "n", .denied = 90, .spend = 0}};
-    const TopQuery query{.is_visible = [](std::string_view workspace, std::string_view) {
-        return workspace == "w";
+    const TopQuery query{.is_visible = [](const ShownNamespace& shown) {
+        return shown.workspace == "w";
     }};
     const TopKeys top = merge_top_keys({&first, &second}, query);
     EXPECT_EQ(top.total, 25U);

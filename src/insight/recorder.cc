@@ -43,6 +43,7 @@ NamespaceCounts* Batch::counts_of(std::uint64_t hash, const Request& request) {
     namespaces[at].hash = hash;
     namespaces[at].workspace = request.workspace;
     namespaces[at].name_space = shown_text(request.name_space);
+    namespaces[at].is_cut = namespaces[at].name_space != request.name_space;
     return &namespaces[at];
 }
 

@@ -23,6 +23,7 @@ struct NamespaceCounts {
     std::uint64_t spend = 0;
     std::string workspace;
     std::string name_space;  // as shown
+    bool is_cut = false;
 };
 
 // What a thread has counted in about a second. Bounded: kMaxNamespaces, and kBatchKeys of either

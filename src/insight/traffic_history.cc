@@ -86,6 +86,7 @@ void TrafficHistory::take_over(Row& row, const NamespaceCounts& counts) {
     row = {.hash = counts.hash,
            .workspace = counts.workspace,
            .name_space = counts.name_space,
+           .is_cut = counts.is_cut,
            .recent = 0};
 }
 
@@ -115,7 +116,14 @@ TrafficReport TrafficHistory::report(const Range& range, const IsVisible& is_vis
     std::array<std::size_t, kNamespaces> listed{};  // 1 more than the index in `namespaces`
     for (std::size_t i = 0; i < kNamespaces; ++i) {
         const Row& row = rows_[i];
-        if (row.hash == 0 || !is_visible(row.workspace, row.name_space)) continue;
+        if (row.hash == 0 || !is_visible({row.workspace, row.name_space, row.is_cut})) continue;
+        // Namespaces that are shown as the same are listed as one.
+        const auto same = std::find_if(rows_.begin(), rows_.begin() + signed_of(i), [&](auto& each) {
+            return row.is_cut && each.is_cut && each.name_space == row.name_space &&
+                   each.workspace == row.workspace;
+        });
+        listed[i] = listed[static_cast<std::size_t>(same - rows_.begin())];
+        if (listed[i] != 0) continue;
         report.namespaces.push_back({row.name_space, zeros, zeros});
         listed[i] = report.namespaces.size();
     }
@@ -170,6 +178,7 @@ std::vector<NamespaceTotal> TrafficHistory::totals_since(std::int64_t first) con
         if (rows_[i].hash == 0 || (sums[i].denied == 0 && sums[i].spend == 0)) continue;
         sums[i].workspace = rows_[i].workspace;
         sums[i].name_space = rows_[i].name_space;
+        sums[i].is_cut = rows_[i].is_cut;
         totals.push_back(std::move(sums[i]));
     }
     return totals;

@@ -10,7 +10,6 @@
 #include <cstdint>
 #include <functional>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "insight/recorder.h"
@@ -37,14 +36,17 @@ struct StateSample {
 };
 
 // Whether the decisions in a namespace are reported to a caller.
-using IsVisible = std::function<bool(std::string_view workspace, std::string_view name_space)>;
+using IsVisible = std::function<bool(const ShownNamespace& name_space)>;
 
 // The denials and the spend of a namespace over some time.
 struct NamespaceTotal {
     std::string workspace;
     std::string name_space;
+    bool is_cut = false;
     std::uint64_t denied = 0;
     std::uint64_t spend = 0;
+
+    ShownNamespace shown() const { return {workspace, name_space, is_cut}; }
 };
 
 // Numbers of consecutive steps, the oldest first.
@@ -111,6 +113,7 @@ class TrafficHistory {
         std::uint64_t hash = 0;  // 0: free
         std::string workspace;
         std::string name_space;
+        bool is_cut = false;
         double recent = 0;  // decisions; halved about every minute
     };
 

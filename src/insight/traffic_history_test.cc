@@ -10,7 +10,7 @@ namespace {
 
 constexpr std::int64_t kNow = 1'700'000'000;
 
-bool everything(std::string_view, std::string_view) {
+bool everything(const ShownNamespace&) {
     return true;
 }
 
@@ -96,10 +96,19 @@ TEST_F(TrafficHistoryTest, GivesTheBusiestNamespacesARow) {
     EXPECT_EQ(listed, static_cast<std::int64_t>(TrafficHistory::kNamespaces) - 1);
 }
 
+TEST_F(TrafficHistoryTest, ListsNamespacesThatAreShownAsTheSameOnce) {
+    const std::string start(kMaxShownBytes, 'n');
+    add(kNow, {{start + "1", 1}, {start + "2", 2}, {start, 4}});
+    const TrafficReport got = report(kNow + 1, 1);
+    ASSERT_EQ(got.namespaces.size(), 2U) << "the third one is not cut";
+    EXPECT_EQ(got.namespaces[0].passed, Numbers{4});
+    EXPECT_EQ(got.namespaces[1].passed, Numbers{3});
+}
+
 TEST_F(TrafficHistoryTest, ShowsACallerOnlyWhatItMaySee) {
     add(kNow, {{"login", 1, 4, "a"}, {"login", 2, 5, "b"}, {"mail", 3, 6, "a"}});
-    const auto is_visible = [](std::string_view workspace, std::string_view name_space) {
-        return workspace == "a" && name_space == "login";
+    const auto is_visible = [](const ShownNamespace& shown) {
+        return shown.workspace == "a" && shown.name == "login";
     };
     const TrafficReport got = history_.report({.end = kNow + 1, .seconds = 1}, is_visible);
     ASSERT_EQ(got.namespaces.size(), 1U);

@@ -111,10 +111,10 @@ void answer_top_keys(Call& call) {
                    .most = static_cast<std::size_t>(fields.page_size),
                    .is_visible = visible_to(*call.caller)};
     if (!fields.name_space.empty()) {
-        query.is_visible = [workspace = call.caller->workspace,
-                            shown = insight::shown_text(fields.name_space)](
-                               std::string_view in_workspace, std::string_view name_space) {
-            return in_workspace == workspace && name_space == shown;
+        query.is_visible = [covered = visible_to(*call.caller),
+                            name = insight::shown_text(fields.name_space)](
+                               const insight::ShownNamespace& shown) {
+            return shown.name == name && covered(shown);
         };
     }
     begin_answer(call, 200);

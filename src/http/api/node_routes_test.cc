@@ -10,10 +10,12 @@ namespace {
 
 config::Token token(const std::string& name,
                     config::Permissions permissions,
-                    const std::string& workspace = "default") {
+                    const std::string& workspace = "default",
+                    std::vector<std::string> namespaces = {"*"}) {
     return {.name = name,
             .sha256 = sha256_of(name),
             .workspace = workspace,
+            .namespaces = std::move(namespaces),
             .permissions = permissions};
 }
 
@@ -173,6 +175,7 @@ class GuardedNodeRoutes : public NodeRoutes {
                       token("limit", {.limit = true}),
                       token("metrics", {.read_metrics = true}),
                       token("keys", {.read_keys = true}),
+                      token("some", config::kAllPermissions, "default", {"n*"}),
                       token("other", config::kAllPermissions, "elsewhere")}) {}
 };
 
@@ -206,6 +209,19 @@ TEST_F(GuardedNodeRoutes, ShowACallerItsOwnWorkspaceOnly) {
     const Answer traffic = get("/v2/node.traffic", "all");
     EXPECT_FALSE(has(traffic, "secret")) << traffic.body;
     EXPECT_TRUE(has(traffic, ",4],\"denied\"")) << "the sums are those of the node";
+}
+
+// What a token covers can't be told from a name that is cut.
+TEST_F(GuardedNodeRoutes, ShowANamespaceThatIsCutToTokensThatCoverAll) {
+    const std::string start(insight::kMaxShownBytes, 'n');
+    limit_as("all", start, 5);
+    limit_as("all", start + "-and-more", 5);
+    end_second();
+    EXPECT_TRUE(has(top("{}", "all"), R"("total":6,)"));
+    const std::string filter = R"({"namespace":")" + start + "\"}";
+    for (const std::string& body : {std::string("{}"), filter})
+        EXPECT_TRUE(has(top(body, "some"), R"("total":3,)")) << top(body, "some").body;
+    EXPECT_TRUE(has(get("/v2/node.traffic?seconds=1", "some"), R"("denied":[3]}])"));
 }
 
 TEST_F(GuardedNodeRoutes, OverrideLogNamesTheToken) {
