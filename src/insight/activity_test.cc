@@ -1,5 +1,6 @@
 #include "insight/activity.h"
 
+#include <algorithm>
 #include <map>
 #include <memory>
 #include <string>
@@ -107,6 +108,54 @@ TEST(Activity, ListsAsManyAsAsked) {
     ASSERT_EQ(top.keys.size(), 3U);
     EXPECT_EQ(top.keys[0].denials, 50U);
     EXPECT_EQ(top.keys[2].denials, 48U);
+}
+
+TEST(Activity, ReportsTheHeaviestKeysOfEachWorkspace) {
+    Activity activity(1);
+    for (int i = 0; i < 300; ++i) {
+        for (int j = 0; j < 3; ++j)
+            activity.count(request(std::to_string(i), "busy"), decided(false), Spent::kNothing);
+    }
+    for (const std::string_view key : {"x", "x", "y"})
+        activity.count(request(key, "quiet"), decided(false), Spent::kNothing);
+    activity.end_second({}, kStart);
+    const auto quiet_keys = [](const WindowReport& report) {
+        return std::ranges::count_if(
+            report.keys, [](const TopKey& key) { return key.text->workspace == "quiet"; });
+    };
+    const WindowReport all = activity.report(Window::kMinute, 100, everything);
+    EXPECT_EQ(quiet_keys(all), 2);
+    EXPECT_EQ(all.keys.size(), 102U);
+    EXPECT_EQ(all.unlisted_denials, 3U);
+    const WindowReport quiet =
+        activity.report(Window::kMinute, 1, [](const ShownNamespace& shown) {
+            return shown.workspace == "quiet";
+        });
+    ASSERT_EQ(quiet.keys.size(), 1U);
+    EXPECT_EQ(quiet.keys[0].text->identifier, "x");
+    EXPECT_EQ(quiet.unlisted_denials, 2U);
+}
+
+TEST(Activity, ReportsSpendersBesideLongKeysThatAreDenied) {
+    Activity activity(1);
+    for (int i = 0; i < 100; ++i) {
+        const std::string denied = std::string(250, ' ') + std::to_string(i);
+        activity.count(request(denied), decided(false), Spent::kNothing);
+        activity.count(
+            request("spender " + std::to_string(i)), decided(true), Spent::kCost);
+    }
+    activity.end_second({}, kStart);
+    NodeReport report;
+    for (std::size_t i = 0; i < kWindows; ++i)
+        report.windows[i] = activity.report(static_cast<Window>(i), 100, everything);
+    const auto decoded = decode(encode(report));
+    ASSERT_TRUE(decoded);
+    for (const WindowReport& window : decoded->windows) {
+        EXPECT_LT(window.keys.size(), 200U);
+        const TopKeys top =
+            merge_top_keys({&window}, {.by = Ranking::kSpend, .is_visible = everything});
+        EXPECT_GT(top.keys.size(), 20U);
+    }
 }
 
 TEST(Activity, LosesNothingBetweenThreads) {

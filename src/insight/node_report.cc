@@ -11,8 +11,8 @@ namespace {
 
 constexpr std::string_view kFormat = "sluice-report-1";
 
-bool is_plain(char c) {
-    return c > ' ' && c != '%' && c != 0x7f;
+bool is_plain(unsigned char byte) {
+    return byte > ' ' && byte != '%' && byte != 0x7f;
 }
 
 // Writes words, with every byte that could be a separator as %XX.
@@ -32,11 +32,11 @@ class Writer {
         constexpr std::string_view kDigits = "0123456789abcdef";
         out_ += ' ';
         for (const char c : value) {
-            if (is_plain(c)) {
+            const auto byte = static_cast<unsigned char>(c);
+            if (is_plain(byte)) {
                 out_ += c;
                 continue;
             }
-            const auto byte = static_cast<unsigned char>(c);
             out_ += '%';
             out_ += kDigits[byte >> 4U];
             out_ += kDigits[byte & 0xFU];
@@ -219,12 +219,12 @@ std::string encode(const NodeReport& report) {
     for (std::size_t i = 0; i < kWindows; ++i) {
         const WindowReport& window = report.windows[i];
         const std::size_t end = kMaxReportBytes * (i + 1) / kWindows - kLongestLine;
-        const auto has_room = [&] { return writer.size() < end; };
+        const std::size_t end_of_totals = (writer.size() + end) / 2;
         std::uint64_t unlisted_denials = window.unlisted_denials;
         std::uint64_t unlisted_spend = window.unlisted_spend;
         writer.line('w').number(i);
         for (const NamespaceTotal& total : window.totals) {
-            if (!has_room()) break;
+            if (writer.size() >= end_of_totals) break;
             writer.line('t')
                 .text(total.workspace)
                 .text(total.name_space)
@@ -233,7 +233,7 @@ std::string encode(const NodeReport& report) {
                 .number(total.spend);
         }
         for (const TopKey& key : window.keys) {
-            if (has_room()) {
+            if (writer.size() < end) {
                 write_key(writer, key);
                 continue;
             }

@@ -83,6 +83,26 @@ TEST(NodeReport, RefusesWhatEncodeDidNotWrite) {
     }
 }
 
+TEST(NodeReport, WritesUtf8AsItIs) {
+    NodeReport report;
+    report.windows[0].keys.push_back(key({"gr\xC3\xBC\xC3\x9F", 5}));
+    EXPECT_NE(encode(report).find(" gr\xC3\xBC\xC3\x9F "), std::string::npos);
+}
+
+TEST(NodeReport, LeavesRoomForKeysBesideLongNamespaces) {
+    NodeReport report;
+    for (WindowReport& window : report.windows) {
+        for (int i = 0; i < 32; ++i)
+            window.totals.push_back({.workspace = std::string(500, ' ') + std::to_string(i),
+                                     .name_space = std::string(250, ' ')});
+        window.keys.push_back(key({"i", 5}));
+    }
+    const auto decoded = decode(encode(report));
+    ASSERT_TRUE(decoded);
+    for (const WindowReport& window : decoded->windows)
+        EXPECT_EQ(window.keys.size(), 1U);
+}
+
 TEST(NodeReport, IsBoundedAndAccountsForWhatItLeavesOut) {
     NodeReport report;
     for (WindowReport& window : report.windows) {

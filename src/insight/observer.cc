@@ -122,10 +122,11 @@ NodeReport Observer::make_report(const NodeStatus& status) {
     auto windows = std::move(report_.windows);
     report_ = report_of(status);
     report_.windows = std::move(windows);
-    report_.windows[0] = activity_.report(Window::kMinute, kReportedKeys);
+    const auto everything = [](const ShownNamespace&) { return true; };
+    report_.windows[0] = activity_.report(Window::kMinute, kReportedKeys, everything);
     if (seconds_ % 5 == 0) {
-        report_.windows[1] = activity_.report(Window::kTenMinutes, kReportedKeys);
-        report_.windows[2] = activity_.report(Window::kHour, kReportedKeys);
+        report_.windows[1] = activity_.report(Window::kTenMinutes, kReportedKeys, everything);
+        report_.windows[2] = activity_.report(Window::kHour, kReportedKeys, everything);
     }
     return report_;
 }
@@ -185,7 +186,7 @@ RegionTopKeys Observer::top_keys(const TopQuery& query) const {
         region.top = activity_.top_keys(query);
         return region;
     }
-    const WindowReport own = activity_.report(query.window, kOwnKeys);
+    const WindowReport own = activity_.report(query.window, kOwnKeys, query.is_visible);
     std::vector<const WindowReport*> windows{&own};
     for (const ReceivedReport& each : received)
         windows.push_back(&each.report->windows[static_cast<std::size_t>(query.window)]);
