@@ -108,7 +108,7 @@ export function keysView(context, values) {
       rows.body,
       keys.map((each, at) => ({ ...each, rank: at + 1 })),
       {
-        key: each => JSON.stringify([each.namespace, each.identifier, each.duration, each.cut]),
+        key: each => JSON.stringify([each.namespace, each.identifier, each.duration, each.id]),
         create: each => {
           const name = h(
             'span',

@@ -299,7 +299,7 @@ export function trafficView({ api }) {
     const keys = topKeys?.keys.filter(each => each.denials > 0).slice(0, kTopRows) ?? [];
     const most = keys[0]?.denials ?? 1;
     syncChildren(top, keys, {
-      key: each => JSON.stringify([each.namespace, each.identifier, each.duration]),
+      key: each => JSON.stringify([each.namespace, each.identifier, each.duration, each.id]),
       create: each => {
         const number = h('span', { class: 'number' });
         const length = bar();

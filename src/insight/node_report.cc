@@ -117,7 +117,7 @@ void write_key(Writer& writer, const TopKey& key) {
         .text(key.text->name_space)
         .text(key.text->identifier)
         .number(key.text->is_namespace_cut ? 1 : 0)
-        .number(key.text->is_cut ? 1 : 0)
+        .number(key.text->cut_id)
         .number(key.denials)
         .number(key.denials_error)
         .number(key.spend)
@@ -132,7 +132,7 @@ TopKey read_key(Reader& reader) {
                  .name_space = shown_text(reader.text()),
                  .identifier = shown_text(reader.text()),
                  .is_namespace_cut = reader.number() != 0,
-                 .is_cut = reader.number() != 0};
+                 .cut_id = reader.number()};
     TopKey key{.text = std::make_shared<const KeyText>(std::move(text)),
                .denials = reader.number(),
                .denials_error = reader.number(),
@@ -262,7 +262,7 @@ std::optional<NodeReport> decode(std::string_view text) {
 }
 
 TopKeys merge_top_keys(std::vector<const WindowReport*> nodes, const TopQuery& query) {
-    using Name = std::tuple<std::string_view, std::string_view, std::string_view>;
+    using Name = std::tuple<std::string_view, std::string_view, std::string_view, std::uint64_t>;
     struct Sum {
         TopKey key;
         std::uint64_t listed_denials = 0;  // what its nodes would count if they didn't list it
@@ -283,8 +283,8 @@ TopKeys merge_top_keys(std::vector<const WindowReport*> nodes, const TopQuery& q
         for (const TopKey& key : node->keys) {
             const KeyText& text = *key.text;
             if (!query.is_visible(namespace_of(text))) continue;
-            const auto [held, is_new] =
-                sums.try_emplace(Name(text.workspace, text.name_space, text.identifier));
+            const auto [held, is_new] = sums.try_emplace(
+                Name(text.workspace, text.name_space, text.identifier, text.cut_id));
             Sum& sum = held->second;
             const bool is_latest = is_new || key.last_denied > sum.key.last_denied;
             add(sum.listed_denials, node->unlisted_denials);

@@ -121,6 +121,29 @@ TEST(NodeReport, IsBoundedAndAccountsForWhatItLeavesOut) {
     }
 }
 
+TEST(MergedTopKeys, KeepKeysApartThatAreShownAsTheSame) {
+    const std::string start(kMaxShownBytes, 'x');
+    WindowReport first;
+    first.keys = {key({start + "1", 5}), key({start + "2", 4})};
+    first.unlisted_denials = 3;
+    WindowReport second;
+    second.keys = {key({start + "1", 2})};
+    const TopKeys top = merge_top_keys({&first, &second}, {.is_visible = everything});
+    ASSERT_EQ(top.keys.size(), 2U);
+    EXPECT_EQ(top.keys[0].denials, 7U);
+    EXPECT_EQ(top.keys[0].denials_error, 2U);
+    EXPECT_NE(top.keys[0].text->cut_id, top.keys[1].text->cut_id);
+}
+
+// As a faulty node might report.
+TEST(MergedTopKeys, SubtractNoMoreThanThereIs) {
+    WindowReport node;
+    node.keys = {key({"i", 5}), key({"i", 4})};
+    node.unlisted_denials = 3;
+    const TopKeys top = merge_top_keys({&node}, {.is_visible = everything});
+    EXPECT_EQ(top.keys.at(0).denials_error, 2U);
+}
+
 TEST(MergedTopKeys, StopAtTheLargestSum) {
     WindowReport node;
     node.keys = {key({"large", 1, kMaxSum})};

@@ -77,7 +77,7 @@ void write_key(JsonWriter& json, const insight::TopKey& key) {
     json.raw(R"(,"duration":)").number(key.duration.count());
     if (key.last_denied != UnixTime{})
         json.raw(R"(,"lastDenied":)").number(milliseconds_of(key.last_denied));
-    if (key.text->is_cut) json.raw(R"(,"cut":true)");
+    if (key.text->is_cut()) json.raw(R"(,"cut":true,"id":)").number(number_of(key.text->cut_id));
     json.raw("}");
 }
 
