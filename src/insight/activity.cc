@@ -80,22 +80,25 @@ TopKey Activity::Counts::of(const KeySketch::Entry& entry) const {
                .denials = 0,
                .denials_error = denials.error,
                .spend = 0,
-               .spend_error = error_of(spend),
-               .limit = entry.limit,
-               .duration = entry.duration};
+               .spend_error = error_of(spend)};
+    const auto note_last = [&](const KeySketch::Entry& found) {
+        if (found.last < key.last) return;
+        key.limit = found.limit;
+        key.duration = found.duration;
+        key.last = found.last;
+    };
+    note_last(entry);
     if (const auto found = denials.by_key.find(entry.hash); found != denials.by_key.end()) {
         key.denials = found->second.weight;
         key.last_denied = found->second.last;
+        note_last(found->second);
     }
     if (const auto found = spend.by_key.find(entry.hash); found != spend.by_key.end()) {
         const KeySketch::Entry& spent = found->second;
         key.spend = spent.weight;
         key.spend_error =
             capped_sum(spend.error, sampling_error(spent.variance, spend.interval));
-        if (spent.last > entry.last) {
-            key.limit = spent.limit;
-            key.duration = spent.duration;
-        }
+        note_last(spent);
     }
     return key;
 }

@@ -28,6 +28,7 @@ struct TopKey {
     // Of the key's last request.
     std::int64_t limit = 0;
     std::chrono::milliseconds duration{};
+    UnixTime last{};         // when that was
     UnixTime last_denied{};  // 1970: not in the window
 };
 

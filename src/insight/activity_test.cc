@@ -110,6 +110,27 @@ TEST(Activity, ListsAsManyAsAsked) {
     EXPECT_EQ(top.keys[2].denials, 48U);
 }
 
+TEST(Activity, ShowsTheLimitOfTheLastRequest) {
+    Activity activity(1);
+    Request changed = request("i");
+    const auto limit_by = [&](Ranking by) {
+        return activity.top_keys({.by = by, .is_visible = everything}).keys.at(0).limit;
+    };
+    changed.limit = 20;
+    activity.count(changed, decided(true), Spent::kCost);
+    activity.end_second({}, kStart);
+    changed.limit = 30;
+    activity.count(changed, decided(false), Spent::kNothing);
+    activity.end_second({}, kStart + 1s);
+    EXPECT_EQ(limit_by(Ranking::kDenials), 30);
+    EXPECT_EQ(limit_by(Ranking::kSpend), 30);
+    changed.limit = 40;
+    activity.count(changed, decided(true), Spent::kCost);
+    activity.end_second({}, kStart + 2s);
+    EXPECT_EQ(limit_by(Ranking::kDenials), 40);
+    EXPECT_EQ(limit_by(Ranking::kSpend), 40);
+}
+
 TEST(Activity, ReportsTheHeaviestKeysOfEachWorkspace) {
     Activity activity(1);
     for (int i = 0; i < 300; ++i) {

@@ -124,6 +124,7 @@ void write_key(Writer& writer, const TopKey& key) {
         .number(key.spend_error)
         .number(unsigned_of(key.limit))
         .number(unsigned_of(key.duration.count()))
+        .number(milliseconds_of(key.last))
         .number(milliseconds_of(key.last_denied));
 }
 
@@ -140,6 +141,7 @@ TopKey read_key(Reader& reader) {
                .spend_error = reader.number(),
                .limit = static_cast<std::int64_t>(reader.number())};
     key.duration = std::chrono::milliseconds{reader.number()};
+    key.last = time_of(reader.number());
     key.last_denied = time_of(reader.number());
     return key;
 }
@@ -286,7 +288,6 @@ TopKeys merge_top_keys(std::vector<const WindowReport*> nodes, const TopQuery& q
             const auto [held, is_new] = sums.try_emplace(
                 Name(text.workspace, text.name_space, text.identifier, text.cut_id));
             Sum& sum = held->second;
-            const bool is_latest = is_new || key.last_denied > sum.key.last_denied;
             add(sum.listed_denials, node->unlisted_denials);
             add(sum.listed_spend, node->unlisted_spend);
             sum.key.text = is_new ? key.text : sum.key.text;
@@ -294,10 +295,11 @@ TopKeys merge_top_keys(std::vector<const WindowReport*> nodes, const TopQuery& q
             add(sum.key.denials_error, key.denials_error);
             add(sum.key.spend, key.spend);
             add(sum.key.spend_error, key.spend_error);
-            if (!is_latest) continue;
+            sum.key.last_denied = std::max(sum.key.last_denied, key.last_denied);
+            if (!is_new && key.last <= sum.key.last) continue;
             sum.key.limit = key.limit;
             sum.key.duration = key.duration;
-            sum.key.last_denied = key.last_denied;
+            sum.key.last = key.last;
         }
     }
     std::uint64_t counted = 0;

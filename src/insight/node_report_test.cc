@@ -28,6 +28,7 @@ TopKey key(const Counted& counted) {
             .spend_error = 2,
             .limit = 10,
             .duration = 60s,
+            .last = UnixTime{5s},
             .last_denied = UnixTime{5s}};
 }
 
@@ -118,6 +119,21 @@ TEST(NodeReport, IsBoundedAndAccountsForWhatItLeavesOut) {
         ASSERT_GT(window.keys.size(), 10U);
         ASSERT_LT(window.keys.size(), 500U);
         EXPECT_EQ(window.unlisted_denials, window.keys.back().denials) << "one less, and its error";
+    }
+}
+
+TEST(MergedTopKeys, HaveTheLimitOfTheLastRequest) {
+    WindowReport first;
+    first.keys = {key({"i", 5})};
+    WindowReport second = first;
+    second.keys[0].limit = 20;
+    second.keys[0].last = UnixTime{6s};
+    second.keys[0].last_denied = UnixTime{4s};
+    for (const auto& nodes : {std::vector<const WindowReport*>{&first, &second},
+                              std::vector<const WindowReport*>{&second, &first}}) {
+        const TopKeys top = merge_top_keys(nodes, {.is_visible = everything});
+        EXPECT_EQ(top.keys.at(0).limit, 20);
+        EXPECT_EQ(top.keys.at(0).last_denied, UnixTime{5s});
     }
 }
 
