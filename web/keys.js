@@ -172,7 +172,7 @@ export function keysView(context, values) {
     const nodes = answer.nodes === 1 ? '1 node' : `${count(answer.nodes)} nodes`;
     setText(
       summary,
-      `${count(total)} ${asked.by === 'denials' ? (total === 1 ? 'denial' : 'denials') : 'spent'} in the last ${time}, ${nodes}.` +
+      `${answer.totalIsMinimum ? 'At least ' : ''}${count(total)} ${asked.by === 'denials' ? (total === 1 ? 'denial' : 'denials') : 'spent'} in the last ${time}, ${nodes}.` +
         (answer.partial ? ' The origin is unavailable: this node only.' : ''),
     );
   }

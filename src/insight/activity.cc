@@ -165,7 +165,7 @@ TopKeys Activity::top_keys(const TopQuery& query) const {
     const Counts all = counts(query.window);
     const bool is_by_denials = query.by == Ranking::kDenials;
     TopKeys top;
-    for (const NamespaceTotal& each : all.totals) {
+    for (const NamespaceTotal& each : all.totals.namespaces) {
         if (query.is_visible(each.shown()))
             top.total = capped_sum(top.total, is_by_denials ? each.denied : each.spend);
     }
@@ -173,8 +173,8 @@ TopKeys Activity::top_keys(const TopQuery& query) const {
     std::uint64_t sum = 0;
     for (const KeySketch::Entry* const entry : ranked)
         sum = capped_sum(sum, entry->weight);
-    // Namespaces without a row are missing in the totals.
     top.total = std::max(top.total, sum);
+    top.is_total_minimum = (is_by_denials ? all.totals.other_denied : all.totals.other_spend) > 0;
     for (const KeySketch::Entry* const entry : first(ranked, query.most))
         top.keys.push_back(all.of(*entry));
     return top;

@@ -44,12 +44,14 @@ struct TopQuery {
 struct TopKeys {
     std::vector<TopKey> keys;  // the heaviest first
     std::uint64_t total = 0;   // denials, or spend, of all visible keys
+    // The total lacks what was counted in namespaces that are not among a node's busiest.
+    bool is_total_minimum = false;
 };
 
 // A node's counts over one window.
 struct WindowReport {
     std::vector<TopKey> keys;            // the most important first
-    std::vector<NamespaceTotal> totals;  // of the busiest namespaces
+    Totals totals;
     // What a key that is not listed may have at most.
     std::uint64_t unlisted_denials = 0;
     std::uint64_t unlisted_spend = 0;
@@ -93,7 +95,7 @@ class Activity {
     struct Counts {
         KeyWindows::Sums denials;
         KeyWindows::Sums spend;
-        std::vector<NamespaceTotal> totals;
+        Totals totals;
 
         TopKey of(const KeySketch::Entry& entry) const;
     };

@@ -185,9 +185,14 @@ bool read_line(std::string_view line, NodeReport& report, WindowReport*& window)
             window->unlisted_denials = reader.number();
             window->unlisted_spend = reader.number();
             break;
+        case 'o':
+            if (window == nullptr) return false;
+            window->totals.other_denied = reader.number();
+            window->totals.other_spend = reader.number();
+            break;
         case 't':
             if (window == nullptr) return false;
-            window->totals.push_back({.workspace = reader.text(),
+            window->totals.namespaces.push_back({.workspace = reader.text(),
                                       .name_space = shown_text(reader.text()),
                                       .is_cut = reader.number() != 0,
                                       .denied = reader.number(),
@@ -225,8 +230,14 @@ std::string encode(const NodeReport& report) {
         std::uint64_t unlisted_denials = window.unlisted_denials;
         std::uint64_t unlisted_spend = window.unlisted_spend;
         writer.line('w').number(i);
-        for (const NamespaceTotal& total : window.totals) {
-            if (writer.size() >= end_of_totals) break;
+        std::uint64_t other_denied = window.totals.other_denied;
+        std::uint64_t other_spend = window.totals.other_spend;
+        for (const NamespaceTotal& total : window.totals.namespaces) {
+            if (writer.size() >= end_of_totals) {
+                add(other_denied, total.denied);
+                add(other_spend, total.spend);
+                continue;
+            }
             writer.line('t')
                 .text(total.workspace)
                 .text(total.name_space)
@@ -234,6 +245,7 @@ std::string encode(const NodeReport& report) {
                 .number(total.denied)
                 .number(total.spend);
         }
+        writer.line('o').number(other_denied).number(other_spend);
         for (const TopKey& key : window.keys) {
             if (writer.size() < end) {
                 write_key(writer, key);
@@ -278,7 +290,10 @@ TopKeys merge_top_keys(std::vector<const WindowReport*> nodes, const TopQuery& q
     for (const WindowReport* const node : nodes) {
         add(unlisted_denials, node->unlisted_denials);
         add(unlisted_spend, node->unlisted_spend);
-        for (const NamespaceTotal& total : node->totals) {
+        const Totals& totals = node->totals;
+        if ((is_by_denials ? totals.other_denied : totals.other_spend) > 0)
+            top.is_total_minimum = true;
+        for (const NamespaceTotal& total : totals.namespaces) {
             if (query.is_visible(total.shown()))
                 add(top.total, is_by_denials ? total.denied : total.spend);
         }

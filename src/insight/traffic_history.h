@@ -49,6 +49,13 @@ struct NamespaceTotal {
     ShownNamespace shown() const { return {workspace, name_space, is_cut}; }
 };
 
+struct Totals {
+    std::vector<NamespaceTotal> namespaces;  // the busiest ones
+    // Of all others together.
+    std::uint64_t other_denied = 0;
+    std::uint64_t other_spend = 0;
+};
+
 // Numbers of consecutive steps, the oldest first.
 struct TrafficReport {
     using Numbers = std::vector<std::int64_t>;
@@ -93,8 +100,8 @@ class TrafficHistory {
     };
     TrafficReport report(const Range& range, const IsVisible& is_visible) const;
 
-    // The sums of the namespaces that have a row, from the second `first` on.
-    std::vector<NamespaceTotal> totals_since(std::int64_t first) const;
+    // The sums from the second `first` on, by namespace for those that have a row.
+    Totals totals_since(std::int64_t first) const;
 
   private:
     struct Counts {
@@ -106,6 +113,7 @@ class TrafficHistory {
         std::int64_t number = -1;
         std::uint64_t passed = 0;
         std::uint64_t denied = 0;
+        std::uint64_t spend = 0;
         StateSample state;
         std::array<Counts, kNamespaces> rows;
     };

@@ -247,6 +247,7 @@ void write_top_keys(JsonWriter& json,
     json.raw(R"(,"window":)").number(length_of(query.window).count());
     json.raw(R"(,"by":)").text(name_of(query.by));
     json.raw(R"(,"total":)").number(number_of(region.top.total));
+    if (region.top.is_total_minimum) json.raw(R"(,"totalIsMinimum":true)");
     json.raw(R"(,"partial":)").boolean(region.is_partial);
     json.raw(R"(,"nodes":)").number(number_of(region.nodes));
     json.raw(R"(,"keys":[)");
