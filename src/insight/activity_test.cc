@@ -222,6 +222,30 @@ TEST(LatencyQuantiles, AreInterpolatedWithinABucket) {
     EXPECT_GE(latency_between(before, after).p50, 10'000'000U) << "the last bucket has no bound";
 }
 
+TEST(Observer, SkipsASecondThatFails) {
+    int seconds = 0;
+    int failures = 0;
+    bool fails = true;
+    Observer observer({.seed = 1,
+                       .read_status = [] { return NodeStatus{}; },
+                       .read_latency = [] { return LatencyCounts{}; },
+                       .on_second =
+                           [&] {
+                               if (fails) throw std::bad_alloc();
+                               ++seconds;
+                           },
+                       .on_failure = [&](std::string_view) { ++failures; }});
+    observer.end_second();
+    observer.end_second();
+    EXPECT_EQ(failures, 1);
+    fails = false;
+    observer.end_second();
+    EXPECT_EQ(seconds, 1);
+    fails = true;
+    observer.end_second();
+    EXPECT_EQ(failures, 2);
+}
+
 // Nodes that leave notes for each other.
 class ObserverRegion : public testing::Test {
   protected:

@@ -1,6 +1,7 @@
 #include "insight/observer.h"
 
 #include <algorithm>
+#include <exception>
 #include <utility>
 
 #include "base/clock.h"
@@ -106,6 +107,15 @@ Observer::Clock::time_point Observer::next_second() const {
 }
 
 void Observer::end_second() {
+    try {
+        observe_second();
+        has_failed_ = false;
+    } catch (const std::exception& error) {
+        if (!std::exchange(has_failed_, true)) options_.on_failure(error.what());
+    }
+}
+
+void Observer::observe_second() {
     const NodeStatus status = options_.read_status();
     StateSample sample = sample_of(status);
     const LatencyCounts latency = options_.read_latency();

@@ -64,6 +64,8 @@ class Observer {
         std::function<void(std::string report, Notes notes)> exchange = {};
         // Called after each second, on the observer's thread.
         std::function<void()> on_second = [] {};
+        // Called when a second was skipped, and the one before was not.
+        std::function<void(std::string_view why)> on_failure = [](std::string_view) {};
     };
     explicit Observer(Options options);
     ~Observer() { stop(); }
@@ -74,7 +76,8 @@ class Observer {
     void start();
     // Ends it. on_second() is not called afterwards.
     void stop() { thread_.stop(); }
-    // What the thread does every second.
+    // What the thread does every second. An exception, most likely std::bad_alloc, skips what is left
+    // of that.
     void end_second();
 
     Activity& activity() { return activity_; }
@@ -103,6 +106,7 @@ class Observer {
         std::optional<Clock::time_point> read_at SLUICE_GUARDED_BY(mutex);
     };
 
+    void observe_second();
     NodeReport make_report(const NodeStatus& status);
     void exchange_reports(const NodeStatus& status);
     // Those of other nodes than `own` that are not too old, with their ages as of now.
@@ -122,6 +126,7 @@ class Observer {
     LatencyCounts latency_{};  // as of the last second
     NodeReport report_;        // the last one
     std::uint64_t seconds_ = 0;
+    bool has_failed_ = false;  // in the last second
     TurnThread thread_;
 };
 

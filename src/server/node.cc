@@ -70,7 +70,9 @@ Node::Node(config::Settings settings, Log& log, Limiter limiter, PassedSockets s
                  .on_second =
                      [this] {
                          if (admin_ != nullptr) admin_->send_events();
-                     }}) {}
+                     },
+                 .on_failure =
+                     [this](std::string_view why) { log_observation_failure(log_, why); }}) {}
 
 // Pending responses end on the workers, so the stores that they wait for are closed first.
 Node::~Node() {

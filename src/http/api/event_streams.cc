@@ -33,10 +33,13 @@ void EventStreams::open(Reply& reply, Completion completion, const std::optional
 
 void EventStreams::send(const insight::Observer& observer, const TokenSet& tokens) {
     events_.clear();
-    std::erase_if(streams_, [&](Stream& stream) {
+    // An exception leaves the streams as they are.
+    for (Stream& stream : streams_) {
         const Caller* const caller = caller_of(stream.token, tokens);
-        return caller == nullptr || !stream.reply.send(event_for(observer, *caller));
-    });
+        stream.has_ended =
+            caller == nullptr || !stream.reply.send(event_for(observer, *caller));
+    }
+    std::erase_if(streams_, [](const Stream& stream) { return stream.has_ended; });
 }
 
 const std::string& EventStreams::event_for(const insight::Observer& observer,

@@ -40,6 +40,7 @@ class EventStreams {
     struct Stream {
         ReplyStream reply;
         std::optional<Sha256> token;
+        bool has_ended = false;
     };
     // The event for a caller.
     struct Event {
