@@ -17,10 +17,14 @@ const Caller* caller_of(const std::optional<Sha256>& token, const TokenSet& toke
 
 }  // namespace
 
-bool EventStreams::has_room() {
-    if (streams_.size() < kMost) return true;
+EventStreams::Open EventStreams::count(const std::optional<Sha256>& token) {
     std::erase_if(streams_, [](const Stream& stream) { return !stream.reply.is_open(); });
-    return streams_.size() < kMost;
+    Open open{.all = streams_.size()};
+    if (token) {
+        open.with_token = static_cast<std::size_t>(
+            std::ranges::count(streams_, token, &Stream::token));
+    }
+    return open;
 }
 
 // A client that loses the connection makes a new one a second later.

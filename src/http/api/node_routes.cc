@@ -86,6 +86,13 @@ std::optional<Ranking> ranking_of(std::string_view name) {
     return std::nullopt;
 }
 
+void answer_too_many_streams(Call& call, const std::string& what, std::size_t most) {
+    answer_error(call,
+                 503,
+                 what + ": " + std::to_string(most) + ".",
+                 HeaderField{"Retry-After", "5"});
+}
+
 }  // namespace
 
 void answer_top_keys(Call& call) {
@@ -164,16 +171,19 @@ void answer_traffic(Call& call) {
 
 void answer_events(Call& call) {
     if (call.request.method == "HEAD") return call.reply.begin(200, "text/event-stream");
-    if (!call.streams->has_room()) {
-        return answer_error(
-            call,
-            503,
-            "As many streams are open as are allowed: " + std::to_string(EventStreams::kMost) + ".",
-            HeaderField{"Retry-After", "5"});
-    }
     std::optional<Sha256> token;
-    if (!call.caller->token.empty())
+    if (!call.caller->is_anonymous)
         token = sha256_of(*bearer_token(call.request.header("authorization")));
+    const EventStreams::Open open = call.streams->count(token);
+    if (open.all >= EventStreams::kMost) {
+        return answer_too_many_streams(
+            call, "As many streams are open as are allowed", EventStreams::kMost);
+    }
+    if (open.with_token >= EventStreams::kMostPerToken) {
+        return answer_too_many_streams(call,
+                                       "This token has as many streams open as are allowed",
+                                       EventStreams::kMostPerToken);
+    }
     call.streams->open(call.reply, std::move(call.completion), token);
     call.is_stream = true;
 }

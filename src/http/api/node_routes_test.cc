@@ -54,6 +54,20 @@ class NodeRoutes : public ApiFixture {
         return send(*admin_,
                     with_token({.path = "/v2/ratelimit.topKeys", .body = std::move(body)}, secret));
     }
+    Answer open_stream(const std::string& secret = "") {
+        const std::string authorization =
+            secret.empty() ? "" : "Authorization: Bearer " + secret + "\r\n";
+        const std::string head =
+            "GET /v2/node.events HTTP/1.1\r\nHost: h\r\n" + authorization + "\r\n";
+        RequestView request;
+        HeadFacts facts;
+        EXPECT_EQ(parse_head(head, request, facts).status, 0);
+        exchanges_.push_back(std::make_unique<PendingExchange>());
+        exchanges_.back()->start();
+        Reply reply;
+        admin_->handle(request, reply, Completion(exchanges_.back().get()));
+        return answer_of(reply);
+    }
     static bool has(const Answer& answer, std::string_view text) {
         return answer.body.find(text) != std::string::npos;
     }
@@ -68,6 +82,7 @@ class NodeRoutes : public ApiFixture {
                                  .read_status = [this] { return status_; },
                                  .read_latency = [] { return insight::LatencyCounts{}; }}};
     insight::Recorder recorder_{observer_.activity().hash()};
+    std::vector<std::unique_ptr<PendingExchange>> exchanges_;  // of streams, which end before
     std::optional<Api> counted_;
     std::optional<Api> admin_;
 };
@@ -154,18 +169,14 @@ TEST_F(NodeRoutes, AreNotOnThePublicListener) {
 }
 
 TEST_F(NodeRoutes, EventsAreRefusedWhenThereAreTooMany) {
-    Reply reply;
-    std::vector<std::unique_ptr<PendingExchange>> exchanges;
-    EventStreams streams;  // destroyed first: it ends them
     for (std::size_t i = 0; i < EventStreams::kMost; ++i) {
-        EXPECT_TRUE(streams.has_room());
-        exchanges.push_back(std::make_unique<PendingExchange>());
-        exchanges.back()->start();
-        streams.open(reply, Completion(exchanges.back().get()), std::nullopt);
+        const Answer answer = open_stream();
+        EXPECT_EQ(answer.status, 200);
+        EXPECT_EQ(answer.body, "retry: 1000\n\n");
     }
-    EXPECT_EQ(reply.status(), 200);
-    EXPECT_EQ(reply.body(), "retry: 1000\n\n");
-    EXPECT_FALSE(streams.has_room());
+    const Answer refused = open_stream();
+    EXPECT_EQ(refused.status, 503);
+    EXPECT_EQ(refused.field("Retry-After"), "5");
 }
 
 class GuardedNodeRoutes : public NodeRoutes {
@@ -222,6 +233,15 @@ TEST_F(GuardedNodeRoutes, ShowANamespaceThatIsCutToTokensThatCoverAll) {
     for (const std::string& body : {std::string("{}"), filter})
         EXPECT_TRUE(has(top(body, "some"), R"("total":3,)")) << top(body, "some").body;
     EXPECT_TRUE(has(get("/v2/node.traffic?seconds=1", "some"), R"("denied":[3]}])"));
+}
+
+TEST_F(GuardedNodeRoutes, OneTokenCanNotTakeAllStreams) {
+    for (std::size_t i = 0; i < EventStreams::kMostPerToken; ++i)
+        EXPECT_EQ(open_stream("metrics").status, 200);
+    const Answer refused = open_stream("metrics");
+    EXPECT_EQ(refused.status, 503);
+    EXPECT_TRUE(has(refused, "This token has as many streams open as are allowed: 16."));
+    EXPECT_EQ(open_stream("all").status, 200);
 }
 
 TEST_F(GuardedNodeRoutes, OverrideLogNamesTheToken) {
