@@ -50,9 +50,15 @@ const std::string& EventStreams::event_for(const insight::Observer& observer,
                                            const Caller& caller) {
     const auto held = std::ranges::find(events_, &caller, &Event::caller);
     if (held != events_.end()) return held->text;
+    std::string text;
+    write_event(text, observer, caller);
+    return events_.emplace_back(Event{&caller, std::move(text)}).text;
+}
+
+void write_event(std::string& text, const insight::Observer& observer, const Caller& caller) {
     const insight::IsVisible is_visible = visible_to(caller);
     const UnixTime now = observer.now();
-    std::string& text = events_.emplace_back(Event{&caller, "event: second\ndata: "}).text;
+    text += "event: second\ndata: ";
     JsonWriter json(text);
     json.raw(R"({"now":)").number(now.time_since_epoch().count());
     json.raw(R"(,"traffic":)");
@@ -60,12 +66,12 @@ const std::string& EventStreams::event_for(const insight::Observer& observer,
     json.raw(R"(,"status":)");
     write_status(json, observer.status(), now);
     if (caller.permissions.read_keys) {
-        const insight::TopQuery query{.most = kTopKeys, .is_visible = is_visible};
+        const insight::TopQuery query{.most = EventStreams::kTopKeys,
+                                     .is_visible = is_visible};
         json.raw(R"(,"topKeys":)");
         write_top_keys(json, observer.top_keys(query), query);
     }
     json.raw("}\n\n");
-    return text;
 }
 
 }  // namespace sluice::http

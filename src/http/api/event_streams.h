@@ -14,8 +14,11 @@
 
 namespace sluice::http {
 
-// Sends an event a second to each stream: the last second's traffic, the node's status and the top
-// keys, as far as the caller may see them. An event is encoded once for all streams of one caller.
+// Appends an event: the last second's traffic, the node's status and the top keys, as far as the
+// caller may see them.
+void write_event(std::string& text, const insight::Observer& observer, const Caller& caller);
+
+// Sends an event a second to each stream. An event is encoded once for all streams of one caller.
 //
 // Owned by one serving thread.
 class EventStreams {

@@ -244,6 +244,51 @@ TEST_F(GuardedNodeRoutes, OneTokenCanNotTakeAllStreams) {
     EXPECT_EQ(open_stream("all").status, 200);
 }
 
+TEST_F(GuardedNodeRoutes, EventsShowWhatTheTokenMaySee) {
+    limit_as("all", "login", 5);
+    limit_as("other", "secret", 4);
+    end_second();
+    const auto event_of = [&](const std::string& secret) {
+        const TokenSet tokens(
+            std::vector{token("all", config::kAllPermissions), token("metrics", {.read_metrics = true})});
+        std::string text;
+        write_event(text, observer_, *tokens.find(secret));
+        return text;
+    };
+    const std::string all = event_of("all");
+    EXPECT_TRUE(all.starts_with("event: second\ndata: {\"now\":")) << all;
+    EXPECT_TRUE(all.ends_with("}\n\n")) << all;
+    EXPECT_EQ(all.find("secret"), std::string::npos) << all;
+    EXPECT_NE(all.find(R"("namespaces":[{"namespace":"login","passed":2,"denied":3}])"),
+              std::string::npos)
+        << all;
+    EXPECT_NE(all.find(R"("topKeys":{)"), std::string::npos) << all;
+    EXPECT_NE(all.find(R"("identifier":"i")"), std::string::npos) << all;
+    const std::string metrics = event_of("metrics");
+    EXPECT_EQ(metrics.find("topKeys"), std::string::npos) << metrics;
+    EXPECT_EQ(metrics.find(R"("identifier")"), std::string::npos) << metrics;
+}
+
+TEST_F(GuardedNodeRoutes, StreamsEndWithTheirToken) {
+    const TokenSet before(std::vector{token("all", config::kAllPermissions),
+                                      token("metrics", {.read_metrics = true})});
+    EventStreams streams;
+    Reply reply;
+    for (const char* secret : {"all", "metrics", "metrics"}) {
+        exchanges_.push_back(std::make_unique<PendingExchange>());
+        exchanges_.back()->start();
+        streams.open(reply, Completion(exchanges_.back().get()), sha256_of(secret));
+    }
+    streams.send(observer_, before);
+    EXPECT_EQ(streams.size(), 3U);
+    streams.send(observer_,
+                 TokenSet(std::vector{token("all", {.limit = true, .read_keys = true}),
+                                      token("metrics", {.read_metrics = true})}));
+    EXPECT_EQ(streams.size(), 2U) << "one token lost the permission";
+    streams.send(observer_, TokenSet(std::vector{token("all", config::kAllPermissions)}));
+    EXPECT_EQ(streams.size(), 0U) << "the other one was removed";
+}
+
 TEST_F(GuardedNodeRoutes, OverrideLogNamesTheToken) {
     const auto post_as = [&](const std::string& secret, std::string_view path, std::string body) {
         return send(with_token({.path = path, .body = std::move(body)}, secret));
