@@ -72,6 +72,7 @@ RuleSubscription::RuleSubscription(const config::Settings& settings,
                              .on_invalid =
                                  [this](const std::string& why) {
                                      source_.apply(Error{kInvalidOption, why}, url_);
+                                     settle();
                                  }},
                .on_connected = [this] { on_connected(); },
                .on_disconnected = [this](std::string_view why) { on_disconnected(why); }}) {}
