@@ -246,6 +246,30 @@ TEST(Observer, SkipsASecondThatFails) {
     EXPECT_EQ(failures, 2);
 }
 
+TEST(Observer, ShowsInstantsByTheWallClock) {
+    UnixTime wall = kStart;
+    Observer observer({.seed = 1,
+                       .read_status = [] { return NodeStatus{}; },
+                       .read_latency = [] { return LatencyCounts{}; },
+                       .read_wall_clock = [&] { return wall; }});
+    const auto last_denied = [&] {
+        return observer.top_keys({.is_visible = everything}).top.keys.at(0).last_denied;
+    };
+    observer.activity().count(request("i"), decided(false), Spent::kNothing);
+    observer.end_second();
+    const UnixTime denied = last_denied();
+    const UnixTime from = observer.traffic({.seconds = 1}, everything).from;
+    wall += 1h + 200ms;
+    observer.end_second();
+    EXPECT_EQ(last_denied(), denied + 1h);
+    EXPECT_EQ(observer.traffic({.seconds = 1}, everything).from, from + 1h);
+    EXPECT_GE(observer.now(), kStart + 1h);
+    EXPECT_LT(observer.now(), kStart + 1h + 1min);
+    wall += 700ms;
+    observer.end_second();
+    EXPECT_EQ(last_denied(), denied + 1h) << "less than a second";
+}
+
 // Nodes that leave notes for each other.
 class ObserverRegion : public testing::Test {
   protected:
@@ -266,8 +290,12 @@ class ObserverRegion : public testing::Test {
                               .read_latency = [] { return LatencyCounts{}; },
                               .exchange =
                                   [this, name](const std::string& report, const Notes& notes) {
+                                      if (is_stuck_) return;
                                       if (!is_available_) return notes(std::nullopt);
                                       notes_[name] = report;
+                                      ++writes_;
+                                      if (!notes) return;
+                                      ++reads_;
                                       std::vector<NodeNote> all;
                                       for (const auto& [owner, text] : notes_)
                                           all.push_back({.node = owner, .age = 1ms, .text = text});
@@ -280,17 +308,75 @@ class ObserverRegion : public testing::Test {
         node.end_second();
     }
 
+    static void ask(Observer& node) {
+        bool is_done = false;
+        node.read_reports([&] { is_done = true; });
+        EXPECT_TRUE(is_done);
+    }
+
+    bool is_stuck_ = false;
     bool is_available_ = true;
+    int writes_ = 0;
+    int reads_ = 0;
     std::map<std::string, std::string> notes_;
 };
+
+TEST_F(ObserverRegion, ReadsReportsWhileTheyAreAskedFor) {
+    const auto a = node("a");
+    for (int second = 0; second < 20; ++second)
+        a->end_second();
+    EXPECT_EQ(reads_, 1) << "at the start";
+    EXPECT_EQ(writes_, 11);
+    EXPECT_TRUE(a->has_recent_reports());
+    a->end_second();
+    a->end_second();
+    EXPECT_EQ(reads_, 3) << "it was asked";
+    EXPECT_EQ(writes_, 13);
+}
+
+TEST_F(ObserverRegion, WaitsForReportsForTwoSecondsAtMost) {
+    const auto a = node("a");
+    is_stuck_ = true;
+    bool is_done = false;
+    a->read_reports([&] { is_done = true; });
+    a->end_second();
+    EXPECT_FALSE(is_done);
+    EXPECT_FALSE(a->has_recent_reports());
+    a->end_second();
+    EXPECT_TRUE(is_done);
+    EXPECT_TRUE(a->has_recent_reports()) << "nobody waits for what is known to be late";
+    EXPECT_TRUE(a->fleet().is_partial);
+}
+
+TEST_F(ObserverRegion, RemovesTheNotesOfNodesThatAreGone) {
+    const auto a = node("a");
+    for (int second = 0; second < 121; ++second)
+        a->end_second();
+    EXPECT_EQ(reads_, 3) << "reading does that";
+}
+
+TEST_F(ObserverRegion, ReadsReportsForTheFirstAsker) {
+    const auto a = node("a");
+    const auto b = node("b");
+    a->end_second();
+    deny(*b, "bob", 5);
+    EXPECT_EQ(a->fleet().nodes.size(), 1U) << "of the report before";
+    ask(*a);
+    EXPECT_EQ(a->fleet().nodes.size(), 2U);
+    EXPECT_EQ(a->top_keys({.is_visible = everything}).top.total, 5U);
+    EXPECT_TRUE(a->has_recent_reports());
+    is_available_ = false;
+    ask(*a);
+}
 
 TEST_F(ObserverRegion, MergesTheTopKeysOfItsNodes) {
     const auto a = node("a");
     const auto b = node("b");
+    ask(*b);
     deny(*a, "alice", 3);
     deny(*b, "alice", 4);
     deny(*b, "bob", 5);
-    a->end_second();
+    ask(*a);
     const RegionTopKeys region = a->top_keys({.is_visible = everything});
     EXPECT_EQ(region.nodes, 2U);
     EXPECT_FALSE(region.is_partial);

@@ -42,6 +42,7 @@ std::function<void(std::string, insight::Observer::Options::Notes)> exchange_of(
     const config::Settings& settings, Limiter& limiter) {
     if (settings.origin.empty()) return {};
     return [&limiter](std::string report, insight::Observer::Options::Notes notes) {
+        if (!notes) return limiter.leave_note(std::move(report), nullptr);
         limiter.leave_note(std::move(report), std::move(notes));
     };
 }

@@ -62,7 +62,7 @@ void write_event(std::string& text, const insight::Observer& observer, const Cal
     JsonWriter json(text);
     json.raw(R"({"now":)").number(now.time_since_epoch().count());
     json.raw(R"(,"traffic":)");
-    write_second(json, observer.activity().traffic({.seconds = 1}, is_visible));
+    write_second(json, observer.traffic({.seconds = 1}, is_visible));
     json.raw(R"(,"status":)");
     write_status(json, observer.status(), now);
     if (caller.permissions.read_keys) {

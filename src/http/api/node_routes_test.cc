@@ -179,6 +179,47 @@ TEST_F(NodeRoutes, EventsAreRefusedWhenThereAreTooMany) {
     EXPECT_EQ(refused.field("Retry-After"), "5");
 }
 
+// A node whose region has another one.
+class RegionRoutes : public NodeRoutes {
+  protected:
+    RegionRoutes() {
+        ApiContext admin = context(Surface::kAdmin);
+        admin.observer = &shared_;
+        admin_.emplace(admin);
+        limit_as("", "login", 5);
+        observer_.activity().collect(recorder_);
+        observer_.end_second();
+    }
+
+    // The other one's report, as the origin has it.
+    std::string note() {
+        insight::NodeReport report;
+        report.version = "other";
+        report.windows[0] = observer_.activity().report(
+            insight::Window::kMinute, 10, [](const insight::ShownNamespace&) { return true; });
+        return encode(report);
+    }
+
+    int reads_ = 0;
+    insight::Observer shared_{
+        {.seed = 8,
+         .read_status = [this] { return status_; },
+         .read_latency = [] { return insight::LatencyCounts{}; },
+         .exchange =
+             [this](const std::string&, const insight::Observer::Options::Notes& notes) {
+                 if (!notes) return;
+                 ++reads_;
+                 notes(std::vector<NodeNote>{{.node = "other", .age = {}, .text = note()}});
+             }}};
+};
+
+TEST_F(RegionRoutes, ReadTheReportsOfTheRegionForTheFirstCall) {
+    const Answer first = top("{}");
+    EXPECT_TRUE(has(first, R"("total":3,"partial":false,"nodes":2)")) << first.body;
+    EXPECT_TRUE(has(get("/v2/node.fleet"), R"("node":"other","self":false)"));
+    EXPECT_EQ(reads_, 1);
+}
+
 class GuardedNodeRoutes : public NodeRoutes {
   protected:
     GuardedNodeRoutes()
