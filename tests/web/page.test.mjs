@@ -216,6 +216,7 @@ test('a region shows up as a whole at each of its nodes', async t => {
   await page.getByText('2 nodes.').waitFor();
   await page.getByRole('link', { name: 'elsewhere', exact: true }).click();
   await page.getByText('Denied now', { exact: true }).waitFor();
+  await page.getByText(/A request of cost 1 would be denied now, and pass in .*, if no other came\./).waitFor();
   const cells = async name => (await page.getByRole('row', { name }).getByRole('cell').allInnerTexts())[1];
   assert.deepEqual([await cells('This node'), await cells('Other nodes of the region')], ['0', '20']);
   const components = page.getByRole('region', { name: 'Components at the origin' }).getByRole('row');
