@@ -82,7 +82,7 @@ function refusedView(permission) {
 function showView() {
   if (caller === null) return;
   const { view: named, values } = parseLink(location.hash);
-  const name = named in kViews ? named : 'traffic';
+  const name = Object.hasOwn(kViews, named) ? named : 'traffic';
   const [create, permission] = kViews[name];
   const isFirst = view === null;
   view = context.may(permission) ? create(context, values) : refusedView(permission);
@@ -171,14 +171,17 @@ function signIn(why) {
     if (!/^[\x21-\x7e]+$/.test(text)) return setError(token, 'Paste a token: printable ASCII without spaces.');
     api.signIn(text);
     button.disabled = true;
+    let known;
     try {
-      start(await api.get('/v2/node.caller'));
+      known = await api.get('/v2/node.caller');
     } catch (error) {
       api.signOut();
       button.disabled = false;
       setError(token, error.status === 401 ? 'This token is not valid.' : explain(error));
       token.select();
+      return;
     }
+    start(known);
   });
   document.title = 'Sign in · Sluice';
   main.replaceChildren(form);
@@ -187,13 +190,16 @@ function signIn(why) {
 }
 
 async function begin() {
+  let known;
   try {
-    start(await api.get('/v2/node.caller'));
+    known = await api.get('/v2/node.caller');
   } catch (error) {
     if (error.status === 401) return signIn();
     main.replaceChildren(h('div', { class: 'view' }, h('p', { class: 'problem', role: 'alert' }, explain(error))));
     setTimeout(begin, 2000);
+    return;
   }
+  start(known);
 }
 
 signOut.addEventListener('click', () => end());

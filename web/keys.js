@@ -32,7 +32,7 @@ export function keysView(context, values) {
   const { api } = context;
   const asked = {
     by: values.by === 'spend' ? 'spend' : 'denials',
-    window: values.window in kWindows ? values.window : '60000',
+    window: Object.hasOwn(kWindows, values.window ?? '') ? values.window : '60000',
     namespace: values.namespace ?? '',
   };
   let isAsking = false;

@@ -303,6 +303,17 @@ test('a token is asked for, kept in memory only, and bounds what the page offers
   await close();
 });
 
+test('an address that names no view shows the traffic', async () => {
+  for (const view of ['constructor', 'toString', 'nothing']) {
+    const { page, close } = await openPage(browser, open, { view });
+    await page.getByRole('heading', { level: 1, name: 'Traffic' }).waitFor();
+    await close();
+  }
+  const { page, close } = await openPage(browser, open, { view: 'keys?window=constructor' });
+  await page.getByText('in the last minute').first().waitFor();
+  await close();
+});
+
 test('the page reconnects after a restart, and pauses while it is hidden', async t => {
   let server = await startServer();
   t.after(() => server.stop());
