@@ -140,6 +140,8 @@ function end(why) {
   clearInterval(clock);
   stream = view = caller = null;
   api.signOut();
+  for (const dialog of document.querySelectorAll('dialog')) dialog.remove();
+  announcer.hidden = true;
   context.namespaces.clear();
   context.localNamespaces.clear();
   nav.hidden = signOut.hidden = true;

@@ -278,7 +278,13 @@ test('a token is asked for, kept in memory only, and bounds what the page offers
   await signIn(page, 'operator-token');
   await isLive(page);
   await goTo(page, 'Overrides');
-  await page.getByRole('button', { name: 'New override' }).waitFor();
+  await page.getByRole('button', { name: 'New override' }).click();
+  await page.getByRole('dialog').waitFor();
+  await page.evaluate(() => document.getElementById('sign-out').click()); // as an event that the token has ended does
+  await page.getByRole('heading', { name: 'Sign in' }).waitFor();
+  assert.equal(await page.getByRole('dialog').count(), 0);
+  await signIn(page, 'operator-token');
+  await page.getByRole('heading', { name: 'Overrides' }).waitFor();
   const kept = await page.evaluate(() =>
     JSON.stringify([{ ...localStorage }, { ...sessionStorage }, document.cookie, location.href]),
   );
