@@ -333,7 +333,8 @@ export function trafficView({ api }) {
     tiles.denied.set(`${count(second.denied)}/s`);
     tiles.denied.element.classList.toggle('is-denied', second.denied > 0);
     tiles.share.set(percent(second.denied, all));
-    tiles.p99.set(all > 0 ? latency(second.latency.p99) : '–', all > 0 ? `p50 ${latency(second.latency.p50)}` : '');
+    const { p50, p99 } = second.latency; // 0 without calls over HTTP
+    tiles.p99.set(p99 > 0 ? latency(p99) : '–', p99 > 0 ? `p50 ${latency(p50)}` : '');
     tiles.keys.set(count(status.keysHeld));
     tiles.lag.set(
       status.origin.attached ? span(status.origin.oldestUnsynced) : '–',
