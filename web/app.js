@@ -3,7 +3,7 @@ import { Api, explain } from './api.js';
 import { field, h, setError, setText } from './dom.js';
 import { fleetView } from './fleet.js';
 import { inspectorView } from './inspector.js';
-import { keysView } from './keys.js';
+import { keysView, RecentNames } from './keys.js';
 import { parseLink } from './links.js';
 import { overridesView } from './overrides.js';
 import { EventStream } from './stream.js';
@@ -43,8 +43,8 @@ let hideAnnouncement = 0;
 
 const context = {
   api,
-  namespaces: new Set(), // that were seen, to choose from
-  localNamespaces: new Set(), // of these, the ones with traffic at this node, which it surely knows
+  namespaces: new RecentNames(), // that were seen, to choose from
+  localNamespaces: new RecentNames(), // of these, the ones with traffic at this node, which it surely knows
   may: permission => caller.permissions.includes(permission),
   coversAll: () => caller.namespaces.includes('*'),
   navigate: link => {

@@ -6,6 +6,17 @@ import { inspectLink, linkTo } from './links.js';
 
 const kWindows = { 60000: ['1 min', 'minute'], 600000: ['10 min', '10 minutes'], 3600000: ['1 h', 'hour'] };
 const kRows = 100;
+const kMostNames = 500;
+
+// The names that were added last.
+export class RecentNames extends Set {
+  add(name) {
+    this.delete(name);
+    super.add(name);
+    if (this.size > kMostNames) this.delete(this.values().next().value);
+    return this;
+  }
+}
 
 // A field that proposes the namespaces that were seen.
 export function namespaceInput(context, attributes) {

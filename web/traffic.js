@@ -47,6 +47,7 @@ function append(traffic, event) {
     push(each.passed, now.get(each.namespace)?.passed ?? 0);
     push(each.denied, now.get(each.namespace)?.denied ?? 0);
   }
+  traffic.namespaces = traffic.namespaces.filter(each => sum(each.passed) + sum(each.denied) > 0);
   push(traffic.keysHeld, status.keysHeld);
   push(traffic.oldestUnsynced, status.origin.oldestUnsynced ?? 0);
   push(traffic.importAge, status.global.importAge ?? -1);
