@@ -134,6 +134,21 @@ test('a denied key is in the list within three seconds, and its link explains it
   await close();
 });
 
+test('keys that are cut to the same text have a row each', async () => {
+  const start = 'x'.repeat(300);
+  await deny(open, `${start}1`, { times: 12 });
+  await deny(open, `${start}2`, { times: 14 });
+  const { page, close } = await openPage(browser, open, { view: 'keys' });
+  const rows = page.getByRole('row').filter({ hasText: '… (cut)' });
+  await rows.nth(1).waitFor();
+  await page.waitForTimeout(2500);
+  const texts = await rows.allInnerTexts();
+  assert.equal(texts.length, 2);
+  assert.match(texts[0], /login\s+12\b/s);
+  assert.match(texts[1], /login\s+10\b/s);
+  await close();
+});
+
 test('a what-if tries a limit and a cost without spending', async () => {
   await deny(open, 'trial');
   const { page, close } = await openPage(browser, open, {
