@@ -80,7 +80,8 @@ std::optional<Error> SqliteOverrideStore::make_ready() {
         if (auto error = database->run(kLock)) return error;
         if (auto error = database->limit_size(options_.max_bytes)) return error;
     }
-    if (auto error = prepare_tables(*database)) return error;
+    const auto older = is_alone ? OlderTables::kUpgrade : OlderTables::kRefuse;
+    if (auto error = prepare_tables(*database, older)) return error;
     // An override that was acknowledged, such as a ban, is on the disk. In WAL mode the cheaper
     // NORMAL, which suits counts, could lose it with the machine's power.
     if (auto error = database->run("PRAGMA synchronous = FULL")) return error;

@@ -107,7 +107,7 @@ TEST_F(SqliteOverrideStoreTest, ReplacingAllLeavesNothingElse) {
     {
         const auto store = opened();
         EXPECT_TRUE(store->put(sample(1, "one"), {}));
-        EXPECT_TRUE(store->put(sample(2, "two"), {}));
+        EXPECT_TRUE(store->put(sample(2, "two"), Author{.token = "ops", .at = 1}));
         // The same key under another order, and an order under another key.
         EXPECT_FALSE(store->replace_all({sample(1, "two"), sample(7, "one")}));
     }
@@ -213,6 +213,27 @@ TEST_F(SqliteOverrideStoreTest, AFullDiskRefusesAndKeepsWhatItHas) {
     }
     EXPECT_GT(held, 10U);
     EXPECT_EQ(opened()->load_all()->overrides.size(), held - 1);
+}
+
+TEST_F(SqliteOverrideStoreTest, UpgradesAFileOfItsOwnFromAnOlderVersion) {
+    ASSERT_TRUE(opened()->put(sample(1, "one"), {}));
+    {
+        auto database =
+            sqlite::Database::open({.path = options().path, .purpose = "overrides"}).value();
+        ASSERT_FALSE(
+            database.run("UPDATE ratelimit_schema SET version = 2;"
+                         "DROP TABLE ratelimit_override_log"));
+    }
+    SqliteOverrideOptions shared = options();
+    shared.use = sqlite::Use::kShared;
+    const auto refused = SqliteOverrideStore::open(shared);
+    ASSERT_FALSE(refused) << "nodes of the older version may use it";
+    EXPECT_NE(refused.error().message.find("sluice migrate"), std::string::npos);
+    const auto store = opened();
+    ASSERT_EQ(store->load_all()->overrides.size(), 1U);
+    EXPECT_TRUE(store->put(sample(2, "two"), Author{.token = "ops", .at = 1}));
+    EXPECT_EQ(store->changes({.workspace = sample(1, "one").workspace, .name_space = {}})->size(),
+              1U);
 }
 
 TEST_F(SqliteOverrideStoreTest, ANewerSchemaIsLeftAlone) {

@@ -139,16 +139,14 @@ Result<Migration> upgrade(Database& database) {
 
 }  // namespace
 
-std::optional<Error> prepare_tables(Database& database) {
-    const auto tables = database.number("SELECT count(*) FROM sqlite_schema");
-    if (!tables) return tables.error();
-    if (*tables == 0) {
-        const auto made = upgrade(database);
-        return made ? std::nullopt : std::optional(made.error());
-    }
+std::optional<Error> prepare_tables(Database& database, OlderTables older) {
     const auto found = migration_of(database);
     if (!found) return found.error();
     if (found->from == kSqliteSchemaVersion) return database.run(kModes);
+    if (found->from == 0 || older == OlderTables::kUpgrade) {
+        const auto made = upgrade(database);
+        return made ? std::nullopt : std::optional(made.error());
+    }
     return database.error("its tables have version " + std::to_string(found->from) +
                           ", and this program needs version " +
                           std::to_string(kSqliteSchemaVersion) +

@@ -15,9 +15,12 @@ namespace sluice {
 
 inline constexpr std::int64_t kSqliteSchemaVersion = 3;
 
+// What happens to tables of an older version. Other programs may still use those of a shared file.
+enum class OlderTables { kRefuse, kUpgrade };
+
 // Switches the file to WAL mode, and creates the tables if it is new. An error if it holds those of
-// another version or of another program.
-[[nodiscard]] std::optional<Error> prepare_tables(sqlite::Database& database);
+// another version, unless they are upgraded, or of another program.
+[[nodiscard]] std::optional<Error> prepare_tables(sqlite::Database& database, OlderTables older);
 
 // Creates the file with its tables, or upgrades it. May be run again, and by several at once. A
 // schema that is newer, or another program's, is an error and stays as it is.

@@ -105,7 +105,7 @@ std::optional<StoreFailure> SqliteGlobalStore::make_ready() {
         return StoreFailure{StoreFailure::Kind::kRefused, std::move(opened.error().message)};
     database_ = *std::move(opened);
     database_->set_busy_timeout(options_.busy_timeout);
-    if (auto error = prepare_tables(*database_)) {
+    if (auto error = prepare_tables(*database_, OlderTables::kRefuse)) {
         StoreFailure refused = failure(*std::move(error));
         is_broken_ = true;
         return refused;
