@@ -96,8 +96,7 @@ TopKey Activity::Counts::of(const KeySketch::Entry& entry) const {
     if (const auto found = spend.by_key.find(entry.hash); found != spend.by_key.end()) {
         const KeySketch::Entry& spent = found->second;
         key.spend = spent.weight;
-        key.spend_error =
-            capped_sum(spend.error, sampling_error(spent.variance, spend.interval));
+        key.spend_error = capped_sum(spend.error, sampling_error(spent.variance, spend.interval));
         note_last(spent);
     }
     return key;
@@ -154,9 +153,8 @@ void Activity::end_second(const StateSample& state, UnixTime now) {
 
 Activity::Counts Activity::counts(Window window) const {
     const MutexLock lock(mutex_);
-    Counts counts{.denials = denials_.sums(window, now_),
-                  .spend = spend_.sums(window, now_),
-                  .totals = {}};
+    Counts counts{
+        .denials = denials_.sums(window, now_), .spend = spend_.sums(window, now_), .totals = {}};
     counts.totals = traffic_.totals_since(second_of(counts.denials.since));
     return counts;
 }
@@ -191,10 +189,8 @@ WindowReport Activity::report(Window window, std::size_t most, const IsVisible& 
         .unlisted_spend = capped_sum(error_of(all.spend), weight_beyond(spend, most))};
     const Ranked fair_denials = heaviest_by_workspace(denials, most);
     const Ranked fair_spend = heaviest_by_workspace(spend, most);
-    const std::array lists{first(denials, most),
-                           first(spend, most),
-                           std::span(fair_denials),
-                           std::span(fair_spend)};
+    const std::array lists{
+        first(denials, most), first(spend, most), std::span(fair_denials), std::span(fair_spend)};
     std::unordered_set<std::uint64_t> listed;
     for (std::size_t i = 0; i < most; ++i) {
         for (const auto& list : lists) {

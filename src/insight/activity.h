@@ -50,7 +50,7 @@ struct TopKeys {
 
 // A node's counts over one window.
 struct WindowReport {
-    std::vector<TopKey> keys;            // the most important first
+    std::vector<TopKey> keys;  // the most important first
     Totals totals;
     // What a key that is not listed may have at most.
     std::uint64_t unlisted_denials = 0;

@@ -89,10 +89,8 @@ TEST(Activity, KeepsWorkspacesApart) {
     activity.count(request("i", "a"), decided(false), Spent::kNothing);
     activity.count(request("i", "b"), decided(false), Spent::kNothing);
     activity.end_second({}, kStart);
-    const TopKeys top =
-        activity.top_keys({.is_visible = [](const ShownNamespace& shown) {
-            return shown.workspace == "a";
-        }});
+    const TopKeys top = activity.top_keys(
+        {.is_visible = [](const ShownNamespace& shown) { return shown.workspace == "a"; }});
     EXPECT_EQ(top.keys.size(), 1U);
     EXPECT_EQ(top.total, 1U);
 }
@@ -148,10 +146,8 @@ TEST(Activity, ReportsTheHeaviestKeysOfEachWorkspace) {
     EXPECT_EQ(quiet_keys(all), 2);
     EXPECT_EQ(all.keys.size(), 102U);
     EXPECT_EQ(all.unlisted_denials, 3U);
-    const WindowReport quiet =
-        activity.report(Window::kMinute, 1, [](const ShownNamespace& shown) {
-            return shown.workspace == "quiet";
-        });
+    const WindowReport quiet = activity.report(
+        Window::kMinute, 1, [](const ShownNamespace& shown) { return shown.workspace == "quiet"; });
     ASSERT_EQ(quiet.keys.size(), 1U);
     EXPECT_EQ(quiet.keys[0].text->identifier, "x");
     EXPECT_EQ(quiet.unlisted_denials, 2U);
@@ -162,8 +158,7 @@ TEST(Activity, ReportsSpendersBesideLongKeysThatAreDenied) {
     for (int i = 0; i < 100; ++i) {
         const std::string denied = std::string(250, ' ') + std::to_string(i);
         activity.count(request(denied), decided(false), Spent::kNothing);
-        activity.count(
-            request("spender " + std::to_string(i)), decided(true), Spent::kCost);
+        activity.count(request("spender " + std::to_string(i)), decided(true), Spent::kCost);
     }
     activity.end_second({}, kStart);
     NodeReport report;

@@ -30,8 +30,8 @@ struct KeyText {
     std::string name_space;
     std::string identifier;
     bool is_namespace_cut = false;  // also where bytes were replaced
-    // Where either text is cut: a hash of the whole texts, the same at all nodes, which tells the key
-    // from others that are shown as the same. At most kMaxSum; otherwise 0.
+    // Where either text is cut: a hash of the whole texts, the same at all nodes, which tells the
+    // key from others that are shown as the same. At most kMaxSum; otherwise 0.
     std::uint64_t cut_id = 0;
 
     bool is_cut() const { return cut_id != 0; }
@@ -58,10 +58,10 @@ std::shared_ptr<const KeyText> make_key_text(const KeyParts& parts);
 // Returns `text` in valid UTF-8 and at most kMaxShownBytes; each invalid byte becomes a '?'.
 std::string shown_text(std::string_view text);
 
-// Sums the weights of keys, which are known by their hashes, up to kMaxSum. It holds at most `capacity` keys. When
-// a further one comes, the median of the weights held is subtracted from all of them, and what is
-// left with nothing is dropped (Misra and Gries, in the form of Anderson et al., "A
-// high-performance algorithm for identifying frequent items in data streams", 2017).
+// Sums the weights of keys, which are known by their hashes, up to kMaxSum. It holds at most
+// `capacity` keys. When a further one comes, the median of the weights held is subtracted from all
+// of them, and what is left with nothing is dropped (Misra and Gries, in the form of Anderson et
+// al., "A high-performance algorithm for identifying frequent items in data streams", 2017).
 //
 // With W the sum of all weights added:
 // 1. The true weight of a key is between the weight that is held (0 if none) and that plus error().

@@ -193,10 +193,10 @@ bool read_line(std::string_view line, NodeReport& report, WindowReport*& window)
         case 't':
             if (window == nullptr) return false;
             window->totals.namespaces.push_back({.workspace = reader.text(),
-                                      .name_space = shown_text(reader.text()),
-                                      .is_cut = reader.number() != 0,
-                                      .denied = reader.number(),
-                                      .spend = reader.number()});
+                                                 .name_space = shown_text(reader.text()),
+                                                 .is_cut = reader.number() != 0,
+                                                 .denied = reader.number(),
+                                                 .spend = reader.number()});
             break;
         case 'k':
             if (window == nullptr) return false;
@@ -251,7 +251,8 @@ std::string encode(const NodeReport& report) {
                 write_key(writer, key);
                 continue;
             }
-            unlisted_denials = std::max(unlisted_denials, capped_sum(key.denials, key.denials_error));
+            unlisted_denials =
+                std::max(unlisted_denials, capped_sum(key.denials, key.denials_error));
             unlisted_spend = std::max(unlisted_spend, capped_sum(key.spend, key.spend_error));
         }
         writer.line('u').number(unlisted_denials).number(unlisted_spend);

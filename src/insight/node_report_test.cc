@@ -44,7 +44,8 @@ TEST(NodeReport, IsTheSameAfterDecoding) {
     WindowReport& window = report.windows[1];
     window.keys.push_back(key({"a b%\n\x7f gr\xC3\xBC\xC3\x9F", 5, 6}));
     window.totals.other_spend = 7;
-    window.totals.namespaces.push_back({.workspace = "w", .name_space = "", .denied = 8, .spend = 9});
+    window.totals.namespaces.push_back(
+        {.workspace = "w", .name_space = "", .denied = 8, .spend = 9});
     window.unlisted_denials = 11;
     window.unlisted_spend = 12;
     const std::string text = encode(report);
@@ -96,9 +97,10 @@ TEST(NodeReport, LeavesRoomForKeysBesideLongNamespaces) {
     NodeReport report;
     for (WindowReport& window : report.windows) {
         for (int i = 0; i < 32; ++i)
-            window.totals.namespaces.push_back({.workspace = std::string(500, ' ') + std::to_string(i),
-                                                .name_space = std::string(250, ' '),
-                                                .denied = 1});
+            window.totals.namespaces.push_back(
+                {.workspace = std::string(500, ' ') + std::to_string(i),
+                 .name_space = std::string(250, ' '),
+                 .denied = 1});
         window.keys.push_back(key({"i", 5}));
     }
     const auto decoded = decode(encode(report));
@@ -186,11 +188,11 @@ TEST(MergedTopKeys, AddUpOverNodes) {
     WindowReport second;
     second.keys = {key({"both", 5}), key({"hidden", 90, 0, "other"})};
     second.unlisted_denials = 7;
-    second.totals.namespaces = {{.workspace = "w", .name_space = "n", .denied = 5, .spend = 0},
-                     {.workspace = "other", .name_space = "n", .denied = 90, .spend = 0}};
-    const TopQuery query{.is_visible = [](const ShownNamespace& shown) {
-        return shown.workspace == "w";
-    }};
+    second.totals.namespaces = {
+        {.workspace = "w", .name_space = "n", .denied = 5, .spend = 0},
+        {.workspace = "other", .name_space = "n", .denied = 90, .spend = 0}};
+    const TopQuery query{
+        .is_visible = [](const ShownNamespace& shown) { return shown.workspace == "w"; }};
     const TopKeys top = merge_top_keys({&first, &second}, query);
     EXPECT_EQ(top.total, 25U);
     EXPECT_FALSE(top.is_total_minimum);

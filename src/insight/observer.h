@@ -83,8 +83,8 @@ class Observer {
     void start();
     // Ends it. on_second() is not called afterwards.
     void stop() { thread_.stop(); }
-    // What the thread does every second. An exception, most likely std::bad_alloc, skips what is left
-    // of that.
+    // What the thread does every second. An exception, most likely std::bad_alloc, skips what is
+    // left of that.
     void end_second();
 
     Activity& activity() { return activity_; }
@@ -162,7 +162,7 @@ class Observer {
     NodeReport report_;        // the last one
     std::uint64_t seconds_ = 0;
     std::uint64_t longer_windows_at_ = 0;  // the second in which the report got them; 0: not yet
-    bool has_failed_ = false;  // in the last second
+    bool has_failed_ = false;              // in the last second
     TurnThread thread_;
 };
 

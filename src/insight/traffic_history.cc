@@ -119,10 +119,11 @@ TrafficReport TrafficHistory::report(const Range& range, const IsVisible& is_vis
         const Row& row = rows_[i];
         if (row.hash == 0 || !is_visible({row.workspace, row.name_space, row.is_cut})) continue;
         // Namespaces that are shown as the same are listed as one.
-        const auto same = std::find_if(rows_.begin(), rows_.begin() + signed_of(i), [&](auto& each) {
-            return row.is_cut && each.is_cut && each.name_space == row.name_space &&
-                   each.workspace == row.workspace;
-        });
+        const auto same =
+            std::find_if(rows_.begin(), rows_.begin() + signed_of(i), [&](auto& each) {
+                return row.is_cut && each.is_cut && each.name_space == row.name_space &&
+                       each.workspace == row.workspace;
+            });
         listed[i] = listed[static_cast<std::size_t>(same - rows_.begin())];
         if (listed[i] != 0) continue;
         report.namespaces.push_back({row.name_space, zeros, zeros});

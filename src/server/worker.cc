@@ -126,9 +126,7 @@ void Worker::collect_activity() {
 }
 
 void Worker::send_events() {
-    asio::post(loop_, [this] {
-        observe([this] { api_.send_events(); });
-    });
+    asio::post(loop_, [this] { observe([this] { api_.send_events(); }); });
 }
 
 // The server goes on without what only shows it: an exception here, most likely std::bad_alloc, is
@@ -138,7 +136,8 @@ void Worker::observe(const std::function<void()>& act) {
         act();
         has_failed_observing_ = false;
     } catch (const std::exception& error) {
-        if (!std::exchange(has_failed_observing_, true)) log_observation_failure(log_, error.what());
+        if (!std::exchange(has_failed_observing_, true))
+            log_observation_failure(log_, error.what());
     }
 }
 

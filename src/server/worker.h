@@ -88,7 +88,7 @@ class Worker {
     // Cleared by the owner, who asks, and set by the worker's thread; acquire-release, so that a
     // set flag means that the loop has run.
     std::atomic<bool> has_responded_{true};
-    int draining_ = 0;                 // listeners; of the worker's thread
+    int draining_ = 0;                   // listeners; of the worker's thread
     bool has_failed_observing_ = false;  // the last time; of the worker's thread
     std::thread thread_;
 };

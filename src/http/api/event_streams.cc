@@ -21,8 +21,8 @@ EventStreams::Open EventStreams::count(const std::optional<Sha256>& token) {
     std::erase_if(streams_, [](const Stream& stream) { return !stream.reply.is_open(); });
     Open open{.all = streams_.size()};
     if (token) {
-        open.with_token = static_cast<std::size_t>(
-            std::ranges::count(streams_, token, &Stream::token));
+        open.with_token =
+            static_cast<std::size_t>(std::ranges::count(streams_, token, &Stream::token));
     }
     return open;
 }
@@ -40,8 +40,7 @@ void EventStreams::send(const insight::Observer& observer, const TokenSet& token
     // An exception leaves the streams as they are.
     for (Stream& stream : streams_) {
         const Caller* const caller = caller_of(stream.token, tokens);
-        stream.has_ended =
-            caller == nullptr || !stream.reply.send(event_for(observer, *caller));
+        stream.has_ended = caller == nullptr || !stream.reply.send(event_for(observer, *caller));
     }
     std::erase_if(streams_, [](const Stream& stream) { return stream.has_ended; });
 }
@@ -66,8 +65,7 @@ void write_event(std::string& text, const insight::Observer& observer, const Cal
     json.raw(R"(,"status":)");
     write_status(json, observer.status(), now);
     if (caller.permissions.read_keys) {
-        const insight::TopQuery query{.most = EventStreams::kTopKeys,
-                                     .is_visible = is_visible};
+        const insight::TopQuery query{.most = EventStreams::kTopKeys, .is_visible = is_visible};
         json.raw(R"(,"topKeys":)");
         write_top_keys(json, observer.top_keys(query), query);
     }

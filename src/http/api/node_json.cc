@@ -111,8 +111,8 @@ void write_node(JsonWriter& json, const insight::ReceivedReport& node, const Nod
 }  // namespace
 
 insight::IsVisible visible_to(const Caller& caller) {
-    const bool covers_all = std::ranges::find(caller.namespace_patterns, "*") !=
-                            caller.namespace_patterns.end();
+    const bool covers_all =
+        std::ranges::find(caller.namespace_patterns, "*") != caller.namespace_patterns.end();
     return [&caller, covers_all](const insight::ShownNamespace& shown) {
         return shown.workspace == caller.workspace &&
                (covers_all || (!shown.is_cut && caller.may_use(shown.name)));

@@ -102,16 +102,13 @@ void answer_with_reports(Call& call, metrics::Route route, std::function<void(Ca
     const insight::Observer& observer = *call.context.observer;
     if (observer.has_recent_reports()) return write(call);
     const auto deferred = DeferredCall::take(call, route);
-    observer.read_reports([deferred, write = std::move(write)] {
-        DeferredCall::answer(deferred, write);
-    });
+    observer.read_reports(
+        [deferred, write = std::move(write)] { DeferredCall::answer(deferred, write); });
 }
 
 void answer_too_many_streams(Call& call, const std::string& what, std::size_t most) {
-    answer_error(call,
-                 503,
-                 what + ": " + std::to_string(most) + ".",
-                 HeaderField{"Retry-After", "5"});
+    answer_error(
+        call, 503, what + ": " + std::to_string(most) + ".", HeaderField{"Retry-After", "5"});
 }
 
 }  // namespace
@@ -139,19 +136,18 @@ void answer_top_keys(Call& call) {
                    .most = static_cast<std::size_t>(fields.page_size),
                    .is_visible = visible_to_copy_of(*call.caller)};
     if (!fields.name_space.empty()) {
-        query.is_visible = [covered = query.is_visible,
-                            name = insight::shown_text(fields.name_space)](
-                               const insight::ShownNamespace& shown) {
-            return shown.name == name && covered(shown);
-        };
+        query.is_visible =
+            [covered = query.is_visible,
+             name = insight::shown_text(fields.name_space)](const insight::ShownNamespace& shown) {
+                return shown.name == name && covered(shown);
+            };
     }
-    answer_with_reports(
-        call, metrics::Route::kTopKeys, [query = std::move(query)](Call& resumed) {
-            begin_answer(resumed, 200);
-            JsonWriter json = open_data(resumed);
-            write_top_keys(json, resumed.context.observer->top_keys(query), query);
-            json.raw("}");
-        });
+    answer_with_reports(call, metrics::Route::kTopKeys, [query = std::move(query)](Call& resumed) {
+        begin_answer(resumed, 200);
+        JsonWriter json = open_data(resumed);
+        write_top_keys(json, resumed.context.observer->top_keys(query), query);
+        json.raw("}");
+    });
 }
 
 void answer_caller(Call& call) {
@@ -188,11 +184,10 @@ void answer_traffic(Call& call) {
     const insight::Observer& observer = *call.context.observer;
     begin_answer(call, 200);
     JsonWriter json = open_data(call);
-    write_traffic(
-        json,
-        observer.traffic({.seconds = parameters[0].value, .step = parameters[1].value},
-                         visible_to(*call.caller)),
-        observer.now());
+    write_traffic(json,
+                  observer.traffic({.seconds = parameters[0].value, .step = parameters[1].value},
+                                   visible_to(*call.caller)),
+                  observer.now());
     json.raw("}");
 }
 

@@ -290,8 +290,8 @@ TEST_F(GuardedNodeRoutes, EventsShowWhatTheTokenMaySee) {
     limit_as("other", "secret", 4);
     end_second();
     const auto event_of = [&](const std::string& secret) {
-        const TokenSet tokens(
-            std::vector{token("all", config::kAllPermissions), token("metrics", {.read_metrics = true})});
+        const TokenSet tokens(std::vector{token("all", config::kAllPermissions),
+                                          token("metrics", {.read_metrics = true})});
         std::string text;
         write_event(text, observer_, *tokens.find(secret));
         return text;

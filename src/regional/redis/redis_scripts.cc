@@ -154,8 +154,9 @@ redis.call('PEXPIRE', KEYS[1], lifetime)
 return {redis.call('ZCARD', KEYS[1]), was_absent, time[1], time[2]}
 )";
 
-// A field holds the time and the text. The last argument is 0 to write only: reading costs as much as
-// all nodes have written. Fields of nodes that are gone are removed by reading. Redis 6 may refuse a write behind TIME; see kHeartbeat.
+// A field holds the time and the text. The last argument is 0 to write only: reading costs as much
+// as all nodes have written. Fields of nodes that are gone are removed by reading. Redis 6 may
+// refuse a write behind TIME; see kHeartbeat.
 constexpr std::string_view kNote = R"(
 if redis.replicate_commands then redis.replicate_commands() end
 local time = redis.call('TIME')
