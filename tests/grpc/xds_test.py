@@ -160,7 +160,7 @@ class Xds(XdsCase):
     def test_an_invalid_first_answer_does_not_delay_the_start(self):
         self.ads.responses.put(response("1", "nonce-1", [config("web", 9)], kind="type.googleapis.com/other"))
         began = time.monotonic()
-        self.serve(f"xds://127.0.0.1:{self.ads.port}")
+        self.serve(f"xds://127.0.0.1:{self.ads.port}?node=n")
         self.assertLess(time.monotonic() - began, 2.8)
         self.assertIn("the type", self.logged("rules_invalid")[0])
 
