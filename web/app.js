@@ -3,7 +3,7 @@ import { Api, explain } from './api.js';
 import { field, h, setError, setText } from './dom.js';
 import { fleetView } from './fleet.js';
 import { inspectorView } from './inspector.js';
-import { keysView } from './keys.js';
+import { keysView, RecentNames } from './keys.js';
 import { parseLink } from './links.js';
 import { overridesView } from './overrides.js';
 import { EventStream } from './stream.js';
@@ -43,8 +43,8 @@ let hideAnnouncement = 0;
 
 const context = {
   api,
-  namespaces: new Set(), // that were seen, to choose from
-  localNamespaces: new Set(), // of these, the ones with traffic at this node, which it surely knows
+  namespaces: new RecentNames(), // that were seen, to choose from
+  localNamespaces: new RecentNames(), // of these, the ones with traffic at this node, which it surely knows
   may: permission => caller.permissions.includes(permission),
   coversAll: () => caller.namespaces.includes('*'),
   navigate: link => {
@@ -82,7 +82,7 @@ function refusedView(permission) {
 function showView() {
   if (caller === null) return;
   const { view: named, values } = parseLink(location.hash);
-  const name = named in kViews ? named : 'traffic';
+  const name = Object.hasOwn(kViews, named) ? named : 'traffic';
   const [create, permission] = kViews[name];
   const isFirst = view === null;
   view = context.may(permission) ? create(context, values) : refusedView(permission);
@@ -140,6 +140,8 @@ function end(why) {
   clearInterval(clock);
   stream = view = caller = null;
   api.signOut();
+  for (const dialog of document.querySelectorAll('dialog')) dialog.remove();
+  announcer.hidden = true;
   context.namespaces.clear();
   context.localNamespaces.clear();
   nav.hidden = signOut.hidden = true;
@@ -171,14 +173,17 @@ function signIn(why) {
     if (!/^[\x21-\x7e]+$/.test(text)) return setError(token, 'Paste a token: printable ASCII without spaces.');
     api.signIn(text);
     button.disabled = true;
+    let known;
     try {
-      start(await api.get('/v2/node.caller'));
+      known = await api.get('/v2/node.caller');
     } catch (error) {
       api.signOut();
       button.disabled = false;
       setError(token, error.status === 401 ? 'This token is not valid.' : explain(error));
       token.select();
+      return;
     }
+    start(known);
   });
   document.title = 'Sign in · Sluice';
   main.replaceChildren(form);
@@ -187,13 +192,16 @@ function signIn(why) {
 }
 
 async function begin() {
+  let known;
   try {
-    start(await api.get('/v2/node.caller'));
+    known = await api.get('/v2/node.caller');
   } catch (error) {
     if (error.status === 401) return signIn();
     main.replaceChildren(h('div', { class: 'view' }, h('p', { class: 'problem', role: 'alert' }, explain(error))));
     setTimeout(begin, 2000);
+    return;
   }
+  start(known);
 }
 
 signOut.addEventListener('click', () => end());

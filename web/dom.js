@@ -25,7 +25,7 @@ export function setText(node, text) {
 }
 
 // Keeps the children of `parent` in step with `items`: a child is created once for each key, updated in place and
-// moved, so that focus and selection stay where they are. Keys are unique.
+// moved, so that focus and selection stay where they are. Keys should be unique.
 export function syncChildren(parent, items, { key, create, update }) {
   const before = new Map(Array.from(parent.children, child => [child.syncKey, child]));
   let next = parent.firstElementChild;
@@ -41,7 +41,11 @@ export function syncChildren(parent, items, { key, create, update }) {
     if (child === next) next = next.nextElementSibling;
     else parent.insertBefore(child, next);
   }
-  for (const child of before.values()) child.remove();
+  while (next !== null) {
+    const rest = next;
+    next = next.nextElementSibling;
+    rest.remove();
+  }
 }
 
 // A group of exclusive choices, as radio buttons that look like one control.

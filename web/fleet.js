@@ -10,6 +10,7 @@ function health({ state, degraded }) {
 }
 
 export function fleetView({ api }) {
+  let isAsking = false;
   const nodes = table('Nodes of the region', [
     ['Node', ''],
     ['Health', ''],
@@ -92,6 +93,8 @@ export function fleetView({ api }) {
   }
 
   async function load() {
+    if (isAsking) return;
+    isAsking = true;
     try {
       draw(await api.get('/v2/node.fleet'));
       problem.hidden = true;
@@ -99,6 +102,7 @@ export function fleetView({ api }) {
       problem.hidden = false;
       setText(problem, explain(error));
     }
+    isAsking = false;
   }
 
   load();

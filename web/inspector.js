@@ -11,9 +11,7 @@ import { slidingSum, windowPicture } from './window_picture.js';
 const kDefaultDuration = 60_000;
 
 // "A request of cost 1 would be denied now, and pass in 12 s, at 10:20:30, if no other came."
-export function verdictText({ cost, passed, remaining, retryAt, limit, isByOrigin }, now) {
-  if (isByOrigin)
-    return `This node does not hold the key. By the counts of the origin, a request of cost ${count(cost)} would ${passed ? 'pass' : 'be denied'}.`;
+export function verdictText({ cost, passed, remaining, retryAt, limit }, now) {
   const request = cost === 0 ? 'A request that spends nothing' : `A request of cost ${count(cost)}`;
   if (passed) return `${request} would pass. ${count(remaining)} would remain of ${count(limit)}.`;
   if (retryAt === undefined) return `${request} would be denied, and never pass with a limit of ${count(limit)}.`;
@@ -25,19 +23,6 @@ function limitSource({ override, verdict }, isFallback) {
   if (override !== undefined) return `override ${override.identifier}`;
   if (verdict === undefined) return 'unknown: no request was seen here';
   return isFallback ? 'as asked' : 'of the last request here';
-}
-
-// A node that does not hold the key asks the origin about its first request: its counts and its verdict are then those
-// of the origin.
-function withOriginCounts(inspection) {
-  const { held, originUnavailable, previous, current, verdict, now } = inspection;
-  if (held || originUnavailable || current.origin === undefined) return inspection;
-  const counts = cell => ({ ...cell, peers: Math.max(cell.peers, cell.origin?.total ?? 0) });
-  const known = { ...inspection, previous: counts(previous), current: counts(current) };
-  if (verdict === undefined) return known;
-  const { sum } = slidingSum(known, inspection.duration, now);
-  const { limit, cost } = verdict;
-  return { ...known, verdict: { limit, cost, passed: limit > 0 && sum + cost <= limit, isByOrigin: true } };
 }
 
 export function inspectorView(context, values) {
@@ -248,7 +233,7 @@ export function inspectorView(context, values) {
     const began = Date.now();
     const answer = await api.post('inspect', { namespace: asked.namespace, identifier: asked.identifier, ...body });
     skew = answer.now - (began + Date.now()) / 2;
-    return withOriginCounts({ ...answer, duration: body.duration });
+    return { ...answer, duration: body.duration };
   }
 
   async function load() {

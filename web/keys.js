@@ -6,6 +6,17 @@ import { inspectLink, linkTo } from './links.js';
 
 const kWindows = { 60000: ['1 min', 'minute'], 600000: ['10 min', '10 minutes'], 3600000: ['1 h', 'hour'] };
 const kRows = 100;
+const kMostNames = 500;
+
+// The names that were added last.
+export class RecentNames extends Set {
+  add(name) {
+    this.delete(name);
+    super.add(name);
+    if (this.size > kMostNames) this.delete(this.values().next().value);
+    return this;
+  }
+}
 
 // A field that proposes the namespaces that were seen.
 export function namespaceInput(context, attributes) {
@@ -32,7 +43,7 @@ export function keysView(context, values) {
   const { api } = context;
   const asked = {
     by: values.by === 'spend' ? 'spend' : 'denials',
-    window: values.window in kWindows ? values.window : '60000',
+    window: Object.hasOwn(kWindows, values.window ?? '') ? values.window : '60000',
     namespace: values.namespace ?? '',
   };
   let isAsking = false;
@@ -108,7 +119,7 @@ export function keysView(context, values) {
       rows.body,
       keys.map((each, at) => ({ ...each, rank: at + 1 })),
       {
-        key: each => JSON.stringify([each.namespace, each.identifier, each.duration, each.cut]),
+        key: each => JSON.stringify([each.namespace, each.identifier, each.duration, each.id]),
         create: each => {
           const name = h(
             'span',
@@ -172,7 +183,7 @@ export function keysView(context, values) {
     const nodes = answer.nodes === 1 ? '1 node' : `${count(answer.nodes)} nodes`;
     setText(
       summary,
-      `${count(total)} ${asked.by === 'denials' ? (total === 1 ? 'denial' : 'denials') : 'spent'} in the last ${time}, ${nodes}.` +
+      `${answer.totalIsMinimum ? 'At least ' : ''}${count(total)} ${asked.by === 'denials' ? (total === 1 ? 'denial' : 'denials') : 'spent'} in the last ${time}, ${nodes}.` +
         (answer.partial ? ' The origin is unavailable: this node only.' : ''),
     );
   }

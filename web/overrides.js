@@ -2,12 +2,13 @@
 import { explain } from './api.js';
 import { card, h, setText, syncChildren, table } from './dom.js';
 import { count, durationText, when } from './format.js';
-import { namespaceInput } from './keys.js';
+import { namespaceInput, RecentNames } from './keys.js';
 import { linkTo } from './links.js';
 import { deleteOverride, editOverride } from './override_editor.js';
 
 const kPage = 100;
 const kMostRows = 500; // of overrides that are loaded; a narrower search finds the others
+const kMostNamespaces = 50; // that are searched together
 const kLogPage = 20;
 
 const grantText = grant => (grant === undefined ? '–' : `${count(grant.limit)} / ${durationText(grant.duration)}`);
@@ -58,7 +59,7 @@ export function overridesView(context, values) {
   let request = 0;
   let log = [];
   let logCursor;
-  const listed = new Set(context.localNamespaces); // without a choice: namespaces that can have overrides
+  const listed = new RecentNames(context.localNamespaces); // without a choice: namespaces that can have overrides
 
   const { input, list } = namespaceInput(context, {
     id: 'overrides-namespace',
@@ -231,14 +232,14 @@ export function overridesView(context, values) {
           : 'No overrides in the namespaces with recent traffic or changes. Name another namespace above.',
     );
     more.hidden = !hasMore;
-    setText(more, `Only the first ${count(overrides.length)} were loaded.`);
+    setText(more, `Only ${count(overrides.length)} were loaded. Name a namespace above to see all of its overrides.`);
   }
 
   async function load() {
     const mine = ++request;
     try {
-      const names = input.value ? [input.value] : [...listed].sort();
-      const loaded = { all: [], hasMore: false };
+      const names = input.value ? [input.value] : [...listed].slice(-kMostNamespaces).sort();
+      const loaded = { all: [], hasMore: !input.value && listed.size > kMostNamespaces };
       for (const name of names) {
         const { all, hasMore: isCut } = await listOverrides(api, name);
         loaded.all.push(...all);

@@ -47,6 +47,7 @@ function append(traffic, event) {
     push(each.passed, now.get(each.namespace)?.passed ?? 0);
     push(each.denied, now.get(each.namespace)?.denied ?? 0);
   }
+  traffic.namespaces = traffic.namespaces.filter(each => sum(each.passed) + sum(each.denied) > 0);
   push(traffic.keysHeld, status.keysHeld);
   push(traffic.oldestUnsynced, status.origin.oldestUnsynced ?? 0);
   push(traffic.importAge, status.global.importAge ?? -1);
@@ -299,7 +300,7 @@ export function trafficView({ api }) {
     const keys = topKeys?.keys.filter(each => each.denials > 0).slice(0, kTopRows) ?? [];
     const most = keys[0]?.denials ?? 1;
     syncChildren(top, keys, {
-      key: each => JSON.stringify([each.namespace, each.identifier, each.duration]),
+      key: each => JSON.stringify([each.namespace, each.identifier, each.duration, each.id]),
       create: each => {
         const number = h('span', { class: 'number' });
         const length = bar();
@@ -333,7 +334,8 @@ export function trafficView({ api }) {
     tiles.denied.set(`${count(second.denied)}/s`);
     tiles.denied.element.classList.toggle('is-denied', second.denied > 0);
     tiles.share.set(percent(second.denied, all));
-    tiles.p99.set(all > 0 ? latency(second.latency.p99) : '–', all > 0 ? `p50 ${latency(second.latency.p50)}` : '');
+    const { p50, p99 } = second.latency; // 0 without calls over HTTP
+    tiles.p99.set(p99 > 0 ? latency(p99) : '–', p99 > 0 ? `p50 ${latency(p50)}` : '');
     tiles.keys.set(count(status.keysHeld));
     tiles.lag.set(
       status.origin.attached ? span(status.origin.oldestUnsynced) : '–',

@@ -241,10 +241,11 @@ class SLUICE_EXPORT Limiter {
     std::vector<KnownRegion> regions() const;
 
     // Leaves a note of up to 1 MiB at the origin in place of this node's last one, and reads those
-    // of all nodes of the region. The origin drops a note after five seconds: leave one every
-    // second or two. `notes` gets none if there is no origin or it doesn't answer in time, and is
-    // called once, before the call returns or on a thread of the limiter; not at all if the limiter
-    // is closed meanwhile. It must neither block nor throw.
+    // of all nodes of the region; without `notes` none are read, which is cheaper. The origin drops
+    // a note after five seconds: leave one every second or two, and read once a minute at least,
+    // which removes the notes of nodes that are gone. `notes` gets none if there is no origin or it
+    // doesn't answer in time, and is called once, before the call returns or on a thread of the
+    // limiter; not at all if the limiter is closed meanwhile. It must neither block nor throw.
     using Notes = UniqueFunction<void(std::optional<std::vector<NodeNote>>)>;
     void leave_note(std::string note, Notes notes);
 

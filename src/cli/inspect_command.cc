@@ -114,7 +114,7 @@ void print_state(const Json& data, std::ostream& out) {
         out << "There is no origin: this node counts alone.\n";
         return;
     }
-    out << "This is node " << text_in(data, "node") << "; its origin is "
+    out << "This is node " << shown(text_in(data, "node")) << "; its origin is "
         << availability(data, "originUnavailable");
     if (is_true(data, "unsynced")) out << " and lacks counts of this node";
     out << ".\n";
@@ -131,7 +131,7 @@ void print_state(const Json& data, std::ostream& out) {
 void print_override(const Json& data, std::ostream& out) {
     if (!has(data, "override")) return;
     const Json applied = data["override"].value();
-    out << "The override " << text_in(applied, "identifier") << " applies: limit "
+    out << "The override " << shown(text_in(applied, "identifier")) << " applies: limit "
         << number_in(applied, "limit") << " per "
         << config::to_string(std::chrono::milliseconds{number_in(applied, "duration")}) << ".\n";
 }
@@ -174,7 +174,7 @@ void print_components(const char* name,
         << seconds(number_in(cell["origin"].value(), "lifetime")) << ":\n";
     for (const Json component : components) {
         const std::string owner = text_in(component, "owner");
-        out << "  " << owner << "  " << number_in(component, "count")
+        out << "  " << shown(owner) << "  " << number_in(component, "count")
             << (is_of_node(owner, node) ? "  (this node)" : "") << "\n";
     }
 }
@@ -196,7 +196,7 @@ void print_regions(const char* name, const Json& cell, std::ostream& out) {
     if (cell["regions"].get(regions) != simdjson::SUCCESS || regions.size() == 0) return;
     out << "\nCounts of regions, in the " << name << " window:\n";
     for (const Json region : regions) {
-        out << "  " << text_in(region, "region") << "  ";
+        out << "  " << shown(text_in(region, "region")) << "  ";
         // The first announcement of a region may arrive before its first row.
         if (number_in(region, "count") == 0) {
             out << "not published";
@@ -212,7 +212,7 @@ void print_regions(const char* name, const Json& cell, std::ostream& out) {
 void print(const InspectArguments& arguments, const Json& data, std::ostream& out) {
     const Json current = data["current"].value();
     const Json previous = data["previous"].value();
-    out << arguments.name_space << " " << arguments.identifier << ", windows of "
+    out << shown(arguments.name_space) << " " << shown(arguments.identifier) << ", windows of "
         << config::to_string(arguments.duration) << "; the current one began "
         << seconds(number_in(data, "now") - number_in(current, "begins")) << " ago.\n";
     print_state(data, out);

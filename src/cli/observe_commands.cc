@@ -138,8 +138,8 @@ std::string body_of(const TopArguments& arguments, std::chrono::milliseconds win
 void print_top(const Json& data, std::ostream& out) {
     const std::int64_t nodes = number_in(data, "nodes");
     out << "Last " << duration_in(data, "window") << " by " << text_in(data, "by") << ", "
-        << number_in(data, "total") << " in total, on " << nodes
-        << (nodes == 1 ? " node" : " nodes")
+        << (is_true(data, "totalIsMinimum") ? "at least " : "") << number_in(data, "total")
+        << " in total, on " << nodes << (nodes == 1 ? " node" : " nodes")
         << (is_true(data, "partial") ? " (the origin is unavailable: others are missing)" : "")
         << ".\n\n"
         << std::right << std::setw(12) << "DENIALS" << std::setw(9) << "ERROR" << std::setw(14)

@@ -1,7 +1,12 @@
 #include "insight/activity.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
+#include <span>
+#include <string_view>
+#include <unordered_map>
+#include <unordered_set>
 #include <utility>
 
 namespace sluice::insight {
@@ -14,14 +19,88 @@ constexpr std::size_t kSpareBatches = 4;
 std::uint64_t sampling_error(double variance, std::uint64_t interval) {
     if (interval == 1) return 0;
     const auto least = static_cast<double>(interval);
-    return static_cast<std::uint64_t>(std::ceil(4 * std::sqrt(variance + least * least)));
+    const double error = std::ceil(4 * std::sqrt(variance + least * least));
+    return static_cast<std::uint64_t>(std::min(error, static_cast<double>(kMaxSum)));
 }
 
 std::int64_t second_of(UnixTime time) {
     return std::chrono::floor<std::chrono::seconds>(time).time_since_epoch().count();
 }
 
+// Of a key without samples.
+std::uint64_t error_of(const KeyWindows::Sums& sums) {
+    return capped_sum(sums.error, sampling_error(0, sums.interval));
+}
+
+// Keys, the heaviest first.
+using Ranked = std::vector<const KeySketch::Entry*>;
+
+Ranked rank(const KeyWindows::Sums& sums, const IsVisible& is_visible) {
+    Ranked ranked;
+    for (const auto& [hash, entry] : sums.by_key) {
+        if (is_visible(namespace_of(*entry.text))) ranked.push_back(&entry);
+    }
+    std::ranges::sort(ranked, [](const KeySketch::Entry* a, const KeySketch::Entry* b) {
+        return a->weight != b->weight ? a->weight > b->weight
+                                      : a->text->identifier < b->text->identifier;
+    });
+    return ranked;
+}
+
+std::span<const KeySketch::Entry* const> first(const Ranked& ranked, std::size_t most) {
+    return std::span(ranked).first(std::min(most, ranked.size()));
+}
+
+// What a key that is not among the first `most` may have.
+std::uint64_t weight_beyond(const Ranked& ranked, std::size_t most) {
+    return most > 0 && most < ranked.size() ? ranked[most - 1]->weight : 0;
+}
+
+// The heaviest keys of each workspace, first that of each, then the second one and so on: so that
+// no workspace hides the keys of the others.
+Ranked heaviest_by_workspace(const Ranked& ranked, std::size_t most) {
+    constexpr std::size_t kOfEach = 10;
+    std::array<Ranked, kOfEach> by_place;
+    std::unordered_map<std::string_view, std::size_t> places;
+    for (const KeySketch::Entry* const entry : ranked) {
+        const std::size_t place = places[entry->text->workspace]++;
+        if (place < kOfEach) by_place[place].push_back(entry);
+    }
+    Ranked heaviest;
+    for (const Ranked& list : by_place)
+        heaviest.insert(heaviest.end(), list.begin(), list.end());
+    heaviest.resize(std::min(heaviest.size(), most));
+    return heaviest;
+}
+
 }  // namespace
+
+TopKey Activity::Counts::of(const KeySketch::Entry& entry) const {
+    TopKey key{.text = entry.text,
+               .denials = 0,
+               .denials_error = denials.error,
+               .spend = 0,
+               .spend_error = error_of(spend)};
+    const auto note_last = [&](const KeySketch::Entry& found) {
+        if (found.last < key.last) return;
+        key.limit = found.limit;
+        key.duration = found.duration;
+        key.last = found.last;
+    };
+    note_last(entry);
+    if (const auto found = denials.by_key.find(entry.hash); found != denials.by_key.end()) {
+        key.denials = found->second.weight;
+        key.last_denied = found->second.last;
+        note_last(found->second);
+    }
+    if (const auto found = spend.by_key.find(entry.hash); found != spend.by_key.end()) {
+        const KeySketch::Entry& spent = found->second;
+        key.spend = spent.weight;
+        key.spend_error = capped_sum(spend.error, sampling_error(spent.variance, spend.interval));
+        note_last(spent);
+    }
+    return key;
+}
 
 Activity::Activity(std::uint64_t seed) : hash_(seed), shared_(hash_) {}
 
@@ -72,92 +151,53 @@ void Activity::end_second(const StateSample& state, UnixTime now) {
     }
 }
 
+Activity::Counts Activity::counts(Window window) const {
+    const MutexLock lock(mutex_);
+    Counts counts{
+        .denials = denials_.sums(window, now_), .spend = spend_.sums(window, now_), .totals = {}};
+    counts.totals = traffic_.totals_since(second_of(counts.denials.since));
+    return counts;
+}
+
 TopKeys Activity::top_keys(const TopQuery& query) const {
-    KeyWindows::Sums denials;
-    KeyWindows::Sums spend;
-    std::vector<NamespaceTotal> totals;
-    {
-        const MutexLock lock(mutex_);
-        denials = denials_.sums(query.window, now_);
-        spend = spend_.sums(query.window, now_);
-        totals = traffic_.totals_since(second_of(denials.since));
-    }
+    const Counts all = counts(query.window);
     const bool is_by_denials = query.by == Ranking::kDenials;
     TopKeys top;
-    for (const NamespaceTotal& each : totals) {
-        if (query.is_visible(each.workspace, each.name_space))
-            top.total += is_by_denials ? each.denied : each.spend;
+    for (const NamespaceTotal& each : all.totals.namespaces) {
+        if (query.is_visible(each.shown()))
+            top.total = capped_sum(top.total, is_by_denials ? each.denied : each.spend);
     }
-    std::vector<const KeySketch::Entry*> ranked;
+    const Ranked ranked = rank(is_by_denials ? all.denials : all.spend, query.is_visible);
     std::uint64_t sum = 0;
-    for (const auto& [hash, entry] : (is_by_denials ? denials : spend).by_key) {
-        if (!query.is_visible(entry.text->workspace, entry.text->name_space)) continue;
-        ranked.push_back(&entry);
-        sum += entry.weight;
-    }
-    // Namespaces without a row are missing in the totals.
+    for (const KeySketch::Entry* const entry : ranked)
+        sum = capped_sum(sum, entry->weight);
     top.total = std::max(top.total, sum);
-    const auto is_heavier = [](const KeySketch::Entry* a, const KeySketch::Entry* b) {
-        return a->weight != b->weight ? a->weight > b->weight
-                                      : a->text->identifier < b->text->identifier;
-    };
-    const std::size_t most = std::min(query.most, ranked.size());
-    top.unlisted = is_by_denials ? denials.error : spend.error + sampling_error(0, spend.interval);
-    std::partial_sort(ranked.begin(),
-                      ranked.begin() + static_cast<std::ptrdiff_t>(most),
-                      ranked.end(),
-                      is_heavier);
-    if (most > 0 && most < ranked.size()) top.unlisted += ranked[most - 1]->weight;
-    ranked.resize(most);
-    for (const KeySketch::Entry* const entry : ranked) {
-        TopKey key{.text = entry->text,
-                   .denials = 0,
-                   .denials_error = denials.error,
-                   .spend = 0,
-                   .spend_error = spend.error + sampling_error(0, spend.interval),
-                   .limit = entry->limit,
-                   .duration = entry->duration};
-        UnixTime last = entry->last;
-        if (const auto found = denials.by_key.find(entry->hash); found != denials.by_key.end()) {
-            key.denials = found->second.weight;
-            key.last_denied = found->second.last;
-        }
-        if (const auto found = spend.by_key.find(entry->hash); found != spend.by_key.end()) {
-            const KeySketch::Entry& spent = found->second;
-            key.spend = spent.weight;
-            key.spend_error = spend.error + sampling_error(spent.variance, spend.interval);
-            if (spent.last > last) {
-                key.limit = spent.limit;
-                key.duration = spent.duration;
-            }
-        }
-        top.keys.push_back(std::move(key));
-    }
+    top.is_total_minimum = (is_by_denials ? all.totals.other_denied : all.totals.other_spend) > 0;
+    for (const KeySketch::Entry* const entry : first(ranked, query.most))
+        top.keys.push_back(all.of(*entry));
     return top;
 }
 
-WindowReport Activity::report(Window window, std::size_t most) const {
-    const IsVisible everything = [](std::string_view, std::string_view) { return true; };
-    TopQuery query{.window = window, .most = most, .is_visible = everything};
-    TopKeys denials = top_keys(query);
-    query.by = Ranking::kSpend;
-    TopKeys spend = top_keys(query);
-    WindowReport report{.keys = std::move(denials.keys),
-                        .totals = {},
-                        .unlisted_denials = denials.unlisted,
-                        .unlisted_spend = spend.unlisted};
-    for (TopKey& key : spend.keys) {
-        // Either list has the text of its own sketch.
-        const auto is_same = [&](const TopKey& other) {
-            return other.text->identifier == key.text->identifier &&
-                   other.text->name_space == key.text->name_space &&
-                   other.text->workspace == key.text->workspace;
-        };
-        if (key.denials > 0 && std::ranges::any_of(report.keys, is_same)) continue;
-        report.keys.push_back(std::move(key));
+WindowReport Activity::report(Window window, std::size_t most, const IsVisible& is_visible) const {
+    const Counts all = counts(window);
+    const Ranked denials = rank(all.denials, is_visible);
+    const Ranked spend = rank(all.spend, is_visible);
+    WindowReport report{
+        .keys = {},
+        .totals = all.totals,
+        .unlisted_denials = capped_sum(all.denials.error, weight_beyond(denials, most)),
+        .unlisted_spend = capped_sum(error_of(all.spend), weight_beyond(spend, most))};
+    const Ranked fair_denials = heaviest_by_workspace(denials, most);
+    const Ranked fair_spend = heaviest_by_workspace(spend, most);
+    const std::array lists{
+        first(denials, most), first(spend, most), std::span(fair_denials), std::span(fair_spend)};
+    std::unordered_set<std::uint64_t> listed;
+    for (std::size_t i = 0; i < most; ++i) {
+        for (const auto& list : lists) {
+            if (i < list.size() && listed.insert(list[i]->hash).second)
+                report.keys.push_back(all.of(*list[i]));
+        }
     }
-    const MutexLock lock(mutex_);
-    report.totals = traffic_.totals_since(second_of(KeyWindows::start_of(window, now_)));
     return report;
 }
 

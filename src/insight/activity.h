@@ -28,6 +28,7 @@ struct TopKey {
     // Of the key's last request.
     std::int64_t limit = 0;
     std::chrono::milliseconds duration{};
+    UnixTime last{};         // when that was
     UnixTime last_denied{};  // 1970: not in the window
 };
 
@@ -41,15 +42,16 @@ struct TopQuery {
 };
 
 struct TopKeys {
-    std::vector<TopKey> keys;    // the heaviest first
-    std::uint64_t total = 0;     // denials, or spend, of all visible keys
-    std::uint64_t unlisted = 0;  // a key that is not listed has at most this
+    std::vector<TopKey> keys;  // the heaviest first
+    std::uint64_t total = 0;   // denials, or spend, of all visible keys
+    // The total lacks what was counted in namespaces that are not among a node's busiest.
+    bool is_total_minimum = false;
 };
 
-// A node's counts over one window, of all workspaces.
+// A node's counts over one window.
 struct WindowReport {
-    std::vector<TopKey> keys;
-    std::vector<NamespaceTotal> totals;  // of the busiest namespaces
+    std::vector<TopKey> keys;  // the most important first
+    Totals totals;
     // What a key that is not listed may have at most.
     std::uint64_t unlisted_denials = 0;
     std::uint64_t unlisted_spend = 0;
@@ -78,8 +80,9 @@ class Activity {
 
     TopKeys top_keys(const TopQuery& query) const;
 
-    // The keys with most denials, `most` of them, and as many of those with most spend.
-    WindowReport report(Window window, std::size_t most) const;
+    // The visible keys with most denials, `most` of them, and as many of those with most spend; and
+    // of either kind the ten of each workspace, up to `most`. The lists are interleaved.
+    WindowReport report(Window window, std::size_t most, const IsVisible& is_visible) const;
 
     // The last complete seconds.
     struct Span {
@@ -89,6 +92,15 @@ class Activity {
     TrafficReport traffic(const Span& span, const IsVisible& is_visible) const;
 
   private:
+    struct Counts {
+        KeyWindows::Sums denials;
+        KeyWindows::Sums spend;
+        Totals totals;
+
+        TopKey of(const KeySketch::Entry& entry) const;
+    };
+    Counts counts(Window window) const;
+
     const KeyHash hash_;
 
     Mutex incoming_mutex_;

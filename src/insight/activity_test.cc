@@ -1,5 +1,6 @@
 #include "insight/activity.h"
 
+#include <algorithm>
 #include <map>
 #include <memory>
 #include <string>
@@ -18,7 +19,7 @@ using Spent = Recorder::Spent;
 
 constexpr UnixTime kStart{1'700'000'001'000ms};
 
-bool everything(std::string_view, std::string_view) {
+bool everything(const ShownNamespace&) {
     return true;
 }
 
@@ -69,15 +70,27 @@ TEST(Activity, RanksTheKeysOfAllRecorders) {
     EXPECT_EQ(traffic.denied, TrafficReport::Numbers{5});
 }
 
+TEST(Activity, StopsAtTheLargestSum) {
+    Activity activity(1);
+    Request large = request("large");
+    large.cost = static_cast<std::int64_t>(kMaxSum);
+    for (int second = 0; second < 3; ++second) {
+        for (int i = 0; i < 3; ++i)
+            activity.count(large, decided(true), Spent::kCost);
+        activity.end_second({}, kStart + second * 10s);
+    }
+    const TopKeys top = activity.top_keys({.by = Ranking::kSpend, .is_visible = everything});
+    EXPECT_EQ(top.total, kMaxSum);
+    EXPECT_EQ(top.keys.at(0).spend, kMaxSum);
+}
+
 TEST(Activity, KeepsWorkspacesApart) {
     Activity activity(1);
     activity.count(request("i", "a"), decided(false), Spent::kNothing);
     activity.count(request("i", "b"), decided(false), Spent::kNothing);
     activity.end_second({}, kStart);
-    const TopKeys top =
-        activity.top_keys({.is_visible = [](std::string_view workspace, std::string_view) {
-            return workspace == "a";
-        }});
+    const TopKeys top = activity.top_keys(
+        {.is_visible = [](const ShownNamespace& shown) { return shown.workspace == "a"; }});
     EXPECT_EQ(top.keys.size(), 1U);
     EXPECT_EQ(top.total, 1U);
 }
@@ -93,6 +106,72 @@ TEST(Activity, ListsAsManyAsAsked) {
     ASSERT_EQ(top.keys.size(), 3U);
     EXPECT_EQ(top.keys[0].denials, 50U);
     EXPECT_EQ(top.keys[2].denials, 48U);
+}
+
+TEST(Activity, ShowsTheLimitOfTheLastRequest) {
+    Activity activity(1);
+    Request changed = request("i");
+    const auto limit_by = [&](Ranking by) {
+        return activity.top_keys({.by = by, .is_visible = everything}).keys.at(0).limit;
+    };
+    changed.limit = 20;
+    activity.count(changed, decided(true), Spent::kCost);
+    activity.end_second({}, kStart);
+    changed.limit = 30;
+    activity.count(changed, decided(false), Spent::kNothing);
+    activity.end_second({}, kStart + 1s);
+    EXPECT_EQ(limit_by(Ranking::kDenials), 30);
+    EXPECT_EQ(limit_by(Ranking::kSpend), 30);
+    changed.limit = 40;
+    activity.count(changed, decided(true), Spent::kCost);
+    activity.end_second({}, kStart + 2s);
+    EXPECT_EQ(limit_by(Ranking::kDenials), 40);
+    EXPECT_EQ(limit_by(Ranking::kSpend), 40);
+}
+
+TEST(Activity, ReportsTheHeaviestKeysOfEachWorkspace) {
+    Activity activity(1);
+    for (int i = 0; i < 300; ++i) {
+        for (int j = 0; j < 3; ++j)
+            activity.count(request(std::to_string(i), "busy"), decided(false), Spent::kNothing);
+    }
+    for (const std::string_view key : {"x", "x", "y"})
+        activity.count(request(key, "quiet"), decided(false), Spent::kNothing);
+    activity.end_second({}, kStart);
+    const auto quiet_keys = [](const WindowReport& report) {
+        return std::ranges::count_if(
+            report.keys, [](const TopKey& key) { return key.text->workspace == "quiet"; });
+    };
+    const WindowReport all = activity.report(Window::kMinute, 100, everything);
+    EXPECT_EQ(quiet_keys(all), 2);
+    EXPECT_EQ(all.keys.size(), 102U);
+    EXPECT_EQ(all.unlisted_denials, 3U);
+    const WindowReport quiet = activity.report(
+        Window::kMinute, 1, [](const ShownNamespace& shown) { return shown.workspace == "quiet"; });
+    ASSERT_EQ(quiet.keys.size(), 1U);
+    EXPECT_EQ(quiet.keys[0].text->identifier, "x");
+    EXPECT_EQ(quiet.unlisted_denials, 2U);
+}
+
+TEST(Activity, ReportsSpendersBesideLongKeysThatAreDenied) {
+    Activity activity(1);
+    for (int i = 0; i < 100; ++i) {
+        const std::string denied = std::string(250, ' ') + std::to_string(i);
+        activity.count(request(denied), decided(false), Spent::kNothing);
+        activity.count(request("spender " + std::to_string(i)), decided(true), Spent::kCost);
+    }
+    activity.end_second({}, kStart);
+    NodeReport report;
+    for (std::size_t i = 0; i < kWindows; ++i)
+        report.windows[i] = activity.report(static_cast<Window>(i), 100, everything);
+    const auto decoded = decode(encode(report));
+    ASSERT_TRUE(decoded);
+    for (const WindowReport& window : decoded->windows) {
+        EXPECT_LT(window.keys.size(), 200U);
+        const TopKeys top =
+            merge_top_keys({&window}, {.by = Ranking::kSpend, .is_visible = everything});
+        EXPECT_GT(top.keys.size(), 20U);
+    }
 }
 
 TEST(Activity, LosesNothingBetweenThreads) {
@@ -138,6 +217,54 @@ TEST(LatencyQuantiles, AreInterpolatedWithinABucket) {
     EXPECT_GE(latency_between(before, after).p50, 10'000'000U) << "the last bucket has no bound";
 }
 
+TEST(Observer, SkipsASecondThatFails) {
+    int seconds = 0;
+    int failures = 0;
+    bool fails = true;
+    Observer observer({.seed = 1,
+                       .read_status = [] { return NodeStatus{}; },
+                       .read_latency = [] { return LatencyCounts{}; },
+                       .on_second =
+                           [&] {
+                               if (fails) throw std::bad_alloc();
+                               ++seconds;
+                           },
+                       .on_failure = [&](std::string_view) { ++failures; }});
+    observer.end_second();
+    observer.end_second();
+    EXPECT_EQ(failures, 1);
+    fails = false;
+    observer.end_second();
+    EXPECT_EQ(seconds, 1);
+    fails = true;
+    observer.end_second();
+    EXPECT_EQ(failures, 2);
+}
+
+TEST(Observer, ShowsInstantsByTheWallClock) {
+    UnixTime wall = kStart;
+    Observer observer({.seed = 1,
+                       .read_status = [] { return NodeStatus{}; },
+                       .read_latency = [] { return LatencyCounts{}; },
+                       .read_wall_clock = [&] { return wall; }});
+    const auto last_denied = [&] {
+        return observer.top_keys({.is_visible = everything}).top.keys.at(0).last_denied;
+    };
+    observer.activity().count(request("i"), decided(false), Spent::kNothing);
+    observer.end_second();
+    const UnixTime denied = last_denied();
+    const UnixTime from = observer.traffic({.seconds = 1}, everything).from;
+    wall += 1h + 200ms;
+    observer.end_second();
+    EXPECT_EQ(last_denied(), denied + 1h);
+    EXPECT_EQ(observer.traffic({.seconds = 1}, everything).from, from + 1h);
+    EXPECT_GE(observer.now(), kStart + 1h);
+    EXPECT_LT(observer.now(), kStart + 1h + 1min);
+    wall += 700ms;
+    observer.end_second();
+    EXPECT_EQ(last_denied(), denied + 1h) << "less than a second";
+}
+
 // Nodes that leave notes for each other.
 class ObserverRegion : public testing::Test {
   protected:
@@ -158,8 +285,12 @@ class ObserverRegion : public testing::Test {
                               .read_latency = [] { return LatencyCounts{}; },
                               .exchange =
                                   [this, name](const std::string& report, const Notes& notes) {
+                                      if (is_stuck_) return;
                                       if (!is_available_) return notes(std::nullopt);
                                       notes_[name] = report;
+                                      ++writes_;
+                                      if (!notes) return;
+                                      ++reads_;
                                       std::vector<NodeNote> all;
                                       for (const auto& [owner, text] : notes_)
                                           all.push_back({.node = owner, .age = 1ms, .text = text});
@@ -172,17 +303,75 @@ class ObserverRegion : public testing::Test {
         node.end_second();
     }
 
+    static void ask(Observer& node) {
+        bool is_done = false;
+        node.read_reports([&] { is_done = true; });
+        EXPECT_TRUE(is_done);
+    }
+
+    bool is_stuck_ = false;
     bool is_available_ = true;
+    int writes_ = 0;
+    int reads_ = 0;
     std::map<std::string, std::string> notes_;
 };
+
+TEST_F(ObserverRegion, ReadsReportsWhileTheyAreAskedFor) {
+    const auto a = node("a");
+    for (int second = 0; second < 20; ++second)
+        a->end_second();
+    EXPECT_EQ(reads_, 1) << "at the start";
+    EXPECT_EQ(writes_, 11);
+    EXPECT_TRUE(a->has_recent_reports());
+    a->end_second();
+    a->end_second();
+    EXPECT_EQ(reads_, 3) << "it was asked";
+    EXPECT_EQ(writes_, 13);
+}
+
+TEST_F(ObserverRegion, WaitsForReportsForTwoSecondsAtMost) {
+    const auto a = node("a");
+    is_stuck_ = true;
+    bool is_done = false;
+    a->read_reports([&] { is_done = true; });
+    a->end_second();
+    EXPECT_FALSE(is_done);
+    EXPECT_FALSE(a->has_recent_reports());
+    a->end_second();
+    EXPECT_TRUE(is_done);
+    EXPECT_TRUE(a->has_recent_reports()) << "nobody waits for what is known to be late";
+    EXPECT_TRUE(a->fleet().is_partial);
+}
+
+TEST_F(ObserverRegion, RemovesTheNotesOfNodesThatAreGone) {
+    const auto a = node("a");
+    for (int second = 0; second < 121; ++second)
+        a->end_second();
+    EXPECT_EQ(reads_, 3) << "reading does that";
+}
+
+TEST_F(ObserverRegion, ReadsReportsForTheFirstAsker) {
+    const auto a = node("a");
+    const auto b = node("b");
+    a->end_second();
+    deny(*b, "bob", 5);
+    EXPECT_EQ(a->fleet().nodes.size(), 1U) << "of the report before";
+    ask(*a);
+    EXPECT_EQ(a->fleet().nodes.size(), 2U);
+    EXPECT_EQ(a->top_keys({.is_visible = everything}).top.total, 5U);
+    EXPECT_TRUE(a->has_recent_reports());
+    is_available_ = false;
+    ask(*a);
+}
 
 TEST_F(ObserverRegion, MergesTheTopKeysOfItsNodes) {
     const auto a = node("a");
     const auto b = node("b");
+    ask(*b);
     deny(*a, "alice", 3);
     deny(*b, "alice", 4);
     deny(*b, "bob", 5);
-    a->end_second();
+    ask(*a);
     const RegionTopKeys region = a->top_keys({.is_visible = everything});
     EXPECT_EQ(region.nodes, 2U);
     EXPECT_FALSE(region.is_partial);

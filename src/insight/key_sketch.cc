@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/sha256.h"
+
 namespace sluice::insight {
 namespace {
 
@@ -25,6 +27,17 @@ std::size_t sequence_length(std::string_view text) {
     return is_invalid ? 0 : length;
 }
 
+std::uint64_t id_of(const KeyParts& parts) {
+    std::string whole;
+    for (const std::string_view part : {parts.workspace, parts.name_space, parts.identifier})
+        whole.append(std::to_string(part.size())).append(" ").append(part);
+    const Sha256 digest = sha256_of(whole);
+    std::uint64_t id = 0;
+    for (std::size_t i = 0; i < sizeof id; ++i)
+        id = id << 8U | digest[i];
+    return std::max<std::uint64_t>(id & kMaxSum, 1);
+}
+
 }  // namespace
 
 std::string shown_text(std::string_view text) {
@@ -44,7 +57,8 @@ std::shared_ptr<const KeyText> make_key_text(const KeyParts& parts) {
     KeyText text{.workspace = std::string(parts.workspace),
                  .name_space = shown_text(parts.name_space),
                  .identifier = shown_text(parts.identifier)};
-    text.is_cut = text.name_space != parts.name_space || text.identifier != parts.identifier;
+    text.is_namespace_cut = text.name_space != parts.name_space;
+    if (text.is_namespace_cut || text.identifier != parts.identifier) text.cut_id = id_of(parts);
     return std::make_shared<const KeyText>(std::move(text));
 }
 
@@ -87,7 +101,7 @@ void KeySketch::shrink() {
     const auto middle = weights_.begin() + static_cast<std::ptrdiff_t>(weights_.size() / 2);
     std::nth_element(weights_.begin(), middle, weights_.end());
     const std::uint64_t median = *middle;
-    error_ += median;
+    error_ = capped_sum(error_, median);
     std::vector<Entry> old(slots_.size());
     old.swap(slots_);
     size_ = 0;

@@ -4,6 +4,7 @@
 
 #include <sluice/time.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
@@ -14,15 +15,38 @@
 
 namespace sluice::insight {
 
+// Sums stop at kMaxSum, which JSON readers still represent exactly.
+inline constexpr std::uint64_t kMaxSum = (std::uint64_t{1} << 53U) - 1;
+
+// Requires terms of at most kMaxSum.
+constexpr std::uint64_t capped_sum(std::uint64_t a, std::uint64_t b) {
+    return std::min(a + b, kMaxSum);
+}
+
 // The texts of a key, as they are shown: valid UTF-8, and those that a client chooses cut at
 // kMaxShownBytes.
 struct KeyText {
     std::string workspace;  // from the settings, never cut
     std::string name_space;
     std::string identifier;
-    bool is_cut = false;
+    bool is_namespace_cut = false;  // also where bytes were replaced
+    // Where either text is cut: a hash of the whole texts, the same at all nodes, which tells the
+    // key from others that are shown as the same. At most kMaxSum; otherwise 0.
+    std::uint64_t cut_id = 0;
+
+    bool is_cut() const { return cut_id != 0; }
 };
 inline constexpr std::size_t kMaxShownBytes = 256;
+
+// A namespace as it is shown.
+struct ShownNamespace {
+    std::string_view workspace;
+    std::string_view name;
+    bool is_cut = false;  // other namespaces may be shown as the same
+};
+inline ShownNamespace namespace_of(const KeyText& key) {
+    return {key.workspace, key.name_space, key.is_namespace_cut};
+}
 
 struct KeyParts {
     std::string_view workspace;
@@ -34,10 +58,10 @@ std::shared_ptr<const KeyText> make_key_text(const KeyParts& parts);
 // Returns `text` in valid UTF-8 and at most kMaxShownBytes; each invalid byte becomes a '?'.
 std::string shown_text(std::string_view text);
 
-// Sums the weights of keys, which are known by their hashes. It holds at most `capacity` keys. When
-// a further one comes, the median of the weights held is subtracted from all of them, and what is
-// left with nothing is dropped (Misra and Gries, in the form of Anderson et al., "A
-// high-performance algorithm for identifying frequent items in data streams", 2017).
+// Sums the weights of keys, which are known by their hashes, up to kMaxSum. It holds at most
+// `capacity` keys. When a further one comes, the median of the weights held is subtracted from all
+// of them, and what is left with nothing is dropped (Misra and Gries, in the form of Anderson et
+// al., "A high-performance algorithm for identifying frequent items in data streams", 2017).
 //
 // With W the sum of all weights added:
 // 1. The true weight of a key is between the weight that is held (0 if none) and that plus error().
@@ -65,10 +89,10 @@ class KeySketch {
     explicit KeySketch(std::size_t capacity) : capacity_(capacity) {}
 
     // Adds to the weight of a key, and returns its entry, which is valid until the next call.
-    // `hash` is not 0.
+    // `hash` is not 0, and `weight` at most kMaxSum.
     Entry& add(std::uint64_t hash, std::uint64_t weight) {
         if (Entry* const held = find(hash)) [[likely]] {
-            held->weight += weight;
+            held->weight = capped_sum(held->weight, weight);
             return *held;
         }
         return insert(hash, weight);

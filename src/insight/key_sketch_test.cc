@@ -67,8 +67,8 @@ TEST(ShownText, CutsLongTextsBetweenCharacters) {
         return text;
     }();
     EXPECT_EQ(shown_text(odd), odd.substr(0, 255));
-    EXPECT_TRUE(make_key_text({"w", "n", odd})->is_cut);
-    EXPECT_FALSE(make_key_text({"w", "n", "i"})->is_cut);
+    EXPECT_TRUE(make_key_text({"w", "n", odd})->is_cut());
+    EXPECT_FALSE(make_key_text({"w", "n", "i"})->is_cut());
     EXPECT_EQ(make_key_text({std::string(999, 'w'), "n", "i"})->workspace.size(), 999U);
 }
 

@@ -40,7 +40,7 @@ void KeyWindows::add(const KeySketch& batch, std::uint64_t interval, UnixTime no
             pane.interval = 1;
             pane.sketch.clear();
         }
-        pane.missed += batch.error();
+        pane.missed = capped_sum(pane.missed, batch.error());
         pane.interval = std::max(pane.interval, interval);
         batch.for_each([&](const KeySketch::Entry& entry) {
             KeySketch::Entry& held = pane.sketch.add(entry.hash, entry.weight);
@@ -63,12 +63,12 @@ KeyWindows::Sums KeyWindows::sums(Window window, UnixTime now) const {
     Sums sums{.by_key = {}, .since = start_of(window, now)};
     for (const Pane& pane : rings_[at]) {
         if (pane.index > last || pane.index + static_cast<std::int64_t>(kPanes) <= last) continue;
-        sums.error += pane.missed + pane.sketch.error();
+        sums.error = capped_sum(sums.error, capped_sum(pane.missed, pane.sketch.error()));
         sums.interval = std::max(sums.interval, pane.interval);
         pane.sketch.for_each([&](const KeySketch::Entry& entry) {
             KeySketch::Entry& sum = sums.by_key[entry.hash];
             sum.hash = entry.hash;
-            sum.weight += entry.weight;
+            sum.weight = capped_sum(sum.weight, entry.weight);
             merge(entry, sum);
         });
     }

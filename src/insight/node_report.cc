@@ -11,11 +11,8 @@ namespace {
 
 constexpr std::string_view kFormat = "sluice-report-1";
 
-// Sums over a thousand nodes stay within 63 bits.
-constexpr std::uint64_t kMostInReport = std::uint64_t{1} << 53U;
-
-bool is_plain(char c) {
-    return c > ' ' && c != '%' && c != 0x7f;
+bool is_plain(unsigned char byte) {
+    return byte > ' ' && byte != '%' && byte != 0x7f;
 }
 
 // Writes words, with every byte that could be a separator as %XX.
@@ -28,18 +25,18 @@ class Writer {
     }
     Writer& number(std::uint64_t value) {
         out_ += ' ';
-        out_ += std::to_string(std::min(value, kMostInReport));
+        out_ += std::to_string(std::min(value, kMaxSum));
         return *this;
     }
     Writer& text(std::string_view value) {
         constexpr std::string_view kDigits = "0123456789abcdef";
         out_ += ' ';
         for (const char c : value) {
-            if (is_plain(c)) {
+            const auto byte = static_cast<unsigned char>(c);
+            if (is_plain(byte)) {
                 out_ += c;
                 continue;
             }
-            const auto byte = static_cast<unsigned char>(c);
             out_ += '%';
             out_ += kDigits[byte >> 4U];
             out_ += kDigits[byte & 0xFU];
@@ -63,7 +60,7 @@ class Reader {
         std::uint64_t value = 0;
         const char* const end = word.data() + word.size();
         const auto [stopped, failure] = std::from_chars(word.data(), end, value);
-        if (failure != std::errc{} || stopped != end || value > kMostInReport) failed_ = true;
+        if (failure != std::errc{} || stopped != end || value > kMaxSum) failed_ = true;
         return failed_ ? 0 : value;
     }
     std::string text() {
@@ -119,13 +116,15 @@ void write_key(Writer& writer, const TopKey& key) {
         .text(key.text->workspace)
         .text(key.text->name_space)
         .text(key.text->identifier)
-        .number(key.text->is_cut ? 1 : 0)
+        .number(key.text->is_namespace_cut ? 1 : 0)
+        .number(key.text->cut_id)
         .number(key.denials)
         .number(key.denials_error)
         .number(key.spend)
         .number(key.spend_error)
         .number(unsigned_of(key.limit))
         .number(unsigned_of(key.duration.count()))
+        .number(milliseconds_of(key.last))
         .number(milliseconds_of(key.last_denied));
 }
 
@@ -133,7 +132,8 @@ TopKey read_key(Reader& reader) {
     KeyText text{.workspace = reader.text(),
                  .name_space = shown_text(reader.text()),
                  .identifier = shown_text(reader.text()),
-                 .is_cut = reader.number() != 0};
+                 .is_namespace_cut = reader.number() != 0,
+                 .cut_id = reader.number()};
     TopKey key{.text = std::make_shared<const KeyText>(std::move(text)),
                .denials = reader.number(),
                .denials_error = reader.number(),
@@ -141,8 +141,18 @@ TopKey read_key(Reader& reader) {
                .spend_error = reader.number(),
                .limit = static_cast<std::int64_t>(reader.number())};
     key.duration = std::chrono::milliseconds{reader.number()};
+    key.last = time_of(reader.number());
     key.last_denied = time_of(reader.number());
     return key;
+}
+
+void add(std::uint64_t& sum, std::uint64_t term) {
+    sum = capped_sum(sum, term);
+}
+
+// What is left of `whole` without `part`, which is larger if nodes list a key twice.
+std::uint64_t remainder(std::uint64_t whole, std::uint64_t part) {
+    return whole - std::min(part, whole);
 }
 
 // False if the line is invalid.
@@ -175,12 +185,18 @@ bool read_line(std::string_view line, NodeReport& report, WindowReport*& window)
             window->unlisted_denials = reader.number();
             window->unlisted_spend = reader.number();
             break;
+        case 'o':
+            if (window == nullptr) return false;
+            window->totals.other_denied = reader.number();
+            window->totals.other_spend = reader.number();
+            break;
         case 't':
             if (window == nullptr) return false;
-            window->totals.push_back({.workspace = reader.text(),
-                                      .name_space = shown_text(reader.text()),
-                                      .denied = reader.number(),
-                                      .spend = reader.number()});
+            window->totals.namespaces.push_back({.workspace = reader.text(),
+                                                 .name_space = shown_text(reader.text()),
+                                                 .is_cut = reader.number() != 0,
+                                                 .denied = reader.number(),
+                                                 .spend = reader.number()});
             break;
         case 'k':
             if (window == nullptr) return false;
@@ -210,25 +226,34 @@ std::string encode(const NodeReport& report) {
     for (std::size_t i = 0; i < kWindows; ++i) {
         const WindowReport& window = report.windows[i];
         const std::size_t end = kMaxReportBytes * (i + 1) / kWindows - kLongestLine;
-        const auto has_room = [&] { return writer.size() < end; };
+        const std::size_t end_of_totals = (writer.size() + end) / 2;
         std::uint64_t unlisted_denials = window.unlisted_denials;
         std::uint64_t unlisted_spend = window.unlisted_spend;
         writer.line('w').number(i);
-        for (const NamespaceTotal& total : window.totals) {
-            if (!has_room()) break;
+        std::uint64_t other_denied = window.totals.other_denied;
+        std::uint64_t other_spend = window.totals.other_spend;
+        for (const NamespaceTotal& total : window.totals.namespaces) {
+            if (writer.size() >= end_of_totals) {
+                add(other_denied, total.denied);
+                add(other_spend, total.spend);
+                continue;
+            }
             writer.line('t')
                 .text(total.workspace)
                 .text(total.name_space)
+                .number(total.is_cut ? 1 : 0)
                 .number(total.denied)
                 .number(total.spend);
         }
+        writer.line('o').number(other_denied).number(other_spend);
         for (const TopKey& key : window.keys) {
-            if (has_room()) {
+            if (writer.size() < end) {
                 write_key(writer, key);
                 continue;
             }
-            unlisted_denials = std::max(unlisted_denials, key.denials + key.denials_error);
-            unlisted_spend = std::max(unlisted_spend, key.spend + key.spend_error);
+            unlisted_denials =
+                std::max(unlisted_denials, capped_sum(key.denials, key.denials_error));
+            unlisted_spend = std::max(unlisted_spend, capped_sum(key.spend, key.spend_error));
         }
         writer.line('u').number(unlisted_denials).number(unlisted_spend);
     }
@@ -252,7 +277,7 @@ std::optional<NodeReport> decode(std::string_view text) {
 }
 
 TopKeys merge_top_keys(std::vector<const WindowReport*> nodes, const TopQuery& query) {
-    using Name = std::tuple<std::string_view, std::string_view, std::string_view>;
+    using Name = std::tuple<std::string_view, std::string_view, std::string_view, std::uint64_t>;
     struct Sum {
         TopKey key;
         std::uint64_t listed_denials = 0;  // what its nodes would count if they didn't list it
@@ -264,38 +289,41 @@ TopKeys merge_top_keys(std::vector<const WindowReport*> nodes, const TopQuery& q
     TopKeys top;
     const bool is_by_denials = query.by == Ranking::kDenials;
     for (const WindowReport* const node : nodes) {
-        unlisted_denials += node->unlisted_denials;
-        unlisted_spend += node->unlisted_spend;
-        for (const NamespaceTotal& total : node->totals) {
-            if (query.is_visible(total.workspace, total.name_space))
-                top.total += is_by_denials ? total.denied : total.spend;
+        add(unlisted_denials, node->unlisted_denials);
+        add(unlisted_spend, node->unlisted_spend);
+        const Totals& totals = node->totals;
+        if ((is_by_denials ? totals.other_denied : totals.other_spend) > 0)
+            top.is_total_minimum = true;
+        for (const NamespaceTotal& total : totals.namespaces) {
+            if (query.is_visible(total.shown()))
+                add(top.total, is_by_denials ? total.denied : total.spend);
         }
         for (const TopKey& key : node->keys) {
             const KeyText& text = *key.text;
-            if (!query.is_visible(text.workspace, text.name_space)) continue;
-            const auto [held, is_new] =
-                sums.try_emplace(Name(text.workspace, text.name_space, text.identifier));
+            if (!query.is_visible(namespace_of(text))) continue;
+            const auto [held, is_new] = sums.try_emplace(
+                Name(text.workspace, text.name_space, text.identifier, text.cut_id));
             Sum& sum = held->second;
-            const bool is_latest = is_new || key.last_denied > sum.key.last_denied;
-            sum.listed_denials += node->unlisted_denials;
-            sum.listed_spend += node->unlisted_spend;
+            add(sum.listed_denials, node->unlisted_denials);
+            add(sum.listed_spend, node->unlisted_spend);
             sum.key.text = is_new ? key.text : sum.key.text;
-            sum.key.denials += key.denials;
-            sum.key.denials_error += key.denials_error;
-            sum.key.spend += key.spend;
-            sum.key.spend_error += key.spend_error;
-            if (!is_latest) continue;
+            add(sum.key.denials, key.denials);
+            add(sum.key.denials_error, key.denials_error);
+            add(sum.key.spend, key.spend);
+            add(sum.key.spend_error, key.spend_error);
+            sum.key.last_denied = std::max(sum.key.last_denied, key.last_denied);
+            if (!is_new && key.last <= sum.key.last) continue;
             sum.key.limit = key.limit;
             sum.key.duration = key.duration;
-            sum.key.last_denied = key.last_denied;
+            sum.key.last = key.last;
         }
     }
     std::uint64_t counted = 0;
     for (auto& [name, sum] : sums) {
-        sum.key.denials_error += unlisted_denials - sum.listed_denials;
-        sum.key.spend_error += unlisted_spend - sum.listed_spend;
+        add(sum.key.denials_error, remainder(unlisted_denials, sum.listed_denials));
+        add(sum.key.spend_error, remainder(unlisted_spend, sum.listed_spend));
         const std::uint64_t weight = is_by_denials ? sum.key.denials : sum.key.spend;
-        counted += weight;
+        add(counted, weight);
         if (weight > 0) top.keys.push_back(std::move(sum.key));
     }
     top.total = std::max(top.total, counted);

@@ -37,8 +37,8 @@ struct NodeReport {
 inline constexpr std::size_t kMaxReportBytes = 128UL * 1024;
 inline constexpr std::size_t kMaxReportLines = 2'000;
 
-// One line per key, of words that are separated by blanks. Of a report that is too large, the
-// lightest keys of each window are left out.
+// One line per key, of words that are separated by blanks. Of a report that is too large, the last
+// keys of each window are left out.
 std::string encode(const NodeReport& report);
 
 // None for bytes that encode() did not write, such as those of another version.

@@ -9,7 +9,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-bool everything(std::string_view, std::string_view) {
+bool everything(const ShownNamespace&) {
     return true;
 }
 
@@ -28,6 +28,7 @@ TopKey key(const Counted& counted) {
             .spend_error = 2,
             .limit = 10,
             .duration = 60s,
+            .last = UnixTime{5s},
             .last_denied = UnixTime{5s}};
 }
 
@@ -42,7 +43,9 @@ TEST(NodeReport, IsTheSameAfterDecoding) {
                       .windows = {}};
     WindowReport& window = report.windows[1];
     window.keys.push_back(key({"a b%\n\x7f gr\xC3\xBC\xC3\x9F", 5, 6}));
-    window.totals.push_back({.workspace = "w", .name_space = "", .denied = 8, .spend = 9});
+    window.totals.other_spend = 7;
+    window.totals.namespaces.push_back(
+        {.workspace = "w", .name_space = "", .denied = 8, .spend = 9});
     window.unlisted_denials = 11;
     window.unlisted_spend = 12;
     const std::string text = encode(report);
@@ -56,7 +59,8 @@ TEST(NodeReport, IsTheSameAfterDecoding) {
     EXPECT_EQ(got.text->identifier, "a b%\n\x7f gr\xC3\xBC\xC3\x9F");
     EXPECT_EQ(got.spend, 6U);
     EXPECT_EQ(got.duration, 60s);
-    EXPECT_EQ(decoded->windows[1].totals.at(0).denied, 8U);
+    EXPECT_EQ(decoded->windows[1].totals.namespaces.at(0).denied, 8U);
+    EXPECT_EQ(decoded->windows[1].totals.other_spend, 7U);
     EXPECT_EQ(decoded->windows[1].unlisted_spend, 12U);
 }
 
@@ -83,6 +87,32 @@ TEST(NodeReport, RefusesWhatEncodeDidNotWrite) {
     }
 }
 
+TEST(NodeReport, WritesUtf8AsItIs) {
+    NodeReport report;
+    report.windows[0].keys.push_back(key({"gr\xC3\xBC\xC3\x9F", 5}));
+    EXPECT_NE(encode(report).find(" gr\xC3\xBC\xC3\x9F "), std::string::npos);
+}
+
+TEST(NodeReport, LeavesRoomForKeysBesideLongNamespaces) {
+    NodeReport report;
+    for (WindowReport& window : report.windows) {
+        for (int i = 0; i < 32; ++i)
+            window.totals.namespaces.push_back(
+                {.workspace = std::string(500, ' ') + std::to_string(i),
+                 .name_space = std::string(250, ' '),
+                 .denied = 1});
+        window.keys.push_back(key({"i", 5}));
+    }
+    const auto decoded = decode(encode(report));
+    ASSERT_TRUE(decoded);
+    for (const WindowReport& window : decoded->windows)
+        EXPECT_EQ(window.keys.size(), 1U);
+    const WindowReport& window = decoded->windows[0];
+    EXPECT_LT(window.totals.namespaces.size(), 32U);
+    EXPECT_EQ(window.totals.namespaces.size() + window.totals.other_denied, 32U);
+    EXPECT_TRUE(merge_top_keys({&window}, {.is_visible = everything}).is_total_minimum);
+}
+
 TEST(NodeReport, IsBoundedAndAccountsForWhatItLeavesOut) {
     NodeReport report;
     for (WindowReport& window : report.windows) {
@@ -101,21 +131,71 @@ TEST(NodeReport, IsBoundedAndAccountsForWhatItLeavesOut) {
     }
 }
 
+TEST(MergedTopKeys, HaveTheLimitOfTheLastRequest) {
+    WindowReport first;
+    first.keys = {key({"i", 5})};
+    WindowReport second = first;
+    second.keys[0].limit = 20;
+    second.keys[0].last = UnixTime{6s};
+    second.keys[0].last_denied = UnixTime{4s};
+    for (const auto& nodes : {std::vector<const WindowReport*>{&first, &second},
+                              std::vector<const WindowReport*>{&second, &first}}) {
+        const TopKeys top = merge_top_keys(nodes, {.is_visible = everything});
+        EXPECT_EQ(top.keys.at(0).limit, 20);
+        EXPECT_EQ(top.keys.at(0).last_denied, UnixTime{5s});
+    }
+}
+
+TEST(MergedTopKeys, KeepKeysApartThatAreShownAsTheSame) {
+    const std::string start(kMaxShownBytes, 'x');
+    WindowReport first;
+    first.keys = {key({start + "1", 5}), key({start + "2", 4})};
+    first.unlisted_denials = 3;
+    WindowReport second;
+    second.keys = {key({start + "1", 2})};
+    const TopKeys top = merge_top_keys({&first, &second}, {.is_visible = everything});
+    ASSERT_EQ(top.keys.size(), 2U);
+    EXPECT_EQ(top.keys[0].denials, 7U);
+    EXPECT_EQ(top.keys[0].denials_error, 2U);
+    EXPECT_NE(top.keys[0].text->cut_id, top.keys[1].text->cut_id);
+}
+
+// As a faulty node might report.
+TEST(MergedTopKeys, SubtractNoMoreThanThereIs) {
+    WindowReport node;
+    node.keys = {key({"i", 5}), key({"i", 4})};
+    node.unlisted_denials = 3;
+    const TopKeys top = merge_top_keys({&node}, {.is_visible = everything});
+    EXPECT_EQ(top.keys.at(0).denials_error, 2U);
+}
+
+TEST(MergedTopKeys, StopAtTheLargestSum) {
+    WindowReport node;
+    node.keys = {key({"large", 1, kMaxSum})};
+    node.totals.namespaces = {{.workspace = "w", .name_space = "n", .denied = 1, .spend = kMaxSum}};
+    const TopKeys top =
+        merge_top_keys({&node, &node, &node}, {.by = Ranking::kSpend, .is_visible = everything});
+    EXPECT_EQ(top.total, kMaxSum);
+    EXPECT_EQ(top.keys.at(0).spend, kMaxSum);
+    EXPECT_EQ(top.keys.at(0).spend_error, 6U);
+}
+
 TEST(MergedTopKeys, AddUpOverNodes) {
     WindowReport first;
     first.keys = {key({"both", 10, 1}), key({"first", 8})};
     first.unlisted_denials = 3;
-    first.totals = {{.workspace = "w", .name_space = "n", .denied = 20, .spend = 1}};
+    first.totals.namespaces = {{.workspace = "w", .name_space = "n", .denied = 20, .spend = 1}};
     WindowReport second;
     second.keys = {key({"both", 5}), key({"hidden", 90, 0, "other"})};
     second.unlisted_denials = 7;
-    second.totals = {{.workspace = "w", .name_space = "n", .denied = 5, .spend = 0},
-                     {.workspace = "other", .name_space = "n", .denied = 90, .spend = 0}};
-    const TopQuery query{.is_visible = [](std::string_view workspace, std::string_view) {
-        return workspace == "w";
-    }};
+    second.totals.namespaces = {
+        {.workspace = "w", .name_space = "n", .denied = 5, .spend = 0},
+        {.workspace = "other", .name_space = "n", .denied = 90, .spend = 0}};
+    const TopQuery query{
+        .is_visible = [](const ShownNamespace& shown) { return shown.workspace == "w"; }};
     const TopKeys top = merge_top_keys({&first, &second}, query);
     EXPECT_EQ(top.total, 25U);
+    EXPECT_FALSE(top.is_total_minimum);
     ASSERT_EQ(top.keys.size(), 2U);
     EXPECT_EQ(top.keys[0].text->identifier, "both");
     EXPECT_EQ(top.keys[0].denials, 15U);

@@ -1,9 +1,8 @@
 #include "insight/observer.h"
 
 #include <algorithm>
+#include <exception>
 #include <utility>
-
-#include "base/clock.h"
 
 namespace sluice::insight {
 namespace {
@@ -16,8 +15,17 @@ constexpr std::size_t kReportedKeys = 100;
 // The same of this node's own counts.
 constexpr std::size_t kOwnKeys = 500;
 
-// Reports are read every second, unless the origin is unavailable.
+// Reports are read every second while somebody asks, unless the origin is unavailable.
 constexpr milliseconds kMostSinceRead{3'000};
+constexpr milliseconds kRecent{1'500};
+// How long an asker is thought to ask again.
+constexpr milliseconds kAskedFor{5'000};
+// A read that takes longer was lost with its connection.
+constexpr milliseconds kLongestRead{5'000};
+// How often reports are read that nobody asks for, in seconds: reading removes those of nodes that
+// are gone.
+constexpr std::uint64_t kCleanUp = 60;
+constexpr std::uint64_t kLongerWindows = 5;
 
 // The upper bound of a bucket in microseconds; the last one has none, and counts as twice its lower
 // bound.
@@ -85,7 +93,7 @@ Latency latency_between(const LatencyCounts& before, const LatencyCounts& after)
 
 Observer::Observer(Options options)
     : options_(std::move(options)),
-      started_at_(exact_wall_time()),
+      started_at_(options_.read_wall_clock()),
       started_(Clock::now()),
       activity_(options_.seed) {}
 
@@ -96,49 +104,165 @@ void Observer::start() {
     });
 }
 
-UnixTime Observer::now() const {
+UnixTime Observer::clock() const {
     return started_at_ + std::chrono::duration_cast<milliseconds>(Clock::now() - started_);
 }
 
 Observer::Clock::time_point Observer::next_second() const {
-    const UnixTime next = std::chrono::floor<seconds>(now()) + seconds{1};
+    const UnixTime next = std::chrono::floor<seconds>(clock()) + seconds{1};
     return started_ + (next - started_at_);
 }
 
 void Observer::end_second() {
+    try {
+        observe_second();
+        has_failed_ = false;
+    } catch (const std::exception& error) {
+        if (!std::exchange(has_failed_, true)) options_.on_failure(error.what());
+    }
+}
+
+void Observer::observe_second() {
     const NodeStatus status = options_.read_status();
     StateSample sample = sample_of(status);
     const LatencyCounts latency = options_.read_latency();
     sample.latency = latency_between(latency_, latency);
     latency_ = latency;
-    activity_.end_second(sample, std::chrono::floor<seconds>(now()));
+    ++seconds_;
+    follow_wall_clock();
+    activity_.end_second(sample, std::chrono::floor<seconds>(clock()));
     if (options_.exchange) exchange_reports(status);
     options_.on_second();
-    ++seconds_;
+}
+
+// Small differences stay, so that consecutive seconds are shown as such.
+void Observer::follow_wall_clock() {
+    const auto behind = options_.read_wall_clock() - now();
+    if (behind < seconds{1} && behind > -seconds{1}) return;
+    offset_.store(offset_.load(std::memory_order_relaxed) + std::chrono::round<seconds>(behind),
+                  std::memory_order_relaxed);
+}
+
+UnixTime Observer::shown(UnixTime time) const {
+    return time + offset_.load(std::memory_order_relaxed);
+}
+
+void Observer::show(std::vector<TopKey>& keys) const {
+    for (TopKey& key : keys) {
+        key.last = shown(key.last);
+        if (key.last_denied != UnixTime{}) key.last_denied = shown(key.last_denied);
+    }
+}
+
+TrafficReport Observer::traffic(const Activity::Span& span, const IsVisible& is_visible) const {
+    TrafficReport report = activity_.traffic(span, is_visible);
+    report.from = shown(report.from);
+    return report;
 }
 
 // The longer windows change little within a second.
-NodeReport Observer::make_report(const NodeStatus& status) {
+void Observer::make_report(const NodeStatus& status) {
+    const auto everything = [](const ShownNamespace&) { return true; };
+    const auto window = [&](Window length) {
+        WindowReport report = activity_.report(length, kReportedKeys, everything);
+        show(report.keys);
+        return report;
+    };
     auto windows = std::move(report_.windows);
     report_ = report_of(status);
     report_.windows = std::move(windows);
-    report_.windows[0] = activity_.report(Window::kMinute, kReportedKeys);
-    if (seconds_ % 5 == 0) {
-        report_.windows[1] = activity_.report(Window::kTenMinutes, kReportedKeys);
-        report_.windows[2] = activity_.report(Window::kHour, kReportedKeys);
-    }
-    return report_;
+    report_.windows[0] = window(Window::kMinute);
+    if (longer_windows_at_ != 0 && seconds_ - longer_windows_at_ < kLongerWindows) return;
+    report_.windows[1] = window(Window::kTenMinutes);
+    report_.windows[2] = window(Window::kHour);
+    longer_windows_at_ = seconds_;
 }
 
 void Observer::exchange_reports(const NodeStatus& status) {
-    options_.exchange(encode(make_report(status)),
+    region_->end_long_waits();
+    bool is_asked = false;
+    {
+        const MutexLock lock(region_->mutex);
+        is_asked = Clock::now() - region_->asked_at < kAskedFor;
+    }
+    const bool is_first = seconds_ == 1;
+    if (!is_asked && !is_first && seconds_ % kIdleReports != 0) return;
+    make_report(status);
+    std::string text = encode(report_);
+    {
+        const MutexLock lock(region_->mutex);
+        region_->report = text;
+    }
+    if (is_asked || is_first || seconds_ % kCleanUp == 0) {
+        start_read();
+    } else {
+        options_.exchange(std::move(text), nullptr);
+    }
+}
+
+// Does nothing while a read is underway.
+void Observer::start_read() const {
+    std::string report;
+    {
+        const MutexLock lock(region_->mutex);
+        const Clock::time_point now = Clock::now();
+        if (region_->reading_since && now - *region_->reading_since < kLongestRead) return;
+        region_->reading_since = now;
+        report = region_->report;
+    }
+    options_.exchange(std::move(report),
                       [region = region_](std::optional<std::vector<NodeNote>> notes) {
-                          if (!notes) return;
-                          const MutexLock lock(region->mutex);
-                          region->notes = *std::move(notes);
-                          region->is_new = true;
-                          region->read_at = Clock::now();
+                          region->end_read(std::move(notes));
                       });
+}
+
+void Observer::Region::end_read(std::optional<std::vector<NodeNote>> read) {
+    std::vector<std::function<void()>> done;
+    {
+        const MutexLock lock(mutex);
+        tried_at = Clock::now();
+        reading_since.reset();
+        done.swap(waiting);
+        is_long_wait = false;
+        if (read) {
+            notes = *std::move(read);
+            is_new = true;
+            read_at = tried_at;
+        }
+    }
+    for (const auto& each : done)
+        each();
+}
+
+void Observer::Region::end_long_waits() {
+    std::vector<std::function<void()>> done;
+    {
+        const MutexLock lock(mutex);
+        if (is_long_wait) {
+            tried_at = Clock::now();
+            done.swap(waiting);
+        }
+        is_long_wait = !waiting.empty();
+    }
+    for (const auto& each : done)
+        each();
+}
+
+bool Observer::has_recent_reports() const {
+    if (!options_.exchange) return true;
+    const MutexLock lock(region_->mutex);
+    region_->asked_at = Clock::now();
+    return region_->asked_at - region_->tried_at < kRecent;
+}
+
+void Observer::read_reports(std::function<void()> done) const {
+    if (!options_.exchange) return done();
+    {
+        const MutexLock lock(region_->mutex);
+        region_->asked_at = Clock::now();
+        region_->waiting.push_back(std::move(done));
+    }
+    start_read();
 }
 
 std::vector<ReceivedReport> Observer::others(std::string_view own) const {
@@ -147,6 +271,7 @@ std::vector<ReceivedReport> Observer::others(std::string_view own) const {
     bool is_new = false;
     {
         const MutexLock region_lock(region_->mutex);
+        region_->asked_at = Clock::now();
         is_new = std::exchange(region_->is_new, false);
         if (is_new) {
             notes.swap(region_->notes);
@@ -183,9 +308,11 @@ RegionTopKeys Observer::top_keys(const TopQuery& query) const {
     region.nodes = 1 + received.size();
     if (received.empty()) {
         region.top = activity_.top_keys(query);
+        show(region.top.keys);
         return region;
     }
-    const WindowReport own = activity_.report(query.window, kOwnKeys);
+    WindowReport own = activity_.report(query.window, kOwnKeys, query.is_visible);
+    show(own.keys);
     std::vector<const WindowReport*> windows{&own};
     for (const ReceivedReport& each : received)
         windows.push_back(&each.report->windows[static_cast<std::size_t>(query.window)]);

@@ -5,6 +5,7 @@
 #include <sluice/time.h>
 
 #include <array>
+#include <atomic>
 #include <chrono>
 #include <cstdint>
 #include <functional>
@@ -14,6 +15,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/clock.h"
 #include "base/mutex.h"
 #include "base/turn_thread.h"
 #include "insight/activity.h"
@@ -46,7 +48,11 @@ struct Fleet {
 
 // The observer has a clock of its own, which starts with the wall clock's time and does not jump.
 // At each whole second the owners of recorders pass on what they counted (Activity::collect());
-// kCollected later the observer merges it and samples the node's state.
+// kCollected later the observer merges it and samples the node's state. Instants that it shows are
+// moved by whole seconds to the wall clock's.
+//
+// While somebody asks for the counts of the region, the node leaves its report and reads those of
+// the others every second; otherwise it leaves one every kIdleReports seconds and reads none.
 //
 // Thread-safe.
 class Observer {
@@ -58,12 +64,15 @@ class Observer {
         // Both are called by any thread.
         std::function<NodeStatus()> read_status;
         std::function<LatencyCounts()> read_latency;
-        // Leaves this node's report for the other nodes of the region, and reads theirs: see
-        // Limiter::leave_note(). Called on the observer's thread.
+        // Leaves this node's report for the other nodes of the region, and reads theirs unless
+        // `notes` is empty: see Limiter::leave_note(). Called by any thread. Empty: there are none.
         using Notes = std::function<void(std::optional<std::vector<NodeNote>>)>;
         std::function<void(std::string report, Notes notes)> exchange = {};
+        std::function<UnixTime()> read_wall_clock = exact_wall_time;
         // Called after each second, on the observer's thread.
         std::function<void()> on_second = [] {};
+        // Called when a second was skipped, and the one before was not.
+        std::function<void(std::string_view why)> on_failure = [](std::string_view) {};
     };
     explicit Observer(Options options);
     ~Observer() { stop(); }
@@ -74,22 +83,32 @@ class Observer {
     void start();
     // Ends it. on_second() is not called afterwards.
     void stop() { thread_.stop(); }
-    // What the thread does every second.
+    // What the thread does every second. An exception, most likely std::bad_alloc, skips what is
+    // left of that.
     void end_second();
 
     Activity& activity() { return activity_; }
-    const Activity& activity() const { return activity_; }
 
-    UnixTime now() const;
+    // As shown: within a second of the wall clock.
+    UnixTime now() const { return shown(clock()); }
     // When the next whole second of its clock begins.
     std::chrono::steady_clock::time_point next_second() const;
 
     NodeStatus status() const { return options_.read_status(); }
+    TrafficReport traffic(const Activity::Span& span, const IsVisible& is_visible) const;
+
+    // Whether the reports that top_keys() and fleet() use are those of the last second or two. If
+    // not, read_reports() reads them; it calls `done`, also where they can't be read or that takes
+    // more than two seconds, before it returns or on another thread. Not at all after stop().
+    bool has_recent_reports() const;
+    void read_reports(std::function<void()> done) const;
     RegionTopKeys top_keys(const TopQuery& query) const;
     Fleet fleet() const;
 
     // How old a report may be.
     static constexpr std::chrono::milliseconds kReportLifetime{5'000};
+    // How often a report is left while nobody asks, in seconds: within that lifetime, twice.
+    static constexpr std::uint64_t kIdleReports = 2;
 
   private:
     using Clock = std::chrono::steady_clock;
@@ -97,14 +116,31 @@ class Observer {
     // The notes that were read last. Shared with exchanges that are underway, which may outlive the
     // observer.
     struct Region {
+        void end_read(std::optional<std::vector<NodeNote>> read);
+        // Lets those go on who waited at the last call already.
+        void end_long_waits();
+
         Mutex mutex;
+        std::string report SLUICE_GUARDED_BY(mutex);  // the last one that was left
+        Clock::time_point asked_at SLUICE_GUARDED_BY(mutex){};
+        // Of the read that is underway, or none; and who waits for it.
+        std::optional<Clock::time_point> reading_since SLUICE_GUARDED_BY(mutex);
+        std::vector<std::function<void()>> waiting SLUICE_GUARDED_BY(mutex);
+        bool is_long_wait SLUICE_GUARDED_BY(mutex) = false;
+        Clock::time_point tried_at SLUICE_GUARDED_BY(mutex){};  // when the last read ended
         std::vector<NodeNote> notes SLUICE_GUARDED_BY(mutex);
         bool is_new SLUICE_GUARDED_BY(mutex) = false;  // not decoded yet
         std::optional<Clock::time_point> read_at SLUICE_GUARDED_BY(mutex);
     };
 
-    NodeReport make_report(const NodeStatus& status);
+    void observe_second();
+    UnixTime clock() const;
+    UnixTime shown(UnixTime time) const;
+    void show(std::vector<TopKey>& keys) const;
+    void follow_wall_clock();
+    void make_report(const NodeStatus& status);
     void exchange_reports(const NodeStatus& status);
+    void start_read() const;
     // Those of other nodes than `own` that are not too old, with their ages as of now.
     std::vector<ReceivedReport> others(std::string_view own) const;
     bool is_partial() const;
@@ -113,6 +149,9 @@ class Observer {
     const UnixTime started_at_;
     const Clock::time_point started_;
     Activity activity_;
+    // From its clock to the wall clock. Written by the thread, read by any; relaxed, since it
+    // publishes nothing.
+    std::atomic<std::chrono::seconds> offset_{};
     const std::shared_ptr<Region> region_ = std::make_shared<Region>();
     // Decoded by the first thread that needs them: the one that reads the notes has other work.
     mutable Mutex reports_mutex_;
@@ -122,6 +161,8 @@ class Observer {
     LatencyCounts latency_{};  // as of the last second
     NodeReport report_;        // the last one
     std::uint64_t seconds_ = 0;
+    std::uint64_t longer_windows_at_ = 0;  // the second in which the report got them; 0: not yet
+    bool has_failed_ = false;              // in the last second
     TurnThread thread_;
 };
 

@@ -43,6 +43,7 @@ NamespaceCounts* Batch::counts_of(std::uint64_t hash, const Request& request) {
     namespaces[at].hash = hash;
     namespaces[at].workspace = request.workspace;
     namespaces[at].name_space = shown_text(request.name_space);
+    namespaces[at].is_cut = namespaces[at].name_space != request.name_space;
     return &namespaces[at];
 }
 
@@ -60,7 +61,7 @@ void Recorder::count_traffic(const Request& request, const Decision& decision, S
     const auto cost = spent == Spent::kCost ? static_cast<std::uint64_t>(request.cost) : 0;
     const auto add = [&](NamespaceCounts& counts) {
         ++(decision.passed ? counts.passed : counts.denied);
-        counts.spend += cost;
+        counts.spend = capped_sum(counts.spend, cost);
     };
     add(batch_->total);
     if (NamespaceCounts* const counts = batch_->counts_of(namespace_hash(request), request))
@@ -80,14 +81,14 @@ void Recorder::enter_spend(const Request& request, std::uint64_t cost) {
     } else {
         const auto interval = static_cast<double>(interval_);
         for (; gap_ < 0; gap_ += random_gap()) {
-            weight += interval_;
+            weight = capped_sum(weight, interval_);
             variance += interval * interval;
         }
     }
     KeySketch::Entry& entry = batch_->spend.add(key_hash(request), weight);
     entry.variance += variance;
     note_request(entry, request);
-    if (++entered_ < kMostExact) return;
+    if (++entered_ < kMostExact || interval_ == kMaxInterval) return;
     interval_ *= 2;
     batch_->interval = std::max(batch_->interval, interval_);
     entered_ = kMostExact / 2;

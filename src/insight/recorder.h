@@ -23,6 +23,7 @@ struct NamespaceCounts {
     std::uint64_t spend = 0;
     std::string workspace;
     std::string name_space;  // as shown
+    bool is_cut = false;
 };
 
 // What a thread has counted in about a second. Bounded: kMaxNamespaces, and kBatchKeys of either
@@ -57,6 +58,8 @@ struct Batch {
 class Recorder {
   public:
     static constexpr std::uint64_t kMostExact = 8'192;
+    // No cost is larger; the gap to the next sample stays within 60 bits.
+    static constexpr std::uint64_t kMaxInterval = std::uint64_t{1} << 53U;
 
     // Recorders whose batches are merged have the same `hash`.
     explicit Recorder(const KeyHash& hash) : hash_(hash), batch_(std::make_unique<Batch>()) {}

@@ -116,6 +116,17 @@ TEST_F(RecorderTest, SamplesWithinItsErrorAboveThat) {
     EXPECT_EQ(batch->total.spend, often + seldom + large);
 }
 
+TEST_F(RecorderTest, StopsAtTheLargestSum) {
+    const auto largest = static_cast<std::int64_t>(kMaxSum);
+    // So many that the interval reaches its maximum.
+    for (std::uint64_t i = 0; i < 64 * Recorder::kMostExact; ++i)
+        pass(request("n", "large", largest));
+    const auto batch = take();
+    EXPECT_EQ(batch->total.spend, kMaxSum);
+    EXPECT_EQ(find(batch->spend, "large")->weight, kMaxSum);
+    EXPECT_EQ(batch->interval, Recorder::kMaxInterval);
+}
+
 TEST_F(RecorderTest, IsUnbiasedWhereItSamples) {
     // Over many batches the error averages out, also at the shortest interval.
     double entered = 0;

@@ -51,6 +51,7 @@ void TrafficHistory::add(const Batch& batch, std::int64_t number) {
     Second& second = second_at(number);
     second.passed += batch.total.passed;
     second.denied += batch.total.denied;
+    second.spend = capped_sum(second.spend, batch.total.spend);
     for (const NamespaceCounts& counts : batch.namespaces) {
         if (counts.hash == 0) continue;
         Row* const row = row_of(counts);
@@ -59,7 +60,7 @@ void TrafficHistory::add(const Batch& batch, std::int64_t number) {
         Counts& held = second.rows[static_cast<std::size_t>(row - rows_.data())];
         add_to(held.passed, counts.passed);
         add_to(held.denied, counts.denied);
-        held.spend += counts.spend;
+        held.spend = capped_sum(held.spend, counts.spend);
     }
 }
 
@@ -86,6 +87,7 @@ void TrafficHistory::take_over(Row& row, const NamespaceCounts& counts) {
     row = {.hash = counts.hash,
            .workspace = counts.workspace,
            .name_space = counts.name_space,
+           .is_cut = counts.is_cut,
            .recent = 0};
 }
 
@@ -115,7 +117,15 @@ TrafficReport TrafficHistory::report(const Range& range, const IsVisible& is_vis
     std::array<std::size_t, kNamespaces> listed{};  // 1 more than the index in `namespaces`
     for (std::size_t i = 0; i < kNamespaces; ++i) {
         const Row& row = rows_[i];
-        if (row.hash == 0 || !is_visible(row.workspace, row.name_space)) continue;
+        if (row.hash == 0 || !is_visible({row.workspace, row.name_space, row.is_cut})) continue;
+        // Namespaces that are shown as the same are listed as one.
+        const auto same =
+            std::find_if(rows_.begin(), rows_.begin() + signed_of(i), [&](auto& each) {
+                return row.is_cut && each.is_cut && each.name_space == row.name_space &&
+                       each.workspace == row.workspace;
+            });
+        listed[i] = listed[static_cast<std::size_t>(same - rows_.begin())];
+        if (listed[i] != 0) continue;
         report.namespaces.push_back({row.name_space, zeros, zeros});
         listed[i] = report.namespaces.size();
     }
@@ -154,23 +164,32 @@ TrafficReport TrafficHistory::report(const Range& range, const IsVisible& is_vis
     return report;
 }
 
-std::vector<NamespaceTotal> TrafficHistory::totals_since(std::int64_t first) const {
+Totals TrafficHistory::totals_since(std::int64_t first) const {
     std::array<NamespaceTotal, kNamespaces> sums;
+    Totals totals;
     for (std::int64_t number = std::max<std::int64_t>(first, newest_ - signed_of(kSeconds) + 1);
          number <= newest_;
          ++number) {
         const Second* const second = find(number);
-        for (std::size_t i = 0; second != nullptr && i < kNamespaces; ++i) {
-            sums[i].denied += second->rows[i].denied;
-            sums[i].spend += second->rows[i].spend;
+        if (second == nullptr) continue;
+        std::uint64_t other_denied = second->denied;
+        std::uint64_t other_spend = second->spend;
+        for (std::size_t i = 0; i < kNamespaces; ++i) {
+            const Counts& row = second->rows[i];
+            sums[i].denied += row.denied;
+            sums[i].spend = capped_sum(sums[i].spend, row.spend);
+            other_denied -= std::min<std::uint64_t>(row.denied, other_denied);
+            other_spend -= std::min(row.spend, other_spend);
         }
+        totals.other_denied += other_denied;
+        totals.other_spend = capped_sum(totals.other_spend, other_spend);
     }
-    std::vector<NamespaceTotal> totals;
     for (std::size_t i = 0; i < kNamespaces; ++i) {
         if (rows_[i].hash == 0 || (sums[i].denied == 0 && sums[i].spend == 0)) continue;
         sums[i].workspace = rows_[i].workspace;
         sums[i].name_space = rows_[i].name_space;
-        totals.push_back(std::move(sums[i]));
+        sums[i].is_cut = rows_[i].is_cut;
+        totals.namespaces.push_back(std::move(sums[i]));
     }
     return totals;
 }

@@ -10,7 +10,6 @@
 #include <cstdint>
 #include <functional>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "insight/recorder.h"
@@ -37,14 +36,24 @@ struct StateSample {
 };
 
 // Whether the decisions in a namespace are reported to a caller.
-using IsVisible = std::function<bool(std::string_view workspace, std::string_view name_space)>;
+using IsVisible = std::function<bool(const ShownNamespace& name_space)>;
 
 // The denials and the spend of a namespace over some time.
 struct NamespaceTotal {
     std::string workspace;
     std::string name_space;
+    bool is_cut = false;
     std::uint64_t denied = 0;
     std::uint64_t spend = 0;
+
+    ShownNamespace shown() const { return {workspace, name_space, is_cut}; }
+};
+
+struct Totals {
+    std::vector<NamespaceTotal> namespaces;  // the busiest ones
+    // Of all others together.
+    std::uint64_t other_denied = 0;
+    std::uint64_t other_spend = 0;
 };
 
 // Numbers of consecutive steps, the oldest first.
@@ -91,8 +100,8 @@ class TrafficHistory {
     };
     TrafficReport report(const Range& range, const IsVisible& is_visible) const;
 
-    // The sums of the namespaces that have a row, from the second `first` on.
-    std::vector<NamespaceTotal> totals_since(std::int64_t first) const;
+    // The sums from the second `first` on, by namespace for those that have a row.
+    Totals totals_since(std::int64_t first) const;
 
   private:
     struct Counts {
@@ -104,6 +113,7 @@ class TrafficHistory {
         std::int64_t number = -1;
         std::uint64_t passed = 0;
         std::uint64_t denied = 0;
+        std::uint64_t spend = 0;
         StateSample state;
         std::array<Counts, kNamespaces> rows;
     };
@@ -111,6 +121,7 @@ class TrafficHistory {
         std::uint64_t hash = 0;  // 0: free
         std::string workspace;
         std::string name_space;
+        bool is_cut = false;
         double recent = 0;  // decisions; halved about every minute
     };
 

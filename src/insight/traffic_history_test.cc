@@ -10,7 +10,7 @@ namespace {
 
 constexpr std::int64_t kNow = 1'700'000'000;
 
-bool everything(std::string_view, std::string_view) {
+bool everything(const ShownNamespace&) {
     return true;
 }
 
@@ -96,17 +96,36 @@ TEST_F(TrafficHistoryTest, GivesTheBusiestNamespacesARow) {
     EXPECT_EQ(listed, static_cast<std::int64_t>(TrafficHistory::kNamespaces) - 1);
 }
 
+TEST_F(TrafficHistoryTest, CountsWhatNamespacesWithoutARowAreDenied) {
+    std::vector<Counted> all;
+    for (std::size_t i = 0; i < TrafficHistory::kNamespaces + 3; ++i)
+        all.push_back({"n" + std::to_string(i), 0, 1});
+    add(kNow, all);
+    add(kNow + 1, {{"n0", 0, 5}});
+    EXPECT_EQ(history_.totals_since(kNow).other_denied, 3U);
+    EXPECT_EQ(history_.totals_since(kNow + 1).other_denied, 0U);
+}
+
+TEST_F(TrafficHistoryTest, ListsNamespacesThatAreShownAsTheSameOnce) {
+    const std::string start(kMaxShownBytes, 'n');
+    add(kNow, {{start + "1", 1}, {start + "2", 2}, {start, 4}});
+    const TrafficReport got = report(kNow + 1, 1);
+    ASSERT_EQ(got.namespaces.size(), 2U) << "the third one is not cut";
+    EXPECT_EQ(got.namespaces[0].passed, Numbers{4});
+    EXPECT_EQ(got.namespaces[1].passed, Numbers{3});
+}
+
 TEST_F(TrafficHistoryTest, ShowsACallerOnlyWhatItMaySee) {
     add(kNow, {{"login", 1, 4, "a"}, {"login", 2, 5, "b"}, {"mail", 3, 6, "a"}});
-    const auto is_visible = [](std::string_view workspace, std::string_view name_space) {
-        return workspace == "a" && name_space == "login";
+    const auto is_visible = [](const ShownNamespace& shown) {
+        return shown.workspace == "a" && shown.name == "login";
     };
     const TrafficReport got = history_.report({.end = kNow + 1, .seconds = 1}, is_visible);
     ASSERT_EQ(got.namespaces.size(), 1U);
     EXPECT_EQ(got.namespaces[0].passed, Numbers{1});
     EXPECT_EQ(got.passed, Numbers{6});
-    EXPECT_TRUE(history_.totals_since(kNow + 1).empty());
-    const auto totals = history_.totals_since(0);
+    EXPECT_TRUE(history_.totals_since(kNow + 1).namespaces.empty());
+    const auto totals = history_.totals_since(0).namespaces;
     ASSERT_EQ(totals.size(), 3U);
     const auto other = std::ranges::find(totals, "b", &NamespaceTotal::workspace);
     ASSERT_NE(other, totals.end());

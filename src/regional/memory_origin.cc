@@ -66,7 +66,8 @@ class MemoryRegion::Node : public Origin {
     }
 
     void leave_note(std::string note, NotesRead read) override {
-        read(region_->leave_note(id_, std::move(note)));
+        auto notes = region_->leave_note(id_, std::move(note));
+        if (read) read(std::move(notes));
     }
 
     std::string node() const override { return name_of_node(id_); }

@@ -164,9 +164,12 @@ class Origin {
     virtual void list(std::vector<CellName> cells, Listed listed) = 0;
 
     // Replaces this node's note and reads those of all nodes, each until kNodeLifetime after it was
-    // left. An origin of a single process keeps none: no other node would read it.
+    // left. Nothing is read where `read` is empty. An origin of a single process keeps none: no
+    // other node would read it.
     using NotesRead = std::function<void(std::optional<std::vector<NodeNote>>)>;
-    virtual void leave_note(std::string /*note*/, NotesRead read) { read(std::vector<NodeNote>{}); }
+    virtual void leave_note(std::string /*note*/, NotesRead read) {
+        if (read) read(std::vector<NodeNote>{});
+    }
 
     // Whether keys are spread over several servers, each of which may be slow or unavailable.
     virtual bool is_sharded() const { return false; }

@@ -42,6 +42,7 @@ std::function<void(std::string, insight::Observer::Options::Notes)> exchange_of(
     const config::Settings& settings, Limiter& limiter) {
     if (settings.origin.empty()) return {};
     return [&limiter](std::string report, insight::Observer::Options::Notes notes) {
+        if (!notes) return limiter.leave_note(std::move(report), nullptr);
         limiter.leave_note(std::move(report), std::move(notes));
     };
 }
@@ -63,14 +64,16 @@ Node::Node(config::Settings settings, Log& log, Limiter limiter, PassedSockets s
                     [this](std::string& out) {
                         if (rule_service_ != nullptr) rule_service_->write_metrics(out);
                     }}),
-      observer_({.seed = system_random(),
-                 .read_status = [this] { return read_status(); },
-                 .read_latency = [this] { return read_latency(); },
-                 .exchange = exchange_of(settings_, limiter_),
-                 .on_second =
-                     [this] {
-                         if (admin_ != nullptr) admin_->send_events();
-                     }}) {}
+      observer_(
+          {.seed = system_random(),
+           .read_status = [this] { return read_status(); },
+           .read_latency = [this] { return read_latency(); },
+           .exchange = exchange_of(settings_, limiter_),
+           .on_second =
+               [this] {
+                   if (admin_ != nullptr) admin_->send_events();
+               },
+           .on_failure = [this](std::string_view why) { log_observation_failure(log_, why); }}) {}
 
 // Pending responses end on the workers, so the stores that they wait for are closed first.
 Node::~Node() {

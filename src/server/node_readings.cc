@@ -103,7 +103,8 @@ insight::NodeStatus Node::read_status() const {
 insight::LatencyCounts Node::read_latency() const {
     insight::LatencyCounts sums{};
     for (std::size_t i = 0; i < metrics_.threads(); ++i) {
-        for (const metrics::Route route : {metrics::Route::kLimit, metrics::Route::kMultiLimit}) {
+        for (const metrics::Route route :
+             {metrics::Route::kLimit, metrics::Route::kMultiLimit, metrics::Route::kJson}) {
             const metrics::Histogram& latency = metrics_.thread(i).latency(route);
             for (std::size_t bucket = 0; bucket < sums.size(); ++bucket)
                 sums[bucket] += latency.read(bucket);

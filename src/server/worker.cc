@@ -63,6 +63,14 @@ http::ReportHooks request_log(Log& log, bool log_all) {
 
 }  // namespace
 
+void log_observation_failure(Log& log, std::string_view why) {
+    try {
+        log.error("observation_failed", {{"why", why}});
+    } catch (const std::exception&) {
+        // There is no memory for the line either.
+    }
+}
+
 Worker::Worker(const http::ApiContext& context, Options options)
     : log_(options.log),
       observer_(options.observer),
@@ -112,13 +120,25 @@ void Worker::collect_activity() {
     collect_timer_.expires_at(observer_.next_second());
     collect_timer_.async_wait([this](const boost::system::error_code& cancelled) {
         if (cancelled) return;
-        observer_.activity().collect(*recorder_);
+        observe([this] { observer_.activity().collect(*recorder_); });
         collect_activity();
     });
 }
 
 void Worker::send_events() {
-    asio::post(loop_, [this] { api_.send_events(); });
+    asio::post(loop_, [this] { observe([this] { api_.send_events(); }); });
+}
+
+// The server goes on without what only shows it: an exception here, most likely std::bad_alloc, is
+// logged.
+void Worker::observe(const std::function<void()>& act) {
+    try {
+        act();
+        has_failed_observing_ = false;
+    } catch (const std::exception& error) {
+        if (!std::exchange(has_failed_observing_, true))
+            log_observation_failure(log_, error.what());
+    }
 }
 
 void Worker::publish_health() {

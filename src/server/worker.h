@@ -10,6 +10,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <string_view>
 #include <thread>
 
 #include <boost/asio/executor_work_guard.hpp>
@@ -23,6 +24,9 @@
 #include "server/grpc_endpoint.h"
 
 namespace sluice::server {
+
+// Logs that a second of traffic and top keys was skipped. Does not throw.
+void log_observation_failure(Log& log, std::string_view why);
 
 // Owned by the thread that constructs it; counters() may be called by any thread.
 class Worker {
@@ -70,6 +74,7 @@ class Worker {
     http::ApiContext with_hooks(http::ApiContext context, const Options& options);
     void run_loop();
     void collect_activity();
+    void observe(const std::function<void()>& act);
 
     Log& log_;
     insight::Observer& observer_;
@@ -83,7 +88,8 @@ class Worker {
     // Cleared by the owner, who asks, and set by the worker's thread; acquire-release, so that a
     // set flag means that the loop has run.
     std::atomic<bool> has_responded_{true};
-    int draining_ = 0;  // listeners; of the worker's thread
+    int draining_ = 0;                   // listeners; of the worker's thread
+    bool has_failed_observing_ = false;  // the last time; of the worker's thread
     std::thread thread_;
 };
 

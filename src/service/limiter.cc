@@ -418,8 +418,9 @@ std::vector<KnownRegion> Limiter::regions() const {
 }
 
 void Limiter::leave_note(std::string note, Notes notes) {
-    if (core_->region_ == nullptr) return notes(std::nullopt);
-    core_->region_->leave_note(std::move(note), std::move(notes));
+    if (core_->region_ != nullptr)
+        return core_->region_->leave_note(std::move(note), std::move(notes));
+    if (notes) notes(std::nullopt);
 }
 
 void Limiter::close(std::chrono::milliseconds patience) {

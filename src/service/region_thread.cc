@@ -125,14 +125,19 @@ void RegionThread::list(std::vector<CellName> cells, Origin::Listed listed) {
 }
 
 void RegionThread::leave_note(std::string note, Limiter::Notes read) {
-    if (made_.is_in_child()) return read(std::nullopt);
-    // Shared, since origins copy their callbacks.
-    const auto shared = std::make_shared<Limiter::Notes>(std::move(read));
-    asio::post(loop_, [this, note = std::move(note), shared]() mutable {
-        if (is_unavailable()) return (*shared)(std::nullopt);
-        origin_->leave_note(std::move(note), [shared](std::optional<std::vector<NodeNote>> notes) {
-            (*shared)(std::move(notes));
-        });
+    Origin::NotesRead shared;
+    if (read) {
+        // Shared, since origins copy their callbacks.
+        shared = [held = std::make_shared<Limiter::Notes>(std::move(read))](
+                     std::optional<std::vector<NodeNote>> notes) { (*held)(std::move(notes)); };
+    }
+    const auto refuse = [](const Origin::NotesRead& reader) {
+        if (reader) reader(std::nullopt);
+    };
+    if (made_.is_in_child()) return refuse(shared);
+    asio::post(loop_, [this, refuse, note = std::move(note), shared = std::move(shared)]() mutable {
+        if (is_unavailable()) return refuse(shared);
+        origin_->leave_note(std::move(note), std::move(shared));
     });
 }
 

@@ -157,6 +157,13 @@ class Xds(XdsCase):
         self.ads.responses.put(update("2", config("web", 9)))
         self.becomes(9)
 
+    def test_an_invalid_first_answer_does_not_delay_the_start(self):
+        self.ads.responses.put(response("1", "nonce-1", [config("web", 9)], kind="type.googleapis.com/other"))
+        began = time.monotonic()
+        self.serve(f"xds://127.0.0.1:{self.ads.port}?node=n")
+        self.assertLess(time.monotonic() - began, 2.8)
+        self.assertIn("the type", self.logged("rules_invalid")[0])
+
     def test_malformed_bytes_end_the_stream_and_the_rules_stay(self):
         self.serve_from_ads(config("web", 3))
         self.ads.responses.put(b"\x0a\x7f")

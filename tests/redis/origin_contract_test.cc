@@ -423,6 +423,9 @@ TEST_P(OriginContract, NodesReadEachOthersNotes) {
     EXPECT_EQ(text_of(seen, b().node()), "");
     for (const NodeNote& note : seen)
         EXPECT_LT(note.age, 5s);
+    a().origin().leave_note("written only", nullptr);
+    a().run_for(100ms);
+    EXPECT_EQ(text_of(b().leave_note("").value(), a().node()), "written only");
 }
 
 template <class Kit>

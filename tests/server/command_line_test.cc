@@ -129,6 +129,21 @@ TEST_F(OverrideCommand, SetsReadsListsAndDeletes) {
     EXPECT_EQ(deleted.out, "deleted: bot_*\n");
 }
 
+TEST(InspectCommand, PrintsNoControlCharacters) {
+    const Server server;
+    const std::string key = "{\"namespace\":\"n\",\"identifier\":\"\\u001b[31m*\",";
+    EXPECT_EQ(
+        server.ask("/v2/ratelimit.setOverride", key + R"("limit":7,"duration":60000})").status,
+        200);
+    const Ending ending =
+        run({"inspect", "n", "\x1b[31mi", "--duration", "60s", "--json", "--url", server.url()});
+    EXPECT_EQ(ending.exit_code, 0) << ending.err;
+    const Ending text =
+        run({"inspect", "n", "\x1b[31mi", "--duration", "60s", "--url", server.url()});
+    EXPECT_TRUE(contains(text.out, "The override"));
+    EXPECT_EQ(text.out.find('\x1b'), std::string::npos) << text.out;
+}
+
 TEST_F(OverrideCommand, ExitsWith1WhereThereIsNone) {
     for (const std::string action : {"get", "delete"}) {
         const Ending ending = command({action, "login", "nobody"});

@@ -134,6 +134,21 @@ test('a denied key is in the list within three seconds, and its link explains it
   await close();
 });
 
+test('keys that are cut to the same text have a row each', async () => {
+  const start = 'x'.repeat(300);
+  await deny(open, `${start}1`, { times: 12 });
+  await deny(open, `${start}2`, { times: 14 });
+  const { page, close } = await openPage(browser, open, { view: 'keys' });
+  const rows = page.getByRole('row').filter({ hasText: '… (cut)' });
+  await rows.nth(1).waitFor();
+  await page.waitForTimeout(2500);
+  const texts = await rows.allInnerTexts();
+  assert.equal(texts.length, 2);
+  assert.match(texts[0], /login\s+12\b/s);
+  assert.match(texts[1], /login\s+10\b/s);
+  await close();
+});
+
 test('a what-if tries a limit and a cost without spending', async () => {
   await deny(open, 'trial');
   const { page, close } = await openPage(browser, open, {
@@ -216,6 +231,7 @@ test('a region shows up as a whole at each of its nodes', async t => {
   await page.getByText('2 nodes.').waitFor();
   await page.getByRole('link', { name: 'elsewhere', exact: true }).click();
   await page.getByText('Denied now', { exact: true }).waitFor();
+  await page.getByText(/A request of cost 1 would be denied now, and pass in .*, if no other came\./).waitFor();
   const cells = async name => (await page.getByRole('row', { name }).getByRole('cell').allInnerTexts())[1];
   assert.deepEqual([await cells('This node'), await cells('Other nodes of the region')], ['0', '20']);
   const components = page.getByRole('region', { name: 'Components at the origin' }).getByRole('row');
@@ -277,7 +293,13 @@ test('a token is asked for, kept in memory only, and bounds what the page offers
   await signIn(page, 'operator-token');
   await isLive(page);
   await goTo(page, 'Overrides');
-  await page.getByRole('button', { name: 'New override' }).waitFor();
+  await page.getByRole('button', { name: 'New override' }).click();
+  await page.getByRole('dialog').waitFor();
+  await page.evaluate(() => document.getElementById('sign-out').click()); // as an event that the token has ended does
+  await page.getByRole('heading', { name: 'Sign in' }).waitFor();
+  assert.equal(await page.getByRole('dialog').count(), 0);
+  await signIn(page, 'operator-token');
+  await page.getByRole('heading', { name: 'Overrides' }).waitFor();
   const kept = await page.evaluate(() =>
     JSON.stringify([{ ...localStorage }, { ...sessionStorage }, document.cookie, location.href]),
   );
@@ -299,6 +321,17 @@ test('a token is asked for, kept in memory only, and bounds what the page offers
   await page.getByText('Not permitted: The token does not cover this namespace.').waitFor();
   await page.getByRole('button', { name: 'Sign out' }).click();
   await page.getByRole('heading', { name: 'Sign in' }).waitFor();
+  await close();
+});
+
+test('an address that names no view shows the traffic', async () => {
+  for (const view of ['constructor', 'toString', 'nothing']) {
+    const { page, close } = await openPage(browser, open, { view });
+    await page.getByRole('heading', { level: 1, name: 'Traffic' }).waitFor();
+    await close();
+  }
+  const { page, close } = await openPage(browser, open, { view: 'keys?window=constructor' });
+  await page.getByText('in the last minute').first().waitFor();
   await close();
 });
 

@@ -52,7 +52,8 @@ namespace {
 
 class Allocation : public ApiFixture {
   protected:
-    // Returns the number of allocations for answering the same request once more.
+    // Returns the number of allocations for answering the same request once more. Its decisions are
+    // counted, in a batch that has its keys already.
     std::size_t count(std::string_view path, const std::string& body) {
         const std::string head = "POST " + std::string(path) +
                                  " HTTP/1.1\r\nHost: h\r\nContent-Type: application/json\r\n\r\n";
@@ -62,10 +63,10 @@ class Allocation : public ApiFixture {
         request.body = body;
         Reply reply;
         for (int i = 0; i < 3; ++i) {
-            api_.handle(request, reply, Completion(nullptr));
+            counted_.handle(request, reply, Completion(nullptr));
         }
         const std::size_t before = allocations;
-        api_.handle(request, reply, Completion(nullptr));
+        counted_.handle(request, reply, Completion(nullptr));
         EXPECT_EQ(reply.status(), 200) << reply.body();
         return allocations - before;
     }
@@ -82,10 +83,26 @@ class Allocation : public ApiFixture {
         return R"({"namespace":"namespace-of-some-length","cost":1,"duration":2592000000,"identifier":")" +
                identifier + R"(","limit":1000})";
     }
+
+    ApiContext with_recorder() {
+        ApiContext counted = context(Surface::kPublic);
+        counted.recorder = &recorder_;
+        return counted;
+    }
+
+    insight::Recorder recorder_{KeyHash(7)};
+    Api counted_{with_recorder()};
 };
 
 TEST_F(Allocation, ADecisionAllocatesNothing) {
     EXPECT_EQ(count("/v2/ratelimit.limit", item("someone")), 0U);
+    EXPECT_FALSE(recorder_.is_empty());
+}
+
+TEST_F(Allocation, ADenialAllocatesNothing) {
+    const std::string denied =
+        R"({"namespace":"namespace-of-some-length","duration":60000,"identifier":"nobody","limit":0})";
+    EXPECT_EQ(count("/v2/ratelimit.limit", denied), 0U);
 }
 
 TEST_F(Allocation, ABatchOfAHundredAllocatesNoMoreThanOneOfTwo) {

@@ -85,11 +85,14 @@ TEST_F(Authorisation, EachRouteNeedsItsPermission) {
         std::string_view body;
     };
     const std::string batch = "[" + std::string(kDecision) + "]";
+    const std::string inspection = R"({"namespace":"n","identifier":"i","duration":1000})";
     for (const Row& row : {Row{"limit", "limit", kDecision},
                            Row{"multiLimit", "limit", batch},
+                           Row{"inspect", "limit", inspection},
                            Row{"setOverride", "set_override", kDecision},
                            Row{"getOverride", "read_override", kName},
                            Row{"listOverrides", "read_override", R"({"namespace":"n"})"},
+                           Row{"overrideLog", "read_override", R"({"namespace":"n"})"},
                            Row{"deleteOverride", "delete_override", kName}}) {
         for (const std::string secret :
              {"limit", "read_override", "set_override", "delete_override", "nothing", "all"}) {
@@ -135,6 +138,16 @@ TEST_F(Authorisation, ATokenCoversItsNamespacesOnly) {
     EXPECT_NE(call("mail", "limit", in("login", decision)).body.find("\"success\":true"),
               std::string::npos)
         << "the refused batch spent nothing";
+}
+
+TEST_F(Authorisation, AnInspectionNamesTheOverrideToThoseWhoMayReadIt) {
+    overrides_->set({"w", "n", "i*"}, {.limit = 7, .duration = std::chrono::seconds{1}}).value();
+    const std::string inspection = R"({"namespace":"n","identifier":"i","duration":1000})";
+    const std::string pattern = R"("identifier":"i*")";
+    EXPECT_NE(call("all", "inspect", inspection).body.find(pattern), std::string::npos);
+    const Answer answer = call("limit", "inspect", inspection);
+    EXPECT_EQ(answer.body.find("\"override\""), std::string::npos) << answer.body;
+    EXPECT_NE(answer.body.find(R"("verdict":{"limit":7,)"), std::string::npos) << answer.body;
 }
 
 TEST_F(Authorisation, WorkspacesAreIsolated) {

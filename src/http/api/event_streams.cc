@@ -17,10 +17,14 @@ const Caller* caller_of(const std::optional<Sha256>& token, const TokenSet& toke
 
 }  // namespace
 
-bool EventStreams::has_room() {
-    if (streams_.size() < kMost) return true;
+EventStreams::Open EventStreams::count(const std::optional<Sha256>& token) {
     std::erase_if(streams_, [](const Stream& stream) { return !stream.reply.is_open(); });
-    return streams_.size() < kMost;
+    Open open{.all = streams_.size()};
+    if (token) {
+        open.with_token =
+            static_cast<std::size_t>(std::ranges::count(streams_, token, &Stream::token));
+    }
+    return open;
 }
 
 // A client that loses the connection makes a new one a second later.
@@ -33,32 +37,39 @@ void EventStreams::open(Reply& reply, Completion completion, const std::optional
 
 void EventStreams::send(const insight::Observer& observer, const TokenSet& tokens) {
     events_.clear();
-    std::erase_if(streams_, [&](Stream& stream) {
+    // An exception leaves the streams as they are.
+    for (Stream& stream : streams_) {
         const Caller* const caller = caller_of(stream.token, tokens);
-        return caller == nullptr || !stream.reply.send(event_for(observer, *caller));
-    });
+        stream.has_ended = caller == nullptr || !stream.reply.send(event_for(observer, *caller));
+    }
+    std::erase_if(streams_, [](const Stream& stream) { return stream.has_ended; });
 }
 
 const std::string& EventStreams::event_for(const insight::Observer& observer,
                                            const Caller& caller) {
     const auto held = std::ranges::find(events_, &caller, &Event::caller);
     if (held != events_.end()) return held->text;
+    std::string text;
+    write_event(text, observer, caller);
+    return events_.emplace_back(Event{&caller, std::move(text)}).text;
+}
+
+void write_event(std::string& text, const insight::Observer& observer, const Caller& caller) {
     const insight::IsVisible is_visible = visible_to(caller);
     const UnixTime now = observer.now();
-    std::string& text = events_.emplace_back(Event{&caller, "event: second\ndata: "}).text;
+    text += "event: second\ndata: ";
     JsonWriter json(text);
     json.raw(R"({"now":)").number(now.time_since_epoch().count());
     json.raw(R"(,"traffic":)");
-    write_second(json, observer.activity().traffic({.seconds = 1}, is_visible));
+    write_second(json, observer.traffic({.seconds = 1}, is_visible));
     json.raw(R"(,"status":)");
     write_status(json, observer.status(), now);
     if (caller.permissions.read_keys) {
-        const insight::TopQuery query{.most = kTopKeys, .is_visible = is_visible};
+        const insight::TopQuery query{.most = EventStreams::kTopKeys, .is_visible = is_visible};
         json.raw(R"(,"topKeys":)");
         write_top_keys(json, observer.top_keys(query), query);
     }
     json.raw("}\n\n");
-    return text;
 }
 
 }  // namespace sluice::http

@@ -14,20 +14,28 @@
 
 namespace sluice::http {
 
-// Sends an event a second to each stream: the last second's traffic, the node's status and the top
-// keys, as far as the caller may see them. An event is encoded once for all streams of one caller.
+// Appends an event: the last second's traffic, the node's status and the top keys, as far as the
+// caller may see them.
+void write_event(std::string& text, const insight::Observer& observer, const Caller& caller);
+
+// Sends an event a second to each stream. An event is encoded once for all streams of one caller.
 //
 // Owned by one serving thread.
 class EventStreams {
   public:
     static constexpr std::size_t kMost = 128;
+    static constexpr std::size_t kMostPerToken = 16;
     static constexpr std::size_t kTopKeys = 20;
 
-    // Whether a further stream may be opened.
-    bool has_room();
+    // The number of streams that are open: all, and those of a token. `token` is the hash of the
+    // caller's token; none on a server without tokens, where kMostPerToken does not apply.
+    struct Open {
+        std::size_t all = 0;
+        std::size_t with_token = 0;
+    };
+    Open count(const std::optional<Sha256>& token);
 
-    // Begins the reply, and sends events from the next second on. `token` is the hash of the
-    // caller's token; none without tokens.
+    // Begins the reply, and sends events from the next second on.
     void open(Reply& reply, Completion completion, const std::optional<Sha256>& token);
 
     // Sends the next event. A stream ends if its token is no longer valid or has lost the
@@ -40,6 +48,7 @@ class EventStreams {
     struct Stream {
         ReplyStream reply;
         std::optional<Sha256> token;
+        bool has_ended = false;
     };
     // The event for a caller.
     struct Event {

@@ -77,7 +77,7 @@ void write_key(JsonWriter& json, const insight::TopKey& key) {
     json.raw(R"(,"duration":)").number(key.duration.count());
     if (key.last_denied != UnixTime{})
         json.raw(R"(,"lastDenied":)").number(milliseconds_of(key.last_denied));
-    if (key.text->is_cut) json.raw(R"(,"cut":true)");
+    if (key.text->is_cut()) json.raw(R"(,"cut":true,"id":)").number(number_of(key.text->cut_id));
     json.raw("}");
 }
 
@@ -111,8 +111,11 @@ void write_node(JsonWriter& json, const insight::ReceivedReport& node, const Nod
 }  // namespace
 
 insight::IsVisible visible_to(const Caller& caller) {
-    return [&caller](std::string_view workspace, std::string_view name_space) {
-        return workspace == caller.workspace && caller.may_use(name_space);
+    const bool covers_all =
+        std::ranges::find(caller.namespace_patterns, "*") != caller.namespace_patterns.end();
+    return [&caller, covers_all](const insight::ShownNamespace& shown) {
+        return shown.workspace == caller.workspace &&
+               (covers_all || (!shown.is_cut && caller.may_use(shown.name)));
     };
 }
 
@@ -244,6 +247,7 @@ void write_top_keys(JsonWriter& json,
     json.raw(R"(,"window":)").number(length_of(query.window).count());
     json.raw(R"(,"by":)").text(name_of(query.by));
     json.raw(R"(,"total":)").number(number_of(region.top.total));
+    if (region.top.is_total_minimum) json.raw(R"(,"totalIsMinimum":true)");
     json.raw(R"(,"partial":)").boolean(region.is_partial);
     json.raw(R"(,"nodes":)").number(number_of(region.nodes));
     json.raw(R"(,"keys":[)");

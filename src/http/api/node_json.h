@@ -8,7 +8,8 @@
 
 namespace sluice::http {
 
-// Namespaces of the caller's workspace that its token covers. `caller` must outlive it.
+// Namespaces of the caller's workspace that its token covers. One whose name is shown cut is
+// visible to tokens that cover all. `caller` must outlive it.
 insight::IsVisible visible_to(const Caller& caller);
 
 // Each writes one object.

@@ -2,6 +2,8 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -72,6 +74,14 @@ constexpr FieldRule kTopSize{.name = "limit",
                              .presence = Presence::kOptional};
 constexpr std::array kTopSchema{kOptionalNamespace, kWindow, kBy, kTopSize};
 
+// For an answer that may come after a reload of the tokens.
+insight::IsVisible visible_to_copy_of(const Caller& caller) {
+    const auto copy = std::make_shared<const Caller>(caller);
+    return [copy, is_visible = visible_to(*copy)](const insight::ShownNamespace& shown) {
+        return is_visible(shown);
+    };
+}
+
 std::optional<Window> window_of(std::int64_t length) {
     const auto found =
         std::ranges::find(insight::kWindowLengths, std::chrono::milliseconds{length});
@@ -84,6 +94,21 @@ std::optional<Ranking> ranking_of(std::string_view name) {
         if (name == name_of(ranking)) return ranking;
     }
     return std::nullopt;
+}
+
+// Lets `write` answer once the reports of the other nodes are read, which they are while they are
+// asked for every second or two.
+void answer_with_reports(Call& call, metrics::Route route, std::function<void(Call&)> write) {
+    const insight::Observer& observer = *call.context.observer;
+    if (observer.has_recent_reports()) return write(call);
+    const auto deferred = DeferredCall::take(call, route);
+    observer.read_reports(
+        [deferred, write = std::move(write)] { DeferredCall::answer(deferred, write); });
+}
+
+void answer_too_many_streams(Call& call, const std::string& what, std::size_t most) {
+    answer_error(
+        call, 503, what + ": " + std::to_string(most) + ".", HeaderField{"Retry-After", "5"});
 }
 
 }  // namespace
@@ -109,18 +134,20 @@ void answer_top_keys(Call& call) {
     TopQuery query{.window = *window,
                    .by = *by,
                    .most = static_cast<std::size_t>(fields.page_size),
-                   .is_visible = visible_to(*call.caller)};
+                   .is_visible = visible_to_copy_of(*call.caller)};
     if (!fields.name_space.empty()) {
-        query.is_visible = [workspace = call.caller->workspace,
-                            shown = insight::shown_text(fields.name_space)](
-                               std::string_view in_workspace, std::string_view name_space) {
-            return in_workspace == workspace && name_space == shown;
-        };
+        query.is_visible =
+            [covered = query.is_visible,
+             name = insight::shown_text(fields.name_space)](const insight::ShownNamespace& shown) {
+                return shown.name == name && covered(shown);
+            };
     }
-    begin_answer(call, 200);
-    JsonWriter json = open_data(call);
-    write_top_keys(json, call.context.observer->top_keys(query), query);
-    json.raw("}");
+    answer_with_reports(call, metrics::Route::kTopKeys, [query = std::move(query)](Call& resumed) {
+        begin_answer(resumed, 200);
+        JsonWriter json = open_data(resumed);
+        write_top_keys(json, resumed.context.observer->top_keys(query), query);
+        json.raw("}");
+    });
 }
 
 void answer_caller(Call& call) {
@@ -139,11 +166,14 @@ void answer_status(Call& call) {
 }
 
 void answer_fleet(Call& call) {
-    const insight::Observer& observer = *call.context.observer;
-    begin_answer(call, 200);
-    JsonWriter json = open_data(call);
-    write_fleet(json, observer.fleet(), observer.status().region, call.context.limiter.regions());
-    json.raw("}");
+    answer_with_reports(call, metrics::Route::kFleet, [](Call& resumed) {
+        const insight::Observer& observer = *resumed.context.observer;
+        begin_answer(resumed, 200);
+        JsonWriter json = open_data(resumed);
+        write_fleet(
+            json, observer.fleet(), observer.status().region, resumed.context.limiter.regions());
+        json.raw("}");
+    });
 }
 
 void answer_traffic(Call& call) {
@@ -154,26 +184,31 @@ void answer_traffic(Call& call) {
     const insight::Observer& observer = *call.context.observer;
     begin_answer(call, 200);
     JsonWriter json = open_data(call);
-    write_traffic(
-        json,
-        observer.activity().traffic({.seconds = parameters[0].value, .step = parameters[1].value},
-                                    visible_to(*call.caller)),
-        observer.now());
+    write_traffic(json,
+                  observer.traffic({.seconds = parameters[0].value, .step = parameters[1].value},
+                                   visible_to(*call.caller)),
+                  observer.now());
     json.raw("}");
 }
 
 void answer_events(Call& call) {
     if (call.request.method == "HEAD") return call.reply.begin(200, "text/event-stream");
-    if (!call.streams->has_room()) {
-        return answer_error(
-            call,
-            503,
-            "As many streams are open as are allowed: " + std::to_string(EventStreams::kMost) + ".",
-            HeaderField{"Retry-After", "5"});
-    }
     std::optional<Sha256> token;
-    if (!call.caller->token.empty())
+    if (!call.caller->is_anonymous)
         token = sha256_of(*bearer_token(call.request.header("authorization")));
+    const EventStreams::Open open = call.streams->count(token);
+    if (open.all >= EventStreams::kMost) {
+        return answer_too_many_streams(
+            call, "As many streams are open as are allowed", EventStreams::kMost);
+    }
+    if (open.with_token >= EventStreams::kMostPerToken) {
+        return answer_too_many_streams(call,
+                                       "This token has as many streams open as are allowed",
+                                       EventStreams::kMostPerToken);
+    }
+    // For the first event.
+    if (call.caller->permissions.read_keys && !call.context.observer->has_recent_reports())
+        call.context.observer->read_reports([] {});
     call.streams->open(call.reply, std::move(call.completion), token);
     call.is_stream = true;
 }

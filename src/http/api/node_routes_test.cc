@@ -10,10 +10,12 @@ namespace {
 
 config::Token token(const std::string& name,
                     config::Permissions permissions,
-                    const std::string& workspace = "default") {
+                    const std::string& workspace = "default",
+                    std::vector<std::string> namespaces = {"*"}) {
     return {.name = name,
             .sha256 = sha256_of(name),
             .workspace = workspace,
+            .namespaces = std::move(namespaces),
             .permissions = permissions};
 }
 
@@ -52,6 +54,20 @@ class NodeRoutes : public ApiFixture {
         return send(*admin_,
                     with_token({.path = "/v2/ratelimit.topKeys", .body = std::move(body)}, secret));
     }
+    Answer open_stream(const std::string& secret = "") {
+        const std::string authorization =
+            secret.empty() ? "" : "Authorization: Bearer " + secret + "\r\n";
+        const std::string head =
+            "GET /v2/node.events HTTP/1.1\r\nHost: h\r\n" + authorization + "\r\n";
+        RequestView request;
+        HeadFacts facts;
+        EXPECT_EQ(parse_head(head, request, facts).status, 0);
+        exchanges_.push_back(std::make_unique<PendingExchange>());
+        exchanges_.back()->start();
+        Reply reply;
+        admin_->handle(request, reply, Completion(exchanges_.back().get()));
+        return answer_of(reply);
+    }
     static bool has(const Answer& answer, std::string_view text) {
         return answer.body.find(text) != std::string::npos;
     }
@@ -66,6 +82,7 @@ class NodeRoutes : public ApiFixture {
                                  .read_status = [this] { return status_; },
                                  .read_latency = [] { return insight::LatencyCounts{}; }}};
     insight::Recorder recorder_{observer_.activity().hash()};
+    std::vector<std::unique_ptr<PendingExchange>> exchanges_;  // of streams, which end before
     std::optional<Api> counted_;
     std::optional<Api> admin_;
 };
@@ -152,18 +169,55 @@ TEST_F(NodeRoutes, AreNotOnThePublicListener) {
 }
 
 TEST_F(NodeRoutes, EventsAreRefusedWhenThereAreTooMany) {
-    Reply reply;
-    std::vector<std::unique_ptr<PendingExchange>> exchanges;
-    EventStreams streams;  // destroyed first: it ends them
     for (std::size_t i = 0; i < EventStreams::kMost; ++i) {
-        EXPECT_TRUE(streams.has_room());
-        exchanges.push_back(std::make_unique<PendingExchange>());
-        exchanges.back()->start();
-        streams.open(reply, Completion(exchanges.back().get()), std::nullopt);
+        const Answer answer = open_stream();
+        EXPECT_EQ(answer.status, 200);
+        EXPECT_EQ(answer.body, "retry: 1000\n\n");
     }
-    EXPECT_EQ(reply.status(), 200);
-    EXPECT_EQ(reply.body(), "retry: 1000\n\n");
-    EXPECT_FALSE(streams.has_room());
+    const Answer refused = open_stream();
+    EXPECT_EQ(refused.status, 503);
+    EXPECT_EQ(refused.field("Retry-After"), "5");
+}
+
+// A node whose region has another one.
+class RegionRoutes : public NodeRoutes {
+  protected:
+    RegionRoutes() {
+        ApiContext admin = context(Surface::kAdmin);
+        admin.observer = &shared_;
+        admin_.emplace(admin);
+        limit_as("", "login", 5);
+        observer_.activity().collect(recorder_);
+        observer_.end_second();
+    }
+
+    // The other one's report, as the origin has it.
+    std::string note() {
+        insight::NodeReport report;
+        report.version = "other";
+        report.windows[0] = observer_.activity().report(
+            insight::Window::kMinute, 10, [](const insight::ShownNamespace&) { return true; });
+        return encode(report);
+    }
+
+    int reads_ = 0;
+    insight::Observer shared_{
+        {.seed = 8,
+         .read_status = [this] { return status_; },
+         .read_latency = [] { return insight::LatencyCounts{}; },
+         .exchange =
+             [this](const std::string&, const insight::Observer::Options::Notes& notes) {
+                 if (!notes) return;
+                 ++reads_;
+                 notes(std::vector<NodeNote>{{.node = "other", .age = {}, .text = note()}});
+             }}};
+};
+
+TEST_F(RegionRoutes, ReadTheReportsOfTheRegionForTheFirstCall) {
+    const Answer first = top("{}");
+    EXPECT_TRUE(has(first, R"("total":3,"partial":false,"nodes":2)")) << first.body;
+    EXPECT_TRUE(has(get("/v2/node.fleet"), R"("node":"other","self":false)"));
+    EXPECT_EQ(reads_, 1);
 }
 
 class GuardedNodeRoutes : public NodeRoutes {
@@ -172,6 +226,8 @@ class GuardedNodeRoutes : public NodeRoutes {
         : NodeRoutes({token("all", config::kAllPermissions),
                       token("limit", {.limit = true}),
                       token("metrics", {.read_metrics = true}),
+                      token("keys", {.read_keys = true}),
+                      token("some", config::kAllPermissions, "default", {"n*"}),
                       token("other", config::kAllPermissions, "elsewhere")}) {}
 };
 
@@ -185,7 +241,8 @@ TEST_F(GuardedNodeRoutes, NeedATokenWithThePermission) {
     EXPECT_EQ(get("/v2/node.status", "metrics").status, 200);
     EXPECT_EQ(top("{}").status, 401);
     EXPECT_EQ(top("{}", "metrics").status, 403);
-    EXPECT_EQ(top("{}", "all").status, 200);
+    EXPECT_EQ(top("{}", "keys").status, 200);
+    EXPECT_EQ(get("/v2/node.status", "keys").status, 403);
     EXPECT_EQ(get("/metrics").status, 200) << "on loopback";
     EXPECT_EQ(get("/v2/node.caller").status, 401);
     EXPECT_TRUE(has(get("/v2/node.caller", "limit"),
@@ -204,6 +261,73 @@ TEST_F(GuardedNodeRoutes, ShowACallerItsOwnWorkspaceOnly) {
     const Answer traffic = get("/v2/node.traffic", "all");
     EXPECT_FALSE(has(traffic, "secret")) << traffic.body;
     EXPECT_TRUE(has(traffic, ",4],\"denied\"")) << "the sums are those of the node";
+}
+
+// What a token covers can't be told from a name that is cut.
+TEST_F(GuardedNodeRoutes, ShowANamespaceThatIsCutToTokensThatCoverAll) {
+    const std::string start(insight::kMaxShownBytes, 'n');
+    limit_as("all", start, 5);
+    limit_as("all", start + "-and-more", 5);
+    end_second();
+    EXPECT_TRUE(has(top("{}", "all"), R"("total":6,)"));
+    const std::string filter = R"({"namespace":")" + start + "\"}";
+    for (const std::string& body : {std::string("{}"), filter})
+        EXPECT_TRUE(has(top(body, "some"), R"("total":3,)")) << top(body, "some").body;
+    EXPECT_TRUE(has(get("/v2/node.traffic?seconds=1", "some"), R"("denied":[3]}])"));
+}
+
+TEST_F(GuardedNodeRoutes, OneTokenCanNotTakeAllStreams) {
+    for (std::size_t i = 0; i < EventStreams::kMostPerToken; ++i)
+        EXPECT_EQ(open_stream("metrics").status, 200);
+    const Answer refused = open_stream("metrics");
+    EXPECT_EQ(refused.status, 503);
+    EXPECT_TRUE(has(refused, "This token has as many streams open as are allowed: 16."));
+    EXPECT_EQ(open_stream("all").status, 200);
+}
+
+TEST_F(GuardedNodeRoutes, EventsShowWhatTheTokenMaySee) {
+    limit_as("all", "login", 5);
+    limit_as("other", "secret", 4);
+    end_second();
+    const auto event_of = [&](const std::string& secret) {
+        const TokenSet tokens(std::vector{token("all", config::kAllPermissions),
+                                          token("metrics", {.read_metrics = true})});
+        std::string text;
+        write_event(text, observer_, *tokens.find(secret));
+        return text;
+    };
+    const std::string all = event_of("all");
+    EXPECT_TRUE(all.starts_with("event: second\ndata: {\"now\":")) << all;
+    EXPECT_TRUE(all.ends_with("}\n\n")) << all;
+    EXPECT_EQ(all.find("secret"), std::string::npos) << all;
+    EXPECT_NE(all.find(R"("namespaces":[{"namespace":"login","passed":2,"denied":3}])"),
+              std::string::npos)
+        << all;
+    EXPECT_NE(all.find(R"("topKeys":{)"), std::string::npos) << all;
+    EXPECT_NE(all.find(R"("identifier":"i")"), std::string::npos) << all;
+    const std::string metrics = event_of("metrics");
+    EXPECT_EQ(metrics.find("topKeys"), std::string::npos) << metrics;
+    EXPECT_EQ(metrics.find(R"("identifier")"), std::string::npos) << metrics;
+}
+
+TEST_F(GuardedNodeRoutes, StreamsEndWithTheirToken) {
+    const TokenSet before(std::vector{token("all", config::kAllPermissions),
+                                      token("metrics", {.read_metrics = true})});
+    EventStreams streams;
+    Reply reply;
+    for (const char* secret : {"all", "metrics", "metrics"}) {
+        exchanges_.push_back(std::make_unique<PendingExchange>());
+        exchanges_.back()->start();
+        streams.open(reply, Completion(exchanges_.back().get()), sha256_of(secret));
+    }
+    streams.send(observer_, before);
+    EXPECT_EQ(streams.size(), 3U);
+    streams.send(observer_,
+                 TokenSet(std::vector{token("all", {.limit = true, .read_keys = true}),
+                                      token("metrics", {.read_metrics = true})}));
+    EXPECT_EQ(streams.size(), 2U) << "one token lost the permission";
+    streams.send(observer_, TokenSet(std::vector{token("all", config::kAllPermissions)}));
+    EXPECT_EQ(streams.size(), 0U) << "the other one was removed";
 }
 
 TEST_F(GuardedNodeRoutes, OverrideLogNamesTheToken) {

@@ -74,6 +74,7 @@ struct InspectParameters {
     std::optional<std::int64_t> limit;  // none: that of the override, or of the last request
     std::int64_t cost;
     std::optional<overrides::Override> applied;  // the override that applies to the key
+    bool may_read_override;                      // whether the caller may know its pattern
     UnixTime now;
 };
 
@@ -140,7 +141,8 @@ void answer_inspection(Call& call,
     write_cell(json, inspection->current);
     json.raw(R"(,"previous":)");
     write_cell(json, inspection->previous);
-    if (parameters.applied) write_override(json, *parameters.applied);
+    if (parameters.applied && parameters.may_read_override)
+        write_override(json, *parameters.applied);
     if (parameters.limit || parameters.applied || inspection->held)
         write_verdict(json, *inspection, parameters);
     json.raw("}}");
@@ -163,6 +165,7 @@ void answer_inspect(Call& call) {
                                  .limit = std::nullopt,
                                  .cost = fields.cost,
                                  .applied = std::nullopt,
+                                 .may_read_override = call.caller->permissions.read_override,
                                  .now = now};
     if (fields.limit >= 0) parameters.limit = fields.limit;
     const overrides::Override* const applied =

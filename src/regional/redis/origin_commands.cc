@@ -155,12 +155,13 @@ std::string heartbeat_command(std::string_view node_set, std::string_view node) 
         .take();
 }
 
-std::string note_command(std::string_view notes, std::string_view node, std::string_view note) {
-    return script_call(note_script(), 1, 3, 128 + note.size())
+std::string note_command(std::string_view notes, const NoteOfNode& note) {
+    return script_call(note_script(), 1, 4, 128 + note.text.size())
         .add(notes)
-        .add(node)
-        .add(note)
+        .add(note.node)
+        .add(note.text)
         .add(number_of(kNodeLifetime))
+        .add(note.reads ? "1" : "0")
         .take();
 }
 

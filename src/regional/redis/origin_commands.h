@@ -50,7 +50,12 @@ std::string sync_command(const std::string& node, std::span<const KeyedComponent
 std::string retire_command(const std::string& node, std::span<const KeyedComponents> keys);
 std::string spend_command(const std::string& node, const CellKeys& keys, const KeySpend& spend);
 std::string heartbeat_command(std::string_view node_set, std::string_view node);
-std::string note_command(std::string_view notes, std::string_view node, std::string_view note);
+struct NoteOfNode {
+    std::string_view node;
+    std::string_view text;
+    bool reads;  // whether the reply has the notes of all nodes
+};
+std::string note_command(std::string_view notes, const NoteOfNode& note);
 // A new marker gets a random value.
 std::string marker_command(std::string_view marker);
 

@@ -347,11 +347,16 @@ void RedisOrigin::list(std::vector<CellName> cells, Listed listed) {
 
 // A note that is refused says nothing about counts, and the heartbeat reports refusals.
 void RedisOrigin::leave_note(std::string note, NotesRead read) {
-    if (!is_up_) return read(std::nullopt);
+    if (!is_up_) {
+        if (read) read(std::nullopt);
+        return;
+    }
     const std::string notes = notes_key(options_.region);
+    const bool reads = static_cast<bool>(read);
     route_->send(notes,
-                 note_command(notes, options_.node, note),
+                 note_command(notes, {.node = options_.node, .text = note, .reads = reads}),
                  guarded([read = std::move(read)](const RedisReply* reply) {
+                     if (!read) return true;
                      if (reply == nullptr || reply->is_error()) {
                          read(std::nullopt);
                          return true;

@@ -154,7 +154,9 @@ redis.call('PEXPIRE', KEYS[1], lifetime)
 return {redis.call('ZCARD', KEYS[1]), was_absent, time[1], time[2]}
 )";
 
-// A field holds the time and the text. Redis 6 may refuse a write behind TIME; see kHeartbeat.
+// A field holds the time and the text. The last argument is 0 to write only: reading costs as much
+// as all nodes have written. Fields of nodes that are gone are removed by reading. Redis 6 may
+// refuse a write behind TIME; see kHeartbeat.
 constexpr std::string_view kNote = R"(
 if redis.replicate_commands then redis.replicate_commands() end
 local time = redis.call('TIME')
@@ -162,6 +164,7 @@ local now = time[1] * 1000 + math.floor(time[2] / 1000)
 local lifetime = tonumber(ARGV[3])
 redis.call('HSET', KEYS[1], ARGV[1], table.concat({string.format('%d', now), ARGV[2]}, ' '))
 redis.call('PEXPIRE', KEYS[1], lifetime)
+if ARGV[4] == '0' then return {} end
 local held = redis.call('HGETALL', KEYS[1])
 local reply = {}
 for i = 1, #held, 2 do
