@@ -354,8 +354,10 @@ class alignas(64) Entry {
     // (acquire).
     alignas(64) Ring admitted_;
     std::atomic<Sequence> high_;
-    // Hints, relaxed throughout: written by refreshes and decisions.
+    // Sequentially consistent, against strict_until_ms_ (set_refreshed(), make_strict()); decisions
+    // read it relaxed.
     std::atomic<std::int64_t> refreshed_at_ms_;
+    // Hints, relaxed throughout: written by refreshes and decisions.
     std::atomic<Count> last_limit_{0};
     std::atomic<std::int64_t> last_used_ms_;
 
