@@ -6,11 +6,22 @@
 # The output changes only when the version does, so that a build that runs this each time compiles nothing twice.
 #
 # The commit of the tag v0.2.0 has the version 0.2.0; the fifth commit after it has 0.2.0+5.g0123456789ab. While no tag
-# is reachable, the number is that of the newest release in CHANGELOG.md: 0.2.0+g0123456789ab. A release archive has
-# the answer of git in archived_version.txt, which `git archive` fills in. SLUICE_FIXED_VERSION overrides all this, for
-# builds that see neither.
+# is reachable, the number is that of the newest release in CHANGELOG.md, with the commit's time in UTC, so that later
+# commits have higher versions: 0.2.0+20261119024602.g0123456789ab. A release archive has the answer of git in
+# archived_version.txt, which `git archive` fills in. SLUICE_FIXED_VERSION overrides all this, for builds that see
+# neither.
 
 set(_sluice_version_dir "${CMAKE_CURRENT_LIST_DIR}")
+
+# Sets `result` in the caller to `seconds` since 1970 in UTC. CMake formats no time but the current one, for which it
+# takes that of this variable.
+function(_sluice_format_time result seconds format)
+    set(before "$ENV{SOURCE_DATE_EPOCH}")
+    set(ENV{SOURCE_DATE_EPOCH} "${seconds}")
+    string(TIMESTAMP formatted "${format}" UTC)
+    set(ENV{SOURCE_DATE_EPOCH} "${before}")
+    set(${result} "${formatted}" PARENT_SCOPE)
+endfunction()
 
 # Sets in the caller: SLUICE_VERSION, SLUICE_RELEASE (its number), SLUICE_COMMIT (twelve digits, or "unknown") and
 # SLUICE_COMMIT_DATE (2026-11-18; 1970-01-01 if unknown).
@@ -29,7 +40,7 @@ function(sluice_find_version)
             ERROR_QUIET)
         if(NOT failed AND prefix STREQUAL "\n")
             execute_process(
-                COMMAND "${SLUICE_GIT}" log -1 --format=%H\ %cs
+                COMMAND "${SLUICE_GIT}" log -1 --format=%H\ %ct
                 WORKING_DIRECTORY "${root}"
                 OUTPUT_VARIABLE found
                 ERROR_QUIET)
@@ -47,11 +58,12 @@ function(sluice_find_version)
     endif()
 
     set(commit "unknown")
-    set(date "1970-01-01")
-    if(found MATCHES "^([0-9a-f]+) ([0-9-]+)")
-        set(date "${CMAKE_MATCH_2}")
+    set(time 0)
+    if(found MATCHES "^([0-9a-f]+) ([0-9]+)")
+        set(time "${CMAKE_MATCH_2}")
         string(SUBSTRING "${CMAKE_MATCH_1}" 0 12 commit)
     endif()
+    _sluice_format_time(date "${time}" "%Y-%m-%d")
     set(later "")
     # Without --long, as in an archive, the commit of the tag itself has the tag alone.
     if(found MATCHES " v([0-9]+\\.[0-9]+\\.[0-9]+)(-([0-9]+)-g[0-9a-f]+)?[ \n]*$")
@@ -66,7 +78,8 @@ function(sluice_find_version)
         endif()
         set(release "${CMAKE_MATCH_1}")
         if(NOT commit STREQUAL "unknown")
-            set(later "+g${commit}")
+            _sluice_format_time(stamp "${time}" "%Y%m%d%H%M%S")
+            set(later "+${stamp}.g${commit}")
         endif()
     endif()
     set(version "${release}${later}")
