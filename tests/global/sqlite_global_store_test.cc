@@ -103,7 +103,7 @@ TEST_F(SqliteGlobalStoreTest, RefusesANewerFile) {
 
 TEST_F(SqliteGlobalStoreTest, RefusesAnOlderFileUntilItWasMigrated) {
     publish(*kit_.open("eu"), "x", 1);
-    ASSERT_FALSE(database().run("UPDATE ratelimit_schema SET version = 0"));
+    ASSERT_FALSE(database().run("UPDATE ratelimit_schema SET version = 2"));
     expect_refused("run: sluice migrate --global sqlite:" + kit_.path());
     const auto migrated = migrate_sqlite(kit_.path(), DryRun::kNo);
     ASSERT_TRUE(migrated) << migrated.error().message;
