@@ -250,6 +250,17 @@ class Throttlecrab(HttpLimiter):
         return run_throttlecrab(self, "http")
 
 
+class Gubernator(HttpLimiter):
+    path = "/v1/GetRateLimits"
+
+    def body(self):
+        return json.dumps({"requests": [{"name": "peers", "unique_key": "KEY", "hits": 1, "limit": self.limit,
+                                         "duration": 60000}]})
+
+    def start(self):
+        return run_gubernator(self, free_port(), free_port())
+
+
 class SluiceGrpc(GrpcLimiter):
     def start(self):
         port = free_port()
@@ -277,6 +288,19 @@ class ThrottlecrabGrpc(GrpcLimiter):
         return run_throttlecrab(self, "grpc")
 
 
+class GubernatorGrpc(GrpcLimiter):
+    # Name, key, hits, limit and duration of the limit.
+    call = Call("/pb.gubernator.V1/GetRateLimits",
+                framed(field(1, field(1, b"peers") + field(2, b"203.0.113.0") + number_field(3, 1) + number_field(4, FAR)
+                             + number_field(5, 60_000))))
+
+    def start(self):
+        port = free_port()
+        server = run_gubernator(self, free_port(), port)
+        server.port = port
+        return server
+
+
 def run_sluice(limiter, *flags):
     origin = ("--origin", limiter.redis.origin()) if limiter.redis else ()
     return start_sluice(str(limiter.programs.sluice), str(limiter.folder), (*origin, *flags))
@@ -297,3 +321,13 @@ def run_throttlecrab(limiter, transport):
     port = free_port()
     return limiter.run(["env", "TOKIO_WORKER_THREADS=1", limiter.programs.throttlecrab, f"--{transport}",
                         f"--{transport}-host", "127.0.0.1", f"--{transport}-port", port, "--log-level", "error"], port)
+
+
+def run_gubernator(limiter, port, grpc_port):
+    settings = {"GUBER_HTTP_ADDRESS": f"127.0.0.1:{port}", "GUBER_GRPC_ADDRESS": f"127.0.0.1:{grpc_port}",
+                "GUBER_ADVERTISE_ADDRESS": f"127.0.0.1:{grpc_port}", "GUBER_PEER_DISCOVERY_TYPE": "none",
+                "GUBER_LOG_LEVEL": "error", "OTEL_SDK_DISABLED": "true", "OTEL_TRACES_EXPORTER": "none", "GOMAXPROCS": 1,
+                "PATH": os.environ["PATH"]}
+    words = [f"{name}={value}" for name, value in settings.items()]
+    config = limiter.write("gubernator.conf", "")
+    return limiter.run(["env", "-i", *words, limiter.programs.gubernator, "-config", config], port)

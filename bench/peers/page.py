@@ -17,7 +17,9 @@ its time. Its counters are in a cache (moka) with a capacity, here the number of
 
 MEMORY_DIFFERS = """nginx's `limit_req` and Envoy's local rate limit answer a GET; Sluice and throttlecrab's server parse
 and answer JSON. Envoy has one bucket for all keys; the others count each of 1,000 keys. nginx's is a leaky bucket in shared
-memory. throttlecrab's server has one worker thread of tokio; one task owns the limiter, and requests are messages to it."""
+memory. throttlecrab's server has one worker thread of tokio; one task owns the limiter, and requests are messages to it.
+gubernator's HTTP interface is a gateway to its gRPC service. It is one node here and owns all keys; with more nodes, each
+request goes to the node that owns its key. Version 2.4.0 is the newest whose checksum could be verified."""
 
 REDIS_DIFFERS = """envoyproxy/ratelimit by its `/json` route: a fixed window that Redis increments on each request. Sluice
 decides from memory while what is left is far from the limit, and writes to Redis in the background. Here all limits are far,
@@ -27,8 +29,8 @@ with `wrk`."""
 GRPC_DIFFERS = """h2load sends the same call over and over, so there is one key, far from its limit. Sluice and
 envoyproxy/ratelimit get the same bytes, `ShouldRateLimit` with one descriptor, and have the same rule file. Redis shares a
 core with h2load. envoyproxy/ratelimit has no way to count without Redis or Memcached. throttlecrab's server has a service
-of its own: its call `Throttle` carries the limit, and it counts in memory only. nginx answers with a constant and looks
-into no message: a reference for HTTP/2 itself, not a lower bound."""
+of its own, and so has gubernator: their calls carry the limit, and they count in memory only. nginx answers with a constant
+and looks into no message: a reference for HTTP/2 itself, not a lower bound."""
 
 OUTAGE = """50 keys with a limit of 1,000 a minute each, so 50,000 may pass. Redis is killed after 3 of 9 seconds and does not
 come back. 32 connections have one request each at a time, from a client in Go that gives up a request after a second and
@@ -41,7 +43,6 @@ here and has all counts; N nodes would each enforce the limit alone until Redis 
 ([consistency](consistency.md))."""
 
 NOT_MEASURED = {
-    "gubernator": "its Go module can't be fetched from the module proxy that this machine reaches",
     "limitador's server": "it is not on crates.io; the library is, and is measured above",
 }
 

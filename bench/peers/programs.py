@@ -29,6 +29,10 @@ class Programs:
             "envoyproxy/ratelimit", folder / "ratelimit",
             "go", "build", "-o", folder / "ratelimit", "github.com/envoyproxy/ratelimit/src/service_cmd",
             cwd=HERE / "ratelimit")
+        self.gubernator = self.build(
+            "gubernator", folder / "gubernator",
+            "go", "build", "-o", folder / "gubernator", "github.com/mailgun/gubernator/v2/cmd/gubernator",
+            cwd=HERE / "gubernator")
         self.load = self.build("Redis killed under load, whose client is in Go", folder / "load",
                                "go", "build", "-o", folder / "load", "./load", cwd=HERE / "ratelimit")
         root = folder / f"throttlecrab-server-{THROTTLECRAB_SERVER}"
@@ -78,6 +82,7 @@ def versions():
         **{name: crates[name] for name in ("governor", "throttlecrab", "limitador")},
         "throttlecrab-server": THROTTLECRAB_SERVER,
         "x/time": re.search(r"x/time v(\S+)", (HERE / "go/go.mod").read_text(encoding="utf-8"))[1],
+        "gubernator": re.search(r"gubernator/v2 v(\S+)", (HERE / "gubernator/go.mod").read_text(encoding="utf-8"))[1],
         "envoyproxy/ratelimit": "of " + "-".join(day.groups()),
         "Envoy": re.search(r"==(\S+)", (HERE / "requirements.txt").read_text(encoding="utf-8"))[1],
         **({"nginx": reported_by("nginx", "-v")} if shutil.which("nginx") else {}),
