@@ -225,7 +225,7 @@ TEST_F(OverrideChangesTest, ReportsTroubleWhenItBeginsChangesAndEnds) {
         EXPECT_FALSE(set(changes, "b").get());
         fail(full);
         EXPECT_FALSE(set(changes, "b").get());
-        EXPECT_FALSE(set(changes, "").get()) << "a field out of range tells nothing of the store";
+        EXPECT_FALSE(set(changes, "").get()) << "a field out of range says nothing about the store";
         EXPECT_TRUE(changes.is_failing());
         fail(std::nullopt);
         EXPECT_TRUE(set(changes, "b").get());

@@ -200,7 +200,7 @@ TEST_F(SharedSet, BeginsWithWhatWasLastKnown) {
     EXPECT_EQ(set->get(key_of("a")), known);
     world_.failure.reset();
     EXPECT_FALSE(set->reload());
-    EXPECT_FALSE(set->get(key_of("a"))) << "somebody had removed it";
+    EXPECT_FALSE(set->get(key_of("a"))) << "another node had removed it";
 }
 
 TEST_F(SharedSet, AStoredOverrideOutOfRangeLeavesTheLastKnown) {

@@ -204,7 +204,7 @@ Result<std::vector<Change>> SqliteOverrideStore::changes(const ChangeQuery& quer
     return found;
 }
 
-// The change is kept first: `changes()` of the last statement tells whether an override changed.
+// The change is kept first: `changes()` of the last statement says whether an override changed.
 Result<Stored> SqliteOverrideStore::put(const Override& entry,
                                         const std::optional<Author>& author) {
     Override stored = entry;
