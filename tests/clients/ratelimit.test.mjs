@@ -175,6 +175,6 @@ test('a timeout yields the fallback, and the late request still counts', async (
   slow.close();
 });
 
-test('the client that asks nobody passes', async () => {
+test('the client that asks no server passes', async () => {
   assert.equal((await new NoopRatelimit().limit('x')).success, true);
 });

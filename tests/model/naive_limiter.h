@@ -20,15 +20,13 @@ inline constexpr std::int64_t kMaxNumber = (std::int64_t{1} << 53) - 1;
 // NaiveLimiter gives the answers that Limiter promises, from every cell that there ever was. It
 // forgets nothing, shares no code with the library and computes in 128 bits. Its rules:
 //
-//  1. A key remembers the highest sequence of its requests. A request up to one sequence
-//  below
+//  1. A key remembers the highest sequence of its requests. A request up to one sequence below
 //     that is decided at its own time, an older one at the beginning of the sequence below the
 //     highest.
 //  2. A request of a batch is weighed with the costs of all requests before it that have the same
-//  key.
+//     key.
 //  3. A debit is spent in any case, up to the largest number.
-//  4. A batch that fails spends nothing, and what its passing requests have left is told
-//  accordingly.
+//  4. A batch that fails spends nothing, and the remainders of its passing requests show that.
 //
 // Thread-compatible.
 class NaiveLimiter {
