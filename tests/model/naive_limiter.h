@@ -52,7 +52,7 @@ class NaiveLimiter {
     };
 
     // One request, together with what a decision about it needs.
-    struct Question {
+    struct Query {
         Counts* counts;
         std::int64_t instant;  // the time at which it is decided
         std::int64_t duration;
@@ -64,11 +64,11 @@ class NaiveLimiter {
 
     enum class Outcome { kSpent, kRefused };
 
-    std::vector<Question> questions_of(std::span<const Request> requests, std::int64_t now);
-    static bool fits(const Question& question, std::int64_t demand, std::int64_t instant);
-    static std::int64_t room(const Question& question, std::int64_t demand);
-    static std::optional<UnixTime> first_fit(const Question& question);
-    static Decision decide(const Question& question, Outcome outcome);
+    std::vector<Query> queries_of(std::span<const Request> requests, std::int64_t now);
+    static bool fits(const Query& query, std::int64_t demand, std::int64_t instant);
+    static std::int64_t room(const Query& query, std::int64_t demand);
+    static std::optional<UnixTime> first_fit(const Query& query);
+    static Decision decide(const Query& query, Outcome outcome);
 
     std::map<Key, Counts> keys_;
 };

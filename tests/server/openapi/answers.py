@@ -257,9 +257,9 @@ def main(program, path):
     contract = Contract(specification)
     good = []
     with Served(program, rules=RULES) as server:
-        good += [check(contract, server, *question) for question in OPEN]
+        good += [check(contract, server, *request) for request in OPEN]
     with Served(program, config=TOKENS) as server:
-        good += [check(contract, server, *question) for question in GUARDED]
+        good += [check(contract, server, *request) for request in GUARDED]
     forgotten = contract.documented() - contract.seen - NOT_ASKED
     if forgotten:
         print("documented, but never asked for:", ", ".join(sorted(forgotten)), file=sys.stderr)
