@@ -37,8 +37,8 @@ RequestWithOverride apply_override(const Call& call, const Fields& fields) {
                                .applied = call.overrides.get().match(
                                    {call.caller->workspace, fields.name_space, fields.identifier})};
     if (result.applied != nullptr) {
-        result.request.limit = result.applied->grant.limit;
-        result.request.duration = result.applied->grant.duration;
+        result.request.limit = result.applied->value.limit;
+        result.request.duration = result.applied->value.duration;
     }
     return result;
 }
