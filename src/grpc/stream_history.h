@@ -1,4 +1,4 @@
-// StreamHistory: the streams of a connection that have ended.
+// The ended streams of a connection.
 #ifndef SLUICE_GRPC_STREAM_HISTORY_H_
 #define SLUICE_GRPC_STREAM_HISTORY_H_
 

@@ -1,4 +1,4 @@
-// What a node's decisions were: the top keys and the traffic of the last hour.
+// The activity of a node: its top keys, and its traffic of the last hour.
 #ifndef SLUICE_INSIGHT_ACTIVITY_H_
 #define SLUICE_INSIGHT_ACTIVITY_H_
 
