@@ -151,10 +151,10 @@ class EpochPin {
     Epoch::Reader* reader_;
 };
 
-// A queue of unlinked entries, each with its lifetime, until no reader can be using them. An entry
-// that a pinned thread may see is kept apart until that pin has ended, together with all other
-// entries that this pin keeps. So an entry is examined once when it comes, and once for each pin
-// that kept it.
+// A queue of unlinked entries, each with its lifetime, until no reader can be using them; keeps
+// invariant 9. An entry that a pinned thread may see is kept apart until that pin has ended,
+// together with all other entries that this pin keeps. So an entry is examined once when it comes,
+// and once for each pin that kept it.
 //
 // Thread-compatible: guarded by its shard's lock.
 class GraceQueue {
