@@ -209,7 +209,8 @@ class Traces(unittest.TestCase):
             self.assertLess(time.monotonic() - began, 8)
 
     def test_an_endpoint_that_is_no_url_stops_the_program(self):
-        run = subprocess.run([PROGRAM, "serve", "--trace-endpoint", "https://collector"], capture_output=True, text=True)
+        run = subprocess.run([PROGRAM, "serve", "--trace-endpoint", "https://collector"],
+                             capture_output=True, text=True)
         self.assertEqual(run.returncode, 2)
         self.assertIn("allowed is http://HOST[:PORT][/PATH]", run.stderr)
 

@@ -136,13 +136,15 @@ OPEN = [
     ("/metrics", None, {}, 200),
 ] + [
     (path, body, {"Host": "example.com"}, 421)
-    for path, body in [(LIMIT, REQUEST), (LIMIT_V1, REQUEST), (MULTI, [REQUEST]), (INSPECT, KEY), (SET, OVERRIDE), (RATE_LIMIT, DESCRIBED)]
+    for path, body in [(LIMIT, REQUEST), (LIMIT_V1, REQUEST), (MULTI, [REQUEST]), (INSPECT, KEY), (SET, OVERRIDE),
+                       (RATE_LIMIT, DESCRIBED)]
     + [(path, NAME) for path in (GET, LIST, DELETE)]
 ]
 
 # The same, of a server with tokens.
 GUARDED = (
-    [(path, body, {}, 401) for path, body in [(LIMIT, REQUEST), (LIMIT_V1, REQUEST), (MULTI, [REQUEST]), (INSPECT, KEY), (SET, OVERRIDE)]]
+    [(path, body, {}, 401)
+     for path, body in [(LIMIT, REQUEST), (LIMIT_V1, REQUEST), (MULTI, [REQUEST]), (INSPECT, KEY), (SET, OVERRIDE)]]
     + [(path, NAME, {"Authorization": "Bearer wrong"}, 401) for path in (GET, DELETE)]
     + [(LIST, {"namespace": "n"}, {"Authorization": "Bearer wrong"}, 401)]
     + [(path, NAME, {"Authorization": f"Bearer {LIMITER}"}, 403) for path in (SET, GET, LIST, DELETE)]
@@ -163,7 +165,8 @@ UNTESTED = {
     "500 healthcheck", "200 events", "503 events"
 } | {
     f"{status} {operation}"
-    for operation in ("limit", "limitV1", "multiLimit", "inspect", "setOverride", "getOverride", "listOverrides", "deleteOverride", "overrideLog", "readiness", "rateLimit")
+    for operation in ("limit", "limitV1", "multiLimit", "inspect", "setOverride", "getOverride", "listOverrides",
+                      "deleteOverride", "overrideLog", "readiness", "rateLimit")
     for status in ("408", "413", "431", "500", "503")
 }
 
