@@ -108,7 +108,9 @@ class Audit {
                const KeyGrants& grants,
                std::int64_t done_ms,
                std::int64_t now_ms);
-    void counted_nodes(const Membership::Beat& beat) { members_.counted(config_.serial, beat); }
+    void counted_nodes(const Membership::AnsweredHeartbeat& heartbeat) {
+        members_.counted(config_.serial, heartbeat);
+    }
     // The process is resumed after a pause.
     void resumed(std::int64_t now_ms) { resumed_ms_ = now_ms; }
 

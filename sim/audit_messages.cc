@@ -95,7 +95,8 @@ void Audit::at_origin(const KeyComponents& key, const KeyTotals& after) {
     }
 }
 
-// The origin decides by the formula, from its own counts and those that the node sent.
+// By invariant 1, the origin decides by the formula, from its own counts and those that the node
+// sent.
 void Audit::check_grants(const KeySpend& key, const KeyTotals& before, const KeyGrants& grants) {
     const KeyComponents& sent = key.components;
     const auto peers = [&](std::size_t i) {

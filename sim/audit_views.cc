@@ -29,6 +29,7 @@ void Audit::check_converged(KeyIndex key, Sequence sequence, const Expected& exp
     const Sequence today = instant_at(expected.node_time, load_.duration).sequence;
     const bool is_lossy = truth_.lost(key, sequence, config_.region) == Truth::Lost::kToRegion ||
                           has_displaced() || sequence > today || sequence < today - 1;
+    // More than was spent would be an answer that was counted twice (invariant 11).
     if (regional > reserved || (regional < region && !is_lossy))
         fail("after all faults it counts " + number(regional) + " as spent by its region at " +
              cell_text(key, sequence) + ", which spent " + number(region));

@@ -43,7 +43,7 @@ Duration world_lag(const Options& options) {
         return origin_lag(options) + kHandedOver + kAuditedGather +
                duration_cast<Duration>(*options.bus + *options.bus / 2);
     // A bus that loses announcements is not silent: regular ticks carry them. One may be left out
-    // after a sibling's.
+    // after a peer's.
     const Moment tick = longest_between_ticks(options.interval);
     const Moment publish = options.policy != "adaptive" ? tick
                            : options.bus                ? 2 * tick

@@ -57,17 +57,17 @@ class FaultCalendar {
 // Thread-compatible.
 class Membership {
   public:
-    // An answered heartbeat.
-    struct Beat {
+    struct AnsweredHeartbeat {
         bool has_joined;
         Moment sent;
         Moment answered;
     };
-    void counted(std::uint32_t node, const Beat& beat) {
+    void counted(std::uint32_t node, const AnsweredHeartbeat& heartbeat) {
         const auto [found, is_new] = nodes_.try_emplace(node);
-        const bool was_unavailable = is_new || beat.answered >= found->second.sent + kCountHolds;
-        if (was_unavailable || beat.has_joined) found->second.joined = beat.answered;
-        found->second.sent = beat.sent;
+        const bool was_unavailable =
+            is_new || heartbeat.answered >= found->second.sent + kCountHolds;
+        if (was_unavailable || heartbeat.has_joined) found->second.joined = heartbeat.answered;
+        found->second.sent = heartbeat.sent;
     }
     void left(std::uint32_t node) { nodes_.erase(node); }
 

@@ -1,5 +1,5 @@
-// Everything that a run depends on, besides the commit: options, faults and the seed; how they are
-// parsed, loaded from a file, and drawn at random.
+// The options of a run, with its faults and its seed, and how they are parsed, loaded from a file,
+// and drawn at random. A run depends on nothing else but the commit.
 #ifndef SLUICE_SIM_OPTIONS_H_
 #define SLUICE_SIM_OPTIONS_H_
 

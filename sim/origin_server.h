@@ -18,8 +18,8 @@ namespace sluice::sim {
 using Serial = std::uint32_t;
 inline constexpr Serial kStoppedNodes = 0;
 
-// Holds the components of its nodes, merged by max; decides spends, counts heartbeats, and expires
-// cells at the end of their lifetimes. The fleet sets its faults.
+// Holds the components of its nodes, merged by max (invariant 10); decides spends, counts
+// heartbeats, and expires cells at the end of their lifetimes. The fleet sets its faults.
 //
 // Thread-compatible.
 class OriginServer {

@@ -26,7 +26,7 @@ std::vector<std::string> scenarios() {
 
 // The divisor of the number of keys of a large fleet, which keeps the test short.
 std::uint32_t keys_divided_by(const std::string& name) {
-    return name == "rfc_fleet" ? 10 : name == "rfc_fleet_tenfold" ? 50 : 1;
+    return name == "design_fleet" ? 10 : name == "design_fleet_tenfold" ? 50 : 1;
 }
 
 Options options_of(const std::string& name) {

@@ -160,7 +160,8 @@ int decide(const std::string& url, std::uint32_t rows, milliseconds length) {
     return 0;
 }
 
-// Each cell has a row of one region, and every twentieth those of two, as in the RFC's fleet.
+// Each cell has a row of one region, and every twentieth those of two, as in the fleet of
+// sim/scenarios/design_fleet.toml.
 int import(const std::string& url, std::uint32_t cells, std::uint32_t regions, double percent) {
     const Duration window{3'600'000};
     const Sequence sequence = instant_at(exact_wall_time(), window).sequence;

@@ -16,8 +16,9 @@ class Mariadb(Server):
         data, port = os.path.join(folder, "data"), free_port()
         self.socket = os.path.join(folder, "s")
         subprocess.run(["rm", "-rf", data], check=True)
-        install = ["mariadb-install-db", "--no-defaults", f"--datadir={data}", "--auth-root-authentication-method=normal"]
-        subprocess.run([*install, "--skip-test-db", "--user=root"], check=True, stdout=subprocess.DEVNULL)
+        install = ["mariadb-install-db", "--no-defaults", f"--datadir={data}"]
+        install += ["--auth-root-authentication-method=normal", "--skip-test-db", "--user=root"]
+        subprocess.run(install, check=True, stdout=subprocess.DEVNULL)
         command = ["mariadbd", "--no-defaults", f"--datadir={data}", f"--tmpdir={data}", f"--socket={self.socket}"]
         command += [f"--port={port}", "--bind-address=127.0.0.1", "--user=root", "--innodb-flush-log-at-trx-commit=2"]
         command += ["--innodb-buffer-pool-size=256M"]

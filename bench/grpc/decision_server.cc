@@ -26,7 +26,7 @@ using namespace sluice;
 constexpr std::int64_t kLimit = 4'000'000'000;
 
 // The domain and the entries of the first descriptor, as one identifier.
-struct Question {
+struct ParsedRequest {
     std::string_view domain;
     std::string identifier;
 };
@@ -45,14 +45,14 @@ void append_entries(protozero::pbf_reader descriptor, std::string& out) {
     }
 }
 
-void parse(std::string_view bytes, Question& question) {
-    question.identifier.clear();
+void parse(std::string_view bytes, ParsedRequest& parsed) {
+    parsed.identifier.clear();
     protozero::pbf_reader reader(bytes.data(), bytes.size());
     while (reader.next()) {
         if (reader.tag() == 1) {
-            question.domain = text_of(reader.get_view());
+            parsed.domain = text_of(reader.get_view());
         } else if (reader.tag() == 2) {
-            append_entries(reader.get_message(), question.identifier);
+            append_entries(reader.get_message(), parsed.identifier);
         } else {
             reader.skip();
         }
@@ -81,9 +81,9 @@ class Service {
     explicit Service(Limiter limiter) : limiter_(std::move(limiter)) {}
 
     void answer(grpc::UnaryCall& call) {
-        parse(call.request().message, question_);
-        const auto decision = limiter_.limit({.name_space = question_.domain,
-                                              .identifier = question_.identifier,
+        parse(call.request().message, parsed_);
+        const auto decision = limiter_.limit({.name_space = parsed_.domain,
+                                              .identifier = parsed_.identifier,
                                               .limit = kLimit,
                                               .duration = std::chrono::hours{1}});
         if (!decision) {
@@ -95,7 +95,7 @@ class Service {
 
   private:
     Limiter limiter_;
-    Question question_;
+    ParsedRequest parsed_;
 };
 
 int serve(std::uint16_t port) {

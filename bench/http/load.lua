@@ -5,7 +5,7 @@
 
 local duration
 
-local function question(key)
+local function item_of(key)
     return string.format(
         '{"namespace":"bench","cost":1,"duration":%d,"identifier":"user_%06d","limit":9007199254740991}',
         duration, key)
@@ -13,14 +13,14 @@ end
 
 local function batch_of(size)
     local items = {}
-    for key = 0, size - 1 do items[#items + 1] = question(key) end
+    for key = 0, size - 1 do items[#items + 1] = item_of(key) end
     return "[" .. table.concat(items, ",") .. "]"
 end
 
 -- A step that shares no factor with the number of keys visits all of them, in an order that no cache can guess.
 local function ask_in_turn(keys)
     local requests, step, at = {}, 61803, 0
-    for key = 0, keys - 1 do requests[#requests + 1] = wrk.format(nil, nil, nil, question(key)) end
+    for key = 0, keys - 1 do requests[#requests + 1] = wrk.format(nil, nil, nil, item_of(key)) end
     request = function()
         at = (at + step) % keys
         return requests[at + 1]
@@ -34,7 +34,7 @@ function init(args)
     wrk.method = "POST"
     wrk.headers["Content-Type"] = "application/json"
     wrk.path = batch == 0 and "/v2/ratelimit.limit" or "/v2/ratelimit.multiLimit"
-    wrk.body = batch == 0 and question(0) or batch_of(batch)
+    wrk.body = batch == 0 and item_of(0) or batch_of(batch)
     if keys > 1 then ask_in_turn(keys) end
 end
 

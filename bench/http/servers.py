@@ -9,7 +9,10 @@ import time
 SERVER_CORE = "0"
 
 # What Sluice's answer to a decision looks like, in 150 bytes.
-ANSWER = '{"meta":{"requestId":"req_00000000000000000000"},"data":{"success":true,"limit":9007199254740991,"remaining":9007199254740990,"reset":1700000000000}}'
+ANSWER = (
+    '{"meta":{"requestId":"req_00000000000000000000"},"data":{"success":true,"limit":9007199254740991,'
+    '"remaining":9007199254740990,"reset":1700000000000}}'
+)
 ANSWER = ANSWER[:150].ljust(150)
 
 NGINX = """

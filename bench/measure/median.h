@@ -1,3 +1,4 @@
+// The median of measurements.
 #ifndef SLUICE_BENCH_MEASURE_MEDIAN_H_
 #define SLUICE_BENCH_MEASURE_MEDIAN_H_
 

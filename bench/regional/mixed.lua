@@ -1,5 +1,5 @@
--- A load as production has it: KEYS identifiers, of which the k-th is requested with density 1/k, with limits and windows
--- that differ by key. Keys are drawn with the given SEED. Thread i calls the server on the i-th PORT.
+-- A load as production has it: KEYS identifiers, of which the k-th is requested with density 1/k, with limits and
+-- windows that differ by key. Keys are drawn with the given SEED. Thread i calls the server on the i-th PORT.
 --
 --     wrk -t THREADS ... -s mixed.lua URL -- KEYS SEED PORT...
 
@@ -32,8 +32,8 @@ local function key_at(sums, value)
     return low
 end
 
--- Formats a key's request when it is first drawn: wrk starts each thread as soon as that one is set up, and counts what it
--- does while others are being set up, so that has to be quick.
+-- Formats a key's request when it is first drawn: wrk starts each thread as soon as that one is set up, and counts
+-- what it does while others are being set up, so that has to be quick.
 local function ask_at_random(keys)
     local requests, sums = {}, cumulated(keys)
     request = function()

@@ -1,4 +1,4 @@
-// Wall time.
+// Wall time: UnixTime, and the time of a request.
 #ifndef SLUICE_TIME_H_
 #define SLUICE_TIME_H_
 

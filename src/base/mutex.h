@@ -20,7 +20,7 @@ class SLUICE_THREAD_ANNOTATION(capability("mutex")) Mutex {
     void lock() SLUICE_THREAD_ANNOTATION(acquire_capability()) { mutex_.lock(); }
     void unlock() SLUICE_THREAD_ANNOTATION(release_capability()) { mutex_.unlock(); }
 
-    // Tells the analysis what it can't see: that the caller of a lambda holds the lock.
+    // Declares to the analysis what it can't see: that the caller of a lambda holds the lock.
     void assert_held() const SLUICE_THREAD_ANNOTATION(assert_capability(this)) {}
 
   private:

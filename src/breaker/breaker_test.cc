@@ -287,7 +287,7 @@ class BreakerAgainstModel : public testing::TestWithParam<std::uint64_t> {
             breaker_.trip(now_);
             model_.open(now_);
         } else {
-            // The breaker reads no clock, so this is from the last time that it was told.
+            // The breaker reads no clock: reset() takes effect as of the call before.
             (void)breaker_.allow(now_);
             breaker_.reset();
             model_.close(now_);

@@ -1,4 +1,4 @@
-// Where the system keeps the certificate authorities that it trusts.
+// The certificate authorities of the system, for OpenSSL.
 #ifndef SLUICE_CLI_AUTHORITIES_H_
 #define SLUICE_CLI_AUTHORITIES_H_
 

@@ -122,7 +122,7 @@ void print(const ListedOverride& entry, std::ostream& out) {
 }
 
 // "10 per 60s", or "none".
-std::string grant_in(const Json& change, std::string_view name) {
+std::string limit_in(const Json& change, std::string_view name) {
     std::int64_t limit = 0;
     std::int64_t duration = 0;
     const bool is_given = change[name]["limit"].get(limit) == simdjson::SUCCESS &&
@@ -145,7 +145,7 @@ void print_change(const Json& change, std::ostream& out) {
     const std::string_view token = text("token");
     out << std::put_time(&parts, "%Y-%m-%dT%H:%M:%SZ ") << (token.empty() ? "-" : shown(token))
         << ": " << shown(text("namespace")) << " " << shown(text("identifier")) << ": "
-        << grant_in(change, "before") << " -> " << grant_in(change, "after") << "\n";
+        << limit_in(change, "before") << " -> " << limit_in(change, "after") << "\n";
 }
 
 // One run of a command: sends its requests and prints the responses.

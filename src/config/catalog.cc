@@ -10,8 +10,6 @@
 
 #include "config/assign.h"
 #include "config/duration.h"
-#include "config/rules_catalog.h"
-#include "config/trace_catalog.h"
 #include "url/store_url.h"
 
 namespace sluice::config {

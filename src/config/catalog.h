@@ -26,6 +26,9 @@ struct Setting {
 // All settings except the tokens.
 std::span<const Setting> catalog();
 const Setting* find_setting(std::string_view key);
+// Parts of catalog(): the settings of gRPC and of the rate-limit service, and those of traces.
+std::span<const Setting> rules_catalog();
+std::span<const Setting> trace_catalog();
 
 // Whether a setting is for tests only, and not in the help.
 inline bool is_for_tests(const Setting& setting) {

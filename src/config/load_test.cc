@@ -268,9 +268,9 @@ TEST(Settings, UnknownKeyIsReportedWithItsLineAndASimilarKey) {
             .starts_with(
                 "FILE:2: log.levle is 3, but there is no such setting; did you mean log.level? "));
     EXPECT_TRUE(
-        fault_of("[unheard]\n")
-            .starts_with("FILE:1: unheard is a table, but there is no such setting; allowed are "))
-        << fault_of("[unheard]\n");
+        fault_of("[unknown]\n")
+            .starts_with("FILE:1: unknown is a table, but there is no such setting; allowed are "))
+        << fault_of("[unknown]\n");
     EXPECT_TRUE(fault_of("log = \"info\"\n")
                     .starts_with("FILE:1: log is \"info\", but there is no such setting; "));
 }

@@ -1,14 +1,15 @@
-#include "config/rules_catalog.h"
-
+// The settings of gRPC and of the rate-limit service: a part of the catalog.
 #include <algorithm>
 #include <array>
 #include <cctype>
 #include <chrono>
+#include <span>
 #include <string>
 #include <string_view>
 
 #include "config/address.h"
 #include "config/assign.h"
+#include "config/catalog.h"
 #include "url/xds_url.h"
 
 namespace sluice::config {

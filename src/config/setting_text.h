@@ -1,4 +1,4 @@
-// What files, manual pages and completions show of a setting.
+// Texts about a setting, for files, manual pages and completions.
 #ifndef SLUICE_CONFIG_SETTING_TEXT_H_
 #define SLUICE_CONFIG_SETTING_TEXT_H_
 

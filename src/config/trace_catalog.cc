@@ -1,11 +1,12 @@
-#include "config/trace_catalog.h"
-
+// The settings of traces: a part of the catalog.
 #include <array>
 #include <cstddef>
+#include <span>
 #include <string>
 #include <utility>
 
 #include "config/assign.h"
+#include "config/catalog.h"
 #include "url/collector_url.h"
 
 namespace sluice::config {

@@ -69,8 +69,8 @@ class CellCount {
         return held.belongs_to(sequence) ? held.count() : 0;
     }
 
-    // Adds `cost` if the count is still what was read. The caller has made sure that the sum is a
-    // count.
+    // Adds `cost` if the count is still what was read: the swap by which a request passes
+    // (invariant 1). The caller has made sure that the sum is a count.
     bool add_to(LapCount read, Count cost) {
         std::uint64_t expected = read.word();
         return word_.compare_exchange_strong(expected, expected + cost, std::memory_order_seq_cst);
@@ -93,9 +93,11 @@ class CellCount {
     bool add(Sequence sequence, Count cost) {
         return update(sequence, [cost](Count count) { return saturating_add(count, cost); });
     }
+    // Undoes an add() or add_to() of this cost to the same sequence (invariant 4).
     bool subtract(Sequence sequence, Count cost) {
         return update(sequence, [cost](Count count) { return count - cost; });
     }
+    // Never lowers the count (invariant 2).
     bool raise(Sequence sequence, Count to) {
         return update(sequence, [to](Count count) { return count < to ? to : count; });
     }

@@ -15,7 +15,7 @@
 namespace sluice {
 
 // The settled counts of an entry's cells: the admitted ones less what unfinished batches hold. Only
-// these are written to a store.
+// these are written to a store (invariant 3).
 //
 // Read in this order: let_go(), the admitted counts, held(). A batch adds to `held` before it
 // admits, and to `let_go` after it has settled or undone. So the unsettled part of an admitted

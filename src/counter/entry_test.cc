@@ -209,8 +209,8 @@ TEST(LimitKey, DoesNotLetTheIdentifierCancelTheDuration) {
     EXPECT_EQ(hashes.size(), 1'000U);
 }
 
-// Two texts of one repeated byte have the same words, whatever their sizes: the sizes alone tell
-// them apart, and no duration may make up for the difference.
+// Two texts of one repeated byte have the same words, whatever their sizes: only the sizes
+// distinguish them, and no duration may make up for the difference.
 TEST(LimitKey, DoesNotLetTheDurationCancelTheSizeOfATextInTheHash) {
     const auto key = [](std::string_view identifier, std::int64_t duration_ms) {
         return key_of({.workspace = "w",

@@ -76,26 +76,26 @@ std::optional<Epoch::Pin> Epoch::Pins::blocking(const Lifetime& lifetime) const 
     return std::nullopt;
 }
 
-void GraceQueue::set_aside(const Waiting& waiting, const Epoch::Pin& pin) {
-    const auto is_same = [&](const Aside& aside) {
-        return aside.pin.reader == pin.reader && aside.pin.since == pin.since;
+void GraceQueue::keep_pinned(const Waiting& waiting, const Epoch::Pin& pin) {
+    const auto is_same = [&](const PinnedEntries& pinned) {
+        return pinned.pin.reader == pin.reader && pinned.pin.since == pin.since;
     };
-    auto aside = std::ranges::find_if(aside_, is_same);
-    if (aside == aside_.end())
-        aside = aside_.insert(aside_.end(), Aside{.pin = pin, .entries = {}});
-    aside->entries.push_back(waiting);
+    auto pinned = std::ranges::find_if(pinned_, is_same);
+    if (pinned == pinned_.end())
+        pinned = pinned_.insert(pinned_.end(), PinnedEntries{.pin = pin, .entries = {}});
+    pinned->entries.push_back(waiting);
 }
 
 // Returns up to `most` entries of pins that have ended to the queue.
-void GraceQueue::release_aside(std::size_t most) {
-    for (Aside& aside : aside_) {
-        if (!aside.pin.is_over()) continue;
-        for (; most > 0 && !aside.entries.empty(); --most) {
-            fresh_.push_front(aside.entries.front());
-            aside.entries.pop_front();
+void GraceQueue::requeue_unpinned(std::size_t most) {
+    for (PinnedEntries& pinned : pinned_) {
+        if (!pinned.pin.is_over()) continue;
+        for (; most > 0 && !pinned.entries.empty(); --most) {
+            fresh_.push_front(pinned.entries.front());
+            pinned.entries.pop_front();
         }
     }
-    std::erase_if(aside_, [](const Aside& aside) { return aside.entries.empty(); });
+    std::erase_if(pinned_, [](const PinnedEntries& pinned) { return pinned.entries.empty(); });
 }
 
 }  // namespace sluice

@@ -151,10 +151,10 @@ class EpochPin {
     Epoch::Reader* reader_;
 };
 
-// A queue of unlinked entries, each with its lifetime, until no reader can be using them. An entry
-// that a pinned thread may see is set aside until that pin has ended, together with all other
-// entries that this pin keeps. So an entry is examined once when it comes, and once for each pin
-// that kept it.
+// A queue of unlinked entries, each with its lifetime, until no reader can be using them; keeps
+// invariant 9. An entry that a pinned thread may see is kept apart until that pin has ended,
+// together with all other entries that this pin keeps. So an entry is examined once when it comes,
+// and once for each pin that kept it.
 //
 // Thread-compatible: guarded by its shard's lock.
 class GraceQueue {
@@ -171,7 +171,7 @@ class GraceQueue {
     // well see them. If there are no earlier ones, the next epoch begins.
     template <class Done>
     void poll(std::size_t most, Done done) {
-        release_aside(most / 2);
+        requeue_unpinned(most / 2);
         if (fresh_.empty()) return;
         const std::uint64_t epoch = Epoch::now();
         if (fresh_.front().lifetime.unlinked == epoch) return Epoch::advance();
@@ -181,7 +181,7 @@ class GraceQueue {
             if (first.lifetime.unlinked == epoch) return;
             ++examined_;
             const std::optional<Epoch::Pin> pin = pins.blocking(first.lifetime);
-            if (pin) set_aside(first, *pin);
+            if (pin) keep_pinned(first, *pin);
             fresh_.pop_front();
             if (!pin) done(*first.entry);
         }
@@ -195,8 +195,8 @@ class GraceQueue {
     void for_each(Visit visit) const {
         for (const Waiting& waiting : fresh_)
             visit(*waiting.entry);
-        for (const Aside& aside : aside_) {
-            for (const Waiting& waiting : aside.entries)
+        for (const PinnedEntries& pinned : pinned_) {
+            for (const Waiting& waiting : pinned.entries)
                 visit(*waiting.entry);
         }
     }
@@ -207,16 +207,16 @@ class GraceQueue {
         Epoch::Lifetime lifetime;
     };
     // The entries that one pin keeps.
-    struct Aside {
+    struct PinnedEntries {
         Epoch::Pin pin;
         std::deque<Waiting> entries;
     };
 
-    void set_aside(const Waiting& waiting, const Epoch::Pin& pin);
-    void release_aside(std::size_t most);
+    void keep_pinned(const Waiting& waiting, const Epoch::Pin& pin);
+    void requeue_unpinned(std::size_t most);
 
     std::deque<Waiting> fresh_;
-    std::list<Aside> aside_;  // one for each pin that keeps any
+    std::list<PinnedEntries> pinned_;  // one for each pin that keeps any
     std::uint64_t examined_ = 0;
 };
 

@@ -82,7 +82,7 @@ void PageProvisioner::start() {
 void* PageProvisioner::take_chunk() {
     const MutexLock lock(mutex_);
     if (const int processor = sched_getcpu(); processor >= 0)
-        CPU_SET(static_cast<std::size_t>(processor), &takers_);
+        CPU_SET(static_cast<std::size_t>(processor), &taking_processors_);
     if (++chunks_asked_for_ == kSmall) thread_.wake();
     if (left_ == 0 && blocks_begun_ < blocks_.size()) {
         ++blocks_begun_;
@@ -104,7 +104,7 @@ bool PageProvisioner::is_needed() {
 
 bool PageProvisioner::needs_block() {
     const MutexLock lock(mutex_);
-    return !is_of_no_use_ && blocks_.size() < blocks_begun_ + kSpareBlocks;
+    return !has_given_up_ && blocks_.size() < blocks_begun_ + kSpareBlocks;
 }
 
 // Where all that it may use were taken from, it goes anywhere: the scheduler knows best.
@@ -112,10 +112,10 @@ void PageProvisioner::avoid_deciding_processors() {
     cpu_set_t rest;
     {
         const MutexLock lock(mutex_);
-        if (CPU_COUNT(&takers_) == 0) return;  // nothing was taken since the last choice
-        CPU_AND(&rest, &allowed_, &takers_);
+        if (CPU_COUNT(&taking_processors_) == 0) return;  // nothing was taken since the last choice
+        CPU_AND(&rest, &allowed_, &taking_processors_);
         CPU_XOR(&rest, &allowed_, &rest);
-        CPU_ZERO(&takers_);
+        CPU_ZERO(&taking_processors_);
     }
     if (CPU_COUNT(&rest) == 0) rest = allowed_;
     if (CPU_EQUAL(&rest, &chosen_)) return;
@@ -125,7 +125,7 @@ void PageProvisioner::avoid_deciding_processors() {
 
 void PageProvisioner::make_ready() {
     avoid_deciding_processors();
-    make_ready_stretch();
+    fill_stretch();
     while (needs_block()) {
         std::byte* const block = make_block();
         const MutexLock lock(mutex_);
@@ -133,14 +133,14 @@ void PageProvisioner::make_ready() {
             if (block != nullptr) blocks_.push_back(block);
         } catch (const std::bad_alloc&) {
             munmap(block, kBlockBytes);
-            is_of_no_use_ = true;
+            has_given_up_ = true;
         }
-        if (block == nullptr) is_of_no_use_ = true;
+        if (block == nullptr) has_given_up_ = true;
     }
 }
 
 // Begins with the first large page that the table has not reached yet.
-void PageProvisioner::make_ready_stretch() {
+void PageProvisioner::fill_stretch() {
     const std::size_t used = stretch_used_.load(std::memory_order_relaxed);
     const std::size_t reached = (used + kBlockBytes - 1) / kBlockBytes * kBlockBytes;
     const std::size_t whole = stretch_.size() / kBlockBytes * kBlockBytes;

@@ -72,7 +72,7 @@ class PageProvisioner {
     bool needs_block();
     void avoid_deciding_processors();
     void make_ready();
-    void make_ready_stretch();
+    void fill_stretch();
 
     const std::span<std::byte> stretch_;
     std::atomic<std::size_t> stretch_used_{0};
@@ -83,8 +83,9 @@ class PageProvisioner {
 
     ForkSafeMutex mutex_{ForkSafeMutex::Rank::kMemory};
     std::size_t chunks_asked_for_ SLUICE_GUARDED_BY(mutex_) = 0;
-    bool is_of_no_use_ SLUICE_GUARDED_BY(mutex_) = false;  // the system won't have it
-    cpu_set_t takers_ SLUICE_GUARDED_BY(mutex_){};  // where chunks were taken since it last looked
+    bool has_given_up_ SLUICE_GUARDED_BY(mutex_) = false;  // the system refused
+    // Where chunks were taken since the last avoid_deciding_processors().
+    cpu_set_t taking_processors_ SLUICE_GUARDED_BY(mutex_){};
     std::byte* first_chunks_ SLUICE_GUARDED_BY(mutex_) = nullptr;
     std::size_t first_chunks_left_ SLUICE_GUARDED_BY(mutex_) = 0;
     std::vector<std::byte*> blocks_ SLUICE_GUARDED_BY(mutex_);

@@ -162,7 +162,7 @@ void Shard::make_room(UnixTime now, Needed needed) {
     // A few at the most: after a time in which nothing could be evicted, many insertions share the
     // backlog.
     for (int evictions = 0; !tally_->try_hold_key(); ++evictions) {
-        const bool may_evict = evictions < kEvictionsPerInsertion && !tally_->has_room_to_come();
+        const bool may_evict = evictions < kEvictionsPerInsertion && !tally_->will_have_room();
         if (may_evict && evict(now, needed)) continue;
         // The key takes the place of one that is leaving. Or all that was examined is unsynced, and
         // is not evicted before it is flushed.

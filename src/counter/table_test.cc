@@ -198,7 +198,7 @@ TEST_F(TableTest, SettlesInTheSuccessorOfAnEntryThatWasRemoved) {
     EXPECT_TRUE(successor.is_unsynced());
 }
 
-// Whoever watches new keys gives an entry its imported counts before the first decision.
+// The watcher of new keys gives an entry its imported counts before the first decision.
 TEST_F(TableTest, ShowsEachNewEntryToItsWatcherBeforeItIsUsed) {
     open(100, Sharing::kShared);
     std::vector<std::string> made;

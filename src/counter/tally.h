@@ -32,8 +32,8 @@ class alignas(64) Tally {
     // Keys that are being removed, and are still held.
     void begin_leaving() { leaving_.fetch_add(1, std::memory_order_relaxed); }
     void end_leaving() { leaving_.fetch_sub(1, std::memory_order_relaxed); }
-    // Whether the cap has room for one more when those have gone.
-    bool has_room_to_come() const {
+    // Whether the cap has room for one more once those are removed.
+    bool will_have_room() const {
         const std::size_t leaving = leaving_.load(std::memory_order_relaxed);
         return leaving > 0 && held() < max_keys_ + leaving;
     }

@@ -1,4 +1,4 @@
-// What `sluice doctor` found: each finding says what is wrong and what to change.
+// The findings of `sluice doctor`: each says what is wrong and what to change.
 #ifndef SLUICE_DOCTOR_FINDINGS_H_
 #define SLUICE_DOCTOR_FINDINGS_H_
 

@@ -49,15 +49,15 @@ void check_address(const char* setting,
     const std::string name = std::string(setting) + " " + config::to_string(address);
     const auto free = http::claim({.host = address.host, .port = address.port});
     if (free) return findings.ok("addresses", name + " is free");
-    switch (occupant_of(address, kind, settings.tls.enabled() ? Tls::kYes : Tls::kNo)) {
-        case Occupant::kSluice:
+    switch (probe_server(address, kind, settings.tls.enabled() ? Tls::kYes : Tls::kNo)) {
+        case ServerKind::kSluice:
             return findings.ok("addresses", name + ": a server runs there already");
-        case Occupant::kUnknown:
+        case ServerKind::kUnknown:
             return findings.warn(
                 "addresses",
                 name + " is taken by a server that asks for a certificate, which may be Sluice",
                 "see with ss -ltnp which process has the port");
-        case Occupant::kForeign:
+        case ServerKind::kForeign:
             break;
     }
     findings.fault("addresses",

@@ -163,10 +163,10 @@ bool answers(Probe& probe, const config::Address& address, ListenerKind kind) {
 
 }  // namespace
 
-Occupant occupant_of(const config::Address& address, ListenerKind kind, Tls tls) {
+ServerKind probe_server(const config::Address& address, ListenerKind kind, Tls tls) {
     Probe probe(kind, tls);
-    if (answers(probe, address, kind)) return Occupant::kSluice;
-    return probe.wants_certificate() ? Occupant::kUnknown : Occupant::kForeign;
+    if (answers(probe, address, kind)) return ServerKind::kSluice;
+    return probe.wants_certificate() ? ServerKind::kUnknown : ServerKind::kForeign;
 }
 
 }  // namespace sluice::doctor

@@ -1,4 +1,4 @@
-// Finds out which kind of server listens on an address.
+// A probe for the kind of server that listens on an address.
 #ifndef SLUICE_DOCTOR_SERVER_PROBE_H_
 #define SLUICE_DOCTOR_SERVER_PROBE_H_
 
@@ -10,7 +10,7 @@ enum class ListenerKind { kApi, kAdmin, kGrpc };
 
 enum class Tls { kNo, kYes };
 
-enum class Occupant {
+enum class ServerKind {
     kSluice,   // for gRPC: a server that speaks HTTP/2
     kForeign,  // another program, or one that does not answer
     kUnknown,  // it serves only clients with a certificate
@@ -18,7 +18,7 @@ enum class Occupant {
 
 // Connects to `address` and sends a request that a listener of this kind answers without a token.
 // Any certificate of the server is accepted. Takes up to two seconds.
-Occupant occupant_of(const config::Address& address, ListenerKind kind, Tls tls);
+ServerKind probe_server(const config::Address& address, ListenerKind kind, Tls tls);
 
 }  // namespace sluice::doctor
 

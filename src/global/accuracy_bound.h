@@ -1,4 +1,4 @@
-// How far regions can exceed a limit together.
+// The bound on how far all regions together can exceed a limit.
 #ifndef SLUICE_GLOBAL_ACCURACY_BOUND_H_
 #define SLUICE_GLOBAL_ACCURACY_BOUND_H_
 

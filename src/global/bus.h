@@ -53,7 +53,7 @@ class Bus {
     // What to do with received messages.
     struct Receivers {
         Receive other_region;
-        // For messages of siblings, the nodes of the same region. They must never enter the global
+        // For messages of peers, the nodes of the same region. They must never enter the global
         // count. Empty: such messages are dropped.
         Receive own_region = {};
     };

@@ -1,4 +1,4 @@
-// BusHealth: whether announcements on the bus reach anyone.
+// BusHealth: whether the bus delivers announcements.
 #ifndef SLUICE_GLOBAL_BUS_HEALTH_H_
 #define SLUICE_GLOBAL_BUS_HEALTH_H_
 

@@ -68,8 +68,8 @@ class ComponentTable {
         ComponentSource source;
         Time at;
     };
-    // Takes the larger count of the region's component. Returns the sums of the cell; none if there
-    // is no place for it.
+    // Takes the larger count of the region's component (invariants 2 and 12). Returns the sums of
+    // the cell; none if there is no place for it.
     std::optional<ComponentSums> merge(const StoredKeyId& id,
                                        const CellName& cell,
                                        const Update& update);

@@ -66,7 +66,8 @@ class GlobalSync {
     void offer_changes();
 
     // Merges a component that a publish, an import or the bus has brought, as it would be at
-    // `wall`; without one, at the time of its cell. Thread-safe.
+    // `wall`; without one, at the time of its cell. The counts of other regions are kept apart from
+    // what this node has admitted (invariant 5). Thread-safe.
     struct Arrival {
         ComponentSource source;
         std::optional<UnixTime> wall;
@@ -82,8 +83,9 @@ class GlobalSync {
     std::optional<ImportQuery> next_import(Time now, std::optional<UnixTime> wall);
 
     // Merges a message of the bus, of another region or of this one. What nodes of this region have
-    // announced is not announced again; it counts neither as published nor as global. Both return
-    // whether the bus was silent before. Thread-safe.
+    // announced is not announced again; by invariant 12 it counts
+    // neither as published nor as global. Both return whether the bus was silent before.
+    // Thread-safe.
     bool receive(const BusMessage& message, std::optional<UnixTime> wall);
     bool receive_own(const BusMessage& message);
 

@@ -325,7 +325,7 @@ TEST_F(ImporterTest, TheGlobalCountOfThePreviousCellIsKept) {
     EXPECT_EQ(b_.find("k")->global(b_.sequence() - 1), 6U);
 }
 
-// Somebody wrote them by hand, or another program did.
+// Rows that were written by hand, or by another program.
 TEST_F(ImporterTest, RowsThatNoRegionCanHaveWrittenAreLeftOut) {
     const auto row = [&](Duration duration, Sequence sequence) {
         return RegionRow{.cell = {.workspace = "w",
@@ -361,7 +361,7 @@ TEST_F(ImporterTest, ACellOfADistantFutureTakesNoPlace) {
     EXPECT_EQ(b_.global_sync.components().cells(), 1U) << "their clock may be ahead of ours";
 }
 
-// The ring of an entry tells sequences apart within 8,192 of them.
+// The ring of an entry distinguishes sequences within 8,192 of them.
 TEST_F(ImporterTest, ARowOfAFarFutureIsNotTakenForOneOfThePresent) {
     a_.spend("k", 1);
     Importer& importer = a_.global_sync.importer();

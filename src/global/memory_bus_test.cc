@@ -25,7 +25,7 @@ struct Recorder {
     Recorder(MemoryBus& bus, const std::string& region)
         : member(bus.join(region,
                           {.other_region = [this](const BusMessage& m) { add(m, others); },
-                           .own_region = [this](const BusMessage& m) { add(m, siblings); }})) {}
+                           .own_region = [this](const BusMessage& m) { add(m, peers); }})) {}
 
     static void add(const BusMessage& message, std::string& text) {
         for (const RegionCount& count : message.counts)
@@ -38,20 +38,20 @@ struct Recorder {
     }
 
     std::string others;
-    std::string siblings;
+    std::string peers;
     std::unique_ptr<Bus> member;
 };
 
 TEST(MemoryBusTest, DeliversToOtherRegionsAndKeepsTheOwnApart) {
     const auto bus = MemoryBus::create();
     const Recorder eu(*bus, "eu");
-    const Recorder sibling(*bus, "eu");
+    const Recorder peer(*bus, "eu");
     const Recorder us(*bus, "us");
     EXPECT_TRUE(eu.send("a", 3));
     EXPECT_EQ(us.others, "eu:a=3 ");
-    EXPECT_EQ(us.siblings, "");
-    EXPECT_EQ(sibling.others, "");
-    EXPECT_EQ(sibling.siblings, "eu:a=3 ");
+    EXPECT_EQ(us.peers, "");
+    EXPECT_EQ(peer.others, "");
+    EXPECT_EQ(peer.peers, "eu:a=3 ");
     EXPECT_EQ(eu.others, "") << "its own echo";
     EXPECT_EQ(eu.member->counts().own_region, 1U);
     EXPECT_EQ(eu.member->counts().messages_sent, 1U);

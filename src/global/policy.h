@@ -1,4 +1,5 @@
-// What a region publishes (PublishPolicy), and when it publishes and imports (TickSchedule).
+// The publish policy of a region (PublishPolicy), and the schedule of its publishes and imports
+// (TickSchedule).
 #ifndef SLUICE_GLOBAL_POLICY_H_
 #define SLUICE_GLOBAL_POLICY_H_
 

@@ -21,7 +21,8 @@
 namespace sluice {
 
 // What a region has spent in the cells of a key, as one of its nodes knows it: its own settled
-// counts and those of its peers; and what is known of other regions.
+// counts and those of its peers; and what is known of other regions. Only the former are published
+// (invariant 12).
 struct RegionalCounts {
     // The current counts of `entry`.
     explicit RegionalCounts(const Entry& entry);

@@ -126,7 +126,7 @@ TEST_F(PublishQueueTest, MoreRegionsUrgeSooner) {
     EXPECT_TRUE(queue_.is_urged());
 }
 
-TEST_F(PublishQueueTest, WithABusCountsAreAnnouncedAndNobodyIsUrged) {
+TEST_F(PublishQueueTest, WithABusCountsAreAnnouncedAndNothingIsUrgent) {
     spend("k", 24, bus_queue_);
     EXPECT_TRUE(announced_.empty());
     spend("k", 1, bus_queue_);

@@ -21,7 +21,7 @@ constexpr int kMostDoublings = 6;
 constexpr int kEarlyTicks = 2;
 
 // How often an open breaker is checked.
-constexpr milliseconds kBreakerLook{500};
+constexpr milliseconds kBreakerPoll{500};
 
 Request request_for(const Entry::Key& key) {
     return {.workspace = key.workspace,
@@ -283,7 +283,7 @@ bool Publisher::give_up_if_useless(Cells::iterator waiting, UnixTime now) {
 
 // The breaker allows a probe after a while, which may still be within the time of the tick.
 void Publisher::await_breaker(Time now) {
-    wake_at_ = now + kBreakerLook;
+    wake_at_ = now + kBreakerPoll;
     if (wake_at_ >= *tick_began_ + interval_) end_tick(now);
 }
 

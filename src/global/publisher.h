@@ -39,9 +39,10 @@ inline constexpr std::chrono::milliseconds kUrgedInterval{200};
 // the region has published, as the imported row shows, is not published again: cells that no other
 // region is known to use, or that were announced on a bus, are read first, since there is time for
 // that. The last pushed count of a cell is updated chunk by chunk, after the store has acknowledged
-// it. A chunk that fails for a passing reason is retried after all other chunks, within the time of
-// the tick; the remainder is part of the next tick. Rows whose chunks fail repeatedly because the
-// store is busy are published in ever smaller chunks, so that a locked row delays no other rows.
+// it (invariant 13). A chunk that fails for a passing reason is retried after all other chunks,
+// within the time of the tick; the remainder is part of the next tick. Rows whose chunks fail
+// repeatedly because the store is busy are published in ever smaller chunks, so that a locked row
+// delays no other rows.
 //
 // A store that fails over to a replica may lose rows that it has acknowledged, and a key that is
 // denied does not grow, so nothing else would bring its row back. So everything that was published

@@ -332,7 +332,7 @@ TEST_F(PublisherTest, TheLastTickAlsoCarriesWhatWasOfferedWhileAChunkWaitsToBeTr
     EXPECT_TRUE(publisher.is_idle());
 }
 
-// As on a server that is read-only: what fails is told once, not again after every import.
+// As on a server that is read-only: the failure is reported once, not again after every import.
 TEST_F(PublisherTest, ARefusalToPublishIsNoLessTrueBecauseImportsSucceed) {
     node_.spend("k", 6);
     node_.store.failures = {Kind::kRefused};
@@ -343,7 +343,8 @@ TEST_F(PublisherTest, ARefusalToPublishIsNoLessTrueBecauseImportsSucceed) {
     EXPECT_FALSE(node_.global_sync.publish_breaker().trouble());
 }
 
-// Whoever spends in it may find it gone before that is announced, and enters it elsewhere.
+// A thread that spends in it may find it removed before the change is listed; then it enters the
+// cost elsewhere.
 TEST_F(PublisherTest, WhatIsSpentInAnEntryOnItsWayOutIsPublishedOnlyIfItStays) {
     node_.spend("k", 6);
     node_.global_sync.offer_changes();

@@ -15,7 +15,7 @@ using std::chrono::milliseconds;
 class RegionShareTest : public testing::Test {
   protected:
     RegionShareTest() {
-        for (GlobalNode* node : {&node_, &sibling_, &other_, &third_})
+        for (GlobalNode* node : {&node_, &peer_, &other_, &third_})
             node->tick();
     }
     Count row(const std::string& identifier, const std::string& region) {
@@ -36,7 +36,7 @@ class RegionShareTest : public testing::Test {
     GlobalNode::Clock clock_;
     std::shared_ptr<MemoryWorld> world_ = MemoryWorld::create([this] { return clock_.wall; });
     GlobalNode node_{clock_, world_, "a"};
-    GlobalNode sibling_{clock_, world_, "a"};
+    GlobalNode peer_{clock_, world_, "a"};
     GlobalNode other_{clock_, world_, "b"};
     GlobalNode third_{clock_, world_, "c"};
 };
@@ -77,35 +77,35 @@ TEST_F(RegionShareTest, ANodeThatStoppedBeingUrgedMayPublishAtOnce) {
 }
 
 // Both know of it by their origin.
-TEST_F(RegionShareTest, ASiblingReadsAndSkipsWhatANodeHasPublished) {
+TEST_F(RegionShareTest, APeerReadsAndSkipsWhatANodeHasPublished) {
     spend(node_, 30);
-    sibling_.spend_by_peers("k", 30, kLimit);
+    peer_.spend_by_peers("k", 30, kLimit);
     node_.tick();
     ASSERT_EQ(row("k", "a"), 30U);
     EXPECT_EQ(node_.store.reads, 1U);
-    sibling_.tick();
-    EXPECT_EQ(sibling_.store.reads, 1U);
-    EXPECT_EQ(sibling_.store.rows(), 0U);
-    EXPECT_TRUE(sibling_.global_sync.publisher().is_idle());
-    EXPECT_EQ(sibling_.global("k"), 0U) << "the row is its own region's";
+    peer_.tick();
+    EXPECT_EQ(peer_.store.reads, 1U);
+    EXPECT_EQ(peer_.store.rows(), 0U);
+    EXPECT_TRUE(peer_.global_sync.publisher().is_idle());
+    EXPECT_EQ(peer_.global("k"), 0U) << "the row is its own region's";
     // It does not skip what it knows beyond that.
-    spend(sibling_, 20);
-    sibling_.tick();
+    spend(peer_, 20);
+    peer_.tick();
     EXPECT_EQ(row("k", "a"), 50U);
 }
 
 TEST_F(RegionShareTest, ATickThatSkipsAllItReadStillCountsTheRegions) {
     spend(node_, 30);
     node_.tick();
-    sibling_.tick();
-    sibling_.store.round_trips = 0;
-    const auto regular = sibling_.global_sync.publisher().wake_at();
+    peer_.tick();
+    peer_.store.round_trips = 0;
+    const auto regular = peer_.global_sync.publisher().wake_at();
     clock_.advance(std::chrono::ceil<milliseconds>(regular - clock_.now));
-    sibling_.spend_by_peers("k", 30, kLimit);
-    sibling_.tick();
-    EXPECT_EQ(sibling_.store.reads, 1U);
-    EXPECT_EQ(sibling_.store.rows(), 0U);
-    EXPECT_EQ(sibling_.store.round_trips, 1U);
+    peer_.spend_by_peers("k", 30, kLimit);
+    peer_.tick();
+    EXPECT_EQ(peer_.store.reads, 1U);
+    EXPECT_EQ(peer_.store.rows(), 0U);
+    EXPECT_EQ(peer_.store.round_trips, 1U);
 }
 
 TEST_F(RegionShareTest, WhatCanNotBeReadIsPublished) {
@@ -194,14 +194,14 @@ TEST_F(RegionShareTest, OthersInThePreviousWindowMakeACellAShared) {
     EXPECT_TRUE(is_published) << "a lone cell would wait for 20";
 }
 
-TEST_F(RegionShareTest, RowsThatOnlyASiblingPublishedArePublishedAgainAfterALoss) {
+TEST_F(RegionShareTest, RowsThatOnlyAPeerPublishedArePublishedAgainAfterALoss) {
     spend(node_, 30);
-    sibling_.spend_by_peers("k", 30, kLimit);
+    peer_.spend_by_peers("k", 30, kLimit);
     node_.tick();
-    sibling_.tick();
-    ASSERT_EQ(sibling_.store.rows(), 0U);
+    peer_.tick();
+    ASSERT_EQ(peer_.store.rows(), 0U);
     world_->restore({});
-    sibling_.tick();
+    peer_.tick();
     EXPECT_EQ(row("k", "a"), 30U);
 }
 

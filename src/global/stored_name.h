@@ -25,7 +25,7 @@ bool has_long_part(const Entry::Key& key);
 bool is_hashed(const CellName& stored);
 
 // Identifies the key of a cell by its stored name: half of a SHA-256 of all parts but the sequence,
-// so that nobody can make two keys that share an id.
+// so that no caller can make two keys that share an id.
 struct StoredKeyId {
     std::array<std::uint8_t, 16> bytes;
 

@@ -24,7 +24,7 @@ http::WireLimits with(std::chrono::milliseconds http::WireLimits::*timeout,
 }
 
 TEST(GrpcConnection, AnswersCalls) {
-    const TestServer server;
+    const GrpcTestServer server;
     TestConnection client(server.port());
     EXPECT_EQ(client.call({.body = framed("hello")}).body, framed("hello"));
     EXPECT_EQ(client.call({.body = framed("again")}).status(), "0");
@@ -32,13 +32,13 @@ TEST(GrpcConnection, AnswersCalls) {
 }
 
 TEST(GrpcConnection, AnswersCallsThatAnotherThreadCompletes) {
-    const TestServer server;
+    const GrpcTestServer server;
     TestConnection client(server.port());
     EXPECT_EQ(client.call({.body = framed("later")}).body, framed("answered later"));
 }
 
 TEST(GrpcConnection, AnswersOtherCallsWhileOneIsDeferred) {
-    TestServer server;
+    GrpcTestServer server;
     TestConnection client(server.port());
     const std::int32_t held = client.peer().start({.body = framed("held")});
     EXPECT_EQ(client.call({.body = framed("hello")}).body, framed("hello"));
@@ -47,7 +47,7 @@ TEST(GrpcConnection, AnswersOtherCallsWhileOneIsDeferred) {
 }
 
 TEST(GrpcConnection, EndsADeferredCallAtItsDeadline) {
-    TestServer server;
+    GrpcTestServer server;
     TestConnection client(server.port());
     const auto began = std::chrono::steady_clock::now();
     EXPECT_EQ(client.call({.body = framed("held"), .fields = {{"grpc-timeout", "50m"}}}).status(),
@@ -61,7 +61,7 @@ TEST(GrpcConnection, EndsADeferredCallAtItsDeadline) {
 }
 
 TEST(GrpcConnection, KeepsTheDeadlinesOfManyCallsInOrder) {
-    TestServer server;
+    GrpcTestServer server;
     TestConnection client(server.port());
     std::vector<std::int32_t> streams;
     for (const char* const timeout : {"10S", "90m", "30m", "60m"})
@@ -77,7 +77,7 @@ TEST(GrpcConnection, KeepsTheDeadlinesOfManyCallsInOrder) {
 }
 
 TEST(GrpcConnection, SurvivesAClientThatLeavesDeferredCalls) {
-    TestServer server;
+    GrpcTestServer server;
     {
         TestConnection client(server.port());
         client.peer().start({.body = framed("held")});
@@ -91,7 +91,7 @@ TEST(GrpcConnection, SurvivesAClientThatLeavesDeferredCalls) {
 }
 
 TEST(GrpcConnection, ClosesWhatIsNoHttp2) {
-    const TestServer server;
+    const GrpcTestServer server;
     http::TestClient client(server.port());
     client.send("GET / HTTP/1.1\r\nHost: h\r\n\r\n");
     // SETTINGS at most.
@@ -99,7 +99,7 @@ TEST(GrpcConnection, ClosesWhatIsNoHttp2) {
 }
 
 TEST(GrpcConnection, EndsAnIdleConnectionWithGoaway) {
-    const TestServer server({.limits = with(&http::WireLimits::idle_timeout, 50ms)});
+    const GrpcTestServer server({.limits = with(&http::WireLimits::idle_timeout, 50ms)});
     TestConnection client(server.port());
     EXPECT_EQ(client.call({.body = framed("hello")}).status(), "0");
     client.read_to_end();
@@ -108,7 +108,7 @@ TEST(GrpcConnection, EndsAnIdleConnectionWithGoaway) {
 }
 
 TEST(GrpcConnection, KeepsAConnectionThatHasACall) {
-    TestServer server({.limits = with(&http::WireLimits::idle_timeout, 20ms)});
+    GrpcTestServer server({.limits = with(&http::WireLimits::idle_timeout, 20ms)});
     TestConnection client(server.port());
     const std::int32_t held = client.peer().start({.body = framed("held")});
     client.flush();
@@ -119,7 +119,7 @@ TEST(GrpcConnection, KeepsAConnectionThatHasACall) {
 }
 
 TEST(GrpcConnection, EndsAConnectionWhoseRequestStaysIncomplete) {
-    const TestServer server({.limits = with(&http::WireLimits::body_timeout, 50ms)});
+    const GrpcTestServer server({.limits = with(&http::WireLimits::body_timeout, 50ms)});
     TestConnection client(server.port());
     client.peer().start({.body = framed("hello").substr(0, 7), .ends = false});
     client.flush();
@@ -129,7 +129,7 @@ TEST(GrpcConnection, EndsAConnectionWhoseRequestStaysIncomplete) {
 }
 
 TEST(GrpcConnection, EndsAConnectionWithAnIncompleteRequestAlsoWhileOthersEnd) {
-    const TestServer server({.limits = with(&http::WireLimits::body_timeout, 100ms)});
+    const GrpcTestServer server({.limits = with(&http::WireLimits::body_timeout, 100ms)});
     TestConnection client(server.port());
     client.peer().start({.body = framed("hello").substr(0, 7), .ends = false});
     const auto began = std::chrono::steady_clock::now();
@@ -144,7 +144,7 @@ TEST(GrpcConnection, EndsAConnectionWithAnIncompleteRequestAlsoWhileOthersEnd) {
 }
 
 TEST(GrpcConnection, EndsAConnectionWhoseClientKeepsItsWindowClosed) {
-    const TestServer server({.limits = with(&http::WireLimits::write_timeout, 100ms)});
+    const GrpcTestServer server({.limits = with(&http::WireLimits::write_timeout, 100ms)});
     TestConnection client(server.port(), 10);
     const std::int32_t stream = client.peer().start({.body = framed("a long message")});
     // Byte by byte, the answer is never complete.
@@ -155,7 +155,7 @@ TEST(GrpcConnection, EndsAConnectionWhoseClientKeepsItsWindowClosed) {
 }
 
 TEST(GrpcConnection, EndsAConnectionWhoseClientDoesNotRead) {
-    const TestServer server({.limits = with(&http::WireLimits::write_timeout, 100ms)});
+    const GrpcTestServer server({.limits = with(&http::WireLimits::write_timeout, 100ms)});
     TestConnection client(server.port(), 1024U * 1024, http::kSmallWindow);
     client.peer().open_window(0, 1024 * 1024 * 1024);
     for (int i = 0; i < 100; ++i)
@@ -169,7 +169,7 @@ TEST(GrpcConnection, EndsAConnectionWhoseClientDoesNotRead) {
 TEST(GrpcConnection, BoundsTheMemoryOfUnreadAnswers) {
     http::WireLimits limits;
     limits.buffered = 512UL * 1024;
-    const TestServer server({.limits = limits});
+    const GrpcTestServer server({.limits = limits});
     TestConnection client(server.port(), 1, http::kSmallWindow);
     for (int i = 0; i < 50; ++i)
         client.peer().start({.body = framed("page")});
@@ -182,7 +182,7 @@ TEST(GrpcConnection, BoundsTheMemoryOfUnreadAnswers) {
 TEST(GrpcConnection, BoundsTheMemoryOfUnfinishedRequests) {
     http::WireLimits limits;
     limits.buffered = 256UL * 1024;
-    const TestServer server({.limits = limits});
+    const GrpcTestServer server({.limits = limits});
     TestConnection client(server.port());
     const std::string body = framed(std::string(60'000, 'x'));
     for (int i = 0; i < 10; ++i)
@@ -195,7 +195,7 @@ TEST(GrpcConnection, BoundsTheMemoryOfUnfinishedRequests) {
 TEST(GrpcConnection, RefusesConnectionsAboveTheLimit) {
     http::WireLimits limits;
     limits.connections = 1;
-    const TestServer server({.limits = limits});
+    const GrpcTestServer server({.limits = limits});
     TestConnection first(server.port());
     EXPECT_EQ(first.call({.body = framed("hello")}).status(), "0");
     TestConnection second(server.port());
@@ -206,9 +206,9 @@ TEST(GrpcConnection, RefusesConnectionsAboveTheLimit) {
 }
 
 TEST(GrpcConnection, ClosesOnAFloodOfPings) {
-    TestServer::Options options;
+    GrpcTestServer::Options options;
     options.session.control_frames = {.burst = 20, .per_second = 0};
-    const TestServer server(options);
+    const GrpcTestServer server(options);
     TestConnection client(server.port());
     for (int i = 0; i < 40; ++i)
         client.peer().ping();
@@ -219,9 +219,9 @@ TEST(GrpcConnection, ClosesOnAFloodOfPings) {
 }
 
 TEST(GrpcConnection, EndsAnOldConnectionAfterItsCalls) {
-    TestServer::Options options{.limits = with(&http::WireLimits::linger_timeout, 20ms)};
+    GrpcTestServer::Options options{.limits = with(&http::WireLimits::linger_timeout, 20ms)};
     options.age.most = 100ms;
-    TestServer server(options);
+    GrpcTestServer server(options);
     TestConnection client(server.port());
     const std::int32_t held = client.peer().start({.body = framed("held")});
     client.flush();
@@ -235,9 +235,9 @@ TEST(GrpcConnection, EndsAnOldConnectionAfterItsCalls) {
 }
 
 TEST(GrpcConnection, SpreadsTheEndsOfConnectionsThatBeganTogether) {
-    TestServer::Options options{.limits = with(&http::WireLimits::linger_timeout, 20ms)};
+    GrpcTestServer::Options options{.limits = with(&http::WireLimits::linger_timeout, 20ms)};
     options.age.most = 1s;
-    TestServer server(options);
+    GrpcTestServer server(options);
     std::vector<std::unique_ptr<TestConnection>> clients;
     const auto began = std::chrono::steady_clock::now();
     for (int i = 0; i < 16; ++i)
@@ -262,9 +262,9 @@ TEST(GrpcConnection, SpreadsTheEndsOfConnectionsThatBeganTogether) {
 }
 
 TEST(GrpcConnection, AbortsAnOldConnectionWhoseCallsDoNotEnd) {
-    TestServer::Options options{.limits = with(&http::WireLimits::linger_timeout, 20ms)};
+    GrpcTestServer::Options options{.limits = with(&http::WireLimits::linger_timeout, 20ms)};
     options.age = {.most = 50ms, .grace = 50ms};
-    TestServer server(options);
+    GrpcTestServer server(options);
     TestConnection client(server.port());
     const std::int32_t held = client.peer().start({.body = framed("held")});
     client.flush();
@@ -275,9 +275,9 @@ TEST(GrpcConnection, AbortsAnOldConnectionWhoseCallsDoNotEnd) {
 
 // That time is for connections that are old.
 TEST(GrpcConnection, AShutdownDoesNotCutCallsAfterTheGraceOfAnOldConnection) {
-    TestServer::Options options{.limits = with(&http::WireLimits::linger_timeout, 20ms)};
+    GrpcTestServer::Options options{.limits = with(&http::WireLimits::linger_timeout, 20ms)};
     options.age.grace = 20ms;
-    TestServer server(options);
+    GrpcTestServer server(options);
     TestConnection client(server.port());
     const std::int32_t held = client.peer().start({.body = framed("held")});
     client.flush();
@@ -294,7 +294,7 @@ TEST(GrpcConnection, AShutdownDoesNotCutCallsAfterTheGraceOfAnOldConnection) {
 }
 
 TEST(GrpcConnection, DrainsWithItsListener) {
-    TestServer server;
+    GrpcTestServer server;
     TestConnection idle(server.port());
     TestConnection busy(server.port());
     EXPECT_EQ(idle.call({.body = framed("hello")}).status(), "0");

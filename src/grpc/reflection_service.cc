@@ -31,35 +31,35 @@ constexpr pbf_tag_type kNumbers = 5;
 constexpr pbf_tag_type kServices = 6;
 constexpr pbf_tag_type kError = 7;
 
-struct Question {
+struct Query {
     pbf_tag_type kind = 0;
     std::string text;
     std::string host;
 };
 
-Question parse(std::string_view bytes) {
-    Question question;
+Query parse(std::string_view bytes) {
+    Query query;
     pbf_reader reader(bytes.data(), bytes.size());
     while (reader.next()) {
         // A field of another type is unknown, as in other implementations.
         const bool is_text = reader.wire_type() == protozero::pbf_wire_type::length_delimited;
         switch (is_text ? reader.tag() : 0) {
             case kHost:
-                question.host = reader.get_string();
+                query.host = reader.get_string();
                 break;
             case kFileByName:
             case kFileBySymbol:
             case kFileByExtension:
             case kExtensionNumbers:
             case kListServices:
-                question.kind = reader.tag();
-                question.text = reader.get_string();
+                query.kind = reader.tag();
+                query.text = reader.get_string();
                 break;
             default:
                 reader.skip();
         }
     }
-    return question;
+    return query;
 }
 
 void write_error(pbf_writer& response, Code code, const std::string& message) {
@@ -120,25 +120,25 @@ class ReflectionStream final : public StreamHandler {
 std::optional<std::string> answer_reflection(std::string_view request,
                                              const MethodRegistry& methods,
                                              const DescriptorIndex& descriptors) {
-    Question question;
+    Query query;
     try {
-        question = parse(request);
+        query = parse(request);
     } catch (const protozero::exception&) {
         return std::nullopt;
     }
     std::string bytes;
     pbf_writer response(bytes);
-    response.add_string(kValidHost, question.host);
+    response.add_string(kValidHost, query.host);
     response.add_message(kOriginalRequest, request.data(), request.size());
-    switch (question.kind) {
+    switch (query.kind) {
         case kFileByName:
-            write_files(response, descriptors.file_named(question.text), question.text);
+            write_files(response, descriptors.file_named(query.text), query.text);
             break;
         case kFileBySymbol:
-            write_files(response, descriptors.file_defining(question.text), question.text);
+            write_files(response, descriptors.file_defining(query.text), query.text);
             break;
         case kExtensionNumbers:
-            write_numbers(response, descriptors, question.text);
+            write_numbers(response, descriptors, query.text);
             break;
         case kListServices:
             write_services(response, methods);

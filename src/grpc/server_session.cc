@@ -237,7 +237,7 @@ const MethodRegistry::Entry* ServerSession::find_method(std::string_view path) {
 }
 
 // nghttp2 ignores what this finds: it keeps no closed streams, nor priorities. DATA of a closed
-// stream it drops before anyone sees it.
+// stream it drops before a callback sees it.
 void ServerSession::check_stream(const nghttp2_frame_hd& frame) {
     if (frame.type == NGHTTP2_PRIORITY && frame.stream_id == 0) return end(NGHTTP2_PROTOCOL_ERROR);
     if (frame.type == NGHTTP2_RST_STREAM) {

@@ -1,4 +1,4 @@
-// Which streams of a connection have ended for its client.
+// The ended streams of a connection.
 #ifndef SLUICE_GRPC_STREAM_HISTORY_H_
 #define SLUICE_GRPC_STREAM_HISTORY_H_
 
@@ -8,10 +8,10 @@
 
 namespace sluice::grpc {
 
-// Tells HEADERS that break the protocol, on a stream that both sides have ended, from trailers that
-// the client sent before it knew that the server had ended the stream. A list of streams would
-// grow with the connection; this keeps three numbers, and excuses HEADERS on every stream up to the
-// last one that the server ended first. So it finds no fault where there is none.
+// Distinguishes HEADERS that break the protocol, on a stream that both sides have ended, from
+// trailers that the client sent before it knew that the server had ended the stream. A list of
+// streams would grow with the connection; this keeps three numbers, and excuses HEADERS on every
+// stream up to the last one that the server ended first. So it finds no fault where there is none.
 //
 // Thread-compatible.
 class StreamHistory {

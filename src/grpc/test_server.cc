@@ -24,7 +24,7 @@ class Repeater final : public StreamHandler {
 
 }  // namespace
 
-TestServer::TestServer(const Options& options) : work_(loop_.get_executor()) {
+GrpcTestServer::GrpcTestServer(const Options& options) : work_(loop_.get_executor()) {
     context_.limits = options.session;
     methods_.add("test.Echo", "Say", UnaryHandler([this](UnaryCall& call) { say(call); }));
     methods_.add("test.Echo", "Repeat", StreamOpener([](StreamWriter& writer) {
@@ -42,14 +42,14 @@ TestServer::TestServer(const Options& options) : work_(loop_.get_executor()) {
     thread_ = std::thread([this] { loop_.run(); });
 }
 
-TestServer::~TestServer() {
+GrpcTestServer::~GrpcTestServer() {
     loop_.stop();
     thread_.join();
     for (std::thread& thread : answering_)
         thread.join();
 }
 
-void TestServer::say(UnaryCall& call) {
+void GrpcTestServer::say(UnaryCall& call) {
     const std::string message(call.request().message);
     if (message == "later") {
         auto completion = std::make_shared<Completion>(call.defer());
@@ -65,14 +65,14 @@ void TestServer::say(UnaryCall& call) {
     }
 }
 
-void TestServer::release_held() {
+void GrpcTestServer::release_held() {
     boost::asio::post(loop_, [this] {
         for (Completion& completion : std::exchange(held_, {}))
             completion({.bytes = "released"});
     });
 }
 
-void TestServer::start_drain(std::chrono::milliseconds timeout) {
+void GrpcTestServer::start_drain(std::chrono::milliseconds timeout) {
     boost::asio::post(loop_, [this, timeout] {
         listener_->drain(timeout, [this] { is_drained_.store(true, std::memory_order_release); });
     });

@@ -25,16 +25,16 @@ namespace sluice::grpc {
 //     held    is answered after release_held()
 //     page    is answered with 64 KiB
 // /test.Echo/Repeat repeats each message.
-class TestServer {
+class GrpcTestServer {
   public:
     struct Options {
         http::WireLimits limits{};
         SessionLimits session{};
         ConnectionAge age{};
     };
-    TestServer() : TestServer(Options{}) {}
-    explicit TestServer(const Options& options);
-    ~TestServer();
+    GrpcTestServer() : GrpcTestServer(Options{}) {}
+    explicit GrpcTestServer(const Options& options);
+    ~GrpcTestServer();
 
     std::uint16_t port() const { return port_; }
     const http::WireCounters& counters() const { return listener_->counters(); }

@@ -1,4 +1,4 @@
-// What a node's decisions were: the top keys and the traffic of the last hour.
+// The activity of a node: its top keys, and its traffic of the last hour.
 #ifndef SLUICE_INSIGHT_ACTIVITY_H_
 #define SLUICE_INSIGHT_ACTIVITY_H_
 
@@ -57,8 +57,8 @@ struct WindowReport {
     std::uint64_t unlisted_spend = 0;
 };
 
-// Merges the batches of all recorders. It holds at most kPaneKeys x kPanes keys for each window and
-// kind, and an hour of traffic, in about 3 MB and at most 25 MB if all texts have full length.
+// Merges the batches of all recorders. It holds at most kSliceKeys x kSlices keys for each window
+// and kind, and an hour of traffic, in about 3 MB and at most 25 MB if all texts have full length.
 //
 // Thread-safe. Decisions are counted by a Recorder on each serving thread; its owner passes the
 // batch to add() every second. A thread without a recorder uses count().

@@ -339,7 +339,7 @@ TEST_F(ObserverRegion, WaitsForReportsForTwoSecondsAtMost) {
     EXPECT_FALSE(a->has_recent_reports());
     a->end_second();
     EXPECT_TRUE(is_done);
-    EXPECT_TRUE(a->has_recent_reports()) << "nobody waits for what is known to be late";
+    EXPECT_TRUE(a->has_recent_reports()) << "no caller waits for a report that is known to be late";
     EXPECT_TRUE(a->fleet().is_partial);
 }
 

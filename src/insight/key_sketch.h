@@ -30,8 +30,8 @@ struct KeyText {
     std::string name_space;
     std::string identifier;
     bool is_namespace_cut = false;  // also where bytes were replaced
-    // Where either text is cut: a hash of the whole texts, the same at all nodes, which tells the
-    // key from others that are shown as the same. At most kMaxSum; otherwise 0.
+    // Where either text is cut: a hash of the whole texts, the same at all nodes, which
+    // distinguishes the key from others that are shown as the same. At most kMaxSum; otherwise 0.
     std::uint64_t cut_id = 0;
 
     bool is_cut() const { return cut_id != 0; }

@@ -5,12 +5,12 @@
 namespace sluice::insight {
 namespace {
 
-std::chrono::milliseconds pane_of(std::size_t window) {
+std::chrono::milliseconds slice_length(std::size_t window) {
     return kWindowLengths[window] / 12;
 }
 
 std::int64_t index_at(UnixTime time, std::size_t window) {
-    return time.time_since_epoch() / pane_of(window);
+    return time.time_since_epoch() / slice_length(window);
 }
 
 // Takes over all but the weight of `from`: of the key's last request, what is newer.
@@ -27,23 +27,23 @@ void merge(const KeySketch::Entry& from, KeySketch::Entry& to) {
 
 KeyWindows::KeyWindows() {
     for (Ring& ring : rings_)
-        ring.resize(kPanes);
+        ring.resize(kSlices);
 }
 
 void KeyWindows::add(const KeySketch& batch, std::uint64_t interval, UnixTime now) {
     for (std::size_t window = 0; window < kWindows; ++window) {
         const std::int64_t index = index_at(now, window);
-        Pane& pane = rings_[window][static_cast<std::size_t>(index) % kPanes];
-        if (pane.index != index) {
-            pane.index = index;
-            pane.missed = 0;
-            pane.interval = 1;
-            pane.sketch.clear();
+        Slice& slice = rings_[window][static_cast<std::size_t>(index) % kSlices];
+        if (slice.index != index) {
+            slice.index = index;
+            slice.missed = 0;
+            slice.interval = 1;
+            slice.sketch.clear();
         }
-        pane.missed = capped_sum(pane.missed, batch.error());
-        pane.interval = std::max(pane.interval, interval);
+        slice.missed = capped_sum(slice.missed, batch.error());
+        slice.interval = std::max(slice.interval, interval);
         batch.for_each([&](const KeySketch::Entry& entry) {
-            KeySketch::Entry& held = pane.sketch.add(entry.hash, entry.weight);
+            KeySketch::Entry& held = slice.sketch.add(entry.hash, entry.weight);
             held.last = {};
             merge(entry, held);
             held.last = now;
@@ -53,19 +53,20 @@ void KeyWindows::add(const KeySketch& batch, std::uint64_t interval, UnixTime no
 
 UnixTime KeyWindows::start_of(Window window, UnixTime now) {
     const auto at = static_cast<std::size_t>(window);
-    const auto first = index_at(now, at) - static_cast<std::int64_t>(kPanes) + 1;
-    return UnixTime{first * pane_of(at)};
+    const auto first = index_at(now, at) - static_cast<std::int64_t>(kSlices) + 1;
+    return UnixTime{first * slice_length(at)};
 }
 
 KeyWindows::Sums KeyWindows::sums(Window window, UnixTime now) const {
     const auto at = static_cast<std::size_t>(window);
     const std::int64_t last = index_at(now, at);
     Sums sums{.by_key = {}, .since = start_of(window, now)};
-    for (const Pane& pane : rings_[at]) {
-        if (pane.index > last || pane.index + static_cast<std::int64_t>(kPanes) <= last) continue;
-        sums.error = capped_sum(sums.error, capped_sum(pane.missed, pane.sketch.error()));
-        sums.interval = std::max(sums.interval, pane.interval);
-        pane.sketch.for_each([&](const KeySketch::Entry& entry) {
+    for (const Slice& slice : rings_[at]) {
+        if (slice.index > last || slice.index + static_cast<std::int64_t>(kSlices) <= last)
+            continue;
+        sums.error = capped_sum(sums.error, capped_sum(slice.missed, slice.sketch.error()));
+        sums.interval = std::max(sums.interval, slice.interval);
+        slice.sketch.for_each([&](const KeySketch::Entry& entry) {
             KeySketch::Entry& sum = sums.by_key[entry.hash];
             sum.hash = entry.hash;
             sum.weight = capped_sum(sum.weight, entry.weight);

@@ -35,7 +35,7 @@ TEST_F(KeyWindowsTest, EachWindowForgetsAfterItsOwnLength) {
     }
 }
 
-TEST_F(KeyWindowsTest, SumsUpItsPanes) {
+TEST_F(KeyWindowsTest, SumsUpItsSlices) {
     for (int second = 0; second < 300; ++second)
         add(1, 2, kStart + second * 1s);
     const UnixTime now = kStart + 299s;

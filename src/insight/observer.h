@@ -51,8 +51,8 @@ struct Fleet {
 // kCollected later the observer merges it and samples the node's state. Instants that it shows are
 // moved by whole seconds to the wall clock's.
 //
-// While somebody asks for the counts of the region, the node leaves its report and reads those of
-// the others every second; otherwise it leaves one every kIdleReports seconds and reads none.
+// While the counts of the region are requested, the node leaves its report and reads those of the
+// others every second; otherwise it leaves one every kIdleReports seconds and reads none.
 //
 // Thread-safe.
 class Observer {
@@ -107,7 +107,7 @@ class Observer {
 
     // How old a report may be.
     static constexpr std::chrono::milliseconds kReportLifetime{5'000};
-    // How often a report is left while nobody asks, in seconds: within that lifetime, twice.
+    // How often a report is left while none are requested, in seconds: within that lifetime, twice.
     static constexpr std::uint64_t kIdleReports = 2;
 
   private:

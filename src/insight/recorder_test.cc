@@ -60,7 +60,7 @@ TEST_F(RecorderTest, CountsDenialsAndSpendByKey) {
     EXPECT_TRUE(recorder_.is_empty());
 }
 
-TEST_F(RecorderTest, TellsApartWhatTheSameTextsJoinTo) {
+TEST_F(RecorderTest, DistinguishesKeysWhoseTextsJoinToTheSame) {
     deny(request("ab", "c"));
     deny(request("a", "bc"));
     Request other = request("ab", "c");

@@ -1,4 +1,4 @@
-// The registry that a scrape reads.
+// The registry of metrics: the readings of a scrape, and their export as text.
 #ifndef SLUICE_METRICS_METRICS_H_
 #define SLUICE_METRICS_METRICS_H_
 

@@ -74,8 +74,8 @@ class Histogram {
     Counter sum_ns_;
 };
 
-// Written by its own thread alone, read by whoever scrapes. On cache lines of its own, so that
-// threads don't slow each other down by counting.
+// Written by its own thread alone, read by the threads that serve scrapes. On cache lines of its
+// own, so that threads don't slow each other down by counting.
 //
 //     thread_metrics.decisions(Source::kLocal, Outcome::kPassed).add();
 //     thread_metrics.latency(Route::kLimit).observe(finished - started);

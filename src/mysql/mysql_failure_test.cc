@@ -29,7 +29,7 @@ TEST(MysqlFailure, AValueThatDoesNotFitConcernsTheRowsAlone) {
     }
 }
 
-TEST(MysqlFailure, WhatSomebodyMustMendIsRefused) {
+TEST(MysqlFailure, AnErrorThatNeedsAnOperatorIsRefused) {
     for (const unsigned int code : {1044U, 1045U, 1049U, 1146U, 1290U, 1836U, 2026U, 1U, 65'000U}) {
         EXPECT_EQ(kind_of(code), Kind::kRefused) << code;
     }

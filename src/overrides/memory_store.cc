@@ -8,8 +8,9 @@ namespace sluice::overrides {
 Result<Stored> MemoryStore::put(const Override& entry, const std::optional<Author>& author) {
     const auto [held, is_new] =
         held_.insert({{entry.workspace, entry.name_space, entry.identifier}, {entry.id, {}}});
-    const std::optional<Grant> before = is_new ? std::nullopt : std::optional(held->second.grant);
-    held->second = {entry.id, entry.grant};
+    const std::optional<LimitAndDuration> before =
+        is_new ? std::nullopt : std::optional(held->second.value);
+    held->second = {entry.id, entry.value};
     if (author) {
         keep({.author = *author,
               .workspace = entry.workspace,
@@ -17,7 +18,7 @@ Result<Stored> MemoryStore::put(const Override& entry, const std::optional<Autho
               .identifier = entry.identifier,
               .id = entry.id,
               .before = before,
-              .after = entry.grant,
+              .after = entry.value,
               .order = next_order_++});
     }
     return Stored{entry, 0};
@@ -33,7 +34,7 @@ Result<Removed> MemoryStore::remove(const OverrideKey& key, const std::optional<
               .name_space = std::string(key.name_space),
               .identifier = std::string(key.identifier),
               .id = held->second.id,
-              .before = held->second.grant,
+              .before = held->second.value,
               .after = std::nullopt,
               .order = next_order_++});
     }

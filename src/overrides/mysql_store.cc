@@ -36,9 +36,9 @@ std::string where(const OverrideKey& key) {
     return " WHERE parts_digest = " + sql_bytes(digest_of(key));
 }
 
-std::string grant_values(const std::optional<Grant>& grant) {
-    if (!grant) return "-1, -1";
-    return std::to_string(grant->limit) + ", " + std::to_string(grant->duration.count());
+std::string sql_values(const std::optional<LimitAndDuration>& value) {
+    if (!value) return "-1, -1";
+    return std::to_string(value->limit) + ", " + std::to_string(value->duration.count());
 }
 
 std::string keep_statement(const Change& change) {
@@ -47,7 +47,7 @@ std::string keep_statement(const Change& change) {
            std::to_string(change.author.at) + ", " + sql_bytes(change.author.token) + ", " +
            sql_bytes(change.workspace) + ", " + sql_bytes(change.name_space) + ", " +
            sql_bytes(change.identifier) + ", " + sql_bytes(change.id) + ", " +
-           grant_values(change.before) + ", " + grant_values(change.after) + ")";
+           sql_values(change.before) + ", " + sql_values(change.after) + ")";
 }
 
 std::string changes_statement(const ChangeQuery& query) {
@@ -67,8 +67,8 @@ std::string put_statement(const Override& entry) {
            "(" +
            sql_bytes(entry.id) + ", " + sql_bytes(entry.workspace) + ", " +
            sql_bytes(entry.name_space) + ", " + sql_bytes(entry.identifier) + ", " +
-           sql_bytes(digest_of(entry.key())) + ", " + std::to_string(entry.grant.limit) + ", " +
-           std::to_string(entry.grant.duration.count()) +
+           sql_bytes(digest_of(entry.key())) + ", " + std::to_string(entry.value.limit) + ", " +
+           std::to_string(entry.value.duration.count()) +
            ") ON DUPLICATE KEY UPDATE `limit` = VALUES(`limit`), "
            "duration_ms = VALUES(duration_ms)";
 }
@@ -113,8 +113,8 @@ class MysqlOverrideStore final : public OverrideStore {
                                     .name_space = entry.name_space,
                                     .identifier = entry.identifier,
                                     .id = *held ? (*held)->id : entry.id,
-                                    .before = *held ? std::optional((*held)->grant) : std::nullopt,
-                                    .after = entry.grant,
+                                    .before = *held ? std::optional((*held)->value) : std::nullopt,
+                                    .after = entry.value,
                                     .order = 0});
             if (kept) return rolled_back(*kept);
         }
@@ -139,7 +139,7 @@ class MysqlOverrideStore final : public OverrideStore {
                                     .name_space = (*held)->name_space,
                                     .identifier = (*held)->identifier,
                                     .id = (*held)->id,
-                                    .before = (*held)->grant,
+                                    .before = (*held)->value,
                                     .after = std::nullopt,
                                     .order = 0});
             if (kept) return rolled_back(*kept);

@@ -16,11 +16,11 @@ OverrideChanges::OverrideChanges(OverrideSet& set, Options options)
 }
 
 bool OverrideChanges::set(const OverrideKey& key,
-                          const Grant& grant,
+                          const LimitAndDuration& value,
                           const std::optional<Author>& author,
                           std::function<void(Result<std::string>)> done) {
-    const auto change = [this, grant, author](const OverrideKey& queued) {
-        return set_.set(queued, grant, author);
+    const auto change = [this, value, author](const OverrideKey& queued) {
+        return set_.set(queued, value, author);
     };
     return enqueue(key, change, std::move(done));
 }

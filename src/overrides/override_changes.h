@@ -44,7 +44,7 @@ class OverrideChanges {
     // Queues a call of OverrideSet::set(); `done` gets its result. False: the queue is full or
     // closed, and nothing will be done.
     [[nodiscard]] bool set(const OverrideKey& key,
-                           const Grant& grant,
+                           const LimitAndDuration& value,
                            const std::optional<Author>& author,
                            std::function<void(Result<std::string>)> done);
     // The same for OverrideSet::remove().

@@ -11,7 +11,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr Grant kGrant{.limit = 5, .duration = 60s};
+constexpr LimitAndDuration kValue{.limit = 5, .duration = 60s};
 
 OverrideKey key_of(std::string_view identifier) {
     return {.workspace = "w", .name_space = "n", .identifier = identifier};
@@ -118,7 +118,7 @@ class OverrideChangesTest : public testing::Test {
 
     std::future<Result<std::string>> set(OverrideChanges& changes, std::string_view identifier) {
         auto promise = std::make_shared<std::promise<Result<std::string>>>();
-        const bool taken = changes.set(key_of(identifier), kGrant, {}, [promise](auto id) {
+        const bool taken = changes.set(key_of(identifier), kValue, {}, [promise](auto id) {
             promise->set_value(std::move(id));
         });
         if (!taken) promise->set_value(Error{kInvalidOption, "not taken"});
@@ -188,7 +188,7 @@ Override foreign(std::uint64_t order) {
             .name_space = "n",
             .identifier = "foreign",
             .id = "rlor_f",
-            .grant = kGrant,
+            .value = kValue,
             .order = order};
 }
 
@@ -225,7 +225,7 @@ TEST_F(OverrideChangesTest, ReportsTroubleWhenItBeginsChangesAndEnds) {
         EXPECT_FALSE(set(changes, "b").get());
         fail(full);
         EXPECT_FALSE(set(changes, "b").get());
-        EXPECT_FALSE(set(changes, "").get()) << "a field out of range tells nothing of the store";
+        EXPECT_FALSE(set(changes, "").get()) << "a field out of range says nothing about the store";
         EXPECT_TRUE(changes.is_failing());
         fail(std::nullopt);
         EXPECT_TRUE(set(changes, "b").get());

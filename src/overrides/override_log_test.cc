@@ -18,7 +18,7 @@ Author author(const std::string& token, std::int64_t at) {
     return {.token = token, .at = at};
 }
 
-Grant grant(std::int64_t limit) {
+LimitAndDuration per_minute(std::int64_t limit) {
     return {.limit = limit, .duration = std::chrono::seconds{60}};
 }
 
@@ -43,20 +43,20 @@ class OverrideLog : public testing::TestWithParam<bool> {
 };
 
 TEST_P(OverrideLog, KeepsWhoWhenAndBothValues) {
-    ASSERT_TRUE(set_->set(kKey, grant(10), author("ops", 1)));
-    ASSERT_TRUE(set_->set(kKey, grant(20), author("web", 2)));
+    ASSERT_TRUE(set_->set(kKey, per_minute(10), author("ops", 1)));
+    ASSERT_TRUE(set_->set(kKey, per_minute(20), author("web", 2)));
     ASSERT_TRUE(set_->remove(kKey, author("ops", 3)));
     EXPECT_FALSE(set_->remove(kKey, author("ops", 4)).value()) << "no change";
     const auto found = changes({.workspace = "w", .name_space = {}});
     ASSERT_EQ(found.size(), 3U);
     EXPECT_EQ(found[0].author, author("ops", 3));
-    EXPECT_EQ(found[0].before, grant(20));
+    EXPECT_EQ(found[0].before, per_minute(20));
     EXPECT_FALSE(found[0].after);
     EXPECT_EQ(found[1].author, author("web", 2));
-    EXPECT_EQ(found[1].before, grant(10));
-    EXPECT_EQ(found[1].after, grant(20));
+    EXPECT_EQ(found[1].before, per_minute(10));
+    EXPECT_EQ(found[1].after, per_minute(20));
     EXPECT_FALSE(found[2].before);
-    EXPECT_EQ(found[2].after, grant(10));
+    EXPECT_EQ(found[2].after, per_minute(10));
     EXPECT_EQ(found[2].identifier, "alice");
     EXPECT_EQ(found[2].id, found[0].id);
     EXPECT_TRUE(found[2].id.starts_with("rlor_"));
@@ -64,9 +64,9 @@ TEST_P(OverrideLog, KeepsWhoWhenAndBothValues) {
 
 TEST_P(OverrideLog, IsReadByWorkspaceAndNamespaceInPages) {
     for (std::int64_t i = 1; i <= 5; ++i)
-        ASSERT_TRUE(set_->set(kKey, grant(i), author("a", i)));
-    ASSERT_TRUE(set_->set({"w", "mail", "bob"}, grant(1), author("a", 6)));
-    ASSERT_TRUE(set_->set({"x", "login", "eve"}, grant(1), author("a", 7)));
+        ASSERT_TRUE(set_->set(kKey, per_minute(i), author("a", i)));
+    ASSERT_TRUE(set_->set({"w", "mail", "bob"}, per_minute(1), author("a", 6)));
+    ASSERT_TRUE(set_->set({"x", "login", "eve"}, per_minute(1), author("a", 7)));
     EXPECT_EQ(changes({.workspace = "x", .name_space = {}}).size(), 1U);
     EXPECT_EQ(changes({.workspace = "w", .name_space = "mail"}).size(), 1U);
     EXPECT_TRUE(changes({.workspace = "none", .name_space = {}}).empty());
@@ -80,9 +80,9 @@ TEST_P(OverrideLog, IsReadByWorkspaceAndNamespaceInPages) {
 
 TEST_P(OverrideLog, IsBoundedForEachWorkspace) {
     const auto most = static_cast<std::int64_t>(kMaxChangesKept);
-    ASSERT_TRUE(set_->set({"x", "login", "eve"}, grant(1), author("a", 1)));
+    ASSERT_TRUE(set_->set({"x", "login", "eve"}, per_minute(1), author("a", 1)));
     for (std::int64_t i = 1; i <= most + 5; ++i)
-        ASSERT_TRUE(set_->set(kKey, grant(i), author("a", i)));
+        ASSERT_TRUE(set_->set(kKey, per_minute(i), author("a", i)));
     const auto found = changes({.workspace = "w", .name_space = {}, .most = 2 * kMaxChangesKept});
     ASSERT_EQ(found.size(), kMaxChangesKept);
     EXPECT_EQ(found.back().author.at, 6);
@@ -90,7 +90,7 @@ TEST_P(OverrideLog, IsBoundedForEachWorkspace) {
 }
 
 TEST_P(OverrideLog, SurvivesARestartWithAFile) {
-    ASSERT_TRUE(set_->set(kKey, grant(1), author("a", 1)));
+    ASSERT_TRUE(set_->set(kKey, per_minute(1), author("a", 1)));
     if (!GetParam()) return;
     set_.reset();
     set_ = *OverrideSet::open(open_file());

@@ -27,7 +27,7 @@ TEST(Reader, SeesAChangeAtItsNextRefreshAndNotBefore) {
     ASSERT_NE(found, nullptr);
     (void)set->set(kKey, {.limit = 6, .duration = 1s}).value();
     (void)set->remove(kKey).value();
-    EXPECT_EQ(found->grant.limit, 5) << "what was found stays valid until the next refresh";
+    EXPECT_EQ(found->value.limit, 5) << "what was found stays valid until the next refresh";
     reader.refresh();
     EXPECT_EQ(reader.get().match(kAsked), nullptr);
 }
@@ -46,7 +46,7 @@ TEST(Reader, SeesEachChangeThatWasAnsweredBefore) {
             const std::int64_t least = answered.load(std::memory_order_acquire);
             reader.refresh();
             const Override* found = reader.get().match(kAsked);
-            seen = found == nullptr ? 0 : found->grant.limit;
+            seen = found == nullptr ? 0 : found->value.limit;
             if (seen < least) wrong.fetch_add(1, std::memory_order_relaxed);
         }
     };

@@ -20,7 +20,7 @@ Error invalid(const std::string& what) {
     return {kInvalidRequest, what};
 }
 
-std::optional<Error> invalid_override(const OverrideKey& key, const Grant& grant) {
+std::optional<Error> invalid_override(const OverrideKey& key, const LimitAndDuration& value) {
     for (const auto& [name, part] : {std::pair("workspace", key.workspace),
                                      std::pair("namespace", key.name_space),
                                      std::pair("identifier", key.identifier)})
@@ -28,12 +28,12 @@ std::optional<Error> invalid_override(const OverrideKey& key, const Grant& grant
             return invalid(std::string(name) + " is " + std::to_string(part.size()) +
                            " bytes long; allowed: 1 to " + std::to_string(kMaxPartBytes));
         }
-    if (grant.limit < 0 || static_cast<Count>(grant.limit) > kMaxCount) {
-        return invalid("limit is " + std::to_string(grant.limit) + "; allowed: 0 to " +
+    if (value.limit < 0 || static_cast<Count>(value.limit) > kMaxCount) {
+        return invalid("limit is " + std::to_string(value.limit) + "; allowed: 0 to " +
                        std::to_string(kMaxCount));
     }
-    if (grant.duration < kMinDuration || grant.duration > kMaxDuration) {
-        return invalid("duration is " + std::to_string(grant.duration.count()) +
+    if (value.duration < kMinDuration || value.duration > kMaxDuration) {
+        return invalid("duration is " + std::to_string(value.duration.count()) +
                        " ms; allowed: " + std::to_string(kMinDuration.count()) + " to " +
                        std::to_string(kMaxDuration.count()) + " ms");
     }
@@ -126,7 +126,7 @@ std::optional<Error> OverrideSet::replace_all(std::vector<Override> overrides) {
     std::ranges::sort(overrides, {}, &Override::order);
     std::unordered_map<std::string, Usage> per_workspace;
     for (const Override& entry : overrides) {
-        if (const auto error = invalid_override(entry.key(), entry.grant)) {
+        if (const auto error = invalid_override(entry.key(), entry.value)) {
             return Error{kStoreFailed, "stored override " + entry.id + ": " + error->message};
         }
         per_workspace[entry.workspace] += usage_of(entry.identifier);
@@ -174,9 +174,9 @@ void OverrideSet::note_version(std::uint64_t version) {
 // Everything that can fail comes before the store is called, so that what it has stored is
 // published.
 Result<std::string> OverrideSet::set(const OverrideKey& key,
-                                     const Grant& grant,
+                                     const LimitAndDuration& value,
                                      const std::optional<Author>& author) {
-    if (auto error = invalid_override(key, grant)) return *std::move(error);
+    if (auto error = invalid_override(key, value)) return *std::move(error);
     const MutexLock lock(writing_);
     const auto now = current_.get();
     const Override* const held = now->find(key);
@@ -187,7 +187,7 @@ Result<std::string> OverrideSet::set(const OverrideKey& key,
                          .name_space = std::string(key.name_space),
                          .identifier = std::string(key.identifier),
                          .id = held == nullptr ? new_id() : held->id,
-                         .grant = grant,
+                         .value = value,
                          .order = held == nullptr ? next_order_ : held->order};
     auto next = now->with(entry);
     Usage& in_workspace = per_workspace_[entry.workspace];
@@ -231,7 +231,8 @@ Result<bool> OverrideSet::remove(const OverrideKey& key, const std::optional<Aut
     return removed->found;
 }
 
-std::optional<Error> OverrideSet::no_room(const OverrideKey& key, const Rules* rules) const {
+std::optional<Error> OverrideSet::no_room(const OverrideKey& key,
+                                          const OverrideRules* rules) const {
     const Usage added = usage_of(key.identifier);
     const auto workspace = per_workspace_.find(std::string(key.workspace));
     const Usage in_workspace = workspace == per_workspace_.end() ? Usage{} : workspace->second;
@@ -254,12 +255,12 @@ Result<Page> OverrideSet::list(const NamespaceKey& key, const PageRequest& reque
     const auto order = order_of(request.cursor);
     if (!order) return invalid("cursor is none that an earlier page carried");
     const auto now = current_.get();
-    const Rules* rules = now->rules(key);
+    const OverrideRules* rules = now->rules(key);
     if (rules == nullptr) return Page{};
     const auto following = rules->after(*order);
     const auto shown = following.first(std::min(following.size(), request.limit));
     Page page;
-    for (const RulePointer& rule : shown) {
+    for (const OverrideRulePointer& rule : shown) {
         page.overrides.push_back(rule->entry);
     }
     if (shown.size() < following.size() && !shown.empty()) {

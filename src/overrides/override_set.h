@@ -61,7 +61,7 @@ class OverrideSet {
     //
     //     reader.refresh();                                    // as a request begins
     //     const Override* found = reader.get().match({workspace, name_space, identifier});
-    //     if (found) limit = found->grant.limit;               // valid until the next refresh()
+    //     if (found) limit = found->value.limit;               // valid until the next refresh()
     using Reader = Current<Snapshot>::Reader;
     Reader reader() const { return Reader(current_); }
 
@@ -75,12 +75,12 @@ class OverrideSet {
     OverrideSet(const OverrideSet&) = delete;
     OverrideSet& operator=(const OverrideSet&) = delete;
 
-    // Creates the override or changes what it grants; answers its id, which a change keeps. A
-    // change without an author is not kept among the changes(). Holds for every request that begins
-    // afterwards. kInvalidRequest: a field is out of range, or the namespace or workspace is full.
-    // kStoreFailed, kStoreUnavailable: the store's; nothing changed.
+    // Creates the override or changes its limit and duration; answers its id, which a change keeps.
+    // A change without an author is not kept among the changes(). Holds for every request that
+    // begins afterwards. kInvalidRequest: a field is out of range, or the namespace or workspace is
+    // full. kStoreFailed, kStoreUnavailable: the store's; nothing changed.
     Result<std::string> set(const OverrideKey& key,
-                            const Grant& grant,
+                            const LimitAndDuration& value,
                             const std::optional<Author>& author = std::nullopt);
 
     // Whether there was one to remove. kStoreFailed, kStoreUnavailable: the store's; nothing
@@ -119,7 +119,7 @@ class OverrideSet {
     std::optional<Error> replace_all(std::vector<Override> overrides) SLUICE_REQUIRES(writing_);
     std::optional<Error> load_changes() SLUICE_REQUIRES(writing_);
     void note_version(std::uint64_t version) SLUICE_REQUIRES(writing_);
-    std::optional<Error> no_room(const OverrideKey& key, const Rules* rules) const
+    std::optional<Error> no_room(const OverrideKey& key, const OverrideRules* rules) const
         SLUICE_REQUIRES(writing_);
 
     // Held for the whole of a change, so that the store and the snapshots change in the same order.

@@ -12,7 +12,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr Grant kGrant{.limit = 5, .duration = 60s};
+constexpr LimitAndDuration kValue{.limit = 5, .duration = 60s};
 
 // Holds what it is given beyond the life of a set, and refuses on demand.
 class FakeStore final : public OverrideStore {
@@ -65,27 +65,27 @@ OverrideKey key_of(std::string_view identifier) {
 
 TEST(OverrideSet, SettingAgainKeepsTheIdAndTheAge) {
     const auto set = empty_set();
-    const std::string id = set->set(key_of("a"), kGrant).value();
+    const std::string id = set->set(key_of("a"), kValue).value();
     EXPECT_TRUE(id.starts_with("rlor_")) << id;
-    EXPECT_NE(set->set(key_of("b"), kGrant).value(), id);
+    EXPECT_NE(set->set(key_of("b"), kValue).value(), id);
     EXPECT_EQ(set->set(key_of("a"), {.limit = 0, .duration = 1s}).value(), id);
     const auto held = set->get(key_of("a"));
     ASSERT_TRUE(held);
-    EXPECT_EQ(held->grant, (Grant{.limit = 0, .duration = 1s}));
+    EXPECT_EQ(held->value, (LimitAndDuration{.limit = 0, .duration = 1s}));
     EXPECT_EQ(set->size(), 2U);
     EXPECT_EQ(set->list({"w", "n"}, {.cursor = {}, .limit = 1})->overrides[0].identifier, "a");
 }
 
 TEST(OverrideSet, SettingAfterRemovingMakesANewOne) {
     const auto set = empty_set();
-    const std::string id = set->set(key_of("a*"), kGrant).value();
+    const std::string id = set->set(key_of("a*"), kValue).value();
     auto reader = set->reader();
     EXPECT_TRUE(set->remove(key_of("a*")).value());
     EXPECT_FALSE(set->remove(key_of("a*")).value());
     EXPECT_FALSE(set->get(key_of("a*")));
     reader.refresh();
     EXPECT_EQ(reader.get().match(key_of("ab")), nullptr);
-    EXPECT_NE(set->set(key_of("a*"), kGrant).value(), id);
+    EXPECT_NE(set->set(key_of("a*"), kValue).value(), id);
     reader.refresh();
     EXPECT_NE(reader.get().match(key_of("ab")), nullptr);
     EXPECT_EQ(set->size(), 1U);
@@ -94,7 +94,7 @@ TEST(OverrideSet, SettingAfterRemovingMakesANewOne) {
 TEST(OverrideSet, WorkspacesAndNamespacesAreWorldsOfTheirOwn) {
     const auto set = empty_set();
     const OverrideKey key{.workspace = "ab", .name_space = "c", .identifier = "*"};
-    (void)set->set(key, kGrant).value();
+    (void)set->set(key, kValue).value();
     const auto reader = set->reader();
     EXPECT_NE(reader.get().match({"ab", "c", "x"}), nullptr);
     EXPECT_EQ(reader.get().match({"a", "bc", "x"}), nullptr);
@@ -108,7 +108,7 @@ TEST(OverrideSet, ANamespaceIsFoundWhateverHappensToItsNeighbours) {
     const auto set = empty_set();
     const auto name = [](int i) { return "namespace_" + std::to_string(i); };
     for (int i = 0; i < 300; ++i) {
-        (void)set->set({"w", name(i), "*"}, kGrant).value();
+        (void)set->set({"w", name(i), "*"}, kValue).value();
     }
     for (int i = 0; i < 300; i += 2) {
         EXPECT_TRUE(set->remove({"w", name(i), "*"}).value());
@@ -123,13 +123,13 @@ TEST(OverrideSet, ANamespaceIsFoundWhateverHappensToItsNeighbours) {
 TEST(OverrideSet, AFieldOutOfRangeIsRefused) {
     const auto set = empty_set();
     const std::string long_text(2'049, 'x');
-    const auto code = [&](const OverrideKey& key, const Grant& grant) {
-        return set->set(key, grant).error().code;
+    const auto code = [&](const OverrideKey& key, const LimitAndDuration& value) {
+        return set->set(key, value).error().code;
     };
-    EXPECT_EQ(code({"", "n", "i"}, kGrant), kInvalidRequest);
-    EXPECT_EQ(code({"w", "", "i"}, kGrant), kInvalidRequest);
-    EXPECT_EQ(code({"w", "n", ""}, kGrant), kInvalidRequest);
-    EXPECT_EQ(code({"w", "n", long_text}, kGrant), kInvalidRequest);
+    EXPECT_EQ(code({"", "n", "i"}, kValue), kInvalidRequest);
+    EXPECT_EQ(code({"w", "", "i"}, kValue), kInvalidRequest);
+    EXPECT_EQ(code({"w", "n", ""}, kValue), kInvalidRequest);
+    EXPECT_EQ(code({"w", "n", long_text}, kValue), kInvalidRequest);
     EXPECT_EQ(code(key_of("i"), {.limit = -1, .duration = 1s}), kInvalidRequest);
     EXPECT_EQ(code(key_of("i"), {.limit = std::int64_t{1} << 53, .duration = 1s}), kInvalidRequest);
     EXPECT_EQ(code(key_of("i"), {.limit = 1, .duration = 999ms}), kInvalidRequest);
@@ -149,7 +149,7 @@ std::set<std::string> identifiers_of(const Page& page) {
 TEST(OverrideSet, PagesNeitherSkipNorRepeatWhileOverridesChange) {
     const auto set = empty_set();
     for (const char* identifier : {"a", "b", "c", "d", "e"}) {
-        (void)set->set(key_of(identifier), kGrant).value();
+        (void)set->set(key_of(identifier), kValue).value();
     }
     const Page first = set->list({"w", "n"}, {.cursor = {}, .limit = 2}).value();
     EXPECT_EQ(identifiers_of(first), (std::set<std::string>{"a", "b"}));
@@ -181,27 +181,27 @@ TEST(OverrideSet, WhatTheStoreHeldIsThereAgain) {
     std::string id;
     {
         const auto set = set_on(held);
-        id = set->set(key_of("a*"), kGrant).value();
-        (void)set->set(key_of("*b"), kGrant).value();
+        id = set->set(key_of("a*"), kValue).value();
+        (void)set->set(key_of("*b"), kValue).value();
     }
     const auto set = set_on(held);
     const auto reader = set->reader();
     ASSERT_NE(reader.get().match(key_of("ab")), nullptr);
     EXPECT_EQ(reader.get().match(key_of("ab"))->id, id) << "the older one still applies";
-    EXPECT_EQ(set->set(key_of("a*"), kGrant).value(), id);
-    (void)set->set(key_of("c"), kGrant).value();
+    EXPECT_EQ(set->set(key_of("a*"), kValue).value(), id);
+    (void)set->set(key_of("c"), kValue).value();
     EXPECT_EQ(set->list({"w", "n"}, {.cursor = {}, .limit = 9})->overrides.back().identifier, "c");
 }
 
 TEST(OverrideSet, ARefusalOfTheStoreChangesNothing) {
     FakeStore::Held held;
     const auto set = set_on(held);
-    (void)set->set(key_of("a"), kGrant).value();
+    (void)set->set(key_of("a"), kValue).value();
     held.refuses = true;
     EXPECT_EQ(set->set(key_of("a"), {.limit = 1, .duration = 1s}).error().code, kStoreFailed);
-    EXPECT_EQ(set->set(key_of("b"), kGrant).error().code, kStoreFailed);
+    EXPECT_EQ(set->set(key_of("b"), kValue).error().code, kStoreFailed);
     EXPECT_EQ(set->remove(key_of("a")).error().code, kStoreFailed);
-    EXPECT_EQ(set->get(key_of("a"))->grant, kGrant);
+    EXPECT_EQ(set->get(key_of("a"))->value, kValue);
     EXPECT_FALSE(set->get(key_of("b")));
     EXPECT_EQ(set->size(), 1U);
     EXPECT_FALSE(OverrideSet::open(std::make_unique<FakeStore>(held)));
@@ -219,12 +219,12 @@ void fill(FakeStore::Held& held, const std::string& pattern, std::size_t count) 
     for (std::size_t i = 0; i < count; ++i) {
         const std::uint64_t order = held.overrides.size() + 1;
         const std::string number = std::to_string(order);
-        held.overrides.push_back({"w", "n", pattern + number, "rlor_" + number, kGrant, order});
+        held.overrides.push_back({"w", "n", pattern + number, "rlor_" + number, kValue, order});
     }
 }
 
 void expect_full(OverrideSet& set, std::string_view identifier, const std::string& most) {
-    const auto id = set.set(key_of(identifier), kGrant);
+    const auto id = set.set(key_of(identifier), kValue);
     ASSERT_FALSE(id) << identifier;
     EXPECT_EQ(id.error().code, kInvalidRequest);
     EXPECT_NE(id.error().message.find(most), std::string::npos) << id.error().message;
@@ -237,14 +237,14 @@ TEST(OverrideSet, AFullNamespaceSaysSoAndStillChanges) {
     fill(held, "x", kMaxPerNamespace - kMaxPatternsPerNamespace - 1);
     const auto set = set_on(held);
     expect_full(*set, "*b*c", "100 ");
-    (void)set->set(key_of("b*"), kGrant).value();
+    (void)set->set(key_of("b*"), kValue).value();
     expect_full(*set, "c*", "1000 ");
-    (void)set->set(key_of("y"), kGrant).value();
+    (void)set->set(key_of("y"), kValue).value();
     expect_full(*set, "z", "10000 ");
     EXPECT_TRUE(set->set(key_of("b*"), {.limit = 1, .duration = 1s}));
-    EXPECT_TRUE(set->set({"w", "another", "z"}, kGrant));
+    EXPECT_TRUE(set->set({"w", "another", "z"}, kValue));
     EXPECT_TRUE(set->remove(key_of("y")).value());
-    EXPECT_TRUE(set->set(key_of("z"), kGrant));
+    EXPECT_TRUE(set->set(key_of("z"), kValue));
 }
 
 // Both bounds count what is in the namespace and what is to be added.
@@ -253,18 +253,18 @@ TEST(OverrideSet, ThePatternsOfANamespaceAreBoundedTogether) {
     std::string many_texts = "*";
     for (std::size_t i = 1; i < kMaxInnerTextsPerNamespace; ++i)
         many_texts += "a*";
-    EXPECT_TRUE(set->set(key_of(many_texts), kGrant));
-    EXPECT_TRUE(set->set(key_of("*b*"), kGrant));
+    EXPECT_TRUE(set->set(key_of(many_texts), kValue));
+    EXPECT_TRUE(set->set(key_of("*b*"), kValue));
     expect_full(*set, "*c*", "256 texts");
-    EXPECT_TRUE(set->set(key_of(many_texts), kGrant)) << "it is held already";
-    EXPECT_TRUE(set->set({"w", "another", "*c*"}, kGrant));
+    EXPECT_TRUE(set->set(key_of(many_texts), kValue)) << "it is held already";
+    EXPECT_TRUE(set->set({"w", "another", "*c*"}, kValue));
 
     std::size_t bytes = many_texts.size() + 3;
     for (int i = 0; bytes + 2'000 <= kMaxPatternBytesPerNamespace; ++i, bytes += 2'000)
         ASSERT_TRUE(
-            set->set(key_of(std::to_string(1'000 + i) + std::string(1'995, 'x') + "*"), kGrant));
+            set->set(key_of(std::to_string(1'000 + i) + std::string(1'995, 'x') + "*"), kValue));
     expect_full(*set, std::string(1'999, 'y') + "*", std::to_string(bytes) + " bytes");
-    EXPECT_TRUE(set->set(key_of("exact"), kGrant)) << "it is no pattern";
+    EXPECT_TRUE(set->set(key_of("exact"), kValue)) << "it is no pattern";
 }
 
 TEST(OverrideSet, APatternBeyondTheBoundsOfANamespaceIsRefusedAsTheFirstOne) {
@@ -281,20 +281,20 @@ TEST(OverrideSet, TheInnerTextsOfAWorkspaceAreBounded) {
     for (int i = 0; i < 250; ++i)
         pattern += "a*";
     const auto set_in = [&](const std::string& workspace, int name_space) {
-        return set->set({workspace, std::to_string(name_space), pattern}, kGrant);
+        return set->set({workspace, std::to_string(name_space), pattern}, kValue);
     };
     for (int i = 0; i < 40; ++i)
         ASSERT_TRUE(set_in("w", i));
-    const auto refused = set->set({"w", "another", "*b*"}, kGrant);
+    const auto refused = set->set({"w", "another", "*b*"}, kValue);
     ASSERT_FALSE(refused);
     EXPECT_EQ(refused.error().message,
               "the workspace holds 10000 texts between two '*', and this override adds 1 more; "
               "allowed: up to 10000");
     EXPECT_TRUE(set_in("w", 7)) << "it is held already";
     EXPECT_TRUE(set_in("v", 7)) << "another workspace";
-    EXPECT_TRUE(set->set({"w", "another", "b*c"}, kGrant)) << "without inner texts";
+    EXPECT_TRUE(set->set({"w", "another", "b*c"}, kValue)) << "without inner texts";
     EXPECT_TRUE(set->remove({"w", "7", pattern}).value());
-    EXPECT_TRUE(set->set({"w", "another", "*b*"}, kGrant));
+    EXPECT_TRUE(set->set({"w", "another", "*b*"}, kValue));
     EXPECT_FALSE(set_in("w", 7));
 }
 

@@ -93,7 +93,7 @@ TEST(Glob, AgreesWithANaiveMatcherOnRandomPatterns) {
         matched += expected ? 1 : 0;
         ASSERT_EQ(Glob(pattern).matches(text), expected) << pattern << " on " << text;
     }
-    EXPECT_GT(matched, 10'000) << "the patterns are too seldom right to tell anything";
+    EXPECT_GT(matched, 10'000) << "too few patterns match for the comparison to mean anything";
 }
 
 // Backtracking would not end within a lifetime here. The bound is loose, since the machine may be

@@ -16,64 +16,64 @@ namespace {
 constexpr std::uint64_t kSeed = 7;
 
 // The order of creation is the order of the patterns.
-Rules rules_of(const std::vector<std::string>& patterns) {
-    std::vector<RulePointer> rules;
+OverrideRules rules_of(const std::vector<std::string>& patterns) {
+    std::vector<OverrideRulePointer> rules;
     for (const std::string& pattern : patterns) {
-        rules.push_back(std::make_shared<const Rule>(Override{.workspace = "w",
-                                                              .name_space = "n",
-                                                              .identifier = pattern,
-                                                              .id = "id of " + pattern,
-                                                              .grant = {},
-                                                              .order = rules.size() + 1}));
+        rules.push_back(std::make_shared<const OverrideRule>(Override{.workspace = "w",
+                                                                      .name_space = "n",
+                                                                      .identifier = pattern,
+                                                                      .id = "id of " + pattern,
+                                                                      .value = {},
+                                                                      .order = rules.size() + 1}));
     }
     return {std::move(rules), KeyHash(kSeed)};
 }
 
 // The pattern that applies, or "none".
-std::string applied(const Rules& rules, std::string_view identifier) {
+std::string applied(const OverrideRules& rules, std::string_view identifier) {
     const Override* found = rules.match(identifier);
     return found == nullptr ? "none" : found->identifier;
 }
 
-TEST(Rules, AnExactOneBeatsEveryPattern) {
-    const Rules rules = rules_of({"*", "alic*", "alice", "*lice"});
+TEST(OverrideRules, AnExactOneBeatsEveryPattern) {
+    const OverrideRules rules = rules_of({"*", "alic*", "alice", "*lice"});
     EXPECT_EQ(applied(rules, "alice"), "alice");
 }
 
-TEST(Rules, TheLongerLiteralPartBeatsTheShorter) {
-    const Rules rules = rules_of({"*", "a*", "al*", "*e", "a*e*"});
+TEST(OverrideRules, TheLongerLiteralPartBeatsTheShorter) {
+    const OverrideRules rules = rules_of({"*", "a*", "al*", "*e", "a*e*"});
     EXPECT_EQ(applied(rules, "alice"), "al*");
     EXPECT_EQ(applied(rules, "ae"), "a*e*");
     EXPECT_EQ(applied(rules, "zoe"), "*e");
     EXPECT_EQ(applied(rules, "bob"), "*");
 }
 
-TEST(Rules, OfTwoEquallyLongTheOlderApplies) {
+TEST(OverrideRules, OfTwoEquallyLongTheOlderApplies) {
     EXPECT_EQ(applied(rules_of({"al*", "*ce"}), "alice"), "al*");
     EXPECT_EQ(applied(rules_of({"*ce", "al*"}), "alice"), "*ce");
     EXPECT_EQ(applied(rules_of({"a**", "a*"}), "alice"), "a**");
 }
 
-TEST(Rules, WithoutAMatchNoneApplies) {
-    const Rules rules = rules_of({"bob", "al*x"});
+TEST(OverrideRules, WithoutAMatchNoneApplies) {
+    const OverrideRules rules = rules_of({"bob", "al*x"});
     EXPECT_EQ(applied(rules, "alice"), "none");
     EXPECT_EQ(applied(rules, ""), "none");
 }
 
-TEST(Rules, AnIdentifierWithAStarIsAnOrdinaryText) {
-    const Rules rules = rules_of({"a*", "b"});
+TEST(OverrideRules, AnIdentifierWithAStarIsAnOrdinaryText) {
+    const OverrideRules rules = rules_of({"a*", "b"});
     EXPECT_EQ(applied(rules, "a*"), "a*");
     EXPECT_EQ(applied(rules, "*"), "none");
 }
 
-TEST(Rules, APatternIsFoundByItsOwnTextOnly) {
-    const Rules rules = rules_of({"a*"});
+TEST(OverrideRules, APatternIsFoundByItsOwnTextOnly) {
+    const OverrideRules rules = rules_of({"a*"});
     ASSERT_NE(rules.find("a*"), nullptr);
     EXPECT_EQ(rules.find("ab"), nullptr);
 }
 
-TEST(Rules, AreListedByAge) {
-    const Rules rules = rules_of({"c", "a", "b"});
+TEST(OverrideRules, AreListedByAge) {
+    const OverrideRules rules = rules_of({"c", "a", "b"});
     EXPECT_EQ(rules.in_order()[0]->entry.identifier, "c");
     ASSERT_EQ(rules.after(1).size(), 2U);
     EXPECT_EQ(rules.after(1)[0]->entry.identifier, "a");
@@ -82,7 +82,7 @@ TEST(Rules, AreListedByAge) {
 
 // The least processor time, in nanoseconds, of several tries to match an identifier. Time during
 // which other threads run does not count.
-std::int64_t time_of(const Rules& rules, std::string_view identifier) {
+std::int64_t time_of(const OverrideRules& rules, std::string_view identifier) {
     const auto now = [] {
         timespec time{};
         clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
@@ -100,7 +100,7 @@ std::int64_t time_of(const Rules& rules, std::string_view identifier) {
 
 // Each of these nearly matches at every byte. One by one, 25 times as many would take 25 times as
 // long.
-TEST(Rules, ManyHostilePatternsTakeOnePassOverTheIdentifier) {
+TEST(OverrideRules, ManyHostilePatternsTakeOnePassOverTheIdentifier) {
     const std::string identifier(2'000, 'a');
     const auto hostile = [](int count) {
         std::vector<std::string> patterns;
@@ -111,7 +111,7 @@ TEST(Rules, ManyHostilePatternsTakeOnePassOverTheIdentifier) {
     EXPECT_LT(time_of(hostile(250), identifier), 10 * time_of(hostile(10), identifier));
 }
 
-TEST(Rules, TextsThatOverlapAreNotCountedTwice) {
+TEST(OverrideRules, TextsThatOverlapAreNotCountedTwice) {
     EXPECT_EQ(applied(rules_of({"*ab*ba*"}), "aba"), "none");
     EXPECT_EQ(applied(rules_of({"*ab*ba*"}), "abba"), "*ab*ba*");
     EXPECT_EQ(applied(rules_of({"ab*b*ba"}), "abba"), "none");
@@ -121,11 +121,11 @@ TEST(Rules, TextsThatOverlapAreNotCountedTwice) {
 }
 
 // As a shared store may hold.
-TEST(Rules, BeyondTheMostThatAreIndexedTheyStillApply) {
+TEST(OverrideRules, BeyondTheMostThatAreIndexedTheyStillApply) {
     std::vector<std::string> patterns;
     for (int i = 0; i < 300; ++i)
         patterns.push_back("*" + std::to_string(1'000 + i) + "*");
-    const Rules rules = rules_of(patterns);
+    const OverrideRules rules = rules_of(patterns);
     for (const std::string& pattern : patterns)
         EXPECT_EQ(applied(rules, "x" + pattern.substr(1, 4) + "y"), pattern);
     EXPECT_EQ(applied(rules, "x1300y"), "none");
@@ -157,7 +157,7 @@ std::string random_text(std::mt19937_64& random, std::string_view letters, std::
     return text;
 }
 
-TEST(Rules, AgreeWithANaiveSearchOnRandomPatterns) {
+TEST(OverrideRules, AgreeWithANaiveSearchOnRandomPatterns) {
     std::mt19937_64 random(99);
     int applied_at_all = 0;
     int automata = 0;
@@ -168,8 +168,8 @@ TEST(Rules, AgreeWithANaiveSearchOnRandomPatterns) {
             std::string pattern = random_text(random, std::string_view("ab*\0", 4), 12);
             if (std::ranges::find(patterns, pattern) == patterns.end()) patterns.push_back(pattern);
         }
-        const Rules rules = rules_of(patterns);
-        automata += rules.usage().searched > Rules::kMaxUnindexed ? 1 : 0;
+        const OverrideRules rules = rules_of(patterns);
+        automata += rules.usage().searched > OverrideRules::kMaxUnindexed ? 1 : 0;
         for (int i = 0; i < 20; ++i) {
             const std::string text = random_text(random, std::string_view("ab*\0", 4), 14);
             const std::string expected = applied_naively(patterns, text);

@@ -12,8 +12,8 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr Grant kGrant{.limit = 5, .duration = 60s};
-constexpr Grant kOther{.limit = 7, .duration = 60s};
+constexpr LimitAndDuration kValue{.limit = 5, .duration = 60s};
+constexpr LimitAndDuration kOther{.limit = 7, .duration = 60s};
 
 OverrideKey key_of(std::string_view identifier) {
     return {.workspace = "w", .name_space = "n", .identifier = identifier};
@@ -49,7 +49,7 @@ class WorldStore final : public OverrideStore {
         if (world_.failure) return *world_.failure;
         const auto [row, is_new] = world_.rows.try_emplace(named(entry.key()), entry);
         if (is_new) row->second.order = world_.next_order++;
-        row->second.grant = entry.grant;
+        row->second.value = entry.value;
         return Stored{row->second, ++world_.version};
     }
     Result<std::vector<Change>> changes(const ChangeQuery&) override {
@@ -83,7 +83,7 @@ class SharedSet : public testing::Test {
 };
 
 TEST_F(SharedSet, WhatOthersChangeIsSeenAfterAReload) {
-    const std::string id = here_->set(key_of("a*"), kGrant).value();
+    const std::string id = here_->set(key_of("a*"), kValue).value();
     auto reader = there_->reader();
     EXPECT_EQ(reader.get().match(key_of("ab")), nullptr);
     EXPECT_FALSE(there_->reload());
@@ -93,7 +93,7 @@ TEST_F(SharedSet, WhatOthersChangeIsSeenAfterAReload) {
     (void)here_->set(key_of("a*"), kOther).value();
     EXPECT_FALSE(there_->reload());
     reader.refresh();
-    EXPECT_EQ(reader.get().match(key_of("ab"))->grant, kOther);
+    EXPECT_EQ(reader.get().match(key_of("ab"))->value, kOther);
     EXPECT_TRUE(here_->remove(key_of("a*")).value());
     EXPECT_FALSE(there_->reload());
     reader.refresh();
@@ -102,18 +102,18 @@ TEST_F(SharedSet, WhatOthersChangeIsSeenAfterAReload) {
 }
 
 TEST_F(SharedSet, OneKeySetByTwoNodesIsOneOverride) {
-    const std::string id = here_->set(key_of("a"), kGrant).value();
+    const std::string id = here_->set(key_of("a"), kValue).value();
     EXPECT_EQ(there_->set(key_of("a"), kOther).value(), id);
     EXPECT_EQ(world_.rows.size(), 1U);
     EXPECT_FALSE(here_->reload());
     EXPECT_EQ(here_->get(key_of("a")), there_->get(key_of("a")));
-    EXPECT_EQ(here_->get(key_of("a"))->grant, kOther);
+    EXPECT_EQ(here_->get(key_of("a"))->value, kOther);
 }
 
 TEST_F(SharedSet, TheStoreDecidesWhichOneIsOlder) {
-    const std::string first = here_->set(key_of("ab*"), kGrant).value();
-    (void)there_->set(key_of("*ab"), kGrant).value();
-    const std::string last = here_->set(key_of("c"), kGrant).value();
+    const std::string first = here_->set(key_of("ab*"), kValue).value();
+    (void)there_->set(key_of("*ab"), kValue).value();
+    const std::string last = here_->set(key_of("c"), kValue).value();
     for (OverrideSet* const set : {here_.get(), there_.get()}) {
         EXPECT_FALSE(set->reload());
         EXPECT_EQ(set->reader().get().match(key_of("abab"))->id, first);
@@ -125,11 +125,11 @@ TEST_F(SharedSet, TheStoreDecidesWhichOneIsOlder) {
 }
 
 TEST_F(SharedSet, AnOverrideThatWasMadeAnewElsewhereHasItsNewIdAndAge) {
-    const std::string old = here_->set(key_of("a"), kGrant).value();
-    (void)here_->set(key_of("b"), kGrant).value();
+    const std::string old = here_->set(key_of("a"), kValue).value();
+    (void)here_->set(key_of("b"), kValue).value();
     EXPECT_FALSE(there_->reload());
     EXPECT_TRUE(there_->remove(key_of("a")).value());
-    const std::string anew = there_->set(key_of("a"), kGrant).value();
+    const std::string anew = there_->set(key_of("a"), kValue).value();
     EXPECT_NE(anew, old);
     EXPECT_EQ(here_->set(key_of("a"), kOther).value(), anew);
     const Page page = here_->list({"w", "n"}, {.cursor = {}, .limit = 9}).value();
@@ -139,7 +139,7 @@ TEST_F(SharedSet, AnOverrideThatWasMadeAnewElsewhereHasItsNewIdAndAge) {
 }
 
 TEST_F(SharedSet, ANodeCanRemoveAnOverrideThatItHasNotRead) {
-    (void)here_->set(key_of("a"), kGrant).value();
+    (void)here_->set(key_of("a"), kValue).value();
     EXPECT_TRUE(there_->remove(key_of("a")).value());
     EXPECT_FALSE(there_->remove(key_of("a")).value());
     EXPECT_FALSE(here_->remove(key_of("a")).value()) << "another node was first";
@@ -150,34 +150,34 @@ TEST_F(SharedSet, OnlyNewsIsLoaded) {
     EXPECT_FALSE(here_->reload());
     EXPECT_FALSE(here_->reload());
     EXPECT_EQ(world_.loads, 1);
-    (void)here_->set(key_of("a"), kGrant).value();
+    (void)here_->set(key_of("a"), kValue).value();
     (void)here_->remove(key_of("a")).value();
     EXPECT_FALSE(here_->reload());
     EXPECT_EQ(world_.loads, 1) << "what it did itself is no news";
-    (void)there_->set(key_of("b"), kGrant).value();
-    (void)here_->set(key_of("c"), kGrant).value();
+    (void)there_->set(key_of("b"), kValue).value();
+    (void)here_->set(key_of("c"), kValue).value();
     EXPECT_FALSE(here_->reload());
     EXPECT_EQ(world_.loads, 2) << "another one came before its own";
     EXPECT_TRUE(here_->get(key_of("b")));
 }
 
 TEST_F(SharedSet, AnUnavailableStoreLeavesTheLastKnown) {
-    (void)here_->set(key_of("a"), kGrant).value();
+    (void)here_->set(key_of("a"), kValue).value();
     EXPECT_FALSE(there_->reload());
     world_.failure = Error{kStoreUnavailable, "gone"};
     EXPECT_EQ(there_->reload()->message, "gone");
     EXPECT_EQ(there_->set(key_of("a"), kOther).error().code, kStoreUnavailable);
-    EXPECT_EQ(there_->set(key_of("b"), kGrant).error().code, kStoreUnavailable);
+    EXPECT_EQ(there_->set(key_of("b"), kValue).error().code, kStoreUnavailable);
     EXPECT_EQ(there_->remove(key_of("a")).error().code, kStoreUnavailable);
-    EXPECT_EQ(there_->get(key_of("a"))->grant, kGrant);
+    EXPECT_EQ(there_->get(key_of("a"))->value, kValue);
     EXPECT_EQ(there_->size(), 1U);
     world_.failure.reset();
-    EXPECT_TRUE(there_->set(key_of("b"), kGrant));
+    EXPECT_TRUE(there_->set(key_of("b"), kValue));
 }
 
 // As one that was restored from a backup.
 TEST_F(SharedSet, AStoreThatComesBackIsReadAgainWhateverItsVersion) {
-    (void)here_->set(key_of("a"), kGrant).value();
+    (void)here_->set(key_of("a"), kValue).value();
     EXPECT_FALSE(there_->reload());
     world_.failure = Error{kStoreUnavailable, "gone"};
     EXPECT_TRUE(there_->reload());
@@ -192,7 +192,7 @@ TEST_F(SharedSet, BeginsWithWhatWasLastKnown) {
                          .name_space = "n",
                          .identifier = "a",
                          .id = "rlor_a",
-                         .grant = kGrant,
+                         .value = kValue,
                          .order = 3};
     world_.failure = Error{kStoreUnavailable, "gone"};
     const auto set = join({known});
@@ -200,29 +200,29 @@ TEST_F(SharedSet, BeginsWithWhatWasLastKnown) {
     EXPECT_EQ(set->get(key_of("a")), known);
     world_.failure.reset();
     EXPECT_FALSE(set->reload());
-    EXPECT_FALSE(set->get(key_of("a"))) << "somebody had removed it";
+    EXPECT_FALSE(set->get(key_of("a"))) << "another node had removed it";
 }
 
 TEST_F(SharedSet, AStoredOverrideOutOfRangeLeavesTheLastKnown) {
-    (void)here_->set(key_of("a"), kGrant).value();
+    (void)here_->set(key_of("a"), kValue).value();
     EXPECT_FALSE(there_->reload());
-    (void)here_->set(key_of("b"), kGrant).value();
-    world_.rows.begin()->second.grant.limit = -1;
+    (void)here_->set(key_of("b"), kValue).value();
+    world_.rows.begin()->second.value.limit = -1;
     const auto error = there_->reload();
     ASSERT_TRUE(error);
     EXPECT_NE(error->message.find(world_.rows.begin()->second.id), std::string::npos);
-    EXPECT_EQ(there_->get(key_of("a"))->grant, kGrant);
+    EXPECT_EQ(there_->get(key_of("a"))->value, kValue);
 }
 
 TEST_F(SharedSet, WhatOthersStoredBeyondTheBoundsIsServed) {
     for (std::size_t i = 0; i < kMaxSearchedPerNamespace + 1; ++i) {
         const std::string pattern = "*" + std::to_string(i) + "*";
-        world_.rows[{"w", "n", pattern}] = {"w", "n", pattern, "rlor_" + pattern, kGrant, i + 1};
+        world_.rows[{"w", "n", pattern}] = {"w", "n", pattern, "rlor_" + pattern, kValue, i + 1};
     }
     ++world_.version;
     EXPECT_FALSE(here_->reload());
     EXPECT_EQ(here_->size(), kMaxSearchedPerNamespace + 1);
-    EXPECT_EQ(here_->set(key_of("*x*y"), kGrant).error().code, kInvalidRequest);
+    EXPECT_EQ(here_->set(key_of("*x*y"), kValue).error().code, kInvalidRequest);
     EXPECT_TRUE(here_->set(key_of("*0*"), kOther)) << "a change of one is no more than there was";
 }
 

@@ -17,7 +17,7 @@ Override sample(std::string identifier, std::uint64_t order) {
             .name_space = "n",
             .identifier = std::move(identifier),
             .id = "rlor_" + std::to_string(order),
-            .grant = {.limit = 1, .duration = 1s},
+            .value = {.limit = 1, .duration = 1s},
             .order = order};
 }
 

@@ -42,7 +42,7 @@ std::string_view ones(std::size_t size) {
     return kOnes.substr(0, std::min(size, kWordBytes));
 }
 
-std::uint64_t order_in(const RulePointer& rule) {
+std::uint64_t order_in(const OverrideRulePointer& rule) {
     return rule->entry.order;
 }
 
@@ -52,7 +52,7 @@ std::optional<Glob> glob_of(std::string_view pattern) {
     return Glob(pattern);
 }
 
-NamespaceKey key_of(const Rules& rules) {
+NamespaceKey key_of(const OverrideRules& rules) {
     return rules.in_order().front()->entry.key().namespace_key();
 }
 
@@ -81,19 +81,20 @@ Usage usage_of(std::string_view pattern) {
             .inner_texts = texts};
 }
 
-Rule::Rule(Override held) : entry(std::move(held)), glob(glob_of(entry.identifier)) {}
+OverrideRule::OverrideRule(Override held)
+    : entry(std::move(held)), glob(glob_of(entry.identifier)) {}
 
-Rules::Pattern::Pattern(const Rule& held)
+OverrideRules::Pattern::Pattern(const OverrideRule& held)
     : first(first_word(held.glob->prefix())),
       first_mask(first_word(ones(held.glob->prefix().size()))),
       last(last_word(held.glob->suffix())),
       last_mask(last_word(ones(held.glob->suffix().size()))),
       rule(&held) {}
 
-Rules::Rules(std::vector<RulePointer> in_order, const KeyHash& hash)
+OverrideRules::OverrideRules(std::vector<OverrideRulePointer> in_order, const KeyHash& hash)
     : in_order_(std::move(in_order)), by_pattern_(in_order_.size(), TextHash{hash}) {
     SLUICE_CHECK(!in_order_.empty());
-    for (const RulePointer& rule : in_order_) {
+    for (const OverrideRulePointer& rule : in_order_) {
         by_pattern_.emplace(rule->entry.identifier, rule.get());
         usage_ += usage_of(rule->entry.identifier);
         if (rule->glob) patterns_.emplace_back(*rule);
@@ -105,7 +106,7 @@ Rules::Rules(std::vector<RulePointer> in_order, const KeyHash& hash)
     if (usage_.searched > kMaxUnindexed) index_inner_texts();
 }
 
-void Rules::index_inner_texts() {
+void OverrideRules::index_inner_texts() {
     std::vector<const Glob*> globs;
     std::size_t texts = 0;
     for (Pattern& pattern : patterns_) {
@@ -120,22 +121,22 @@ void Rules::index_inner_texts() {
     if (!globs.empty()) search_.emplace(globs);
 }
 
-const Override* Rules::match(std::string_view identifier) const {
+const Override* OverrideRules::match(std::string_view identifier) const {
     const auto same = by_pattern_.find(identifier);
     if (same != by_pattern_.end() && !same->second->glob) return &same->second->entry;
-    const Rule* const pattern = match_pattern(identifier);
+    const OverrideRule* const pattern = match_pattern(identifier);
     return pattern == nullptr ? nullptr : &pattern->entry;
 }
 
 // Patterns with inner texts are set aside until one without is found, which beats all behind it.
 // Both lists are in the order of precedence, so the first that matches applies.
-const Rule* Rules::match_pattern(std::string_view identifier) const {
+const OverrideRule* OverrideRules::match_pattern(std::string_view identifier) const {
     const std::uint64_t first = first_word(identifier);
     const std::uint64_t last = last_word(identifier);
     const bool may_search = identifier.size() <= TextSearch::kMaxIdentifierBytes;
     std::array<std::uint16_t, TextSearch::kMaxTexts> aside;
     std::size_t count = 0;
-    const Rule* found = nullptr;
+    const OverrideRule* found = nullptr;
     for (const Pattern& pattern : patterns_) {
         const std::uint64_t differing = ((first ^ pattern.first) & pattern.first_mask) |
                                         ((last ^ pattern.last) & pattern.last_mask);
@@ -152,27 +153,28 @@ const Rule* Rules::match_pattern(std::string_view identifier) const {
     return searched ? in_search_[*searched] : found;
 }
 
-const Override* Rules::find(std::string_view pattern) const {
+const Override* OverrideRules::find(std::string_view pattern) const {
     const auto found = by_pattern_.find(pattern);
     return found == by_pattern_.end() ? nullptr : &found->second->entry;
 }
 
-std::span<const RulePointer> Rules::after(std::uint64_t order) const {
+std::span<const OverrideRulePointer> OverrideRules::after(std::uint64_t order) const {
     return {std::ranges::upper_bound(in_order_, order, {}, order_in), in_order_.end()};
 }
 
 Snapshot::Snapshot(std::vector<Override> overrides, std::uint64_t hash_seed)
     : hash_(hash_seed), size_(overrides.size()) {
     const auto hash = [this](const NamespaceKey& key) { return hash_of(key, hash_); };
-    std::unordered_map<NamespaceKey, std::vector<RulePointer>, decltype(hash)> grouped(0, hash);
+    std::unordered_map<NamespaceKey, std::vector<OverrideRulePointer>, decltype(hash)> grouped(
+        0, hash);
     for (Override& entry : overrides) {
-        auto rule = std::make_shared<const Rule>(std::move(entry));
+        auto rule = std::make_shared<const OverrideRule>(std::move(entry));
         grouped[rule->entry.key().namespace_key()].push_back(rule);
     }
     std::array<Bucket, kBuckets> buckets;
     for (auto& [key, rules] : grouped) {
         buckets[hash(key) % kBuckets].push_back(
-            {hash(key), std::make_shared<const Rules>(std::move(rules), hash_)});
+            {hash(key), std::make_shared<const OverrideRules>(std::move(rules), hash_)});
     }
     for (std::size_t i = 0; i < kBuckets; ++i) {
         if (buckets[i].empty()) continue;
@@ -191,7 +193,7 @@ Snapshot::Bucket::const_iterator Snapshot::find(const Bucket& bucket,
     return at;
 }
 
-const Rules* Snapshot::rules(const NamespaceKey& key) const {
+const OverrideRules* Snapshot::rules(const NamespaceKey& key) const {
     const std::uint64_t hash = hash_of(key, hash_);
     const Bucket* const bucket = buckets_[hash % kBuckets].get();
     if (bucket == nullptr) return nullptr;
@@ -200,8 +202,8 @@ const Rules* Snapshot::rules(const NamespaceKey& key) const {
 }
 
 std::shared_ptr<const Snapshot> Snapshot::with(Override entry) const {
-    const auto rule = std::make_shared<const Rule>(std::move(entry));
-    std::vector<RulePointer> next = others_than(rule->entry.key());
+    const auto rule = std::make_shared<const OverrideRule>(std::move(entry));
+    std::vector<OverrideRulePointer> next = others_than(rule->entry.key());
     next.insert(std::ranges::upper_bound(next, rule->entry.order, {}, order_in), rule);
     return changed(rule->entry.key().namespace_key(), std::move(next));
 }
@@ -210,9 +212,9 @@ std::shared_ptr<const Snapshot> Snapshot::without(const OverrideKey& key) const 
     return changed(key.namespace_key(), others_than(key));
 }
 
-std::vector<RulePointer> Snapshot::others_than(const OverrideKey& key) const {
-    std::vector<RulePointer> others;
-    if (const Rules* const held = rules(key.namespace_key()))
+std::vector<OverrideRulePointer> Snapshot::others_than(const OverrideKey& key) const {
+    std::vector<OverrideRulePointer> others;
+    if (const OverrideRules* const held = rules(key.namespace_key()))
         others.assign(held->in_order().begin(), held->in_order().end());
     std::erase_if(others,
                   [&](const auto& rule) { return rule->entry.identifier == key.identifier; });
@@ -220,7 +222,7 @@ std::vector<RulePointer> Snapshot::others_than(const OverrideKey& key) const {
 }
 
 std::shared_ptr<const Snapshot> Snapshot::changed(const NamespaceKey& key,
-                                                  std::vector<RulePointer> rules) const {
+                                                  std::vector<OverrideRulePointer> rules) const {
     auto next = std::make_shared<Snapshot>(*this);
     const std::uint64_t hash = hash_of(key, hash_);
     auto& held = next->buckets_[hash % kBuckets];
@@ -232,7 +234,7 @@ std::shared_ptr<const Snapshot> Snapshot::changed(const NamespaceKey& key,
     }
     next->size_ += rules.size();
     if (!rules.empty())
-        bucket->insert(at, {hash, std::make_shared<const Rules>(std::move(rules), hash_)});
+        bucket->insert(at, {hash, std::make_shared<const OverrideRules>(std::move(rules), hash_)});
     held = std::move(bucket);
     return next;
 }

@@ -1,4 +1,5 @@
-// Immutable lookup structures: the overrides of one namespace (Rules), and all of them (Snapshot).
+// Immutable lookup structures: the overrides of one namespace (OverrideRules), and all of them
+// (Snapshot).
 #ifndef SLUICE_OVERRIDES_SNAPSHOT_H_
 #define SLUICE_OVERRIDES_SNAPSHOT_H_
 
@@ -34,14 +35,14 @@ struct Usage {
 Usage usage_of(std::string_view pattern);
 
 // An override with its pattern prepared. One without a `*` needs no more than its text.
-struct Rule {
-    explicit Rule(Override held);
+struct OverrideRule {
+    explicit OverrideRule(Override held);
 
     const Override entry;
     const std::optional<Glob> glob;
 };
 
-using RulePointer = std::shared_ptr<const Rule>;
+using OverrideRulePointer = std::shared_ptr<const OverrideRule>;
 
 // The overrides of one namespace, arranged for lookup. Never empty.
 //
@@ -53,13 +54,13 @@ using RulePointer = std::shared_ptr<const Rule>;
 // well.
 //
 // Immutable, hence thread-safe.
-class Rules {
+class OverrideRules {
   public:
     // The most patterns with inner texts that are matched without an automaton.
     static constexpr std::size_t kMaxUnindexed = 8;
 
     // In the order of their creation.
-    Rules(std::vector<RulePointer> in_order, const KeyHash& hash);
+    OverrideRules(std::vector<OverrideRulePointer> in_order, const KeyHash& hash);
 
     // The one that applies to `identifier`; null if none does. An exact one before a pattern, more
     // literal bytes before fewer, the older before the younger.
@@ -68,9 +69,9 @@ class Rules {
     const Override* find(std::string_view pattern) const;
 
     // The oldest first.
-    std::span<const RulePointer> in_order() const { return in_order_; }
+    std::span<const OverrideRulePointer> in_order() const { return in_order_; }
     // Those that are younger than the one with this order.
-    std::span<const RulePointer> after(std::uint64_t order) const;
+    std::span<const OverrideRulePointer> after(std::uint64_t order) const;
     const Usage& usage() const { return usage_; }
 
   private:
@@ -82,27 +83,27 @@ class Rules {
     // bytes that count set in the mask. These two comparisons rule out nearly all patterns that
     // don't match.
     struct Pattern {
-        explicit Pattern(const Rule& held);
+        explicit Pattern(const OverrideRule& held);
 
         std::uint64_t first;
         std::uint64_t first_mask;
         std::uint64_t last;
         std::uint64_t last_mask;
-        const Rule* rule;
+        const OverrideRule* rule;
         std::uint16_t searched = kNotSearched;  // its number in search_
     };
     static constexpr std::uint16_t kNotSearched = 0xFFFF;
 
     void index_inner_texts();
-    const Rule* match_pattern(std::string_view identifier) const;
+    const OverrideRule* match_pattern(std::string_view identifier) const;
 
-    const std::vector<RulePointer> in_order_;
-    std::unordered_map<std::string_view, const Rule*, TextHash> by_pattern_;
+    const std::vector<OverrideRulePointer> in_order_;
+    std::unordered_map<std::string_view, const OverrideRule*, TextHash> by_pattern_;
     // Those with a `*`. The first that matches is the one that applies.
     std::vector<Pattern> patterns_;
     Usage usage_;
-    std::optional<TextSearch> search_;    // none up to kMaxUnindexed patterns with inner texts
-    std::vector<const Rule*> in_search_;  // by the number there
+    std::optional<TextSearch> search_;  // none up to kMaxUnindexed patterns with inner texts
+    std::vector<const OverrideRule*> in_search_;  // by the number there
 };
 
 // All overrides at one point of time. with() and without() make a changed copy, which shares the
@@ -115,15 +116,15 @@ class Snapshot {
     Snapshot(std::vector<Override> overrides, std::uint64_t hash_seed);
 
     // The rules of a namespace; null if it has none.
-    const Rules* rules(const NamespaceKey& key) const;
-    // As those of Rules.
+    const OverrideRules* rules(const NamespaceKey& key) const;
+    // As those of OverrideRules.
     const Override* match(const OverrideKey& key) const {
         if (size_ == 0) return nullptr;
-        const Rules* const rules = this->rules(key.namespace_key());
+        const OverrideRules* const rules = this->rules(key.namespace_key());
         return rules == nullptr ? nullptr : rules->match(key.identifier);
     }
     const Override* find(const OverrideKey& key) const {
-        const Rules* const rules = this->rules(key.namespace_key());
+        const OverrideRules* const rules = this->rules(key.namespace_key());
         return rules == nullptr ? nullptr : rules->find(key.identifier);
     }
     std::size_t size() const { return size_; }
@@ -137,7 +138,7 @@ class Snapshot {
   private:
     struct Namespace {
         std::uint64_t hash;
-        std::shared_ptr<const Rules> rules;
+        std::shared_ptr<const OverrideRules> rules;
     };
     // Sorted by hash. A change copies one bucket.
     using Bucket = std::vector<Namespace>;
@@ -147,10 +148,10 @@ class Snapshot {
                                        std::uint64_t hash,
                                        const NamespaceKey& key);
     // The rules of the key's namespace without the one that has the key.
-    std::vector<RulePointer> others_than(const OverrideKey& key) const;
+    std::vector<OverrideRulePointer> others_than(const OverrideKey& key) const;
     // A copy in which the namespace has these rules.
     std::shared_ptr<const Snapshot> changed(const NamespaceKey& key,
-                                            std::vector<RulePointer> rules) const;
+                                            std::vector<OverrideRulePointer> rules) const;
 
     KeyHash hash_;
     std::size_t size_ = 0;

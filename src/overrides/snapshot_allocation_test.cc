@@ -62,7 +62,7 @@ Override override_in(const std::string& name_space, const std::string& identifie
             .name_space = name_space,
             .identifier = identifier,
             .id = "rlor_1",
-            .grant = {.limit = 1, .duration = std::chrono::seconds{1}},
+            .value = {.limit = 1, .duration = std::chrono::seconds{1}},
             .order = 1};
 }
 

@@ -14,12 +14,12 @@ Override override_in(const std::string& name_space, const std::string& id) {
             .name_space = name_space,
             .identifier = "i",
             .id = id,
-            .grant = {},
+            .value = {},
             .order = 1};
 }
 
 std::string id_in(const Snapshot& snapshot, const std::string& name_space) {
-    const Rules* const rules = snapshot.rules({"w", name_space});
+    const OverrideRules* const rules = snapshot.rules({"w", name_space});
     return rules == nullptr ? "none" : rules->in_order().front()->entry.id;
 }
 

@@ -145,8 +145,8 @@ std::optional<Error> SqliteOverrideStore::put_row(Statement& put, Override& entr
                          .bind(3, entry.workspace)
                          .bind(4, entry.name_space)
                          .bind(5, entry.identifier)
-                         .bind(6, entry.grant.limit)
-                         .bind(7, entry.grant.duration.count())
+                         .bind(6, entry.value.limit)
+                         .bind(7, entry.value.duration.count())
                          .for_each([&](const Statement& row) {
                              entry.order = static_cast<std::uint64_t>(row.number(0));
                              id = row.bytes(1);
@@ -171,9 +171,9 @@ Result<std::optional<Override>> SqliteOverrideStore::find_row(const OverrideKey&
 std::optional<Error> SqliteOverrideStore::keep(const Change& change) {
     auto keep = database_->prepare(kKeep);
     if (!keep) return std::move(keep).error();
-    const auto bind_grant = [&](int parameter, const std::optional<Grant>& grant) {
-        keep->bind(parameter, grant ? grant->limit : std::int64_t{-1});
-        keep->bind(parameter + 1, grant ? grant->duration.count() : std::int64_t{-1});
+    const auto bind_value = [&](int parameter, const std::optional<LimitAndDuration>& value) {
+        keep->bind(parameter, value ? value->limit : std::int64_t{-1});
+        keep->bind(parameter + 1, value ? value->duration.count() : std::int64_t{-1});
     };
     keep->bind(1, change.author.at)
         .bind(2, change.author.token)
@@ -181,8 +181,8 @@ std::optional<Error> SqliteOverrideStore::keep(const Change& change) {
         .bind(4, change.name_space)
         .bind(5, change.identifier)
         .bind(6, change.id);
-    bind_grant(7, change.before);
-    bind_grant(9, change.after);
+    bind_value(7, change.before);
+    bind_value(9, change.after);
     if (const int code = keep->run(); code != SQLITE_DONE) return database_->error(code);
     auto forget = database_->prepare(kForget);
     if (!forget) return std::move(forget).error();
@@ -204,7 +204,7 @@ Result<std::vector<Change>> SqliteOverrideStore::changes(const ChangeQuery& quer
     return found;
 }
 
-// The change is kept first: `changes()` of the last statement tells whether an override changed.
+// The change is kept first: `changes()` of the last statement says whether an override changed.
 Result<Stored> SqliteOverrideStore::put(const Override& entry,
                                         const std::optional<Author>& author) {
     Override stored = entry;
@@ -218,8 +218,8 @@ Result<Stored> SqliteOverrideStore::put(const Override& entry,
                                    .name_space = entry.name_space,
                                    .identifier = entry.identifier,
                                    .id = id,
-                                   .before = *held ? std::optional((*held)->grant) : std::nullopt,
-                                   .after = entry.grant,
+                                   .before = *held ? std::optional((*held)->value) : std::nullopt,
+                                   .after = entry.value,
                                    .order = 0}))
                 return error;
         }
@@ -243,7 +243,7 @@ Result<Removed> SqliteOverrideStore::remove(const OverrideKey& key,
                                    .name_space = (*held)->name_space,
                                    .identifier = (*held)->identifier,
                                    .id = (*held)->id,
-                                   .before = (*held)->grant,
+                                   .before = (*held)->value,
                                    .after = std::nullopt,
                                    .order = 0}))
                 return error;

@@ -47,7 +47,7 @@ Override sample(std::uint64_t order, std::string identifier = "vip_*") {
             .name_space = "n",
             .identifier = std::move(identifier),
             .id = "rlor_" + std::to_string(order),
-            .grant = {.limit = (std::int64_t{1} << 53) - 1, .duration = 720h},
+            .value = {.limit = (std::int64_t{1} << 53) - 1, .duration = 720h},
             .order = order};
 }
 
@@ -56,7 +56,7 @@ void expect_same(const Override& a, const Override& b) {
     EXPECT_EQ(a.name_space, b.name_space);
     EXPECT_EQ(a.identifier, b.identifier);
     EXPECT_EQ(a.id, b.id);
-    EXPECT_EQ(a.grant, b.grant);
+    EXPECT_EQ(a.value, b.value);
     EXPECT_EQ(a.order, b.order);
 }
 
@@ -81,7 +81,7 @@ TEST_F(SqliteOverrideStoreTest, PuttingAgainChangesTheGrantAlone) {
     const auto store = opened();
     EXPECT_TRUE(store->put(sample(1), {}));
     Override changed = sample(1);
-    changed.grant = {.limit = 0, .duration = 1s};
+    changed.value = {.limit = 0, .duration = 1s};
     EXPECT_TRUE(store->put(changed, {}));
     const auto loaded = store->load_all().value().overrides;
     ASSERT_EQ(loaded.size(), 1U);
@@ -129,7 +129,7 @@ TEST_F(SqliteOverrideStoreTest, AnOverrideSetFindsItsOverridesAgain) {
     const Override* found = reader.get().match({"w", "n", "vip_1"});
     ASSERT_NE(found, nullptr);
     EXPECT_EQ(found->id, id);
-    EXPECT_EQ(found->grant, (Grant{.limit = 7, .duration = 60s}));
+    EXPECT_EQ(found->value, (LimitAndDuration{.limit = 7, .duration = 60s}));
 }
 
 TEST_F(SqliteOverrideStoreTest, ASecondProcessCanNotOpenIt) {

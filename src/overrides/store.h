@@ -42,18 +42,18 @@ struct OverrideKey {
 };
 
 // The limit and the duration that an override sets. A limit of 0 is a ban.
-struct Grant {
+struct LimitAndDuration {
     std::int64_t limit;                  // 0 to 2^53 - 1
     std::chrono::milliseconds duration;  // 1 second to 366 days
-    friend bool operator==(const Grant&, const Grant&) = default;
+    friend bool operator==(const LimitAndDuration&, const LimitAndDuration&) = default;
 };
 
 struct Override {
     std::string workspace;
     std::string name_space;
     std::string identifier;
-    std::string id;  // "rlor_..."; the same as long as the override exists, whatever it grants
-    Grant grant;
+    std::string id;  // "rlor_..."; the same as long as the override exists, whatever it sets
+    LimitAndDuration value;
     std::uint64_t order;  // grows with each override that is created: the lower one is the older
 
     friend bool operator==(const Override&, const Override&) = default;
@@ -94,9 +94,9 @@ struct Change {
     std::string name_space;
     std::string identifier;
     std::string id;
-    std::optional<Grant> before;  // none: the override was created
-    std::optional<Grant> after;   // none: it was deleted
-    std::uint64_t order;          // grows with each change
+    std::optional<LimitAndDuration> before;  // none: the override was created
+    std::optional<LimitAndDuration> after;   // none: it was deleted
+    std::uint64_t order;                     // grows with each change
 
     friend bool operator==(const Change&, const Change&) = default;
 };
@@ -124,7 +124,7 @@ class OverrideStore {
     virtual Result<std::uint64_t> version() = 0;
     virtual Result<Contents> load_all() = 0;
 
-    // Adds the override, or replaces the grant of the one with the same key. Returns the override
+    // Adds the override, or replaces the value of the one with the same key. Returns the override
     // as it is stored, once it is safe from a crash: its id and order are those that it was first
     // stored with, and a shared store chooses the order itself.
     // Keeps the change along with it, unless there is no author.
@@ -139,7 +139,7 @@ class OverrideStore {
     virtual void interrupt() {}
 };
 
-// Stores no overrides, which OverrideSet itself holds in memory; only their grants, for the
+// Stores no overrides, which OverrideSet itself holds in memory; only their values, for the
 // changes.
 class MemoryStore final : public OverrideStore {
   public:
@@ -152,7 +152,7 @@ class MemoryStore final : public OverrideStore {
   private:
     struct Held {
         std::string id;
-        Grant grant;
+        LimitAndDuration value;
     };
     using Key = std::array<std::string, 3>;
 

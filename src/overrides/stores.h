@@ -31,7 +31,7 @@ Override override_in(const Row& row) {
             .name_space = std::string(row.bytes(3)),
             .identifier = std::string(row.bytes(4)),
             .id = std::string(row.bytes(1)),
-            .grant = {.limit = row.number(5), .duration = std::chrono::milliseconds{row.number(6)}},
+            .value = {.limit = row.number(5), .duration = std::chrono::milliseconds{row.number(6)}},
             .order = static_cast<std::uint64_t>(row.number(0))};
 }
 
@@ -39,18 +39,18 @@ Override override_in(const Row& row) {
 // and the limits and durations before and after, where -1 is none.
 template <class Row>
 Change change_in(const Row& row) {
-    const auto grant = [&](int limit) -> std::optional<Grant> {
+    const auto value = [&](int limit) -> std::optional<LimitAndDuration> {
         if (row.number(limit) < 0) return std::nullopt;
-        return Grant{.limit = row.number(limit),
-                     .duration = std::chrono::milliseconds{row.number(limit + 1)}};
+        return LimitAndDuration{.limit = row.number(limit),
+                                .duration = std::chrono::milliseconds{row.number(limit + 1)}};
     };
     return {.author = {.token = std::string(row.bytes(2)), .at = row.number(1)},
             .workspace = std::string(row.bytes(3)),
             .name_space = std::string(row.bytes(4)),
             .identifier = std::string(row.bytes(5)),
             .id = std::string(row.bytes(6)),
-            .before = grant(7),
-            .after = grant(9),
+            .before = value(7),
+            .after = value(9),
             .order = static_cast<std::uint64_t>(row.number(0))};
 }
 

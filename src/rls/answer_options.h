@@ -15,7 +15,7 @@ enum class Counting {
     kAllOrNothing,  // those that can deny the request are all spent, or none
 };
 
-// The names of the header fields that tell a client about the limit with least left.
+// The names of the header fields that describe the limit with least left to a client.
 struct LimitHeaders {
     std::string limit = "RateLimit-Limit";
     std::string remaining = "RateLimit-Remaining";

@@ -135,8 +135,8 @@ void RateLimiter::apply_override(std::string_view domain, DecidedDescriptor& ite
     const overrides::Override* const applied =
         overrides_.get().match({parts_.options->workspace, domain, item.identifier});
     if (applied == nullptr) return;
-    item.limit = applied->grant.limit;
-    item.duration = applied->grant.duration;
+    item.limit = applied->value.limit;
+    item.duration = applied->value.duration;
 }
 
 std::optional<Error> RateLimiter::find_limit(const RateLimitRequest& request,

@@ -172,26 +172,26 @@ RuleWatch::Descriptor RuleWatch::watch_folders() const {
     return watches;
 }
 
-RuleWatch::Woken RuleWatch::wait(const Descriptor& watches,
-                                 std::chrono::milliseconds timeout) const {
+RuleWatch::WakeReason RuleWatch::wait(const Descriptor& watches,
+                                      std::chrono::milliseconds timeout) const {
     // poll() ignores a negative descriptor.
     std::array<pollfd, 2> ready = {pollfd{stop_.number(), POLLIN, 0},
                                    pollfd{watches.number(), POLLIN, 0}};
     const int count = ::poll(ready.data(), ready.size(), static_cast<int>(timeout.count()));
-    if (ready[0].revents != 0) return Woken::kToStop;
-    if (count <= 0 || ready[1].revents == 0) return Woken::kByTime;
+    if (ready[0].revents != 0) return WakeReason::kToStop;
+    if (count <= 0 || ready[1].revents == 0) return WakeReason::kByTime;
     std::array<char, 4096> events;
     while (::read(watches.number(), events.data(), events.size()) > 0) {
     }
-    return Woken::kByChange;
+    return WakeReason::kByChange;
 }
 
 bool RuleWatch::wait_until_quiet(const Descriptor& watches) const {
     const auto end = std::chrono::steady_clock::now() + kLongestUnrest;
     for (;;) {
-        const Woken woken = wait(watches, kQuiet);
-        if (woken == Woken::kToStop) return false;
-        if (woken == Woken::kByTime || std::chrono::steady_clock::now() >= end) return true;
+        const WakeReason reason = wait(watches, kQuiet);
+        if (reason == WakeReason::kToStop) return false;
+        if (reason == WakeReason::kByTime || std::chrono::steady_clock::now() >= end) return true;
     }
 }
 
@@ -201,9 +201,9 @@ void RuleWatch::run() {
     for (;;) {
         const std::uint64_t now = fingerprint_of(path_);
         if (now != std::exchange(fingerprint_, now)) changed_();
-        const Woken woken = wait(watches, kInterval);
-        if (woken == Woken::kToStop) return;
-        if (woken == Woken::kByChange && !wait_until_quiet(watches)) return;
+        const WakeReason reason = wait(watches, kInterval);
+        if (reason == WakeReason::kToStop) return;
+        if (reason == WakeReason::kByChange && !wait_until_quiet(watches)) return;
         watches = watch_folders();
     }
 }

@@ -64,8 +64,8 @@ class RuleWatch {
     void run();
     // Watches all folders that matter now. A descriptor that reports nothing if inotify fails.
     Descriptor watch_folders() const;
-    enum class Woken { kByChange, kByTime, kToStop };
-    Woken wait(const Descriptor& watches, std::chrono::milliseconds timeout) const;
+    enum class WakeReason { kByChange, kByTime, kToStop };
+    WakeReason wait(const Descriptor& watches, std::chrono::milliseconds timeout) const;
     // Waits until nothing changes any more. False if it has to stop.
     bool wait_until_quiet(const Descriptor& watches) const;
 

@@ -23,8 +23,8 @@ inline constexpr std::size_t kMaxRuleConfigBytes = 16'777'216;
 // allowed.
 Result<DomainConfig> decode_rule_config(std::string_view bytes);
 
-// Checks and arranges all resources of an answer, which replace all rules before. An error is what
-// the server is to be told.
+// Checks and arranges all resources of an answer, which replace all rules before. The error
+// goes to the server, as the reason of the rejection.
 Result<std::shared_ptr<const RuleSet>> decode_rules(std::span<const std::string_view> resources,
                                                     SameDomain same_domain);
 

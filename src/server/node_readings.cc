@@ -1,4 +1,4 @@
-// What a node reads of its parts: for the metrics, and for its observer.
+// The readings of a node's parts, for its metrics and its observer.
 #include <array>
 #include <chrono>
 #include <optional>

@@ -1,4 +1,4 @@
-// What the listeners of a node get from its settings: limits, and the rule for Host headers.
+// The settings of a node's listeners: their limits, and the rule for Host headers.
 #ifndef SLUICE_SERVER_WIRE_SETTINGS_H_
 #define SLUICE_SERVER_WIRE_SETTINGS_H_
 

@@ -20,7 +20,7 @@ using Time = TurnThread::Time;
 // How often the only node of a region queues changed entries for publishing: more often than it
 // publishes, and on a thread that never waits for the store, since entries that are not queued yet
 // can't be evicted at the cap.
-constexpr milliseconds kLook{100};
+constexpr milliseconds kPollInterval{100};
 
 // How often refused rows are reported, and how many bytes of a name are shown.
 constexpr seconds kRefusalPause{60};
@@ -57,7 +57,8 @@ GlobalThreads::GlobalThreads(Table& table, const Options& options, milliseconds 
     : table_(table),
       is_test_(test_interval != milliseconds{0}),
       cleans_up_(options.global_cleanup && !is_test_),
-      look_every_(is_test_ ? std::min<milliseconds>(kLook, test_interval / 4) : kLook),
+      poll_interval_(is_test_ ? std::min<milliseconds>(kPollInterval, test_interval / 4)
+                              : kPollInterval),
       on_change_(options.on_global_change),
       on_refusal_(options.on_global_refusal),
       global_sync_(table,
@@ -94,17 +95,16 @@ std::optional<Error> GlobalThreads::run(const Options& options) {
     reading_ = *std::move(reading);
     if (auto failed = start_bus(options)) return failed;
     try {
-        if (table_.sharing() == Sharing::kSole)
-            start_thread(looker_, &GlobalThreads::look_for_changes);
+        if (table_.sharing() == Sharing::kSole) start_thread(poller_, &GlobalThreads::poll_changes);
         start_thread(writer_, &GlobalThreads::write);
         start_thread(reader_, &GlobalThreads::read);
     } catch (...) {  // no turn has begun: this does not take long
-        looker_.stop();
+        poller_.stop();
         writer_.stop();
         throw;
     }
     may_begin_.store(true, std::memory_order_release);
-    for (TurnThread* thread : {&looker_, &writer_, &reader_})
+    for (TurnThread* thread : {&poller_, &writer_, &reader_})
         thread->wake();
     return std::nullopt;
 }
@@ -165,7 +165,7 @@ std::vector<ComponentTable::Shown> GlobalThreads::known(const CellName& stored) 
 bool GlobalThreads::close(milliseconds patience) {
     if (has_ended_.exchange(true, std::memory_order_relaxed)) return have_threads_ended_;
     have_threads_ended_ = bus_ == nullptr || bus_->close();
-    have_threads_ended_ &= looker_.stop(steady_clock::now() + kLastTurn);
+    have_threads_ended_ &= poller_.stop(steady_clock::now() + kLastTurn);
     if (table_.sharing() == Sharing::kSole && have_threads_ended_) global_sync_.offer_changes();
     if (patience > milliseconds{0}) {
         const auto published = std::make_shared<std::promise<void>>();
@@ -253,7 +253,7 @@ BusStats GlobalThreads::bus_stats() const {
 // Its turns begin once all threads are there.
 void GlobalThreads::start_thread(TurnThread& thread, Time (GlobalThreads::*turn)()) {
     thread.start([this, turn] {
-        if (!may_begin_.load(std::memory_order_acquire)) return steady_clock::now() + kLook;
+        if (!may_begin_.load(std::memory_order_acquire)) return steady_clock::now() + kPollInterval;
         return (this->*turn)();
     });
 }
@@ -263,10 +263,10 @@ std::optional<UnixTime> GlobalThreads::wall() const {
     return is_test_ ? std::nullopt : std::optional(exact_wall_time());
 }
 
-// A turn of the looker.
-Time GlobalThreads::look_for_changes() {
+// A turn of the poller.
+Time GlobalThreads::poll_changes() {
     global_sync_.offer_changes();
-    return steady_clock::now() + look_every_;
+    return steady_clock::now() + poll_interval_;
 }
 
 // A turn of the writer.

@@ -78,7 +78,7 @@ class GlobalThreads {
     void start_thread(TurnThread& thread, Time (GlobalThreads::*turn)());
 
     // Turns of the threads; each returns the time of the next one.
-    Time look_for_changes();
+    Time poll_changes();
     Time write();
     Time read();
 
@@ -101,7 +101,7 @@ class GlobalThreads {
     Table& table_;
     const bool is_test_;
     const bool cleans_up_;
-    const std::chrono::milliseconds look_every_;
+    const std::chrono::milliseconds poll_interval_;
     const std::function<void(const GlobalChange&)> on_change_;
     const std::function<void(const GlobalRefusal&)> on_refusal_;
     GlobalSync global_sync_;
@@ -135,7 +135,7 @@ class GlobalThreads {
     std::unique_ptr<BusThread> bus_;                       // null: no bus
     std::atomic<AnnounceQueue*> announce_queue_{nullptr};  // that of bus_, once it is there
 
-    TurnThread looker_;  // of the only node of a region
+    TurnThread poller_;  // of the only node of a region
     TurnThread writer_;
     TurnThread reader_;
 };

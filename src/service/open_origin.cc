@@ -14,7 +14,7 @@
 namespace sluice {
 namespace {
 
-// New at each start: components of an earlier process have another owner.
+// New at each start: components of an earlier process have another owner (invariant 10).
 std::string new_node() {
     constexpr std::string_view kDigits = "0123456789abcdef";
     std::string name;

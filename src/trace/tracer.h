@@ -46,7 +46,7 @@ class Span {
     void add(std::string_view name, AttributeValue value) {
         span_.attributes.emplace_back(name, std::move(value));
     }
-    // Adds what may identify somebody, if the tracer may send that.
+    // Adds an attribute that may identify a person, if the tracer may send such.
     void add_identifier(std::string_view name, std::string_view value);
     void fail() { span_.has_failed = true; }
     // Sends it. Once; the tracer must exist.
@@ -64,7 +64,7 @@ class Span {
 };
 
 // A bounded queue of spans and the thread that posts them as OTLP/HTTP in JSON, up to 512 at a
-// time. Nobody waits for it: a span that finds the queue full is dropped, and so is a batch that
+// time. No caller waits for it: a span that finds the queue full is dropped, and so is a batch that
 // the collector does not take. Thread-safe.
 class Tracer {
   public:

@@ -73,7 +73,7 @@ TEST(MysqlUrl, TakesAUnixSocketWithOrWithoutAHost) {
 
 class MysqlUrlRefuses : public testing::TestWithParam<const char*> {};
 
-TEST_P(MysqlUrlRefuses, ThisAndTellsNoSecret) {
+TEST_P(MysqlUrlRefuses, ThisAndShowsNoSecret) {
     const auto url = parse_mysql_url(GetParam());
     ASSERT_FALSE(url) << GetParam();
     EXPECT_EQ(url.error().code, kInvalidOption);

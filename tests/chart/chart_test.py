@@ -1,4 +1,4 @@
-"""The chart, the manifests made of it, the compose file and the workflows, by the tools that tests/chart/run has built."""
+"""The chart, the manifests made of it, the compose file and the workflows, by the tools that tests/chart/run builds."""
 
 import importlib.util
 import json
@@ -28,8 +28,8 @@ def run(*command, check=True, stdin=None):
 
 
 def rendered(case, *options):
-    run_helm = run("helm", "template", "limits", CHART, "--namespace", "limits", "--kube-version", KUBERNETES, "--values",
-                   CHART / "ci" / f"{case}-values.yaml", *options)
+    run_helm = run("helm", "template", "limits", CHART, "--namespace", "limits", "--kube-version", KUBERNETES,
+                   "--values", CHART / "ci" / f"{case}-values.yaml", *options)
     return run_helm.stdout
 
 
@@ -89,7 +89,8 @@ class Chart(unittest.TestCase):
     def test_helm_finds_no_fault(self):
         for case in CASES:
             with self.subTest(case):
-                run("helm", "lint", "--strict", "--kube-version", KUBERNETES, CHART, "--values", CHART / "ci" / f"{case}-values.yaml")
+                run("helm", "lint", "--strict", "--kube-version", KUBERNETES, CHART,
+                    "--values", CHART / "ci" / f"{case}-values.yaml")
 
     def test_objects_conform_to_the_schemas_of_kubernetes(self):
         for case in CASES:
@@ -134,7 +135,8 @@ class Chart(unittest.TestCase):
         config = folder / "sluice.toml"
         config.touch()
         config.chmod(volume(found, "config")["configMap"].get("defaultMode", 0o644))
-        config.write_text(found["ConfigMap", "limits-sluice"]["data"]["sluice.toml"].replace("/etc/sluice", str(folder)))
+        text = found["ConfigMap", "limits-sluice"]["data"]["sluice.toml"]
+        config.write_text(text.replace("/etc/sluice", str(folder)))
         secrets = found.get(("Secret", "limits-sluice"), {"stringData": {}})["stringData"]
         environment = {f"SLUICE_{name.upper()}": value for name, value in secrets.items() if name != "metrics-token"}
         done = subprocess.run([os.environ["SLUICE_PROGRAM"], "check-config", config], env=environment,
@@ -178,8 +180,8 @@ class Chart(unittest.TestCase):
             "metrics.serviceMonitor.enabled=true": "metrics.serviceMonitor.tlsConfig",
         }.items():
             with self.subTest(option):
-                done = run("helm", "template", "limits", CHART, "--kube-version", KUBERNETES, "--values", CHART / "ci/small-values.yaml", "--set",
-                           option, check=False)
+                done = run("helm", "template", "limits", CHART, "--kube-version", KUBERNETES,
+                           "--values", CHART / "ci/small-values.yaml", "--set", option, check=False)
                 self.assertNotEqual(done.returncode, 0)
                 self.assertIn(message, done.stderr)
 
@@ -273,7 +275,8 @@ class Compose(unittest.TestCase):
     def test_the_program_takes_the_settings(self):
         settings = self.file["services"]["sluice-1"]["environment"]
         settings = {name: re.sub(r"\$\{.*?\}", "secret", value) for name, value in settings.items()}
-        done = subprocess.run([os.environ["SLUICE_PROGRAM"], "config", "show", "--effective"], env=settings, capture_output=True, text=True)
+        done = subprocess.run([os.environ["SLUICE_PROGRAM"], "config", "show", "--effective"],
+                              env=settings, capture_output=True, text=True)
         self.assertEqual((done.returncode, done.stderr), (0, ""))
 
 

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 
-import { LIMITER, MANAGER, THIRTY_DAYS, TOKENS, rejection } from './questions.mjs';
+import { LIMITER, MANAGER, THIRTY_DAYS, TOKENS, rejection } from './fixtures.mjs';
 import { load, startSluice } from './sluice.mjs';
 import { startSlowProxy } from './slow_proxy.mjs';
 

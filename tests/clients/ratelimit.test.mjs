@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 
-import { MANAGER, THIRTY_DAYS, TOKENS, rejection } from './questions.mjs';
+import { MANAGER, THIRTY_DAYS, TOKENS, rejection } from './fixtures.mjs';
 import { load, startSluice } from './sluice.mjs';
 import { startSlowProxy } from './slow_proxy.mjs';
 
@@ -175,6 +175,6 @@ test('a timeout yields the fallback, and the late request still counts', async (
   slow.close();
 });
 
-test('the client that asks nobody passes', async () => {
+test('the client that asks no server passes', async () => {
   assert.equal((await new NoopRatelimit().limit('x')).success, true);
 });

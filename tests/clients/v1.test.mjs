@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 
-import { LIMITER, TOKENS, rejection } from './questions.mjs';
+import { LIMITER, TOKENS, rejection } from './fixtures.mjs';
 import { load, startSluice } from './sluice.mjs';
 
 const { Ratelimit } = await load('unkey-ratelimit-v1');

@@ -100,14 +100,14 @@ class Traces(unittest.TestCase):
         with urllib.request.urlopen(request, timeout=5) as answer:
             return json.load(answer)["data"]
 
-    def test_a_trace_is_continued_and_names_nobody(self):
+    def test_a_trace_is_continued_and_holds_no_identifiers(self):
         with Collector() as collector:
             self.serve(collector.port, "--trace-one-in", 1000000000, "--region", "eu")
             # Until the nodes of the region are known, everything waits for Redis.
             until(lambda: self.metric("sluice_origin_nodes") == 1, "the node is known to be alone")
             began = time.time_ns()
             self.limit("alice", f"00-{TRACE}-{PARENT}-01")
-            self.limit("alice", f"00-{TRACE}-{PARENT}-01")  # from memory: waits for nobody
+            self.limit("alice", f"00-{TRACE}-{PARENT}-01")  # from memory: does not wait
             self.limit("bob", f"00-{TRACE}-{PARENT}-00")  # its caller does not want it
             self.limit("carol")  # not chosen
             self.limit("dave", f"00-{TRACE}-{PARENT}-01", "multiLimit", 3)
@@ -209,7 +209,8 @@ class Traces(unittest.TestCase):
             self.assertLess(time.monotonic() - began, 8)
 
     def test_an_endpoint_that_is_no_url_stops_the_program(self):
-        run = subprocess.run([PROGRAM, "serve", "--trace-endpoint", "https://collector"], capture_output=True, text=True)
+        run = subprocess.run([PROGRAM, "serve", "--trace-endpoint", "https://collector"],
+                             capture_output=True, text=True)
         self.assertEqual(run.returncode, 2)
         self.assertIn("allowed is http://HOST[:PORT][/PATH]", run.stderr)
 

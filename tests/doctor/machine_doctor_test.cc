@@ -79,7 +79,7 @@ TEST(MachineDoctor, KnowsAServerWithTls) {
     EXPECT_TRUE(run.is_clean("addresses")) << run.out;
 }
 
-TEST(MachineDoctor, CannotTellAServerThatWantsACertificate) {
+TEST(MachineDoctor, CannotIdentifyAServerThatWantsACertificate) {
     const ScratchFolder folder;
     const server_test::Certificate own =
         server_test::make_certificate(folder, "server", "localhost");

@@ -62,7 +62,7 @@ class OneNode(unittest.TestCase):
         self.addCleanup(self.client.close)
         warm_up(self.client, 1)
 
-    def test_requests_pass_up_to_the_limit_and_are_told_what_is_left(self):
+    def test_requests_pass_up_to_the_limit_and_responses_show_what_is_left(self):
         def order(user):
             for left in (4, 3, 2, 1, 0):
                 status, fields = asked(self.client, "/orders", x_user=user)
@@ -188,7 +188,7 @@ class TwoNodes(unittest.TestCase):
             late = sum("x-ratelimit-limit" not in fields for _, fields in answers)
             admitted = sum(status == 200 for status, _ in answers) - late
             # Nine of ten calls show how the limit is shared; the timeout has a test of its own. The hits of a late call
-            # may be counted, although nobody has read the answer.
+            # may be counted, although its answer was discarded.
             self.assertLess(late, len(answers) / 10)
             one_percent = self.LIMIT // 100
             self.assertLessEqual(admitted, self.LIMIT + one_percent)

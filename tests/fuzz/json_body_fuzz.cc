@@ -29,7 +29,7 @@ using sluice::http::Schema;
 
 // The first byte of the input chooses one of these.
 constexpr std::array<Schema, 5> kSchemas = {sluice::http::kDecisionSchema,
-                                            sluice::http::kGrantSchema,
+                                            sluice::http::kSetOverrideSchema,
                                             sluice::http::kNameSchema,
                                             sluice::http::kPageSchema,
                                             sluice::http::kV1DecisionSchema};

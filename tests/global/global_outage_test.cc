@@ -1,5 +1,5 @@
-// The global store is wrong, missing, killed or stopped: nobody waits for it, the server says what
-// is wrong, and what was missed is published exactly when it is back.
+// The global store is wrong, missing, killed or stopped: no request waits for it, the server
+// says what is wrong, and what was missed is published exactly when it is back.
 #include <atomic>
 #include <chrono>
 #include <map>
@@ -34,13 +34,13 @@ void expect_logged(Server& server, std::string_view why) {
         const std::string log = server.program().output();
         const std::size_t line = log.find("global_unavailable");
         return line != std::string::npos && log.find(why, line) != std::string::npos;
-    })) << "not told: "
+    })) << "not logged: "
         << why << "\n"
         << server.program().output();
     EXPECT_EQ(server.program().output().find(MariadbServer::kPassword), std::string::npos);
 }
 
-// It serves, says that it is degraded, and lets nobody wait.
+// It serves, says that it is degraded, and lets no request wait.
 void expect_degraded(const Server& server) {
     EXPECT_TRUE(eventually([&] { return degraded(server) == R"(["global"])"; }))
         << degraded(server);
@@ -166,7 +166,7 @@ TEST(GlobalOutage, RowsThatAFailoverLosesAreRestored) {
 }
 
 // Two regions under load while the store crashes, stands still, and returns.
-TEST(GlobalOutage, NobodyWaitsAndInTheEndAllIsExact) {
+TEST(GlobalOutage, NoRequestWaitsAndInTheEndAllIsExact) {
     MariadbServer mariadb;
     const std::string database = mariadb.make_store().database;
     std::vector<std::unique_ptr<Server>> servers;

@@ -17,14 +17,13 @@ namespace sluice::global_test {
 // By the time of the tests' clock: the beginning of an hour, and so of shorter windows.
 inline constexpr std::int64_t kNow = 1'600'002'000'000;
 
-// A server of `region` that publishes and imports every 200 ms, or as told, by the time of its
-// requests.
+// A server of `region` that publishes and imports every `interval`, by the time of its requests.
 server_test::ServerOptions in_region(const std::string& region,
                                      const std::string& global,
                                      const std::vector<std::string>& flags = {},
                                      const std::string& interval = "200ms");
 
-// A limit of 10 per minute, unless told otherwise.
+// A request against `limit` per minute.
 regional_test::Ask ask_for(const std::string& identifier,
                            std::int64_t cost = 1,
                            std::int64_t limit = 10);

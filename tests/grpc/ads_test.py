@@ -121,7 +121,9 @@ class Subscriber:
             [SUBSCRIBER, str(port)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
         )
         self.lines = queue.Queue()
-        threading.Thread(target=lambda: [self.lines.put(line.strip()) for line in self.process.stdout], daemon=True).start()
+        threading.Thread(
+            target=lambda: [self.lines.put(line.strip()) for line in self.process.stdout], daemon=True
+        ).start()
 
     def __enter__(self):
         return self

@@ -12,7 +12,8 @@ class Certificates:
 
     def __init__(self):
         self.folder = tempfile.TemporaryDirectory(prefix="sluice-grpc-")
-        self.openssl("req", "-x509", *KEY, "-days", "2", "-subj", "/CN=authority", "-keyout", "ca.key", "-out", "ca.pem")
+        self.openssl("req", "-x509", *KEY, "-days", "2", "-subj", "/CN=authority",
+                     "-keyout", "ca.key", "-out", "ca.pem")
         for name in ("server", "client"):
             self.sign(name, name)
 

@@ -61,7 +61,8 @@ class Served:
         self.process.stdout.close()
 
     def channel(self, *options):
-        return grpc.insecure_channel(f"127.0.0.1:{self.port}", options=[("grpc.use_local_subchannel_pool", 1), *options])
+        return grpc.insecure_channel(f"127.0.0.1:{self.port}",
+                                     options=[("grpc.use_local_subchannel_pool", 1), *options])
 
 
 def raw(channel, path):

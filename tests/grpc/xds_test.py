@@ -292,8 +292,8 @@ class Xds(XdsCase):
             run = subprocess.run([PROGRAM, "serve", "--listen", "127.0.0.1:0", "--rules", url],
                                  capture_output=True, text=True, timeout=30)
             self.assertEqual(run.returncode, 2)
-            self.assertIn(f'--rules: rules is "{url}"; allowed is the path of a file or folder, or xds://HOST:PORT?node=ID',
-                          run.stderr)
+            self.assertIn(f'--rules: rules is "{url}"; allowed is the path of a file or folder, '
+                          'or xds://HOST:PORT?node=ID', run.stderr)
 
     def test_the_command_lists_the_rules_of_a_server(self):
         url = f"xds://127.0.0.1:{self.ads.port}?node=n"
@@ -301,7 +301,8 @@ class Xds(XdsCase):
         run = subprocess.run([PROGRAM, "rules", "list", "--rules", url], capture_output=True, text=True, timeout=30)
         self.assertEqual((run.returncode, run.stderr), (0, ""))
         self.assertEqual(run.stdout.splitlines(),
-                         ["web.user   3 per hour  # xds resource 'web'", "mail.user  4 per hour  # xds resource 'mail'"])
+                         ["web.user   3 per hour  # xds resource 'web'",
+                          "mail.user  4 per hour  # xds resource 'mail'"])
 
 
 class XdsOverTls(XdsCase):

@@ -32,6 +32,14 @@ std::vector<std::string> paths_below(const std::filesystem::path& repository,
     return paths;
 }
 
+std::vector<SourceFile> read_files(const std::filesystem::path& repository,
+                                   std::initializer_list<const char*> folders) {
+    std::vector<SourceFile> files;
+    for (const std::string& path : paths_below(repository, folders))
+        files.push_back({.path = path, .text = read_text(repository / path)});
+    return files;
+}
+
 std::vector<SourceFile> read_cpp_files(const std::filesystem::path& repository,
                                        std::initializer_list<const char*> folders) {
     std::vector<SourceFile> files;

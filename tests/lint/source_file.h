@@ -18,7 +18,11 @@ struct SourceFile {
 std::vector<std::string> paths_below(const std::filesystem::path& repository,
                                      std::initializer_list<const char*> folders);
 
-// The C++ files among those, with their text.
+// Those files with their text.
+std::vector<SourceFile> read_files(const std::filesystem::path& repository,
+                                   std::initializer_list<const char*> folders);
+
+// The C++ files among those.
 std::vector<SourceFile> read_cpp_files(const std::filesystem::path& repository,
                                        std::initializer_list<const char*> folders);
 

@@ -181,7 +181,7 @@ TEST_F(MysqlAccess, ReportsBusyWhileAnotherSessionLocksTheRow) {
     const StoreFailure failure = failure_of(store);
     EXPECT_EQ(failure.kind, Kind::kBusy);
     EXPECT_NE(failure.why.find("held a lock"), std::string::npos) << failure.why;
-    EXPECT_EQ(import_all(store).of("x").at("eu"), 1U) << "readers wait for nobody";
+    EXPECT_EQ(import_all(store).of("x").at("eu"), 1U) << "readers wait for no lock";
     (void)other.run("ROLLBACK");
     publish(store, "x", 3);
 }

@@ -55,23 +55,23 @@ std::int64_t NaiveLimiter::Counts::at(std::int64_t sequence) const {
 
 // Both sides of `current + previous * (duration - elapsed) / duration + demand <= limit` are
 // multiplied by the duration, so that nothing is rounded.
-bool NaiveLimiter::fits(const Question& question, std::int64_t demand, std::int64_t instant) {
-    const std::int64_t sequence = instant / question.duration;
-    const std::int64_t elapsed = instant % question.duration;
-    const Wide current = question.counts->at(sequence);
-    const Wide previous = question.counts->at(sequence - 1);
+bool NaiveLimiter::fits(const Query& query, std::int64_t demand, std::int64_t instant) {
+    const std::int64_t sequence = instant / query.duration;
+    const std::int64_t elapsed = instant % query.duration;
+    const Wide current = query.counts->at(sequence);
+    const Wide previous = query.counts->at(sequence - 1);
     const Wide effective =
-        (current + demand) * question.duration + previous * (question.duration - elapsed);
-    return question.limit > 0 && effective <= Wide{question.limit} * question.duration;
+        (current + demand) * query.duration + previous * (query.duration - elapsed);
+    return query.limit > 0 && effective <= Wide{query.limit} * query.duration;
 }
 
 // The largest cost that fits beside `demand`. The caller knows that 0 does.
-std::int64_t NaiveLimiter::room(const Question& question, std::int64_t demand) {
+std::int64_t NaiveLimiter::room(const Query& query, std::int64_t demand) {
     std::int64_t fitting = 0;
-    std::int64_t too_much = question.limit + 1;
+    std::int64_t too_much = query.limit + 1;
     while (too_much - fitting > 1) {
         const std::int64_t middle = fitting + (too_much - fitting) / 2;
-        (fits(question, demand + middle, question.instant) ? fitting : too_much) = middle;
+        (fits(query, demand + middle, query.instant) ? fitting : too_much) = middle;
     }
     return fitting;
 }
@@ -79,15 +79,15 @@ std::int64_t NaiveLimiter::room(const Question& question, std::int64_t demand) {
 // Within one cell, a request that fits once fits until the cell's end, since only the weight of the
 // previous cell changes, and it falls. Past the cells that hold counts everything fits that does
 // not exceed the limit.
-std::optional<UnixTime> NaiveLimiter::first_fit(const Question& question) {
-    if (question.limit == 0 || question.demand > question.limit) return std::nullopt;
-    std::int64_t early = question.instant;
-    for (std::int64_t sequence = early / question.duration;; ++sequence) {
-        std::int64_t late = (sequence + 1) * question.duration - 1;
-        if (fits(question, question.demand, late)) {
+std::optional<UnixTime> NaiveLimiter::first_fit(const Query& query) {
+    if (query.limit == 0 || query.demand > query.limit) return std::nullopt;
+    std::int64_t early = query.instant;
+    for (std::int64_t sequence = early / query.duration;; ++sequence) {
+        std::int64_t late = (sequence + 1) * query.duration - 1;
+        if (fits(query, query.demand, late)) {
             while (early < late) {
                 const std::int64_t middle = early + (late - early) / 2;
-                if (fits(question, question.demand, middle)) {
+                if (fits(query, query.demand, middle)) {
                     late = middle;
                 } else {
                     early = middle + 1;
@@ -99,24 +99,24 @@ std::optional<UnixTime> NaiveLimiter::first_fit(const Question& question) {
     }
 }
 
-Decision NaiveLimiter::decide(const Question& question, Outcome outcome) {
-    const std::int64_t sequence = question.instant / question.duration;
-    Decision decision{.passed = fits(question, question.demand, question.instant),
-                      .limit = question.limit,
+Decision NaiveLimiter::decide(const Query& query, Outcome outcome) {
+    const std::int64_t sequence = query.instant / query.duration;
+    Decision decision{.passed = fits(query, query.demand, query.instant),
+                      .limit = query.limit,
                       .remaining = 0,
-                      .reset_at = unix_time((sequence + 1) * question.duration),
+                      .reset_at = unix_time((sequence + 1) * query.duration),
                       .retry_at = std::nullopt};
     if (decision.passed) {
-        decision.remaining = room(question, outcome == Outcome::kSpent ? question.demand : 0);
+        decision.remaining = room(query, outcome == Outcome::kSpent ? query.demand : 0);
     } else {
-        decision.retry_at = first_fit(question);
+        decision.retry_at = first_fit(query);
     }
     return decision;
 }
 
-std::vector<NaiveLimiter::Question> NaiveLimiter::questions_of(std::span<const Request> requests,
-                                                               std::int64_t now) {
-    std::vector<Question> questions;
+std::vector<NaiveLimiter::Query> NaiveLimiter::queries_of(std::span<const Request> requests,
+                                                          std::int64_t now) {
+    std::vector<Query> queries;
     for (const Request& request : requests) {
         const std::int64_t duration = request.duration.count();
         Counts& counts = keys_[Key{.workspace = std::string(request.workspace),
@@ -124,35 +124,34 @@ std::vector<NaiveLimiter::Question> NaiveLimiter::questions_of(std::span<const R
                                    .identifier = std::string(request.identifier),
                                    .duration = duration}];
         counts.highest = std::max(counts.highest, now / duration);
-        Question question{.counts = &counts,
-                          .instant = std::max(now, (counts.highest - 1) * duration),
-                          .duration = duration,
-                          .limit = request.limit,
-                          .cost = request.cost,
-                          .demand = request.cost};
-        for (const Question& earlier : questions) {
-            if (earlier.counts == &counts) question.demand += earlier.cost;
+        Query query{.counts = &counts,
+                    .instant = std::max(now, (counts.highest - 1) * duration),
+                    .duration = duration,
+                    .limit = request.limit,
+                    .cost = request.cost,
+                    .demand = request.cost};
+        for (const Query& earlier : queries) {
+            if (earlier.counts == &counts) query.demand += earlier.cost;
         }
-        questions.push_back(question);
+        queries.push_back(query);
     }
-    return questions;
+    return queries;
 }
 
 Result<BatchDecision> NaiveLimiter::limit_many(std::span<const Request> requests, UnixTime now) {
     if (auto fault = fault_of(requests, now)) return Error{kInvalidRequest, *std::move(fault)};
-    const auto questions = questions_of(requests, now.time_since_epoch().count());
-    const bool passed =
-        std::all_of(questions.begin(), questions.end(), [](const Question& question) {
-            return fits(question, question.demand, question.instant);
-        });
+    const auto queries = queries_of(requests, now.time_since_epoch().count());
+    const bool passed = std::all_of(queries.begin(), queries.end(), [](const Query& query) {
+        return fits(query, query.demand, query.instant);
+    });
 
     BatchDecision batch{.passed = passed, .decisions = {}};
-    for (const Question& question : questions) {
-        batch.decisions.push_back(decide(question, passed ? Outcome::kSpent : Outcome::kRefused));
+    for (const Query& query : queries) {
+        batch.decisions.push_back(decide(query, passed ? Outcome::kSpent : Outcome::kRefused));
     }
     if (passed) {
-        for (const Question& question : questions) {
-            question.counts->cells[question.instant / question.duration] += question.cost;
+        for (const Query& query : queries) {
+            query.counts->cells[query.instant / query.duration] += query.cost;
         }
     }
     return batch;
@@ -160,11 +159,11 @@ Result<BatchDecision> NaiveLimiter::limit_many(std::span<const Request> requests
 
 Result<Decision> NaiveLimiter::debit(const Request& request, UnixTime now) {
     if (auto fault = fault_of({&request, 1}, now)) return Error{kInvalidRequest, *std::move(fault)};
-    const Question question = questions_of({&request, 1}, now.time_since_epoch().count()).front();
-    Decision decision = decide(question, Outcome::kSpent);
-    std::int64_t& cell = question.counts->cells[question.instant / question.duration];
+    const Query query = queries_of({&request, 1}, now.time_since_epoch().count()).front();
+    Decision decision = decide(query, Outcome::kSpent);
+    std::int64_t& cell = query.counts->cells[query.instant / query.duration];
     cell = std::min(cell + request.cost, kMaxNumber);
-    if (!decision.passed) decision.retry_at = first_fit(question);
+    if (!decision.passed) decision.retry_at = first_fit(query);
     return decision;
 }
 

@@ -20,15 +20,13 @@ inline constexpr std::int64_t kMaxNumber = (std::int64_t{1} << 53) - 1;
 // NaiveLimiter gives the answers that Limiter promises, from every cell that there ever was. It
 // forgets nothing, shares no code with the library and computes in 128 bits. Its rules:
 //
-//  1. A key remembers the highest sequence of its requests. A request up to one sequence
-//  below
+//  1. A key remembers the highest sequence of its requests. A request up to one sequence below
 //     that is decided at its own time, an older one at the beginning of the sequence below the
 //     highest.
 //  2. A request of a batch is weighed with the costs of all requests before it that have the same
-//  key.
+//     key.
 //  3. A debit is spent in any case, up to the largest number.
-//  4. A batch that fails spends nothing, and what its passing requests have left is told
-//  accordingly.
+//  4. A batch that fails spends nothing, and the remainders of its passing requests show that.
 //
 // Thread-compatible.
 class NaiveLimiter {
@@ -54,7 +52,7 @@ class NaiveLimiter {
     };
 
     // One request, together with what a decision about it needs.
-    struct Question {
+    struct Query {
         Counts* counts;
         std::int64_t instant;  // the time at which it is decided
         std::int64_t duration;
@@ -66,11 +64,11 @@ class NaiveLimiter {
 
     enum class Outcome { kSpent, kRefused };
 
-    std::vector<Question> questions_of(std::span<const Request> requests, std::int64_t now);
-    static bool fits(const Question& question, std::int64_t demand, std::int64_t instant);
-    static std::int64_t room(const Question& question, std::int64_t demand);
-    static std::optional<UnixTime> first_fit(const Question& question);
-    static Decision decide(const Question& question, Outcome outcome);
+    std::vector<Query> queries_of(std::span<const Request> requests, std::int64_t now);
+    static bool fits(const Query& query, std::int64_t demand, std::int64_t instant);
+    static std::int64_t room(const Query& query, std::int64_t demand);
+    static std::optional<UnixTime> first_fit(const Query& query);
+    static Decision decide(const Query& query, Outcome outcome);
 
     std::map<Key, Counts> keys_;
 };

@@ -49,7 +49,7 @@ class BusProgram : public testing::Test {
     server_test::ScratchFolder scratch_;
 };
 
-TEST_F(BusProgram, AnOutageOfTheBusIsReportedAndDelaysNobody) {
+TEST_F(BusProgram, AnOutageOfTheBusIsReportedAndDelaysNoRequest) {
     NatsServer nats({.config = "authorization { user: a, password: hush }", .starts = false});
     Server server({.flags = flags(nats.url("a:hush"))});
     EXPECT_TRUE(eventually([&] { return is_degraded(server); })) << server.get("/readyz").body;

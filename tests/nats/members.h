@@ -49,7 +49,7 @@ class BusMember {
         auto opened = NatsBus::open(
             std::move(options),
             {.other_region = [this](const BusMessage& message) { record(message, others_); },
-             .own_region = [this](const BusMessage& message) { record(message, siblings_); }});
+             .own_region = [this](const BusMessage& message) { record(message, peers_); }});
         if (!opened) throw std::runtime_error(opened.error().message);
         bus_ = *std::move(opened);
     }
@@ -69,9 +69,9 @@ class BusMember {
         const std::lock_guard lock(mutex_);
         return others_[region + "/" + identifier];
     }
-    Count received_from_sibling(const std::string& region, const std::string& identifier) {
+    Count received_from_peer(const std::string& region, const std::string& identifier) {
         const std::lock_guard lock(mutex_);
-        return siblings_[region + "/" + identifier];
+        return peers_[region + "/" + identifier];
     }
     std::size_t cells_received() {
         const std::lock_guard lock(mutex_);
@@ -95,7 +95,7 @@ class BusMember {
 
     std::mutex mutex_;
     Received others_;
-    Received siblings_;
+    Received peers_;
     std::unique_ptr<Bus> bus_;
 };
 

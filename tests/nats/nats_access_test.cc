@@ -29,8 +29,8 @@ TEST(NatsLogin, AWrongPasswordIsReportedInTheServersWords) {
     NatsServer server({.config = "authorization { user: alice, password: right }"});
     BusMember eu(server.url("alice:hush"), "eu");
     expect_refused(eu, server.address() + ": Authorization Violation");
-    BusMember nobody(server.url(), "eu");
-    expect_refused(nobody, "Authorization Violation");
+    BusMember anonymous(server.url(), "eu");
+    expect_refused(anonymous, "Authorization Violation");
 }
 
 TEST(NatsLogin, TakesAToken) {

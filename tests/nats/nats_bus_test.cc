@@ -33,15 +33,15 @@ TEST_F(NatsBusTest, CarriesCountsBetweenRegions) {
     EXPECT_EQ(eu.problem(), "");
 }
 
-TEST_F(NatsBusTest, CountsAndKeepsApartWhatSiblingsAnnounce) {
+TEST_F(NatsBusTest, CountsAndKeepsApartWhatPeersAnnounce) {
     BusMember eu(server_.url(), "eu");
-    BusMember sibling(server_.url(), "eu");
-    ASSERT_TRUE(eu.connects() && sibling.connects());
+    BusMember peer(server_.url(), "eu");
+    ASSERT_TRUE(eu.connects() && peer.connects());
     EXPECT_TRUE(eu.send({count_of("alice", 3)}));
-    EXPECT_TRUE(eventually([&] { return sibling.received_from_sibling("eu", "alice") == 3; }));
-    EXPECT_EQ(sibling.received("eu", "alice"), 0U);
-    EXPECT_EQ(sibling.counts().announcements_received, 0U);
-    EXPECT_GE(sibling.counts().own_region, 1U);  // and perhaps a greeting
+    EXPECT_TRUE(eventually([&] { return peer.received_from_peer("eu", "alice") == 3; }));
+    EXPECT_EQ(peer.received("eu", "alice"), 0U);
+    EXPECT_EQ(peer.counts().announcements_received, 0U);
+    EXPECT_GE(peer.counts().own_region, 1U);  // and perhaps a greeting
 }
 
 TEST_F(NatsBusTest, SplitsLargeBatches) {

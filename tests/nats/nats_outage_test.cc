@@ -64,9 +64,9 @@ TEST(NatsOutage, OneOfTwoServersIsEnough) {
         BusMember eu(options);
         EXPECT_TRUE(eu.connects()) << eu.problem();
     }
-    BusMember nobody("nats://" + dead + "," + dead_address(), "eu");
-    EXPECT_TRUE(eventually([&] { return nobody.problem().find("; ") != std::string::npos; }))
-        << nobody.problem();
+    BusMember unreachable("nats://" + dead + "," + dead_address(), "eu");
+    EXPECT_TRUE(eventually([&] { return unreachable.problem().find("; ") != std::string::npos; }))
+        << unreachable.problem();
 }
 
 // The time of the slowest of many sends.

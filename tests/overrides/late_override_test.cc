@@ -24,7 +24,7 @@ std::string name(const std::string& identifier) {
     return R"({"namespace":"n","identifier":")" + identifier + R"("})";
 }
 
-std::string grant(const std::string& identifier, int limit) {
+std::string override_body(const std::string& identifier, int limit) {
     return R"({"namespace":"n","identifier":")" + identifier + R"(","limit":)" +
            std::to_string(limit) + R"(,"duration":60000})";
 }
@@ -33,7 +33,7 @@ std::string grant(const std::string& identifier, int limit) {
 class LateOverride : public testing::Test {
   protected:
     LateOverride() {
-        expect_data(server_->ask(kSet, grant("first", 1)));
+        expect_data(server_->ask(kSet, override_body("first", 1)));
         database_.emplace(sqlite::Database::open(
                               {.path = path_, .purpose = "a test", .use = sqlite::Use::kShared})
                               .value());
@@ -56,9 +56,9 @@ TEST_F(LateOverride, DoesNotDelayOtherRequests) {
     Connection setter = server_->connect();
     Connection deleter = server_->connect();
     lock();
-    setter.send(post(kSet, grant("a", 7)));
+    setter.send(post(kSet, override_body("a", 7)));
     deleter.send(post(kDelete, name("first")));
-    EXPECT_TRUE(expect_data(server_->ask(kLimit, grant("x", 5))).at("success").as_bool());
+    EXPECT_TRUE(expect_data(server_->ask(kLimit, override_body("x", 5))).at("success").as_bool());
     EXPECT_EQ(server_->get("/healthz").status, 200);
     expect_error(server_->ask(kGet, name("a")), 404);
     expect_data(server_->ask(kGet, name("first")));
@@ -73,8 +73,8 @@ TEST_F(LateOverride, DoesNotDelayOtherRequests) {
 TEST_F(LateOverride, IsAnsweredInTheOrderOfItsConnection) {
     Connection client = server_->connect();
     lock();
-    client.send(post(kSet, grant("a", 1)) + post(kSet, grant("a", 2)) + post(kGet, name("a")) +
-                post(kDelete, name("a")) + post(kGet, name("a")));
+    client.send(post(kSet, override_body("a", 1)) + post(kSet, override_body("a", 2)) +
+                post(kGet, name("a")) + post(kDelete, name("a")) + post(kGet, name("a")));
     unlock();
     const auto id = expect_data(client.receive());
     EXPECT_EQ(expect_data(client.receive()), id);
@@ -86,7 +86,7 @@ TEST_F(LateOverride, IsAnsweredInTheOrderOfItsConnection) {
 TEST_F(LateOverride, IsAnsweredBeforeTheServerExits) {
     Connection client = server_->connect();
     lock();
-    client.send(post(kSet, grant("a", 7)));
+    client.send(post(kSet, override_body("a", 7)));
     // Answered by the same thread, hence after the change was queued.
     server_->get("/healthz");
     server_->program().signal(SIGTERM);
@@ -104,7 +104,7 @@ TEST_F(LateOverride, IsMadeIfItsClientHasDisconnected) {
     lock();
     {
         Connection client = server_->connect();
-        client.send(post(kSet, grant("a", 7)));
+        client.send(post(kSet, override_body("a", 7)));
         server_->get("/healthz");
     }
     unlock();
@@ -118,7 +118,7 @@ TEST_F(LateOverride, IsRefusedBehindAThousandQueuedChanges) {
         clients.push_back(server_->connect());
     lock();
     for (std::size_t i = 0; i < clients.size(); ++i)
-        clients[i].send(post(kSet, grant("i" + std::to_string(i), 1)));
+        clients[i].send(post(kSet, override_body("i" + std::to_string(i), 1)));
     server_->get("/healthz");
     unlock();
     int stored = 0;

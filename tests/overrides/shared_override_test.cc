@@ -26,7 +26,7 @@ std::string name(const std::string& identifier) {
     return R"({"namespace":"n","identifier":")" + identifier + R"("})";
 }
 
-std::string grant(const std::string& identifier, int limit) {
+std::string override_body(const std::string& identifier, int limit) {
     return R"({"namespace":"n","identifier":")" + identifier + R"(","limit":)" +
            std::to_string(limit) + R"(,"duration":60000})";
 }
@@ -42,13 +42,13 @@ ServerOptions node(const std::string& global,
 }
 
 std::string set(const Server& server, const std::string& identifier, int limit) {
-    const auto data = expect_data(server.ask(kSet, grant(identifier, limit)));
+    const auto data = expect_data(server.ask(kSet, override_body(identifier, limit)));
     return std::string(data.at("overrideId").as_string());
 }
 
 // The limit that a request for `identifier` gets; 1 where no override applies.
 std::int64_t limit_of(const Server& server, const std::string& identifier) {
-    return expect_data(server.ask(kLimit, grant(identifier, 1))).at("limit").as_int64();
+    return expect_data(server.ask(kLimit, override_body(identifier, 1))).at("limit").as_int64();
 }
 
 bool eventually_has_limit(const Server& server, const std::string& identifier, std::int64_t limit) {
@@ -162,7 +162,7 @@ TEST_F(OverrideOutage, KeepsTheLastKnownOverridesAndRefusesChanges) {
     ASSERT_TRUE(eventually_logs(west, "override_store_unavailable"));
     for (const Server* const server : {&east, &west}) {
         EXPECT_EQ(limit_of(*server, "ban"), 0);
-        const Answer refused = server->ask(kSet, grant("ban", 9));
+        const Answer refused = server->ask(kSet, override_body("ban", 9));
         EXPECT_EQ(expect_error(refused, 503).at("detail").as_string(),
                   "The store of overrides does not answer. Try again later.");
         EXPECT_EQ(refused.field("Retry-After"), "1");
@@ -172,7 +172,7 @@ TEST_F(OverrideOutage, KeepsTheLastKnownOverridesAndRefusesChanges) {
     }
     database_.start();
     EXPECT_TRUE(eventually_logs(west, "override_store_recovered"));
-    EXPECT_TRUE(eventually([&] { return west.ask(kSet, grant("ban", 9)).status == 200; }));
+    EXPECT_TRUE(eventually([&] { return west.ask(kSet, override_body("ban", 9)).status == 200; }));
     EXPECT_TRUE(eventually_has_limit(east, "ban", 9));
     for (Server* const server : {&east, &west})
         EXPECT_EQ(server->program().output().find("secret"), std::string::npos);
@@ -203,7 +203,7 @@ TEST_F(OverrideOutage, ByAHangingDatabaseDelaysNeitherRequestsNorTheShutdown) {
     set(server, "ban", 0);
     Connection client = server.connect();
     database_.pause();
-    client.send(post(kSet, grant("ban", 9)));
+    client.send(post(kSet, override_body("ban", 9)));
     EXPECT_EQ(limit_of(server, "ban"), 0);
     EXPECT_TRUE(client.stays_silent(std::chrono::milliseconds{100}));
     server.program().signal(SIGTERM);

@@ -58,7 +58,7 @@ Override sample(std::string identifier) {
             .name_space = "n",
             .identifier = std::move(identifier),
             .id = "rlor_" + std::to_string(++number),
-            .grant = {.limit = (std::int64_t{1} << 53) - 1, .duration = 8784h},
+            .value = {.limit = (std::int64_t{1} << 53) - 1, .duration = 8784h},
             .order = 1};
 }
 
@@ -88,7 +88,7 @@ TEST_P(SharedStore, StoresAnyBytes) {
                                  sample("a ")};
     wanted[1].workspace = std::string(2'048, 'w');
     wanted[1].name_space = std::string(2'048, '\0');
-    wanted[3].grant = {.limit = 0, .duration = 1s};
+    wanted[3].value = {.limit = 0, .duration = 1s};
     for (Override& entry : wanted) {
         const Stored stored = here_->put(entry, {}).value();
         entry.order = stored.entry.order;
@@ -116,11 +116,11 @@ TEST_P(SharedStore, DistinguishesThePartsOfAKey) {
 TEST_P(SharedStore, PuttingAgainChangesOnlyTheGrant) {
     const Override first = here_->put(sample("a"), {})->entry;
     Override again = sample("a");
-    again.grant = {.limit = 3, .duration = 1s};
+    again.value = {.limit = 3, .duration = 1s};
     const Stored stored = there_->put(again, {}).value();
     EXPECT_EQ(stored.entry.id, first.id);
     EXPECT_EQ(stored.entry.order, first.order);
-    EXPECT_EQ(stored.entry.grant, again.grant);
+    EXPECT_EQ(stored.entry.value, again.value);
     EXPECT_EQ(here_->load_all()->overrides, std::vector<Override>{stored.entry});
 }
 
@@ -161,7 +161,7 @@ TEST_P(SharedStore, ConcurrentWritersAgreeOnOneIdPerKeyAndLoseNoChange) {
                                .name_space = "n",
                                .identifier = "same",
                                .id = "rlor_" + std::to_string(node * 1'000 + round),
-                               .grant = {.limit = node, .duration = 1s},
+                               .value = {.limit = node, .duration = 1s},
                                .order = 1};
                 ids[static_cast<std::size_t>(node)].insert(store->put(entry, {}).value().entry.id);
                 entry.identifier = std::to_string(node * kRounds + round);

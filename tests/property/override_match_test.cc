@@ -45,15 +45,15 @@ std::string applied_naively(const std::vector<std::string>& patterns, const std:
     return best;
 }
 
-Rules rules_of(const std::vector<std::string>& patterns) {
-    std::vector<RulePointer> rules;
+OverrideRules rules_of(const std::vector<std::string>& patterns) {
+    std::vector<OverrideRulePointer> rules;
     for (const std::string& pattern : patterns) {
-        rules.push_back(std::make_shared<const Rule>(Override{.workspace = "w",
-                                                              .name_space = "n",
-                                                              .identifier = pattern,
-                                                              .id = "id",
-                                                              .grant = {},
-                                                              .order = rules.size() + 1}));
+        rules.push_back(std::make_shared<const OverrideRule>(Override{.workspace = "w",
+                                                                      .name_space = "n",
+                                                                      .identifier = pattern,
+                                                                      .id = "id",
+                                                                      .value = {},
+                                                                      .order = rules.size() + 1}));
     }
     return {std::move(rules), KeyHash(7)};
 }
@@ -78,7 +78,7 @@ rc::Gen<std::vector<std::string>> patterns() {
 
 RC_GTEST_PROP(OverrideMatch, IsTheOneThatTheModelFinds, ()) {
     const auto held = *patterns();
-    const Rules rules = rules_of(held);
+    const OverrideRules rules = rules_of(held);
     for (int i = 0; i < 20; ++i) {
         const std::string identifier = *text_up_to(16);
         const Override* const found = rules.match(identifier);
@@ -90,7 +90,7 @@ RC_GTEST_PROP(OverrideMatch, IsTheOneThatTheModelFinds, ()) {
 // Each identifier is made from a pattern, so that it matches at least that one.
 RC_GTEST_PROP(OverrideMatch, IsTheOneThatTheModelFindsWhereOneMatches, ()) {
     const auto held = *patterns();
-    const Rules rules = rules_of(held);
+    const OverrideRules rules = rules_of(held);
     for (const std::string& chosen : held) {
         std::string identifier;
         for (const char c : chosen)

@@ -17,8 +17,8 @@ bool passes(const History& history, const Ask& ask, std::int64_t now) {
     return limiter.limit(request_of(ask), UnixTime{std::chrono::milliseconds{now}}).value().passed;
 }
 
-// A later request of a batch that passed may have spent more of the same key than this one was
-// told.
+// A later request of a batch that passed may have spent more of the same key, which the decision of
+// this one does not show.
 bool is_last_of_its_key(const Call& call, std::size_t index) {
     const Ask& own = call.asks[index];
     return std::none_of(

@@ -31,14 +31,14 @@ EchoServer::~EchoServer() {
     thread_.join();
 }
 
-std::vector<EchoServer::Asked> EchoServer::asked() const {
+std::vector<EchoServer::Received> EchoServer::received() const {
     const MutexLock lock(mutex_);
-    return asked_;
+    return received_;
 }
 
 std::vector<std::string> EchoServer::commands() const {
     std::vector<std::string> commands;
-    for (const Asked& one : asked())
+    for (const Received& one : received())
         commands.push_back(one.command);
     return commands;
 }
@@ -80,7 +80,7 @@ void EchoServer::answer(Socket& client, std::size_t number) {
         while (auto command = take_frame(arrived)) {
             {
                 const MutexLock lock(mutex_);
-                asked_.push_back({number, *command});
+                received_.push_back({number, *command});
             }
             error_code ignored;
             asio::write(client, asio::buffer(reply_to(*command)), ignored);

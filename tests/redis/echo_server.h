@@ -15,12 +15,12 @@
 
 namespace sluice::redis_test {
 
-// EchoServer answers each command with the command itself, as one bulk string, and remembers what
-// it was asked. Thread-safe.
+// EchoServer answers each command with the command itself, as one bulk string, and records what
+// it received. Thread-safe.
 class EchoServer {
   public:
     // A whole command, and which connection it came by, counted from 0.
-    struct Asked {
+    struct Received {
         std::size_t connection;
         std::string command;
     };
@@ -31,7 +31,7 @@ class EchoServer {
     EchoServer& operator=(const EchoServer&) = delete;
 
     std::uint16_t port() const { return port_; }
-    std::vector<Asked> asked() const;
+    std::vector<Received> received() const;
     std::vector<std::string> commands() const;
     // How many connections have ended.
     std::size_t ended() const;
@@ -50,7 +50,7 @@ class EchoServer {
     mutable Mutex mutex_;
     bool stopped_ SLUICE_GUARDED_BY(mutex_) = false;
     std::size_t ended_ SLUICE_GUARDED_BY(mutex_) = 0;
-    std::vector<Asked> asked_ SLUICE_GUARDED_BY(mutex_);
+    std::vector<Received> received_ SLUICE_GUARDED_BY(mutex_);
     std::thread thread_;
 };
 

@@ -232,7 +232,7 @@ TEST_F(ProxyTest, ReplaysAScriptOfAConnectionThatHasEnded) {
     ASSERT_TRUE(eventually([&] { return proxy_.counts().replay_command == 1; }));
     EXPECT_EQ(later.reply(kMoment), std::nullopt);
     std::vector<std::string> replayed;
-    for (const EchoServer::Asked& one : server_.asked())
+    for (const EchoServer::Received& one : server_.received())
         if (one.connection == 2) replayed.push_back(one.command);
     EXPECT_EQ(replayed, (std::vector{auth, script}));
     EXPECT_EQ(server_.commands().size(), 6U);

@@ -99,7 +99,7 @@ class Crash : public testing::Test {
         threads_.clear();
     }
 
-    void expect_that_nobody_noticed() const {
+    void expect_unaffected_clients() const {
         for (const Client& client : clients_) {
             EXPECT_EQ(client.failed, 0);
             EXPECT_GT(client.asked, 50);
@@ -108,7 +108,7 @@ class Crash : public testing::Test {
     }
 
     // Waits until Redis holds this much, beside the counts of all quiet keys.
-    bool hears_of(std::int64_t much) {
+    bool eventually_holds(std::int64_t much) {
         return eventually([&] {
             std::int64_t sum = 0;
             std::map<std::string, std::int64_t> quiet;
@@ -147,7 +147,7 @@ class Crash : public testing::Test {
 };
 
 TEST_F(Crash, FailsNoRequestAndAllCountsAreRestoredWithinTwoSeconds) {
-    ASSERT_TRUE(hears_of(500));
+    ASSERT_TRUE(eventually_holds(500));
     redis_.kill();
     std::this_thread::sleep_for(1s);  // the length of the outage
     redis_.start();
@@ -159,7 +159,7 @@ TEST_F(Crash, FailsNoRequestAndAllCountsAreRestoredWithinTwoSeconds) {
     const auto took = Clock::now() - back;
     EXPECT_EQ(totals_by_identifier(redis_), expected);
     EXPECT_LT(took, 2s);
-    expect_that_nobody_noticed();
+    expect_unaffected_clients();
     RecordProperty("made_good_ms", std::to_string(milliseconds(took)));
     std::cout << "made good after " << milliseconds(took) << " ms; the longest answer took "
               << milliseconds(longest()) << " ms\n";
@@ -167,24 +167,24 @@ TEST_F(Crash, FailsNoRequestAndAllCountsAreRestoredWithinTwoSeconds) {
 
 TEST_F(Crash, RepeatedlyLosesNothing) {
     for (int round = 0; round < 4; ++round) {
-        ASSERT_TRUE(hears_of((round + 1) * 200));
+        ASSERT_TRUE(eventually_holds((round + 1) * 200));
         redis_.restart_empty();
     }
     stop();
     const auto expected = admitted();
     EXPECT_TRUE(eventually([&] { return totals_by_identifier(redis_) == expected; }));
     EXPECT_EQ(totals_by_identifier(redis_), expected);
-    expect_that_nobody_noticed();
+    expect_unaffected_clients();
 }
 
 TEST_F(Crash, AnEmptiedRedisIsFilledAgain) {
-    ASSERT_TRUE(hears_of(500));
+    ASSERT_TRUE(eventually_holds(500));
     redis_.command({"FLUSHALL"});
     stop();
     const auto expected = admitted();
     EXPECT_TRUE(eventually([&] { return totals_by_identifier(redis_) == expected; }));
     EXPECT_EQ(totals_by_identifier(redis_), expected);
-    expect_that_nobody_noticed();
+    expect_unaffected_clients();
 }
 
 }  // namespace

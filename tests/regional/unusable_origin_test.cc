@@ -120,7 +120,7 @@ void expect_logged(Server& server, std::string_view why) {
 }
 
 // Two passed while it was alone.
-void expect_told(RedisServer& redis, const Server& server) {
+void expect_flushed(RedisServer& redis, const Server& server) {
     EXPECT_TRUE(eventually([&] { return is_back(server); }));
     EXPECT_TRUE(eventually([&] { return total_of(redis, "alice") == 2; }));
 }
@@ -132,7 +132,7 @@ TEST(UnusableOrigin, IsUsedOnceItListens) {
     expect_alone(server);
     expect_logged(server, "connection refused");
     redis.start();
-    expect_told(redis, server);
+    expect_flushed(redis, server);
 }
 
 TEST(UnusableOrigin, AWrongPasswordIsLoggedAndCanBeFixed) {
@@ -142,7 +142,7 @@ TEST(UnusableOrigin, AWrongPasswordIsLoggedAndCanBeFixed) {
     expect_logged(server, "logging in failed");
     expect_logged(server, "WRONGPASS");
     redis.command({"CONFIG", "SET", "requirepass", "wrong"});
-    expect_told(redis, server);
+    expect_flushed(redis, server);
 }
 
 TEST(UnusableOrigin, AMissingPasswordIsLoggedAndCanBeFixed) {
@@ -151,7 +151,7 @@ TEST(UnusableOrigin, AMissingPasswordIsLoggedAndCanBeFixed) {
     expect_alone(server);
     expect_logged(server, "NOAUTH");
     redis.command({"CONFIG", "SET", "requirepass", ""});
-    expect_told(redis, server);
+    expect_flushed(redis, server);
 }
 
 TEST(UnusableOrigin, ADatabaseOutOfRangeIsLogged) {
@@ -215,7 +215,7 @@ TEST(UnusableOrigin, AReadOnlyRedisIsLoggedAndCanBeFixed) {
     expect_alone(server);
     expect_logged(server, "NOPERM");
     redis.command({"ACL", "SETUSER", "alice", "+@all"});
-    expect_told(redis, server);
+    expect_flushed(redis, server);
 }
 
 }  // namespace

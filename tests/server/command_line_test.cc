@@ -83,15 +83,15 @@ TEST_F(LimitCommand, ExitsWith2OnAnError) {
               2);
     EXPECT_EQ(
         limit("x", {"--limit", "many", "--duration", "60s", "--token", "the-token"}).exit_code, 2);
-    const Ending nobody = limit("x",
-                                {"--limit",
-                                 "1",
-                                 "--duration",
-                                 "60s",
-                                 "--url",
-                                 "http://127.0.0.1:" + std::to_string(free_port())});
-    EXPECT_EQ(nobody.exit_code, 2);
-    EXPECT_FALSE(nobody.err.empty());
+    const Ending unreachable = limit("x",
+                                     {"--limit",
+                                      "1",
+                                      "--duration",
+                                      "60s",
+                                      "--url",
+                                      "http://127.0.0.1:" + std::to_string(free_port())});
+    EXPECT_EQ(unreachable.exit_code, 2);
+    EXPECT_FALSE(unreachable.err.empty());
 }
 
 class OverrideCommand : public testing::Test {

@@ -19,7 +19,7 @@ constexpr int kRequests = 300;
 constexpr int kKeys = 5;
 constexpr std::int64_t kAllowed = 1500;  // of each key; about half of the requested cost
 
-std::string question(int key, std::int64_t limit, int cost) {
+std::string limit_body(int key, std::int64_t limit, int cost) {
     return R"({"namespace":"crowd","identifier":"k)" + std::to_string(key) + R"(","limit":)" +
            std::to_string(limit) + R"(,"duration":2592000000,"cost":)" + std::to_string(cost) + "}";
 }
@@ -30,7 +30,7 @@ using Ledger = std::array<std::atomic<std::int64_t>, kKeys>;
 void ask_one(Connection& connection, std::mt19937& random, Ledger& ledger) {
     const int key = static_cast<int>(random() % kKeys);
     const int cost = static_cast<int>(random() % 8);
-    const auto data = expect_data(connection.ask(post(kLimit, question(key, kAllowed, cost))));
+    const auto data = expect_data(connection.ask(post(kLimit, limit_body(key, kAllowed, cost))));
     if (data.at("success").as_bool()) ledger[static_cast<std::size_t>(key)] += cost;
 }
 
@@ -38,7 +38,7 @@ void ask_two(Connection& connection, std::mt19937& random, Ledger& ledger) {
     const int first = static_cast<int>(random() % kKeys);
     const int second = static_cast<int>(random() % kKeys);
     const std::string body =
-        "[" + question(first, kAllowed, 3) + "," + question(second, kAllowed, 4) + "]";
+        "[" + limit_body(first, kAllowed, 3) + "," + limit_body(second, kAllowed, 4) + "]";
     const auto data = expect_data(connection.ask(post(kMultiLimit, body)));
     if (!data.at("passed").as_bool()) return;
     ledger[static_cast<std::size_t>(first)] += 3;
@@ -68,7 +68,7 @@ TEST(Crowd, IsAdmittedAsMuchAsTheServerCounts) {
 
     constexpr std::int64_t kMost = 9'007'199'254'740'991;
     for (int key = 0; key < kKeys; ++key) {
-        const auto peek = expect_data(server.ask(kLimit, question(key, kMost, 0)));
+        const auto peek = expect_data(server.ask(kLimit, limit_body(key, kMost, 0)));
         const std::int64_t admitted = ledger[static_cast<std::size_t>(key)];
         EXPECT_EQ(kMost - peek.at("remaining").as_int64(), admitted);
         EXPECT_LE(admitted, kAllowed);
@@ -82,7 +82,7 @@ TEST(Crowd, OfThousandsOfConnectionsIsServed) {
     std::vector<Connection> all;
     for (int i = 0; i < 1000; ++i)
         all.push_back(server.connect());
-    const std::string request = post(kLimit, question(9, 600, 1));
+    const std::string request = post(kLimit, limit_body(9, 600, 1));
     for (Connection& connection : all)
         connection.send(request);
     int passed = 0;

@@ -128,7 +128,7 @@ TEST(Contention, LetsALimitOfOnePassOnceForEachKeyThatThreadsRaceToMake) {
     EXPECT_EQ(limiter.stats().keys_created, kKeys);
 }
 
-// The table is so small that most entries are displaced while somebody is still about to spend in
+// The table is so small that most entries are displaced while another thread is about to spend in
 // them. Whatever happens to the memory of an entry, no key ever finds in it what was spent for
 // another one.
 TEST(Contention, LetsEachNewKeyPassWhileEvictionsRace) {

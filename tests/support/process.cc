@@ -73,7 +73,7 @@ void redirect(int stream, int descriptor, const std::string& path) {
     ::dup2(descriptor, stream);
 }
 
-// The state letter of a thread as /proc/PID/task/TID/stat tells it, behind the name in parentheses.
+// The state letter of a thread as in /proc/PID/task/TID/stat, behind the name in parentheses.
 char state_of(const std::filesystem::path& task) {
     const std::string status = read_file((task / "stat").string());
     const std::size_t name_end = status.rfind(')');

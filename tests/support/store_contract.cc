@@ -93,7 +93,7 @@ TEST_P(StoreContract, AnIncrementalImportSeesTheInstantItself) {
     EXPECT_EQ(import_changed(*eu, *newest + 1ms).cells.size(), 0U);
 }
 
-TEST_P(StoreContract, AnImportTellsWhenTheLastChangeWas) {
+TEST_P(StoreContract, AnImportReturnsTheTimeOfTheLastChange) {
     const auto eu = kit_->open("eu");
     publish(*eu, "x", 1);
     kit_->pass(10s);

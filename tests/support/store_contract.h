@@ -1,4 +1,4 @@
-// What every implementation of GlobalStore must do.
+// The contract of GlobalStore: tests that every implementation passes.
 //
 // A test program compiles store_contract.cc and says how its stores are made:
 //

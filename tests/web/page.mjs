@@ -18,7 +18,7 @@ export const axeSource = require('axe-core').source;
 export const screenshot = (page, name) =>
   page.screenshot({ path: join(SLUICE_SCREENSHOTS, `${name}.png`), fullPage: true });
 
-// Chromium with a profile of its own, which asks nobody but the server under test.
+// Chromium with a profile of its own, which connects to no host but the server under test.
 export const startBrowser = () =>
   chromium.launch({
     executablePath: '/usr/bin/chromium',

@@ -101,7 +101,7 @@ TEST_F(Allocation, ADecisionAllocatesNothing) {
 
 TEST_F(Allocation, ADenialAllocatesNothing) {
     const std::string denied =
-        R"({"namespace":"namespace-of-some-length","duration":60000,"identifier":"nobody","limit":0})";
+        R"({"namespace":"namespace-of-some-length","duration":60000,"identifier":"denied","limit":0})";
     EXPECT_EQ(count("/v2/ratelimit.limit", denied), 0U);
 }
 

@@ -89,7 +89,7 @@ inline constexpr std::array kDecisionSchema{
 inline constexpr std::array kBatchItemSchema{kNamespace, kCost, kDuration, kIdentifier, kLimit};
 inline constexpr std::array kV1DecisionSchema{
     kOptionalNamespace, kIdentifier, kLimit, kDuration, kCost, kMeta, kResources, kAsync};
-inline constexpr std::array kGrantSchema{kNamespace, kDuration, kIdentifier, kLimit};
+inline constexpr std::array kSetOverrideSchema{kNamespace, kDuration, kIdentifier, kLimit};
 inline constexpr std::array kNameSchema{kNamespace, kIdentifier};
 inline constexpr std::array kInspectSchema{
     kNamespace, kIdentifier, kDuration, kOptionalLimit, kCost};

@@ -263,7 +263,7 @@ TEST_F(GuardedNodeRoutes, ShowACallerItsOwnWorkspaceOnly) {
     EXPECT_TRUE(has(traffic, ",4],\"denied\"")) << "the sums are those of the node";
 }
 
-// What a token covers can't be told from a name that is cut.
+// Whether a token covers a namespace can't be derived from a name that is cut.
 TEST_F(GuardedNodeRoutes, ShowANamespaceThatIsCutToTokensThatCoverAll) {
     const std::string start(insight::kMaxShownBytes, 'n');
     limit_as("all", start, 5);

@@ -64,8 +64,8 @@ bool is_known(const Call& call, const overrides::NamespaceKey& key) {
 void write_override(JsonWriter& json, const Override& entry) {
     json.raw(R"({"overrideId":)").text(entry.id);
     json.raw(R"(,"identifier":)").text(entry.identifier);
-    json.raw(R"(,"limit":)").number(entry.grant.limit);
-    json.raw(R"(,"duration":)").number(entry.grant.duration.count());
+    json.raw(R"(,"limit":)").number(entry.value.limit);
+    json.raw(R"(,"duration":)").number(entry.value.duration.count());
     json.raw("}");
 }
 
@@ -75,12 +75,12 @@ void write_pagination(JsonWriter& json, const std::optional<std::string>& cursor
     json.raw("}");
 }
 
-void write_grant(JsonWriter& json,
+void write_limit(JsonWriter& json,
                  std::string_view name,
-                 const std::optional<overrides::Grant>& grant) {
-    if (!grant) return;
-    json.raw(name).raw(R"({"limit":)").number(grant->limit);
-    json.raw(R"(,"duration":)").number(grant->duration.count()).raw("}");
+                 const std::optional<overrides::LimitAndDuration>& value) {
+    if (!value) return;
+    json.raw(name).raw(R"({"limit":)").number(value->limit);
+    json.raw(R"(,"duration":)").number(value->duration.count()).raw("}");
 }
 
 void write_change(JsonWriter& json, const overrides::Change& change) {
@@ -90,8 +90,8 @@ void write_change(JsonWriter& json, const overrides::Change& change) {
     json.raw(R"(,"namespace":)").text(change.name_space);
     json.raw(R"(,"identifier":)").text(change.identifier);
     json.raw(R"(,"overrideId":)").text(change.id);
-    write_grant(json, R"(,"before":)", change.before);
-    write_grant(json, R"(,"after":)", change.after);
+    write_limit(json, R"(,"before":)", change.before);
+    write_limit(json, R"(,"after":)", change.after);
     json.raw("}");
 }
 
@@ -171,14 +171,14 @@ auto answering(const std::shared_ptr<DeferredCall>& deferred,
 // Setting and deleting are answered when the store has committed the change.
 void answer_set_override(Call& call) {
     Fields fields;
-    if (!read_fields(call, kGrantSchema, fields)) return;
+    if (!read_fields(call, kSetOverrideSchema, fields)) return;
     const OverrideKey key = key_of(call, fields);
     call.context.namespaces.add(key.namespace_key());
-    const overrides::Grant grant{.limit = fields.limit,
-                                 .duration = std::chrono::milliseconds{fields.duration}};
+    const overrides::LimitAndDuration value{.limit = fields.limit,
+                                            .duration = std::chrono::milliseconds{fields.duration}};
     const auto deferred = DeferredCall::take(call, metrics::Route::kSetOverride);
     if (!call.context.override_changes.set(
-            key, grant, author_of(call), answering(deferred, answer_set)))
+            key, value, author_of(call), answering(deferred, answer_set)))
         DeferredCall::answer(deferred, answer_too_many);
 }
 

@@ -1,8 +1,8 @@
+#include "http/api/rate_limit_fields.h"
+
 #include <vector>
 
 #include <gtest/gtest.h>
-
-#include "http/api/decision_routes.h"
 
 namespace sluice::http {
 namespace {

@@ -81,8 +81,8 @@ struct InspectParameters {
 void write_override(JsonWriter& json, const overrides::Override& applied) {
     json.raw(R"(,"override":{"overrideId":)").text(applied.id);
     json.raw(R"(,"identifier":)").text(applied.identifier);
-    json.raw(R"(,"limit":)").number(applied.grant.limit);
-    json.raw(R"(,"duration":)").number(applied.grant.duration.count()).raw("}");
+    json.raw(R"(,"limit":)").number(applied.value.limit);
+    json.raw(R"(,"duration":)").number(applied.value.duration.count()).raw("}");
 }
 
 Count count_of(const CellInspection& cell) {
@@ -95,7 +95,7 @@ void write_verdict(JsonWriter& json,
                    const Inspection& inspection,
                    const InspectParameters& parameters) {
     const std::int64_t limit = parameters.limit.value_or(
-        parameters.applied ? parameters.applied->grant.limit : inspection.last_limit);
+        parameters.applied ? parameters.applied->value.limit : inspection.last_limit);
     const Ask ask{.cost = static_cast<Count>(parameters.cost), .limit = static_cast<Count>(limit)};
     const Instant at = instant_at(parameters.now, parameters.duration);
     const Spent spent{.current = count_of(inspection.current),

@@ -100,10 +100,12 @@ TEST(Fetch, AnErrorNamesTheServerAndTheStep) {
               "limits.test: no response: partial message");
     EXPECT_EQ(error_of("HTTP/1.1 200 OK\r\nContent-Length: 1001\r\n\r\n"),
               "limits.test: no response: body limit exceeded");
-    FetchRequest nobody{.host = "127.0.0.1", .port = "1", .authority = "limits.test", .path = "/"};
-    EXPECT_EQ(fetch(nobody, 5s).error().message, "limits.test: can't connect: Connection refused");
-    nobody.port = "http";
-    EXPECT_FALSE(fetch(nobody, 5s));
+    FetchRequest unreachable{
+        .host = "127.0.0.1", .port = "1", .authority = "limits.test", .path = "/"};
+    EXPECT_EQ(fetch(unreachable, 5s).error().message,
+              "limits.test: can't connect: Connection refused");
+    unreachable.port = "http";
+    EXPECT_FALSE(fetch(unreachable, 5s));
 }
 
 }  // namespace

@@ -18,7 +18,7 @@ namespace {
 using namespace std::chrono_literals;
 
 TEST(Listener, AnswersOneRequestAfterTheOther) {
-    TestServer server;
+    HttpTestServer server;
     TestClient client(server.port());
     for (int i = 0; i < 3; ++i) {
         client.send(post("/a?b", "body"));
@@ -31,7 +31,7 @@ TEST(Listener, AnswersOneRequestAfterTheOther) {
 
 TEST(Listener, AnswersPipelinedRequestsInOrder) {
     // More than limits.pipelined, and more than one read returns.
-    TestServer server({.pipelined = 3});
+    HttpTestServer server({.pipelined = 3});
     TestClient client(server.port());
     std::string all;
     for (int i = 0; i < 5'000; ++i)
@@ -47,7 +47,7 @@ TEST(Listener, AnswersPipelinedRequestsInOrder) {
 }
 
 TEST(Listener, SendsPipelinedAnswersInOneWrite) {
-    TestServer server;
+    HttpTestServer server;
     TestClient client(server.port());
     client.send(get("/1") + get("/2") + get("/3"));
     std::string bytes(4096, '\0');
@@ -58,7 +58,7 @@ TEST(Listener, SendsPipelinedAnswersInOneWrite) {
 }
 
 TEST(Listener, AcceptsRequestsByteByByte) {
-    TestServer server;
+    HttpTestServer server;
     TestClient client(server.port());
     const int one = 1;
     setsockopt(client.socket(), IPPROTO_TCP, 1 /* TCP_NODELAY */, &one, sizeof(one));
@@ -73,7 +73,7 @@ TEST(Listener, AcceptsRequestsByteByByte) {
 }
 
 TEST(Listener, AcceptsALargeBodyAndRefusesALargerOne) {
-    TestServer server;
+    HttpTestServer server;
     TestClient client(server.port());
     const std::string body(1024UL * 1024, 'x');
     client.send(post("/large", body));
@@ -85,7 +85,7 @@ TEST(Listener, AcceptsALargeBodyAndRefusesALargerOne) {
 }
 
 TEST(Listener, ClosesAfterAMalformedRequestAndAnswersThoseBeforeIt) {
-    TestServer server;
+    HttpTestServer server;
     TestClient client(server.port());
     client.send(get("/good") + "GET /bad HTTP/1.1\nHost: h\n\n" + get("/never"));
     EXPECT_EQ(client.read_answer(), "200 GET /good? ");
@@ -96,7 +96,7 @@ TEST(Listener, ClosesAfterAMalformedRequestAndAnswersThoseBeforeIt) {
 }
 
 TEST(Listener, SendsContinueBeforeTheBodyComes) {
-    TestServer server;
+    HttpTestServer server;
     TestClient client(server.port());
     client.send("POST /e HTTP/1.1\r\nHost: h\r\nExpect: 100-continue\r\nContent-Length: 2\r\n\r\n");
     EXPECT_EQ(client.read_answer(), "100 ");
@@ -105,7 +105,7 @@ TEST(Listener, SendsContinueBeforeTheBodyComes) {
 }
 
 TEST(Listener, AnswersARefusedExpectationAtOnceAndCloses) {
-    TestServer server;
+    HttpTestServer server;
     TestClient client(server.port());
     client.send(get("/first") +
                 "POST /closed HTTP/1.1\r\nHost: h\r\nX-Test: t\r\nExpect: "
@@ -119,7 +119,7 @@ TEST(Listener, AnswersARefusedExpectationAtOnceAndCloses) {
 }
 
 TEST(Listener, ChecksAnExpectationWhoseHeadArrivesInParts) {
-    TestServer server;
+    HttpTestServer server;
     TestClient client(server.port());
     const int one = 1;
     setsockopt(client.socket(), IPPROTO_TCP, 1 /* TCP_NODELAY */, &one, sizeof(one));
@@ -131,7 +131,7 @@ TEST(Listener, ChecksAnExpectationWhoseHeadArrivesInParts) {
 }
 
 TEST(Listener, SurvivesAHandlerThatThrowsAtAnExpectation) {
-    TestServer server;
+    HttpTestServer server;
     TestClient client(server.port());
     client.send(
         "POST /throw HTTP/1.1\r\nHost: h\r\nExpect: 100-continue\r\nContent-Length: 2\r\n\r\n");
@@ -141,7 +141,7 @@ TEST(Listener, SurvivesAHandlerThatThrowsAtAnExpectation) {
 }
 
 TEST(Listener, ServesHttp10AndHead) {
-    TestServer server;
+    HttpTestServer server;
     TestClient client(server.port());
     client.send("GET /old HTTP/1.0\r\nConnection: keep-alive\r\n\r\n");
     EXPECT_EQ(client.read_answer(), "200 GET /old? ");
@@ -153,7 +153,7 @@ TEST(Listener, ServesHttp10AndHead) {
 }
 
 TEST(Listener, AnswersAClientThatHasFinishedSending) {
-    TestServer server;
+    HttpTestServer server;
     TestClient client(server.port());
     client.send(get("/one") + get("/later"));
     client.finish_sending();
@@ -164,7 +164,7 @@ TEST(Listener, AnswersAClientThatHasFinishedSending) {
 }
 
 TEST(Listener, DefersAnAnswerWithoutBlockingOtherConnections) {
-    TestServer server;
+    HttpTestServer server;
     TestClient waiting(server.port());
     TestClient other(server.port());
     waiting.send(get("/before") + get("/held") + get("/after"));
@@ -179,7 +179,7 @@ TEST(Listener, DefersAnAnswerWithoutBlockingOtherConnections) {
 }
 
 TEST(Listener, AnswersIfACompletionIsDropped) {
-    TestServer server;
+    HttpTestServer server;
     TestClient waiting(server.port());
     TestClient other(server.port());
     waiting.send(get("/held") + get("/after"));
@@ -191,7 +191,7 @@ TEST(Listener, AnswersIfACompletionIsDropped) {
 }
 
 TEST(Listener, AcceptsACompletionCalledOrDroppedWithinHandle) {
-    TestServer server;
+    HttpTestServer server;
     TestClient client(server.port());
     client.send(get("/at-once") + get("/dropped"));
     EXPECT_EQ(client.read_answer(), "200 GET /at-once? ");
@@ -200,7 +200,7 @@ TEST(Listener, AcceptsACompletionCalledOrDroppedWithinHandle) {
 }
 
 TEST(Listener, SurvivesAHandlerThatThrows) {
-    TestServer server;
+    HttpTestServer server;
     TestClient client(server.port());
     client.send(get("/throw"));
     EXPECT_EQ(client.read_answer(),
@@ -211,7 +211,7 @@ TEST(Listener, SurvivesAHandlerThatThrows) {
 }
 
 TEST(Listener, SurvivesAClientThatLeavesBeforeItsAnswer) {
-    TestServer server;
+    HttpTestServer server;
     {
         TestClient client(server.port());
         client.send(get("/held"));
@@ -225,7 +225,7 @@ TEST(Listener, SurvivesAClientThatLeavesBeforeItsAnswer) {
 }
 
 TEST(Listener, MayBeDestroyedWhileAnswersAreDeferred) {
-    TestServer server;
+    HttpTestServer server;
     TestClient client(server.port());
     client.send(get("/held"));
     wait_until([&] { return server.handler().held_count.load(std::memory_order_acquire) == 1; });
@@ -234,7 +234,7 @@ TEST(Listener, MayBeDestroyedWhileAnswersAreDeferred) {
 }
 
 TEST(Listener, AnswersASlowHeadWith408) {
-    TestServer server({.header_timeout = 50ms});
+    HttpTestServer server({.header_timeout = 50ms});
     TestClient client(server.port());
     client.send(get("/first"));
     EXPECT_EQ(client.read_answer(), "200 GET /first? ");
@@ -255,7 +255,7 @@ TEST(Listener, AnswersASlowHeadWith408) {
 }
 
 TEST(Listener, AnswersASlowBodyWith408) {
-    TestServer server({.body_timeout = 50ms});
+    HttpTestServer server({.body_timeout = 50ms});
     TestClient client(server.port());
     client.send("POST / HTTP/1.1\r\nHost: h\r\nContent-Length: 5\r\n\r\nab");
     EXPECT_EQ(client.read_answer(), "408 The request did not arrive in time.");
@@ -263,7 +263,7 @@ TEST(Listener, AnswersASlowBodyWith408) {
 }
 
 TEST(Listener, ClosesIdleConnectionsSilently) {
-    TestServer server({.idle_timeout = 50ms});
+    HttpTestServer server({.idle_timeout = 50ms});
     TestClient silent(server.port());
     TestClient client(server.port());
     client.send(get("/"));
@@ -274,7 +274,7 @@ TEST(Listener, ClosesIdleConnectionsSilently) {
 }
 
 TEST(Listener, RefusesConnectionsAboveItsCap) {
-    TestServer server({.connections = 2});
+    HttpTestServer server({.connections = 2});
     TestClient one(server.port());
     TestClient two(server.port());
     one.send(get("/"));
@@ -289,7 +289,7 @@ TEST(Listener, RefusesConnectionsAboveItsCap) {
 }
 
 TEST(Listener, DrainsWithoutLosingRequestsInProgress) {
-    TestServer server;
+    HttpTestServer server;
     TestClient idle(server.port());
     TestClient busy(server.port());
     TestClient partial(server.port());
@@ -316,7 +316,7 @@ TEST(Listener, DrainsWithoutLosingRequestsInProgress) {
 
 TEST(Listener, AnswersRequestsThatArriveRightBeforeTheDrain) {
     for (int i = 0; i < 20; ++i) {
-        TestServer server;
+        HttpTestServer server;
         TestClient client(server.port());
         client.send(get("/"));
         EXPECT_EQ(client.read_answer(), "200 GET /? ");
@@ -329,7 +329,7 @@ TEST(Listener, AnswersRequestsThatArriveRightBeforeTheDrain) {
 }
 
 TEST(Listener, AnswersAllConnectionsThatWaitWhenTheDrainBegins) {
-    TestServer server;
+    HttpTestServer server;
     std::atomic<bool> is_full{false};
     server.post([&] { is_full.wait(false, std::memory_order_acquire); });
     std::vector<std::unique_ptr<TestClient>> clients;
@@ -348,7 +348,7 @@ TEST(Listener, AnswersAllConnectionsThatWaitWhenTheDrainBegins) {
 }
 
 TEST(Listener, ClosesConnectionsThatOutlastTheDrain) {
-    TestServer server;
+    HttpTestServer server;
     TestClient client(server.port());
     client.send(get("/held"));
     wait_until([&] { return server.handler().held_count.load(std::memory_order_acquire) == 1; });
@@ -362,7 +362,7 @@ TEST(Listener, ClaimsOnlyAFreePort) {
     const auto free = claim({.host = "127.0.0.1", .port = 0});
     ASSERT_TRUE(free.has_value());
     EXPECT_NE(free->port, 0);
-    TestServer server;
+    HttpTestServer server;
     const auto taken = claim({.host = "127.0.0.1", .port = server.port()});
     ASSERT_FALSE(taken.has_value());
     EXPECT_NE(taken.error().message.find("127.0.0.1:" + std::to_string(server.port())),

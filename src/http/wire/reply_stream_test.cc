@@ -37,7 +37,7 @@ class ReplyStreams : public testing::Test {
         } while (streams_open() > streams);
     }
 
-    std::optional<TestServer> server_;
+    std::optional<HttpTestServer> server_;
     std::optional<TestClient> control_;
 };
 

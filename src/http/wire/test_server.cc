@@ -85,7 +85,7 @@ void FakeHandler::protocol_error(const WireError& error, Reply& reply) {
     if (!error.cause.empty()) ((reply.body() += " Cause: ") += error.cause) += '.';
 }
 
-TestServer::TestServer(const WireLimits& limits, std::shared_ptr<const TlsSlot> tls)
+HttpTestServer::HttpTestServer(const WireLimits& limits, std::shared_ptr<const TlsSlot> tls)
     : work_(context_.get_executor()),
       handler_(context_),
       listener_(std::make_unique<Listener>(
@@ -96,16 +96,16 @@ TestServer::TestServer(const WireLimits& limits, std::shared_ptr<const TlsSlot> 
     thread_ = std::thread([this] { context_.run(); });
 }
 
-TestServer::~TestServer() {
+HttpTestServer::~HttpTestServer() {
     context_.stop();
     thread_.join();
 }
 
-void TestServer::post(std::function<void()> act) {
+void HttpTestServer::post(std::function<void()> act) {
     boost::asio::post(context_, std::move(act));
 }
 
-void TestServer::start_drain(std::chrono::milliseconds timeout) {
+void HttpTestServer::start_drain(std::chrono::milliseconds timeout) {
     boost::asio::post(context_, [this, timeout] {
         listener_->drain(timeout, [this] {
             is_drained_.store(true, std::memory_order_release);
@@ -114,11 +114,11 @@ void TestServer::start_drain(std::chrono::milliseconds timeout) {
     });
 }
 
-void TestServer::wait_until_drained() {
+void HttpTestServer::wait_until_drained() {
     is_drained_.wait(false, std::memory_order_acquire);
 }
 
-void TestServer::destroy_listener() {
+void HttpTestServer::destroy_listener() {
     std::atomic<bool> is_done{false};
     boost::asio::post(context_, [&] {
         listener_.reset();

@@ -51,11 +51,11 @@ class FakeHandler : public Handler {
     std::vector<ReplyStream> streams_;
 };
 
-class TestServer {
+class HttpTestServer {
   public:
-    explicit TestServer(const WireLimits& limits = {},
-                        std::shared_ptr<const TlsSlot> tls = nullptr);
-    ~TestServer();
+    explicit HttpTestServer(const WireLimits& limits = {},
+                            std::shared_ptr<const TlsSlot> tls = nullptr);
+    ~HttpTestServer();
 
     std::uint16_t port() const { return port_; }
     const WireCounters& counters() const { return listener_->counters(); }

@@ -145,7 +145,7 @@ class TlsClient {
 };
 
 TEST(Tls, ServesBothVersions) {
-    TestServer server({}, make_slot("both"));
+    HttpTestServer server({}, make_slot("both"));
     for (const int version : {TLS1_2_VERSION, TLS1_3_VERSION}) {
         TlsClient client(server.port(), {.version = version, .protocols = "\x02h2\x08http/1.1"});
         ASSERT_TRUE(client.is_connected());
@@ -161,7 +161,7 @@ TEST(Tls, ServesBothVersions) {
 }
 
 TEST(Tls, RefusesOldVersionsAndOtherProtocols) {
-    TestServer server({}, make_slot("old"));
+    HttpTestServer server({}, make_slot("old"));
     EXPECT_FALSE(
         TlsClient(server.port(), {.version = TLS1_1_VERSION, .protocols = ""}).is_connected());
     EXPECT_FALSE(TlsClient(server.port(), {.version = TLS1_3_VERSION, .protocols = "\x02h2"})
@@ -176,7 +176,7 @@ TEST(Tls, RefusesOldVersionsAndOtherProtocols) {
 TEST(Tls, AcceptsOnlyModernCiphers) {
     const auto context = TlsContext::load(make_certificate("ciphers", KeyType::kRsa));
     ASSERT_TRUE(context.has_value());
-    TestServer server({}, std::make_shared<TlsSlot>(*context));
+    HttpTestServer server({}, std::make_shared<TlsSlot>(*context));
     const auto connects = [&](const std::string& ciphers) {
         return TlsClient(server.port(), {.version = TLS1_2_VERSION, .ciphers = ciphers})
             .is_connected();
@@ -205,7 +205,7 @@ TEST(Tls, ResumesSessionsUntilTheirTicketKeyIsTooOld) {
     };
     const auto context = TlsContext::load(make_certificate("tickets"), clock);
     ASSERT_TRUE(context.has_value());
-    TestServer server({}, std::make_shared<TlsSlot>(*context));
+    HttpTestServer server({}, std::make_shared<TlsSlot>(*context));
     const auto resumes = [&](SSL_SESSION* original) {
         // OpenSSL does not resume a session that ended without close_notify.
         const std::unique_ptr<SSL_SESSION, void (*)(SSL_SESSION*)> copy(SSL_SESSION_dup(original),
@@ -228,7 +228,7 @@ TEST(Tls, ResumesSessionsUntilTheirTicketKeyIsTooOld) {
 TEST(Tls, DoesNotResumeSessionsOfAnotherContext) {
     const TlsFiles files = make_certificate("reloaded");
     const auto slot = std::make_shared<TlsSlot>(*TlsContext::load(files));
-    TestServer server({}, slot);
+    HttpTestServer server({}, slot);
     TlsClient first(server.port(), {.version = TLS1_2_VERSION});
     ASSERT_TRUE(first.is_connected());
     const std::unique_ptr<SSL_SESSION, void (*)(SSL_SESSION*)> session(
@@ -245,7 +245,7 @@ TEST(Tls, RequiresAClientCertificateIfAuthoritiesAreSet) {
     files.client_ca = client.certificate;
     const auto context = TlsContext::load(files);
     ASSERT_TRUE(context.has_value()) << context.error().message;
-    TestServer server({}, std::make_shared<TlsSlot>(*context));
+    HttpTestServer server({}, std::make_shared<TlsSlot>(*context));
     const auto answer = [&](const TlsFiles& own, int version) {
         TlsClient connection(server.port(), {.version = version, .own = own});
         connection.send(get("/"));
@@ -263,7 +263,7 @@ TEST(Tls, RequiresAClientCertificateIfAuthoritiesAreSet) {
 }
 
 TEST(Tls, PipelinesAndSendsLargeAnswers) {
-    TestServer server({}, make_slot("large"));
+    HttpTestServer server({}, make_slot("large"));
     TlsClient client(server.port());
     const std::string body(300'000, 'x');
     client.send(get("/later") + post("/echo", body) + get("/big") +
@@ -278,7 +278,7 @@ TEST(Tls, PipelinesAndSendsLargeAnswers) {
 }
 
 TEST(Tls, GivesUpOnAHandshakeThatStalls) {
-    TestServer server({.header_timeout = std::chrono::milliseconds{50}}, make_slot("stall"));
+    HttpTestServer server({.header_timeout = std::chrono::milliseconds{50}}, make_slot("stall"));
     TestClient client(server.port());
     EXPECT_EQ(client.read_answer(), "closed");
     EXPECT_EQ(server.counters().timeouts.get(), 1);
@@ -286,7 +286,7 @@ TEST(Tls, GivesUpOnAHandshakeThatStalls) {
 
 TEST(Tls, BoundsTheMemoryOfUnfinishedHandshakes) {
     constexpr std::size_t kCap = 1024UL * 1024;
-    TestServer server({.buffered = kCap}, make_slot("handshakes"));
+    HttpTestServer server({.buffered = kCap}, make_slot("handshakes"));
     std::deque<TestClient> clients;
     for (int i = 0; i < 50; ++i)
         clients.emplace_back(server.port());
@@ -306,7 +306,7 @@ TEST(Tls, BoundsTheMemoryOfUnfinishedHandshakes) {
 
 TEST(Tls, CountsUnreadAnswersAndRecordsAgainstTheMemoryCap) {
     constexpr std::size_t kCap = 2UL * 1024 * 1024;
-    TestServer server({.buffered = kCap}, make_slot("unread"));
+    HttpTestServer server({.buffered = kCap}, make_slot("unread"));
     std::string requests;
     for (int i = 0; i < 64; ++i)
         requests += get("/page");
@@ -328,7 +328,7 @@ TEST(Tls, CountsUnreadAnswersAndRecordsAgainstTheMemoryCap) {
 
 TEST(Tls, UsesANewCertificateForNewConnections) {
     const auto slot = make_slot("before");
-    TestServer server({}, slot);
+    HttpTestServer server({}, slot);
     TlsClient old(server.port());
     ASSERT_TRUE(old.is_connected());
     EXPECT_EQ(old.certificate_name(), "before");

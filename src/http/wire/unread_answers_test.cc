@@ -16,7 +16,7 @@ namespace {
 using namespace std::chrono_literals;
 
 TEST(UnreadAnswers, ClosesOnAClientThatReadsALittleNowAndThen) {
-    TestServer server({.write_timeout = 1s});
+    HttpTestServer server({.write_timeout = 1s});
     TestClient client(server.port());
     client.send(get("/big"));
     // Each read makes room for a part of the answer, which must not extend the deadline.
@@ -32,7 +32,7 @@ TEST(UnreadAnswers, ClosesOnAClientThatReadsALittleNowAndThen) {
 }
 
 TEST(UnreadAnswers, BoundsWhatItKeepsForUnfinishedRequests) {
-    TestServer server({.buffered = 10'000});
+    HttpTestServer server({.buffered = 10'000});
     TestClient client(server.port());
     client.send("POST / HTTP/1.1\r\nHost: h\r\nContent-Length: 20000\r\n\r\n" +
                 std::string(15'000, 'x'));
@@ -41,7 +41,7 @@ TEST(UnreadAnswers, BoundsWhatItKeepsForUnfinishedRequests) {
 
 TEST(UnreadAnswers, CountAgainstTheMemoryCapWithoutAffectingOtherConnections) {
     constexpr std::size_t kCap = 4UL * 1024 * 1024;
-    TestServer server({.buffered = kCap});
+    HttpTestServer server({.buffered = kCap});
     std::string requests;
     for (int i = 0; i < 64; ++i)
         requests += get("/page");
@@ -66,7 +66,7 @@ TEST(UnreadAnswers, CountAgainstTheMemoryCapWithoutAffectingOtherConnections) {
 }
 
 TEST(UnreadAnswers, ClosesTheConnectionsThatHoldMostFirst) {
-    TestServer server({.buffered = 1'000'000});
+    HttpTestServer server({.buffered = 1'000'000});
     TestClient small(server.port());
     small.send("POST /small HTTP/1.1\r\nHost: h\r\nContent-Length: 20000\r\n\r\n" +
                std::string(10'000, 'x'));
@@ -81,7 +81,7 @@ TEST(UnreadAnswers, ClosesTheConnectionsThatHoldMostFirst) {
 }
 
 TEST(UnreadAnswers, ReleasesTheMemoryOfFinishedRequests) {
-    TestServer server;
+    HttpTestServer server;
     TestClient client(server.port());
     client.send(post("/a", std::string(500'000, 'x')) + "GET /b HTTP/1.1\r\n");
     EXPECT_TRUE(client.read_answer().starts_with("200 POST /a?"));
@@ -97,7 +97,7 @@ TEST(UnreadAnswers, ReleasesTheMemoryOfFinishedRequests) {
 }
 
 TEST(UnreadAnswers, ReadsNothingFromAClientThatDoesNotRead) {
-    TestServer server;
+    HttpTestServer server;
     TestClient client(server.port());
     std::string all;
     for (int i = 0; i < 20; ++i)
@@ -113,7 +113,7 @@ TEST(UnreadAnswers, ReadsNothingFromAClientThatDoesNotRead) {
 }
 
 TEST(UnreadAnswers, ClosesOnAClientThatNeverReads) {
-    TestServer server({.write_timeout = 50ms});
+    HttpTestServer server({.write_timeout = 50ms});
     TestClient client(server.port());
     client.send(get("/big") + get("/big"));
     wait_until([&] {

@@ -20,9 +20,9 @@ def token_lines(name, token, permissions):
     return f'[[tokens]]\nname = "{name}"\nsha256 = "{digest}"\npermissions = {permissions}\n'
 
 
-TOKENS = token_lines("full", FULL, ["limit", "read_override", "set_override", "delete_override", "read_metrics", "read_keys"]) + token_lines(
-    "limiter", LIMITER, ["limit"]
-)
+TOKENS = token_lines(
+    "full", FULL, ["limit", "read_override", "set_override", "delete_override", "read_metrics", "read_keys"]
+) + token_lines("limiter", LIMITER, ["limit"])
 
 
 def free_port():

@@ -1,4 +1,4 @@
-// Requests that the tests of all clients share.
+// Tokens, a duration and a check that the tests of all clients share.
 import { createHash } from 'node:crypto';
 
 // So long that as good as no window ends while a test runs.

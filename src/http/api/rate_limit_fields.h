@@ -1,6 +1,6 @@
-// The rate-limit header fields of an answer to a decision.
-#ifndef SLUICE_HTTP_API_DECISION_ROUTES_H_
-#define SLUICE_HTTP_API_DECISION_ROUTES_H_
+// The rate-limit header fields of an answer to a decision, and when to retry a denial.
+#ifndef SLUICE_HTTP_API_RATE_LIMIT_FIELDS_H_
+#define SLUICE_HTTP_API_RATE_LIMIT_FIELDS_H_
 
 #include <sluice/limiter.h>
 #include <sluice/time.h>
@@ -40,4 +40,4 @@ std::size_t most_restrictive(std::span<const Decision> decisions);
 
 }  // namespace sluice::http
 
-#endif  // SLUICE_HTTP_API_DECISION_ROUTES_H_
+#endif  // SLUICE_HTTP_API_RATE_LIMIT_FIELDS_H_
