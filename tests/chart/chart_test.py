@@ -1,5 +1,6 @@
 """The chart, the manifests made of it, the compose file and the workflows, by the tools that tests/chart/run builds."""
 
+import hashlib
 import importlib.util
 import json
 import os
@@ -7,6 +8,7 @@ import pathlib
 import re
 import subprocess
 import tempfile
+import tomllib
 import unittest
 
 import jsonschema
@@ -273,11 +275,27 @@ class Compose(unittest.TestCase):
                 self.assertTrue(port.startswith("127.0.0.1:"), port)
 
     def test_the_program_takes_the_settings(self):
-        settings = self.file["services"]["sluice-1"]["environment"]
-        settings = {name: re.sub(r"\$\{.*?\}", "secret", value) for name, value in settings.items()}
-        done = subprocess.run([os.environ["SLUICE_PROGRAM"], "config", "show", "--effective"],
-                              env=settings, capture_output=True, text=True)
+        with tempfile.TemporaryDirectory() as folder:
+            run("env", "SLUICE_TOKEN=one", "METRICS_TOKEN=two", "sh", COMPOSE / "tokens.sh", folder)
+            settings = self.file["services"]["sluice-1"]["environment"]
+            settings = {name: re.sub(r"\$\{.*?\}", "secret", value) for name, value in settings.items()}
+            settings["SLUICE_CONFIG"] = f"{folder}/sluice.toml"
+            tokens = tomllib.loads(pathlib.Path(settings["SLUICE_CONFIG"]).read_text())["tokens"]
+            done = subprocess.run([os.environ["SLUICE_PROGRAM"], "config", "show", "--effective"],
+                                  env=settings, capture_output=True, text=True)
         self.assertEqual((done.returncode, done.stderr), (0, ""))
+        self.assertIn('permissions = ["read_metrics"]', done.stdout)
+        hashes = [hashlib.sha256(token).hexdigest() for token in (b"one", b"two")]
+        self.assertEqual([token["sha256"] for token in tokens], hashes)
+        self.assertEqual(tokens[1]["permissions"], ["read_metrics"])
+
+    def test_each_part_has_a_secret_of_its_own(self):
+        def variables(part):
+            return set(re.findall(r"\$\{(\w+)", json.dumps(part)))
+        services = self.file["services"]
+        self.assertEqual(variables(services["grafana"]), {"GRAFANA_PASSWORD"})
+        self.assertEqual(self.file["secrets"][services["prometheus"]["secrets"][0]], {"environment": "METRICS_TOKEN"})
+        self.assertNotIn("SLUICE_TOKEN", variables(services["sluice-1"]))
 
 
 class Workflows(unittest.TestCase):
