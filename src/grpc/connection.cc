@@ -233,11 +233,10 @@ void Connection::clear_awaited_alarm() {
 void Connection::on_awaited_alarm() {
     clear_awaited_alarm();
     if (is_lingering()) return;
-    const auto since = session_.awaited_since();
     const ServerSession::Time now{loop().now};
-    if (!since || *since + loop().limits.body_timeout > now) return set_awaited_alarm();
+    // The answers to overdue calls are sent in a turn of its own.
+    if (session_.end_overdue(now - loop().limits.body_timeout, now)) return set_awaited_alarm();
     loop().counters.timeouts.add(1);
-    session_.terminate(NGHTTP2_ENHANCE_YOUR_CALM);
     flush();
     if (!is_closed() && !is_lingering()) abort();
 }

@@ -65,7 +65,7 @@ class Connection final : public http::SocketConnection {
     void on_alarm();
     // The first deadline of a call has passed.
     void on_deadline();
-    // An incomplete request may be overdue.
+    // Incomplete requests may be overdue.
     void on_awaited_alarm();
 
   private:
