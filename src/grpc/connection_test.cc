@@ -298,6 +298,24 @@ TEST(GrpcConnection, AbortsAnOldConnectionWhoseCallsDoNotEnd) {
     server.release_held();
 }
 
+TEST(GrpcConnection, AbortsAnIdleConnectionThatGrowsOldWithACall) {
+    TestServer::Options options{.limits = with(&http::WireLimits::idle_timeout, 50ms)};
+    options.age = {.most = 1s, .grace = 50ms};
+    TestServer server(options);
+    TestConnection client(server.port());
+    EXPECT_EQ(client.call({.body = framed("hello")}).status(), "0");
+    const auto began = std::chrono::steady_clock::now();
+    // The client sends this call before it reads that the connection is drained.
+    std::this_thread::sleep_for(200ms);
+    const std::int32_t held = client.peer().start({.body = framed("held")});
+    client.flush();
+    client.read_to_end();
+    EXPECT_LT(std::chrono::steady_clock::now() - began, 10s) << "reads give up after 20 s";
+    EXPECT_EQ(server.held(), 1);
+    EXPECT_FALSE(client.peer().response(held).is_closed);
+    server.release_held();
+}
+
 // That time is for connections that are old.
 TEST(GrpcConnection, AShutdownDoesNotCutCallsAfterTheGraceOfAnOldConnection) {
     TestServer::Options options{.limits = with(&http::WireLimits::linger_timeout, 20ms)};
