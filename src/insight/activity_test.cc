@@ -343,6 +343,27 @@ TEST_F(ObserverRegion, WaitsForReportsForTwoSecondsAtMost) {
     EXPECT_TRUE(a->fleet().is_partial);
 }
 
+TEST(Observer, CallsNobodyOnceItIsStopped) {
+    std::vector<Observer::Options::Notes> reads;
+    Observer observer({.seed = 1,
+                       .read_status = [] { return NodeStatus{}; },
+                       .read_latency = [] { return LatencyCounts{}; },
+                       .exchange =
+                           [&](const std::string&, Observer::Options::Notes notes) {
+                               if (notes) reads.push_back(std::move(notes));
+                           }});
+    int calls = 0;
+    observer.read_reports([&] { ++calls; });
+    EXPECT_EQ(calls, 0) << "the origin does not answer";
+    observer.stop();
+    EXPECT_EQ(calls, 1);
+    observer.read_reports([&] { ++calls; });
+    EXPECT_EQ(calls, 2);
+    ASSERT_EQ(reads.size(), 1U);
+    reads[0](std::nullopt);
+    EXPECT_EQ(calls, 2);
+}
+
 TEST_F(ObserverRegion, RemovesTheNotesOfNodesThatAreGone) {
     const auto a = node("a");
     for (int second = 0; second < 121; ++second)

@@ -104,6 +104,11 @@ void Observer::start() {
     });
 }
 
+void Observer::stop() {
+    thread_.stop();
+    region_->stop();
+}
+
 UnixTime Observer::clock() const {
     return started_at_ + std::chrono::duration_cast<milliseconds>(Clock::now() - started_);
 }
@@ -216,7 +221,16 @@ void Observer::start_read() const {
                       });
 }
 
+bool Observer::Region::await_read(std::function<void()>& done) {
+    const MutexLock lock(mutex);
+    asked_at = Clock::now();
+    if (is_stopped) return false;
+    waiting.push_back(std::move(done));
+    return true;
+}
+
 void Observer::Region::end_read(std::optional<std::vector<NodeNote>> read) {
+    const MutexLock calls(calling);
     std::vector<std::function<void()>> done;
     {
         const MutexLock lock(mutex);
@@ -235,6 +249,7 @@ void Observer::Region::end_read(std::optional<std::vector<NodeNote>> read) {
 }
 
 void Observer::Region::end_long_waits() {
+    const MutexLock calls(calling);
     std::vector<std::function<void()>> done;
     {
         const MutexLock lock(mutex);
@@ -248,6 +263,18 @@ void Observer::Region::end_long_waits() {
         each();
 }
 
+void Observer::Region::stop() {
+    const MutexLock calls(calling);
+    std::vector<std::function<void()>> done;
+    {
+        const MutexLock lock(mutex);
+        is_stopped = true;
+        done.swap(waiting);
+    }
+    for (const auto& each : done)
+        each();
+}
+
 bool Observer::has_recent_reports() const {
     if (!options_.exchange) return true;
     const MutexLock lock(region_->mutex);
@@ -256,12 +283,7 @@ bool Observer::has_recent_reports() const {
 }
 
 void Observer::read_reports(std::function<void()> done) const {
-    if (!options_.exchange) return done();
-    {
-        const MutexLock lock(region_->mutex);
-        region_->asked_at = Clock::now();
-        region_->waiting.push_back(std::move(done));
-    }
+    if (!options_.exchange || !region_->await_read(done)) return done();
     start_read();
 }
 

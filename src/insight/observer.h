@@ -81,8 +81,10 @@ class Observer {
 
     // Starts its thread.
     void start();
-    // Ends it. on_second() is not called afterwards.
-    void stop() { thread_.stop(); }
+    // Ends it, and calls every `done` that read_reports() keeps. Afterwards no callback is called
+    // by its thread or by one of `exchange`. Not for two threads at a time, nor from within a
+    // callback.
+    void stop();
     // What the thread does every second. An exception, most likely std::bad_alloc, skips what is
     // left of that.
     void end_second();
@@ -99,7 +101,8 @@ class Observer {
 
     // Whether the reports that top_keys() and fleet() use are those of the last second or two. If
     // not, read_reports() reads them; it calls `done`, also where they can't be read or that takes
-    // more than two seconds, before it returns or on another thread. Not at all after stop().
+    // more than two seconds, before it returns or on another thread. After stop() it reads nothing
+    // and calls `done` before it returns. `done` must not call read_reports().
     bool has_recent_reports() const;
     void read_reports(std::function<void()> done) const;
     RegionTopKeys top_keys(const TopQuery& query) const;
@@ -116,11 +119,18 @@ class Observer {
     // The notes that were read last. Shared with exchanges that are underway, which may outlive the
     // observer.
     struct Region {
+        // Adds `done` to `waiting`. False after stop(): it is left to the caller.
+        bool await_read(std::function<void()>& done);
         void end_read(std::optional<std::vector<NodeNote>> read);
         // Lets those go on who waited at the last call already.
         void end_long_waits();
+        void stop();
 
+        // Held while functions of `waiting` are called, so that none is once stop() has returned.
+        // Locked before the other one.
+        Mutex calling;
         Mutex mutex;
+        bool is_stopped SLUICE_GUARDED_BY(mutex) = false;
         std::string report SLUICE_GUARDED_BY(mutex);  // the last one that was left
         Clock::time_point asked_at SLUICE_GUARDED_BY(mutex){};
         // Of the read that is underway, or none; and who waits for it.
