@@ -364,6 +364,17 @@ TEST(Observer, CallsNobodyOnceItIsStopped) {
     EXPECT_EQ(calls, 2);
 }
 
+TEST_F(ObserverRegion, LeavesReportsWhileAReadIsUnderway) {
+    const auto a = node("a");
+    is_stuck_ = true;
+    a->read_reports([] {});  // is never answered
+    is_stuck_ = false;
+    a->end_second();
+    a->end_second();
+    EXPECT_EQ(writes_, 2);
+    EXPECT_EQ(reads_, 0);
+}
+
 TEST_F(ObserverRegion, RemovesTheNotesOfNodesThatAreGone) {
     const auto a = node("a");
     for (int second = 0; second < 121; ++second)

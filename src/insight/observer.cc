@@ -198,20 +198,17 @@ void Observer::exchange_reports(const NodeStatus& status) {
         const MutexLock lock(region_->mutex);
         region_->report = text;
     }
-    if (is_asked || is_first || seconds_ % kCleanUp == 0) {
-        start_read();
-    } else {
-        options_.exchange(std::move(text), nullptr);
-    }
+    // While a read is underway, maybe on a connection that is lost, the report is left by itself.
+    const bool reads = is_asked || is_first || seconds_ % kCleanUp == 0;
+    if (!reads || !start_read()) options_.exchange(std::move(text), nullptr);
 }
 
-// Does nothing while a read is underway.
-void Observer::start_read() const {
+bool Observer::start_read() const {
     std::string report;
     {
         const MutexLock lock(region_->mutex);
         const Clock::time_point now = Clock::now();
-        if (region_->reading_since && now - *region_->reading_since < kLongestRead) return;
+        if (region_->reading_since && now - *region_->reading_since < kLongestRead) return false;
         region_->reading_since = now;
         report = region_->report;
     }
@@ -219,6 +216,7 @@ void Observer::start_read() const {
                       [region = region_](std::optional<std::vector<NodeNote>> notes) {
                           region->end_read(std::move(notes));
                       });
+    return true;
 }
 
 bool Observer::Region::await_read(std::function<void()>& done) {

@@ -150,7 +150,8 @@ class Observer {
     void follow_wall_clock();
     void make_report(const NodeStatus& status);
     void exchange_reports(const NodeStatus& status);
-    void start_read() const;
+    // Leaves the last report and reads those of the others. False while a read is underway.
+    bool start_read() const;
     // Those of other nodes than `own` that are not too old, with their ages as of now.
     std::vector<ReceivedReport> others(std::string_view own) const;
     bool is_partial() const;
