@@ -241,6 +241,26 @@ TEST(Observer, SkipsASecondThatFails) {
     EXPECT_EQ(failures, 2);
 }
 
+TEST(Observer, EndsASecondWhoseStatusCanNotBeRead) {
+    int failures = 0;
+    int seconds = 0;
+    Observer observer({.seed = 1,
+                       .read_status = []() -> NodeStatus { throw std::bad_alloc(); },
+                       .read_latency = [] { return LatencyCounts{}; },
+                       .exchange = [](const std::string&, const Observer::Options::Notes&) {},
+                       .on_second = [&] { ++seconds; },
+                       .on_failure = [&](std::string_view) { ++failures; }});
+    bool is_done = false;
+    observer.read_reports([&] { is_done = true; });
+    observer.activity().count(request("i"), decided(false), Spent::kNothing);
+    observer.end_second();
+    observer.end_second();
+    EXPECT_EQ(observer.activity().top_keys({.is_visible = everything}).total, 1U);
+    EXPECT_TRUE(is_done);
+    EXPECT_EQ(seconds, 0);
+    EXPECT_EQ(failures, 1);
+}
+
 TEST(Observer, ShowsInstantsByTheWallClock) {
     UnixTime wall = kStart;
     Observer observer({.seed = 1,

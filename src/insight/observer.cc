@@ -118,24 +118,38 @@ Observer::Clock::time_point Observer::next_second() const {
     return started_ + (next - started_at_);
 }
 
+// What was collected would pile up if it were not merged, so a failure skips only what needs it.
 void Observer::end_second() {
-    try {
-        observe_second();
-        has_failed_ = false;
-    } catch (const std::exception& error) {
-        if (!std::exchange(has_failed_, true)) options_.on_failure(error.what());
-    }
+    bool has_failed = false;
+    const auto attempt = [&](auto act) {
+        try {
+            act();
+        } catch (const std::exception& error) {
+            if (!has_failed && !has_failed_) options_.on_failure(error.what());
+            has_failed = true;
+        }
+    };
+    std::optional<NodeStatus> status;
+    StateSample sample;
+    attempt([&] {
+        NodeStatus read = options_.read_status();
+        const LatencyCounts latency = options_.read_latency();
+        sample = sample_of(read);
+        sample.latency = latency_between(latency_, latency);
+        latency_ = latency;
+        status = std::move(read);
+    });
+    attempt([&] {
+        follow_wall_clock();
+        activity_.end_second(sample, std::chrono::floor<seconds>(clock()));
+    });
+    attempt([&] { region_->end_long_waits(); });
+    if (status) attempt([&] { publish_second(*status); });
+    has_failed_ = has_failed;
 }
 
-void Observer::observe_second() {
-    const NodeStatus status = options_.read_status();
-    StateSample sample = sample_of(status);
-    const LatencyCounts latency = options_.read_latency();
-    sample.latency = latency_between(latency_, latency);
-    latency_ = latency;
+void Observer::publish_second(const NodeStatus& status) {
     ++seconds_;
-    follow_wall_clock();
-    activity_.end_second(sample, std::chrono::floor<seconds>(clock()));
     if (options_.exchange) exchange_reports(status);
     options_.on_second();
 }
@@ -184,7 +198,6 @@ void Observer::make_report(const NodeStatus& status) {
 }
 
 void Observer::exchange_reports(const NodeStatus& status) {
-    region_->end_long_waits();
     bool is_asked = false;
     {
         const MutexLock lock(region_->mutex);

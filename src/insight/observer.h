@@ -71,7 +71,7 @@ class Observer {
         std::function<UnixTime()> read_wall_clock = exact_wall_time;
         // Called after each second, on the observer's thread.
         std::function<void()> on_second = [] {};
-        // Called when a second was skipped, and the one before was not.
+        // Called when a part of a second was skipped, and none of the one before.
         std::function<void(std::string_view why)> on_failure = [](std::string_view) {};
     };
     explicit Observer(Options options);
@@ -85,8 +85,8 @@ class Observer {
     // by its thread or by one of `exchange`. Not for two threads at a time, nor from within a
     // callback.
     void stop();
-    // What the thread does every second. An exception, most likely std::bad_alloc, skips what is
-    // left of that.
+    // What the thread does every second. An exception, most likely std::bad_alloc, skips a part of
+    // that; decisions are counted, and read_reports() ends, also where the status can't be read.
     void end_second();
 
     Activity& activity() { return activity_; }
@@ -143,7 +143,7 @@ class Observer {
         std::optional<Clock::time_point> read_at SLUICE_GUARDED_BY(mutex);
     };
 
-    void observe_second();
+    void publish_second(const NodeStatus& status);
     UnixTime clock() const;
     UnixTime shown(UnixTime time) const;
     void show(std::vector<TopKey>& keys) const;
