@@ -455,6 +455,11 @@ TEST_F(ObserverRegion, IgnoresNotesOfAnotherVersion) {
     const auto a = node("a");
     deny(*a, "alice", 1);
     EXPECT_EQ(a->fleet().nodes.size(), 1U);
+    EXPECT_TRUE(a->fleet().is_partial) << "that node is missing";
+    EXPECT_TRUE(a->top_keys({.is_visible = everything}).is_partial);
+    notes_.erase("newer");
+    ask(*a);
+    EXPECT_FALSE(a->fleet().is_partial);
 }
 
 }  // namespace

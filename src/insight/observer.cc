@@ -311,14 +311,20 @@ std::vector<ReceivedReport> Observer::others(std::string_view own) const {
             reports_read_at_ = *region_->read_at;
         }
     }
-    if (is_new) reports_.clear();
+    if (is_new) {
+        reports_.clear();
+        has_unreadable_ = false;
+    }
     for (const NodeNote& note : notes) {
         if (note.node == own) continue;
-        if (auto report = decode(note.text)) {
-            reports_.push_back({.node = shown_text(note.node),
-                                .age = note.age,
-                                .report = std::make_shared<const NodeReport>(*std::move(report))});
+        auto report = decode(note.text);
+        if (!report) {
+            has_unreadable_ = true;
+            continue;
         }
+        reports_.push_back({.node = shown_text(note.node),
+                            .age = note.age,
+                            .report = std::make_shared<const NodeReport>(*std::move(report))});
     }
     std::vector<ReceivedReport> current = reports_;
     const auto since = std::chrono::duration_cast<milliseconds>(Clock::now() - reports_read_at_);
@@ -328,17 +334,22 @@ std::vector<ReceivedReport> Observer::others(std::string_view own) const {
     return current;
 }
 
-// Whether other nodes may be missing: reports have not been read lately.
+// Whether other nodes may be missing: reports have not been read lately, or one of those that
+// others() decoded last is of another version.
 bool Observer::is_partial() const {
     if (!options_.exchange) return false;
+    {
+        const MutexLock lock(reports_mutex_);
+        if (has_unreadable_) return true;
+    }
     const MutexLock lock(region_->mutex);
     return !region_->read_at || Clock::now() - *region_->read_at > kMostSinceRead;
 }
 
 RegionTopKeys Observer::top_keys(const TopQuery& query) const {
-    RegionTopKeys region{.now = now(), .top = {}, .is_partial = is_partial()};
     const std::vector<ReceivedReport> received = others(options_.read_status().node);
-    region.nodes = 1 + received.size();
+    RegionTopKeys region{
+        .now = now(), .top = {}, .nodes = 1 + received.size(), .is_partial = is_partial()};
     if (received.empty()) {
         region.top = activity_.top_keys(query);
         show(region.top.keys);
@@ -355,11 +366,12 @@ RegionTopKeys Observer::top_keys(const TopQuery& query) const {
 
 Fleet Observer::fleet() const {
     const NodeStatus status = options_.read_status();
+    std::vector<ReceivedReport> received = others(status.node);
     Fleet fleet{.now = now(), .nodes = {}, .is_partial = is_partial()};
     fleet.nodes.push_back({.node = status.node,
                            .age = {},
                            .report = std::make_shared<const NodeReport>(report_of(status))});
-    for (ReceivedReport& each : others(status.node))
+    for (ReceivedReport& each : received)
         fleet.nodes.push_back(std::move(each));
     return fleet;
 }

@@ -167,6 +167,8 @@ class Observer {
     // Decoded by the first thread that needs them: the one that reads the notes has other work.
     mutable Mutex reports_mutex_;
     mutable std::vector<ReceivedReport> reports_ SLUICE_GUARDED_BY(reports_mutex_);
+    // A note of another node is no report of this version.
+    mutable bool has_unreadable_ SLUICE_GUARDED_BY(reports_mutex_) = false;
     mutable Clock::time_point reports_read_at_ SLUICE_GUARDED_BY(reports_mutex_){};
     // Of the thread.
     LatencyCounts latency_{};  // as of the last second
