@@ -15,14 +15,15 @@ constexpr std::size_t kReportedKeys = 100;
 // The same of this node's own counts.
 constexpr std::size_t kOwnKeys = 500;
 
-// Reports are read every second while somebody asks, unless the origin is unavailable.
+// Reports are older than this only while the origin is unavailable: otherwise they are read every
+// second while requests for the counts of the region arrive.
 constexpr milliseconds kMostSinceRead{3'000};
 constexpr milliseconds kRecent{1'500};
-// How long an asker is thought to ask again.
+// Reports are read every second for this long after such a request.
 constexpr milliseconds kAskedFor{5'000};
 // A read that takes longer was lost with its connection.
 constexpr milliseconds kLongestRead{5'000};
-// How often reports are read that nobody asks for, in seconds: reading removes those of nodes that
+// How often reports are read without such requests, in seconds: reading removes those of nodes that
 // are gone.
 constexpr std::uint64_t kCleanUp = 60;
 constexpr std::uint64_t kLongerWindows = 5;

@@ -122,7 +122,7 @@ class Observer {
         // Adds `done` to `waiting`. False after stop(): it is left to the caller.
         bool await_read(std::function<void()>& done);
         void end_read(std::optional<std::vector<NodeNote>> read);
-        // Lets those go on who waited at the last call already.
+        // Calls the functions that were in `waiting` at the last call already.
         void end_long_waits();
         void stop();
 
@@ -133,7 +133,7 @@ class Observer {
         bool is_stopped SLUICE_GUARDED_BY(mutex) = false;
         std::string report SLUICE_GUARDED_BY(mutex);  // the last one that was left
         Clock::time_point asked_at SLUICE_GUARDED_BY(mutex){};
-        // Of the read that is underway, or none; and who waits for it.
+        // When the read in progress began, and the functions to call when it ends.
         std::optional<Clock::time_point> reading_since SLUICE_GUARDED_BY(mutex);
         std::vector<std::function<void()>> waiting SLUICE_GUARDED_BY(mutex);
         bool is_long_wait SLUICE_GUARDED_BY(mutex) = false;
