@@ -42,7 +42,7 @@ export function fleetView({ api }) {
     setText(
       summary,
       `Region ${fleet.region}, ${count(fleet.nodes.length)} ${fleet.nodes.length === 1 ? 'node' : 'nodes'}.` +
-        (fleet.partial ? ' The origin is unavailable: other nodes can’t be seen.' : '') +
+        (fleet.partial ? ' Other nodes may be missing: the origin is unavailable, or they run another version.' : '') +
         (versions.size > 1 ? ' The nodes have different versions.' : ''),
     );
     summary.classList.toggle('warning', fleet.partial || versions.size > 1);

@@ -184,7 +184,7 @@ export function keysView(context, values) {
     setText(
       summary,
       `${answer.totalIsMinimum ? 'At least ' : ''}${count(total)} ${asked.by === 'denials' ? (total === 1 ? 'denial' : 'denials') : 'spent'} in the last ${time}, ${nodes}.` +
-        (answer.partial ? ' The origin is unavailable: this node only.' : ''),
+        (answer.partial ? ' Other nodes may be missing: the origin is unavailable, or they run another version.' : ''),
     );
   }
 

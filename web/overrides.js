@@ -42,7 +42,10 @@ export function lagText({ nodes, partial }) {
       text: `Not yet on ${lagging.join(', ')}: ${lagging.length === 1 ? 'that node has' : 'those nodes have'} older overrides.`,
     };
   if (partial)
-    return { isLate: true, text: 'The origin is unavailable, so it is not known what the other nodes have.' };
+    return {
+      isLate: true,
+      text: 'The origin is unavailable, or other nodes run another version, so it is not known what they have.',
+    };
   return {
     isLate: false,
     text:

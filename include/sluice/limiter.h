@@ -249,12 +249,12 @@ class SLUICE_EXPORT Limiter {
     using Notes = UniqueFunction<void(std::optional<std::vector<NodeNote>>)>;
     void leave_note(std::string note, Notes notes);
 
-    // Writes pending counts to the origin, then to the global store, for up to `patience`, and
+    // Writes pending counts to the origin, then to the global store, for up to `timeout`, and
     // disconnects from both. Takes up to five seconds longer where a thread is stuck in a call.
     // Later requests are decided from local counts; those that are decided while it runs, or later,
     // may not be written to the origin any more. Not for two threads at a time, nor from within a
     // callback.
-    void close(std::chrono::milliseconds patience);
+    void close(std::chrono::milliseconds timeout);
 
     Stats stats() const;
 

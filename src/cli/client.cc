@@ -212,7 +212,8 @@ namespace {
 
 // What the environment says of TLS, where the options say nothing.
 std::optional<Error> add_tls_variables(Target& target, const Environment& environment) {
-    if (target.ca_cert.empty()) target.ca_cert = variable(environment, "SLUICE_CA_CERT");
+    const bool has_ca_option = !target.ca_cert.empty();
+    if (!has_ca_option) target.ca_cert = variable(environment, "SLUICE_CA_CERT");
     if (target.client_cert.empty()) {
         target.client_cert = variable(environment, "SLUICE_CLIENT_CERT");
         target.client_key = variable(environment, "SLUICE_CLIENT_KEY");
@@ -224,7 +225,7 @@ std::optional<Error> add_tls_variables(Target& target, const Environment& enviro
         return Error{
             kInvalidOption,
             "SLUICE_INSECURE is " + config::quoted(insecure) + "; allowed are true and false"};
-    target.insecure = target.insecure || insecure == "true";
+    if (!has_ca_option && insecure == "true") target.insecure = true;
     return std::nullopt;
 }
 

@@ -68,8 +68,10 @@ void append_environment(RoffPage& page) {
     page.item("SLUICE_CA_CERT, SLUICE_CLIENT_CERT, SLUICE_CLIENT_KEY",
               "",
               "PEM files of client commands, as with --ca-cert, --client-cert and --client-key.");
-    page.item(
-        "SLUICE_INSECURE", "", "With the value true, client commands accept any certificate.");
+    page.item("SLUICE_INSECURE",
+              "",
+              "With the value true, client commands accept any certificate, unless --ca-cert is "
+              "given.");
     page.item("SLUICE_SERVER_TOKENS",
               "",
               "Tokens that the server accepts, separated by spaces, each with all permissions.");

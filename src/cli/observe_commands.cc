@@ -140,8 +140,7 @@ void print_top(const Json& data, std::ostream& out) {
     out << "Last " << duration_in(data, "window") << " by " << text_in(data, "by") << ", "
         << (is_true(data, "totalIsMinimum") ? "at least " : "") << number_in(data, "total")
         << " in total, on " << nodes << (nodes == 1 ? " node" : " nodes")
-        << (is_true(data, "partial") ? " (the origin is unavailable: others are missing)" : "")
-        << ".\n\n"
+        << (is_true(data, "partial") ? " (others may be missing)" : "") << ".\n\n"
         << std::right << std::setw(12) << "DENIALS" << std::setw(9) << "ERROR" << std::setw(14)
         << "SPEND" << std::setw(9) << "ERROR" << std::setw(18) << "LIMIT"
         << "  NAMESPACE  KEY\n";
@@ -257,8 +256,7 @@ void print_fleet(const Json& data, std::ostream& out) {
         return;
     out << "Region " << text_in(data, "region") << ", " << nodes.size()
         << (nodes.size() == 1 ? " node" : " nodes")
-        << (is_true(data, "partial") ? " (the origin is unavailable: others are missing)" : "")
-        << ":\n\n"
+        << (is_true(data, "partial") ? " (others may be missing)" : "") << ":\n\n"
         << std::left << std::setw(20) << "NODE" << std::setw(24) << "LISTEN" << std::setw(10)
         << "VERSION" << std::setw(10) << "UP" << std::setw(9) << "AGE" << std::right
         << std::setw(10) << "KEYS"

@@ -51,7 +51,10 @@ Connection::Connection(GrpcProtocol& grpc, http::LoopState& loop, http::Accepted
       alarm_(grpc.alarms_.end()),
       deadline_(grpc.deadlines_.end()),
       awaited_alarm_(grpc.awaited_.end()) {
-    if (grpc.age_.most.count() > 0) set_alarm(grpc.jitter_.up_to(grpc.age_.most));
+    if (grpc.age_.most.count() <= 0) return;
+    const std::chrono::milliseconds age = grpc.jitter_.up_to(grpc.age_.most);
+    old_at_ = loop.now + age;
+    set_alarm(age);
 }
 
 Connection::~Connection() = default;
@@ -162,7 +165,9 @@ void Connection::on_alarm() {
             if (is_established() && !has_unsent() && !is_lingering()) flush();
             return;
         case State::kDraining:
-            return abort();
+            if (is_old_) return abort();
+            is_old_ = true;
+            return set_alarm(grpc_.age_.grace);
     }
 }
 
@@ -176,8 +181,13 @@ void Connection::announce_drain() {
 void Connection::start_drain() {
     state_ = State::kDraining;
     clear_alarm();
-    // A server that stops has a time limit of its own, and calls of an idle connection are new.
-    if (is_old_) set_alarm(grpc_.age_.grace);
+    // One that is drained earlier, since it was idle or the server stops, keeps its age: its calls
+    // are new.
+    if (is_old_) {
+        set_alarm(grpc_.age_.grace);
+    } else if (old_at_) {
+        set_alarm(*old_at_ - loop().now);
+    }
     session_.drain();
 }
 
@@ -233,11 +243,10 @@ void Connection::clear_awaited_alarm() {
 void Connection::on_awaited_alarm() {
     clear_awaited_alarm();
     if (is_lingering()) return;
-    const auto since = session_.awaited_since();
     const ServerSession::Time now{loop().now};
-    if (!since || *since + loop().limits.body_timeout > now) return set_awaited_alarm();
+    // The answers to overdue calls are sent in a turn of its own.
+    if (session_.end_overdue(now - loop().limits.body_timeout, now)) return set_awaited_alarm();
     loop().counters.timeouts.add(1);
-    session_.terminate(NGHTTP2_ENHANCE_YOUR_CALM);
     flush();
     if (!is_closed() && !is_lingering()) abort();
 }

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
 
 #include "base/jitter.h"
 #include "grpc/server_session.h"
@@ -65,7 +66,7 @@ class Connection final : public http::SocketConnection {
     void on_alarm();
     // The first deadline of a call has passed.
     void on_deadline();
-    // An incomplete request may be overdue.
+    // Incomplete requests may be overdue.
     void on_awaited_alarm();
 
   private:
@@ -73,7 +74,7 @@ class Connection final : public http::SocketConnection {
     enum class State : std::uint8_t {
         kServing,    // until the connection's age
         kAnnounced,  // until the client has acknowledged the announcement
-        kDraining,   // until the calls in progress have ended; of an old one, for `grace` at most
+        kDraining,   // until the calls in progress have ended; once old, for `grace` at most
     };
 
     void run() override;
@@ -98,8 +99,10 @@ class Connection final : public http::SocketConnection {
     GrpcProtocol::Alarms::iterator alarm_;
     GrpcProtocol::Alarms::iterator deadline_;
     GrpcProtocol::Alarms::iterator awaited_alarm_;
+    // When it has reached its age; none: never.
+    std::optional<std::chrono::milliseconds> old_at_;
     State state_ = State::kServing;
-    bool is_old_ = false;            // drained for its age
+    bool is_old_ = false;            // has reached its age
     bool is_broken_ = false;         // nothing more is read; what is left is sent
     bool has_input_ = false;         // of this turn
     std::size_t deferred_ = 0;       // as counted in the loop

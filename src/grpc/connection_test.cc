@@ -118,26 +118,51 @@ TEST(GrpcConnection, KeepsAConnectionThatHasACall) {
     EXPECT_EQ(client.finish(held).body, framed("released"));
 }
 
-TEST(GrpcConnection, EndsAConnectionWhoseRequestStaysIncomplete) {
-    const GrpcTestServer server({.limits = with(&http::WireLimits::body_timeout, 50ms)});
+TEST(GrpcConnection, EndsACallWhoseRequestStaysIncompleteAndNoOther) {
+    GrpcTestServer server({.limits = with(&http::WireLimits::body_timeout, 50ms)});
     TestConnection client(server.port());
-    client.peer().start({.body = framed("hello").substr(0, 7), .ends = false});
+    const std::int32_t held = client.peer().start({.body = framed("held")});
+    const std::int32_t stalled =
+        client.peer().start({.body = framed("hello").substr(0, 7), .ends = false});
     client.flush();
-    client.read_to_end();
-    EXPECT_EQ(client.peer().goaway_error, NGHTTP2_ENHANCE_YOUR_CALM);
-    EXPECT_EQ(server.counters().timeouts.get(), 1);
+    EXPECT_EQ(client.finish(stalled).status(), "4");
+    EXPECT_EQ(client.call({.body = framed("hello")}).status(), "0");
+    server.release_held();
+    EXPECT_EQ(client.finish(held).body, framed("released"));
+    EXPECT_FALSE(client.peer().goaway_error);
+    EXPECT_EQ(server.session_counters().expired.get(), 1);
+    EXPECT_EQ(server.counters().timeouts.get(), 0);
 }
 
-TEST(GrpcConnection, EndsAConnectionWithAnIncompleteRequestAlsoWhileOthersEnd) {
+TEST(GrpcConnection, EndsACallWhoseRequestStaysIncompleteAlsoWhileOthersEnd) {
     const GrpcTestServer server({.limits = with(&http::WireLimits::body_timeout, 100ms)});
     TestConnection client(server.port());
-    client.peer().start({.body = framed("hello").substr(0, 7), .ends = false});
+    const std::int32_t stalled =
+        client.peer().start({.body = framed("hello").substr(0, 7), .ends = false});
     const auto began = std::chrono::steady_clock::now();
-    while (client.call({.body = framed("hello")}).status() == "0") {
+    while (!client.peer().response(stalled).is_closed) {
+        EXPECT_EQ(client.call({.body = framed("hello")}).status(), "0");
         ASSERT_LT(std::chrono::steady_clock::now() - began, 10s);
         std::this_thread::sleep_for(5ms);
     }
-    EXPECT_GE(std::chrono::steady_clock::now() - began, 100ms);
+    EXPECT_GE(std::chrono::steady_clock::now() - began, 90ms);
+    EXPECT_EQ(client.peer().response(stalled).status(), "4");
+}
+
+TEST(GrpcConnection, EndsAConnectionOfWhichTooManyRequestsStayIncomplete) {
+    GrpcTestServer::Options options{.limits = with(&http::WireLimits::body_timeout, 50ms)};
+    options.session.resets = {.burst = 2, .per_second = 0};
+    const GrpcTestServer server(options);
+    TestConnection client(server.port());
+    const auto stall = [&] {
+        const std::int32_t stream =
+            client.peer().start({.body = framed("hello").substr(0, 7), .ends = false});
+        client.flush();
+        return client.finish(stream).status();
+    };
+    EXPECT_EQ(stall(), "4");
+    EXPECT_EQ(stall(), "4") << "the first one did not earn another";
+    EXPECT_EQ(stall(), "");
     client.read_to_end();
     EXPECT_EQ(client.peer().goaway_error, NGHTTP2_ENHANCE_YOUR_CALM);
     EXPECT_EQ(server.counters().timeouts.get(), 1);
@@ -269,6 +294,24 @@ TEST(GrpcConnection, AbortsAnOldConnectionWhoseCallsDoNotEnd) {
     const std::int32_t held = client.peer().start({.body = framed("held")});
     client.flush();
     client.read_to_end();
+    EXPECT_FALSE(client.peer().response(held).is_closed);
+    server.release_held();
+}
+
+TEST(GrpcConnection, AbortsAnIdleConnectionThatGrowsOldWithACall) {
+    GrpcTestServer::Options options{.limits = with(&http::WireLimits::idle_timeout, 50ms)};
+    options.age = {.most = 1s, .grace = 50ms};
+    GrpcTestServer server(options);
+    TestConnection client(server.port());
+    EXPECT_EQ(client.call({.body = framed("hello")}).status(), "0");
+    const auto began = std::chrono::steady_clock::now();
+    // The client sends this call before it reads that the connection is drained.
+    std::this_thread::sleep_for(200ms);
+    const std::int32_t held = client.peer().start({.body = framed("held")});
+    client.flush();
+    client.read_to_end();
+    EXPECT_LT(std::chrono::steady_clock::now() - began, 10s) << "reads give up after 20 s";
+    EXPECT_EQ(server.held(), 1);
     EXPECT_FALSE(client.peer().response(held).is_closed);
     server.release_held();
 }

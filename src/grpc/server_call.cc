@@ -69,7 +69,7 @@ void ServerCall::begin(ServerSession& session, std::int32_t stream) {
     traceparent_.clear();
     answer_.status.code = Code::kOk;
     is_post_ = has_content_type_ = is_head_complete_ = is_request_complete_ = is_reset_ = false;
-    is_deferred_ = is_answered_ = is_submitted_ = is_awaited_ = is_unsent_ = false;
+    is_deferred_ = is_answered_ = is_submitted_ = is_awaited_ = is_overdue_ = is_unsent_ = false;
     account();
     set_awaited(true);
 }
@@ -218,6 +218,14 @@ void ServerCall::expire() {
     session_->context_.counters.expired.add(1);
     drop_deferral();
     finish({Code::kDeadlineExceeded, "The deadline has passed."});
+}
+
+void ServerCall::end_overdue() {
+    is_overdue_ = true;
+    set_awaited(false);
+    forget_deadline();
+    session_->context_.counters.expired.add(1);
+    finish({Code::kDeadlineExceeded, "The request did not arrive in time."});
 }
 
 // The answer of the completion will have no effect.

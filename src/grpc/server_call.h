@@ -46,6 +46,8 @@ class ServerCall final : public UnaryCall, public StreamWriter {
     void watch_deadline(Deadlines& deadlines);
     // Its deadline has passed: answers DEADLINE_EXCEEDED, and leaves the deadlines.
     void expire();
+    // More of its request was awaited for too long: answers DEADLINE_EXCEEDED.
+    void end_overdue();
 
     // Answers a deferred call.
     void complete(Answer answer);
@@ -112,6 +114,7 @@ class ServerCall final : public UnaryCall, public StreamWriter {
     bool is_answered_ = false;   // nothing more is expected from the handler
     bool is_submitted_ = false;  // the head of the response was
     bool is_awaited_ = false;    // more of the request must come: its end, or that of a message
+    bool is_overdue_ = false;    // it did not come in time
     bool is_unsent_ = false;     // the client has not taken all of the answer
 };
 

@@ -158,6 +158,20 @@ void ServerSession::expire(Time now) {
         deadlines_.begin()->second->expire();
 }
 
+bool ServerSession::end_overdue(Time since, Time now) {
+    resets_.refill(now);
+    while (!is_ended_ && first_awaited_ != nullptr && first_awaited_->awaited_since_ <= since) {
+        // The client can send no other frame before the rest of the fields.
+        if (!first_awaited_->is_head_complete_) {
+            end(NGHTTP2_ENHANCE_YOUR_CALM);
+            break;
+        }
+        spend(resets_);
+        if (!is_ended_) first_awaited_->end_overdue();
+    }
+    return !is_ended_;
+}
+
 bool ServerSession::send(std::string& out, std::size_t enough) {
     while (out.size() < enough) {
         const std::uint8_t* bytes = nullptr;
@@ -181,10 +195,6 @@ void ServerSession::announce_drain() {
 void ServerSession::drain() {
     const std::int32_t last = nghttp2_session_get_last_proc_stream_id(http2_);
     nghttp2_submit_goaway(http2_, NGHTTP2_FLAG_NONE, last, NGHTTP2_NO_ERROR, nullptr, 0);
-}
-
-void ServerSession::terminate(std::uint32_t error) {
-    nghttp2_session_terminate_session(http2_, error);
 }
 
 void ServerSession::open_call(std::int32_t stream) {
@@ -214,7 +224,7 @@ void ServerSession::close_call(ServerCall* call, std::uint32_t error) {
     const bool is_answered = error == NGHTTP2_NO_ERROR && !call->is_reset_;
     if (!is_answered) {
         context_.counters.cancelled.add(1);
-    } else {
+    } else if (!call->is_overdue_) {
         control_frames_.add(kControlFramesPerCall);
         resets_.add(1);
     }
@@ -313,7 +323,7 @@ void ServerSession::end_flood() {
 }
 
 void ServerSession::end(std::uint32_t error) {
-    if (!std::exchange(is_ended_, true)) terminate(error);
+    if (!std::exchange(is_ended_, true)) nghttp2_session_terminate_session(http2_, error);
 }
 
 // A call that was answered before the client has sent everything is reset, so that the client

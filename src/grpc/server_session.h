@@ -88,6 +88,10 @@ class ServerSession {
     // Answers calls whose deadline has passed with DEADLINE_EXCEEDED. What their handlers answer
     // later has no effect.
     void expire(Time now);
+    // Answers requests that have been incomplete since `since` or before with DEADLINE_EXCEEDED,
+    // and charges the client for each as for a reset. False: there were too many, or the header
+    // fields of one are incomplete, which blocks the connection; send() what is left and close.
+    bool end_overdue(Time since, Time now);
 
     // Nothing more will be received or sent.
     bool is_finished() const;
@@ -98,8 +102,6 @@ class ServerSession {
     bool has_drain_ack() const { return has_drain_ack_; }
     // Refuses further calls; the session is finished when those in progress have ended.
     void drain();
-    // Ends all calls and the session; send() what is left and close.
-    void terminate(std::uint32_t error);
 
     std::size_t calls() const { return calls_.size(); }
     std::size_t deferred_calls() const { return deferred_; }

@@ -94,6 +94,45 @@ TEST_F(ServerSessionTest, EndsAStreamingCallAtItsDeadline) {
     EXPECT_TRUE(peer.response(stream).is_closed);
 }
 
+TEST_F(ServerSessionTest, EndsTheRequestsThatAreIncompleteForTooLong) {
+    const auto at = [](int seconds) { return ServerSession::Time{std::chrono::seconds{seconds}}; };
+    const auto start = [&](const std::string& path) {
+        return peer.start({.path = path, .body = framed("hello").substr(0, 7), .ends = false});
+    };
+    const std::int32_t unary = start("/test.Echo/Say");
+    const std::int32_t streaming = start("/test.Echo/Repeat");
+    session().receive(peer.take_output(), at(1));
+    const std::int32_t later = start("/test.Echo/Say");
+    session().receive(peer.take_output(), at(2));
+    EXPECT_TRUE(session().end_overdue(at(1), at(5)));
+    EXPECT_EQ(session().awaited_since(), at(2));
+    peer.exchange(session());
+    for (const std::int32_t stream : {unary, streaming}) {
+        EXPECT_EQ(peer.response(stream).status(), "4");
+        EXPECT_EQ(peer.response(stream).message(), "The request did not arrive in time.");
+        EXPECT_TRUE(peer.response(stream).is_closed);
+    }
+    EXPECT_EQ(context.counters.expired.get(), 2);
+    peer.send_more(later, framed("hello").substr(7), true);
+    peer.exchange(session());
+    EXPECT_EQ(peer.response(later).status(), "0");
+    EXPECT_EQ(session().held_bytes(), 0U);
+}
+
+TEST_F(ServerSessionTest, EndsWithARequestWhoseFieldsAreIncompleteForTooLong) {
+    const auto at = [](int seconds) { return ServerSession::Time{std::chrono::seconds{seconds}}; };
+    session().receive(peer.take_output(), at(1));
+    peer.start({.body = framed("hello")});
+    session().receive(peer.take_output().substr(0, 12), at(1));
+    EXPECT_EQ(session().awaited_since(), at(1));
+    EXPECT_FALSE(session().end_overdue(at(1), at(2)));
+    std::string out;
+    session().send(out, 1'000);
+    peer.receive(out);
+    EXPECT_EQ(peer.goaway_error, NGHTTP2_ENHANCE_YOUR_CALM);
+    EXPECT_TRUE(session().is_finished());
+}
+
 TEST_F(ServerSessionTest, ForgetsTheDeadlineOfACallThatEnds) {
     call({.body = framed("x"), .fields = {{"grpc-timeout", "1S"}}});
     EXPECT_FALSE(session().next_deadline()) << "it was answered at once";

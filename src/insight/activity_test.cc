@@ -241,6 +241,26 @@ TEST(Observer, SkipsASecondThatFails) {
     EXPECT_EQ(failures, 2);
 }
 
+TEST(Observer, EndsASecondWhoseStatusCanNotBeRead) {
+    int failures = 0;
+    int seconds = 0;
+    Observer observer({.seed = 1,
+                       .read_status = []() -> NodeStatus { throw std::bad_alloc(); },
+                       .read_latency = [] { return LatencyCounts{}; },
+                       .exchange = [](const std::string&, const Observer::Options::Notes&) {},
+                       .on_second = [&] { ++seconds; },
+                       .on_failure = [&](std::string_view) { ++failures; }});
+    bool is_done = false;
+    observer.read_reports([&] { is_done = true; });
+    observer.activity().count(request("i"), decided(false), Spent::kNothing);
+    observer.end_second();
+    observer.end_second();
+    EXPECT_EQ(observer.activity().top_keys({.is_visible = everything}).total, 1U);
+    EXPECT_TRUE(is_done);
+    EXPECT_EQ(seconds, 0);
+    EXPECT_EQ(failures, 1);
+}
+
 TEST(Observer, ShowsInstantsByTheWallClock) {
     UnixTime wall = kStart;
     Observer observer({.seed = 1,
@@ -343,6 +363,38 @@ TEST_F(ObserverRegion, WaitsForReportsForTwoSecondsAtMost) {
     EXPECT_TRUE(a->fleet().is_partial);
 }
 
+TEST(Observer, CallsNobodyOnceItIsStopped) {
+    std::vector<Observer::Options::Notes> reads;
+    Observer observer({.seed = 1,
+                       .read_status = [] { return NodeStatus{}; },
+                       .read_latency = [] { return LatencyCounts{}; },
+                       .exchange =
+                           [&](const std::string&, Observer::Options::Notes notes) {
+                               if (notes) reads.push_back(std::move(notes));
+                           }});
+    int calls = 0;
+    observer.read_reports([&] { ++calls; });
+    EXPECT_EQ(calls, 0) << "the origin does not answer";
+    observer.stop();
+    EXPECT_EQ(calls, 1);
+    observer.read_reports([&] { ++calls; });
+    EXPECT_EQ(calls, 2);
+    ASSERT_EQ(reads.size(), 1U);
+    reads[0](std::nullopt);
+    EXPECT_EQ(calls, 2);
+}
+
+TEST_F(ObserverRegion, LeavesReportsWhileAReadIsUnderway) {
+    const auto a = node("a");
+    is_stuck_ = true;
+    a->read_reports([] {});  // is never answered
+    is_stuck_ = false;
+    a->end_second();
+    a->end_second();
+    EXPECT_EQ(writes_, 2);
+    EXPECT_EQ(reads_, 0);
+}
+
 TEST_F(ObserverRegion, RemovesTheNotesOfNodesThatAreGone) {
     const auto a = node("a");
     for (int second = 0; second < 121; ++second)
@@ -403,6 +455,11 @@ TEST_F(ObserverRegion, IgnoresNotesOfAnotherVersion) {
     const auto a = node("a");
     deny(*a, "alice", 1);
     EXPECT_EQ(a->fleet().nodes.size(), 1U);
+    EXPECT_TRUE(a->fleet().is_partial) << "that node is missing";
+    EXPECT_TRUE(a->top_keys({.is_visible = everything}).is_partial);
+    notes_.erase("newer");
+    ask(*a);
+    EXPECT_FALSE(a->fleet().is_partial);
 }
 
 }  // namespace

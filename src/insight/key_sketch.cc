@@ -4,28 +4,12 @@
 #include <utility>
 
 #include "base/sha256.h"
+#include "base/utf8.h"
 
 namespace sluice::insight {
 namespace {
 
 constexpr std::size_t kFirstSlots = 16;
-
-// Returns the length of the UTF-8 sequence at the start of `text`; 0 if it is invalid.
-std::size_t sequence_length(std::string_view text) {
-    const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
-    const unsigned first = byte(0);
-    if (first < 0x80) return 1;
-    const std::size_t length = first >= 0xF0 ? 4 : first >= 0xE0 ? 3 : 2;
-    if (first < 0xC2 || first > 0xF4 || text.size() < length) return 0;
-    for (std::size_t i = 1; i < length; ++i) {
-        if ((byte(i) & 0xC0U) != 0x80) return 0;
-    }
-    // Overlong forms, surrogates, and what lies beyond U+10FFFF.
-    const unsigned second = byte(1);
-    const bool is_invalid = (first == 0xE0 && second < 0xA0) || (first == 0xED && second > 0x9F) ||
-                            (first == 0xF0 && second < 0x90) || (first == 0xF4 && second > 0x8F);
-    return is_invalid ? 0 : length;
-}
 
 std::uint64_t id_of(const KeyParts& parts) {
     std::string whole;
@@ -44,8 +28,8 @@ std::string shown_text(std::string_view text) {
     std::string shown;
     shown.reserve(std::min(text.size(), kMaxShownBytes));
     while (!text.empty()) {
-        const std::size_t length = sequence_length(text);
-        const std::string_view next = length == 0 ? std::string_view("?") : text.substr(0, length);
+        const std::size_t length = utf8_sequence_length(text);
+        const std::string_view next = length == 0 ? kReplacementCharacter : text.substr(0, length);
         if (shown.size() + next.size() > kMaxShownBytes) break;
         shown += next;
         text.remove_prefix(std::max<std::size_t>(length, 1));

@@ -55,7 +55,7 @@ struct KeyParts {
 };
 std::shared_ptr<const KeyText> make_key_text(const KeyParts& parts);
 
-// Returns `text` in valid UTF-8 and at most kMaxShownBytes; each invalid byte becomes a '?'.
+// Returns `text` in valid UTF-8 and at most kMaxShownBytes; each invalid byte becomes U+FFFD.
 std::string shown_text(std::string_view text);
 
 // Sums the weights of keys, which are known by their hashes, up to kMaxSum. It holds at most

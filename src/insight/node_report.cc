@@ -9,7 +9,7 @@
 namespace sluice::insight {
 namespace {
 
-constexpr std::string_view kFormat = "sluice-report-1";
+constexpr std::string_view kFormat = "sluice-report-2";
 
 bool is_plain(unsigned char byte) {
     return byte > ' ' && byte != '%' && byte != 0x7f;

@@ -69,14 +69,14 @@ TEST(NodeReport, RefusesWhatEncodeDidNotWrite) {
     report.windows[0].keys.push_back(key({"a", 5}));
     const std::string text = encode(report);
     EXPECT_FALSE(decode(""));
-    EXPECT_FALSE(decode("sluice-report-2" + text.substr(15)));
+    EXPECT_FALSE(decode("sluice-report-3" + text.substr(15)));
     EXPECT_FALSE(decode(text + " "));
     EXPECT_FALSE(decode(text + "\nz"));
-    EXPECT_FALSE(decode("sluice-report-1\nk w n i 0 1 1 1 1 1 1 1")) << "no window";
-    EXPECT_FALSE(decode("sluice-report-1\nw 3"));
-    EXPECT_FALSE(decode("sluice-report-1\nw 0\nu 1"));
-    EXPECT_FALSE(decode("sluice-report-1\nw 0\nu 99999999999999999 0"));
-    EXPECT_FALSE(decode("sluice-report-1\nw 0\nt %4 n 0 0"));
+    EXPECT_FALSE(decode("sluice-report-2\nk w n i 0 1 1 1 1 1 1 1")) << "no window";
+    EXPECT_FALSE(decode("sluice-report-2\nw 3"));
+    EXPECT_FALSE(decode("sluice-report-2\nw 0\nu 1"));
+    EXPECT_FALSE(decode("sluice-report-2\nw 0\nu 99999999999999999 0"));
+    EXPECT_FALSE(decode("sluice-report-2\nw 0\nt %4 n 0 0 0"));
     EXPECT_FALSE(decode(std::string(kMaxReportBytes + 1, 'x')));
     // Nothing but an error comes of any shorter or changed text.
     for (std::size_t i = 0; i < text.size(); ++i) {

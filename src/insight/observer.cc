@@ -15,15 +15,16 @@ constexpr std::size_t kReportedKeys = 100;
 // The same of this node's own counts.
 constexpr std::size_t kOwnKeys = 500;
 
-// Reports are read every second while they are requested, unless the origin is unavailable.
+// Reports are older than this only while the origin is unavailable: otherwise they are read every
+// second while requests for the counts of the region arrive.
 constexpr milliseconds kMostSinceRead{3'000};
 constexpr milliseconds kRecent{1'500};
-// How long after a request for them reports count as requested.
+// Reports are read every second for this long after such a request.
 constexpr milliseconds kAskedFor{5'000};
 // A read that takes longer was lost with its connection.
 constexpr milliseconds kLongestRead{5'000};
-// How often reports are read while none are requested, in seconds: reading removes those of nodes
-// that are gone.
+// How often reports are read without such requests, in seconds: reading removes those of nodes that
+// are gone.
 constexpr std::uint64_t kCleanUp = 60;
 constexpr std::uint64_t kLongerWindows = 5;
 
@@ -104,6 +105,11 @@ void Observer::start() {
     });
 }
 
+void Observer::stop() {
+    thread_.stop();
+    region_->stop();
+}
+
 UnixTime Observer::clock() const {
     return started_at_ + std::chrono::duration_cast<milliseconds>(Clock::now() - started_);
 }
@@ -113,24 +119,38 @@ Observer::Clock::time_point Observer::next_second() const {
     return started_ + (next - started_at_);
 }
 
+// What was collected would pile up if it were not merged, so a failure skips only what needs it.
 void Observer::end_second() {
-    try {
-        observe_second();
-        has_failed_ = false;
-    } catch (const std::exception& error) {
-        if (!std::exchange(has_failed_, true)) options_.on_failure(error.what());
-    }
+    bool has_failed = false;
+    const auto attempt = [&](auto act) {
+        try {
+            act();
+        } catch (const std::exception& error) {
+            if (!has_failed && !has_failed_) options_.on_failure(error.what());
+            has_failed = true;
+        }
+    };
+    std::optional<NodeStatus> status;
+    StateSample sample;
+    attempt([&] {
+        NodeStatus read = options_.read_status();
+        const LatencyCounts latency = options_.read_latency();
+        sample = sample_of(read);
+        sample.latency = latency_between(latency_, latency);
+        latency_ = latency;
+        status = std::move(read);
+    });
+    attempt([&] {
+        follow_wall_clock();
+        activity_.end_second(sample, std::chrono::floor<seconds>(clock()));
+    });
+    attempt([&] { region_->end_long_waits(); });
+    if (status) attempt([&] { publish_second(*status); });
+    has_failed_ = has_failed;
 }
 
-void Observer::observe_second() {
-    const NodeStatus status = options_.read_status();
-    StateSample sample = sample_of(status);
-    const LatencyCounts latency = options_.read_latency();
-    sample.latency = latency_between(latency_, latency);
-    latency_ = latency;
+void Observer::publish_second(const NodeStatus& status) {
     ++seconds_;
-    follow_wall_clock();
-    activity_.end_second(sample, std::chrono::floor<seconds>(clock()));
     if (options_.exchange) exchange_reports(status);
     options_.on_second();
 }
@@ -179,7 +199,6 @@ void Observer::make_report(const NodeStatus& status) {
 }
 
 void Observer::exchange_reports(const NodeStatus& status) {
-    region_->end_long_waits();
     bool is_asked = false;
     {
         const MutexLock lock(region_->mutex);
@@ -193,20 +212,17 @@ void Observer::exchange_reports(const NodeStatus& status) {
         const MutexLock lock(region_->mutex);
         region_->report = text;
     }
-    if (is_asked || is_first || seconds_ % kCleanUp == 0) {
-        start_read();
-    } else {
-        options_.exchange(std::move(text), nullptr);
-    }
+    // While a read is underway, maybe on a connection that is lost, the report is left by itself.
+    const bool reads = is_asked || is_first || seconds_ % kCleanUp == 0;
+    if (!reads || !start_read()) options_.exchange(std::move(text), nullptr);
 }
 
-// Does nothing while a read is underway.
-void Observer::start_read() const {
+bool Observer::start_read() const {
     std::string report;
     {
         const MutexLock lock(region_->mutex);
         const Clock::time_point now = Clock::now();
-        if (region_->reading_since && now - *region_->reading_since < kLongestRead) return;
+        if (region_->reading_since && now - *region_->reading_since < kLongestRead) return false;
         region_->reading_since = now;
         report = region_->report;
     }
@@ -214,9 +230,19 @@ void Observer::start_read() const {
                       [region = region_](std::optional<std::vector<NodeNote>> notes) {
                           region->end_read(std::move(notes));
                       });
+    return true;
+}
+
+bool Observer::Region::await_read(std::function<void()>& done) {
+    const MutexLock lock(mutex);
+    asked_at = Clock::now();
+    if (is_stopped) return false;
+    waiting.push_back(std::move(done));
+    return true;
 }
 
 void Observer::Region::end_read(std::optional<std::vector<NodeNote>> read) {
+    const MutexLock calls(calling);
     std::vector<std::function<void()>> done;
     {
         const MutexLock lock(mutex);
@@ -235,6 +261,7 @@ void Observer::Region::end_read(std::optional<std::vector<NodeNote>> read) {
 }
 
 void Observer::Region::end_long_waits() {
+    const MutexLock calls(calling);
     std::vector<std::function<void()>> done;
     {
         const MutexLock lock(mutex);
@@ -248,6 +275,18 @@ void Observer::Region::end_long_waits() {
         each();
 }
 
+void Observer::Region::stop() {
+    const MutexLock calls(calling);
+    std::vector<std::function<void()>> done;
+    {
+        const MutexLock lock(mutex);
+        is_stopped = true;
+        done.swap(waiting);
+    }
+    for (const auto& each : done)
+        each();
+}
+
 bool Observer::has_recent_reports() const {
     if (!options_.exchange) return true;
     const MutexLock lock(region_->mutex);
@@ -256,12 +295,7 @@ bool Observer::has_recent_reports() const {
 }
 
 void Observer::read_reports(std::function<void()> done) const {
-    if (!options_.exchange) return done();
-    {
-        const MutexLock lock(region_->mutex);
-        region_->asked_at = Clock::now();
-        region_->waiting.push_back(std::move(done));
-    }
+    if (!options_.exchange || !region_->await_read(done)) return done();
     start_read();
 }
 
@@ -278,14 +312,20 @@ std::vector<ReceivedReport> Observer::others(std::string_view own) const {
             reports_read_at_ = *region_->read_at;
         }
     }
-    if (is_new) reports_.clear();
+    if (is_new) {
+        reports_.clear();
+        has_unreadable_ = false;
+    }
     for (const NodeNote& note : notes) {
         if (note.node == own) continue;
-        if (auto report = decode(note.text)) {
-            reports_.push_back({.node = shown_text(note.node),
-                                .age = note.age,
-                                .report = std::make_shared<const NodeReport>(*std::move(report))});
+        auto report = decode(note.text);
+        if (!report) {
+            has_unreadable_ = true;
+            continue;
         }
+        reports_.push_back({.node = shown_text(note.node),
+                            .age = note.age,
+                            .report = std::make_shared<const NodeReport>(*std::move(report))});
     }
     std::vector<ReceivedReport> current = reports_;
     const auto since = std::chrono::duration_cast<milliseconds>(Clock::now() - reports_read_at_);
@@ -295,17 +335,22 @@ std::vector<ReceivedReport> Observer::others(std::string_view own) const {
     return current;
 }
 
-// Whether other nodes may be missing: reports have not been read lately.
+// Whether other nodes may be missing: reports have not been read lately, or one of those that
+// others() decoded last is of another version.
 bool Observer::is_partial() const {
     if (!options_.exchange) return false;
+    {
+        const MutexLock lock(reports_mutex_);
+        if (has_unreadable_) return true;
+    }
     const MutexLock lock(region_->mutex);
     return !region_->read_at || Clock::now() - *region_->read_at > kMostSinceRead;
 }
 
 RegionTopKeys Observer::top_keys(const TopQuery& query) const {
-    RegionTopKeys region{.now = now(), .top = {}, .is_partial = is_partial()};
     const std::vector<ReceivedReport> received = others(options_.read_status().node);
-    region.nodes = 1 + received.size();
+    RegionTopKeys region{
+        .now = now(), .top = {}, .nodes = 1 + received.size(), .is_partial = is_partial()};
     if (received.empty()) {
         region.top = activity_.top_keys(query);
         show(region.top.keys);
@@ -322,11 +367,12 @@ RegionTopKeys Observer::top_keys(const TopQuery& query) const {
 
 Fleet Observer::fleet() const {
     const NodeStatus status = options_.read_status();
+    std::vector<ReceivedReport> received = others(status.node);
     Fleet fleet{.now = now(), .nodes = {}, .is_partial = is_partial()};
     fleet.nodes.push_back({.node = status.node,
                            .age = {},
                            .report = std::make_shared<const NodeReport>(report_of(status))});
-    for (ReceivedReport& each : others(status.node))
+    for (ReceivedReport& each : received)
         fleet.nodes.push_back(std::move(each));
     return fleet;
 }

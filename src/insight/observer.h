@@ -71,7 +71,7 @@ class Observer {
         std::function<UnixTime()> read_wall_clock = exact_wall_time;
         // Called after each second, on the observer's thread.
         std::function<void()> on_second = [] {};
-        // Called when a second was skipped, and the one before was not.
+        // Called when a part of a second was skipped, and none of the one before.
         std::function<void(std::string_view why)> on_failure = [](std::string_view) {};
     };
     explicit Observer(Options options);
@@ -81,10 +81,12 @@ class Observer {
 
     // Starts its thread.
     void start();
-    // Ends it. on_second() is not called afterwards.
-    void stop() { thread_.stop(); }
-    // What the thread does every second. An exception, most likely std::bad_alloc, skips what is
-    // left of that.
+    // Ends it, and calls every `done` that read_reports() keeps. Afterwards no callback is called
+    // by its thread or by one of `exchange`. Not for two threads at a time, nor from within a
+    // callback.
+    void stop();
+    // What the thread does every second. An exception, most likely std::bad_alloc, skips a part of
+    // that; decisions are counted, and read_reports() ends, also where the status can't be read.
     void end_second();
 
     Activity& activity() { return activity_; }
@@ -99,7 +101,8 @@ class Observer {
 
     // Whether the reports that top_keys() and fleet() use are those of the last second or two. If
     // not, read_reports() reads them; it calls `done`, also where they can't be read or that takes
-    // more than two seconds, before it returns or on another thread. Not at all after stop().
+    // more than two seconds, before it returns or on another thread. After stop() it reads nothing
+    // and calls `done` before it returns. `done` must not call read_reports().
     bool has_recent_reports() const;
     void read_reports(std::function<void()> done) const;
     RegionTopKeys top_keys(const TopQuery& query) const;
@@ -116,14 +119,21 @@ class Observer {
     // The notes that were read last. Shared with exchanges that are underway, which may outlive the
     // observer.
     struct Region {
+        // Adds `done` to `waiting`. False after stop(): it is left to the caller.
+        bool await_read(std::function<void()>& done);
         void end_read(std::optional<std::vector<NodeNote>> read);
-        // Lets those go on who waited at the last call already.
+        // Calls the functions that were in `waiting` at the last call already.
         void end_long_waits();
+        void stop();
 
+        // Held while functions of `waiting` are called, so that none is once stop() has returned.
+        // Locked before the other one.
+        Mutex calling;
         Mutex mutex;
+        bool is_stopped SLUICE_GUARDED_BY(mutex) = false;
         std::string report SLUICE_GUARDED_BY(mutex);  // the last one that was left
         Clock::time_point asked_at SLUICE_GUARDED_BY(mutex){};
-        // Of the read that is underway, or none; and who waits for it.
+        // When the read in progress began, and the functions to call when it ends.
         std::optional<Clock::time_point> reading_since SLUICE_GUARDED_BY(mutex);
         std::vector<std::function<void()>> waiting SLUICE_GUARDED_BY(mutex);
         bool is_long_wait SLUICE_GUARDED_BY(mutex) = false;
@@ -133,14 +143,15 @@ class Observer {
         std::optional<Clock::time_point> read_at SLUICE_GUARDED_BY(mutex);
     };
 
-    void observe_second();
+    void publish_second(const NodeStatus& status);
     UnixTime clock() const;
     UnixTime shown(UnixTime time) const;
     void show(std::vector<TopKey>& keys) const;
     void follow_wall_clock();
     void make_report(const NodeStatus& status);
     void exchange_reports(const NodeStatus& status);
-    void start_read() const;
+    // Leaves the last report and reads those of the others. False while a read is underway.
+    bool start_read() const;
     // Those of other nodes than `own` that are not too old, with their ages as of now.
     std::vector<ReceivedReport> others(std::string_view own) const;
     bool is_partial() const;
@@ -156,6 +167,8 @@ class Observer {
     // Decoded by the first thread that needs them: the one that reads the notes has other work.
     mutable Mutex reports_mutex_;
     mutable std::vector<ReceivedReport> reports_ SLUICE_GUARDED_BY(reports_mutex_);
+    // A note of another node is no report of this version.
+    mutable bool has_unreadable_ SLUICE_GUARDED_BY(reports_mutex_) = false;
     mutable Clock::time_point reports_read_at_ SLUICE_GUARDED_BY(reports_mutex_){};
     // Of the thread.
     LatencyCounts latency_{};  // as of the last second

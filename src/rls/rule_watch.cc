@@ -100,12 +100,14 @@ std::uint64_t fingerprint_of(const std::string& path) {
         hash = XXH3_64bits_withSeed(file.data(), file.size(), hash);
         struct stat status {};
         if (::stat(file.c_str(), &status) != 0) continue;
-        const std::array<std::uint64_t, 5> state = {
+        const std::array<std::uint64_t, 7> state = {
             static_cast<std::uint64_t>(status.st_dev),
             static_cast<std::uint64_t>(status.st_ino),
             static_cast<std::uint64_t>(status.st_size),
             static_cast<std::uint64_t>(status.st_mtim.tv_sec),
-            static_cast<std::uint64_t>(status.st_mtim.tv_nsec)};
+            static_cast<std::uint64_t>(status.st_mtim.tv_nsec),
+            static_cast<std::uint64_t>(status.st_ctim.tv_sec),
+            static_cast<std::uint64_t>(status.st_ctim.tv_nsec)};
         hash = XXH3_64bits_withSeed(state.data(), sizeof state, hash);
     }
     return hash;

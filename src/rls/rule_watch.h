@@ -14,7 +14,8 @@
 namespace sluice::rls {
 
 // A number that changes when a file below `path` is written, added, removed or replaced, also
-// through a symbolic link. Two calls without such a change in between give the same.
+// through a symbolic link, or when its owner or permissions are changed. Two calls without such a
+// change in between give the same.
 std::uint64_t fingerprint_of(const std::string& path);
 
 // RuleWatch calls back when the rules at a path have changed: a file, or a folder with those below

@@ -182,9 +182,18 @@ TEST_F(RuleWatchTest, NothingIsReadWithoutAChange) {
     write("rules.yaml", "one");  // the same text in a new file
     EXPECT_NE(fingerprint_of(folder_), before);
     EXPECT_TRUE(eventually([&] { return reloads_ == 1; }));
-    fs::permissions(path("rules.yaml"), fs::perms::owner_all);
+    fs::permissions(folder_, fs::perms::owner_all);
     std::this_thread::sleep_for(3 * RuleWatch::kQuiet);
     EXPECT_EQ(reloads_, 1);
+}
+
+// The file may have been unreadable.
+TEST_F(RuleWatchTest, AFileIsReadAgainWhenItsPermissionsChange) {
+    write("rules.yaml", "one");
+    watch(path("rules.yaml"));
+    std::this_thread::sleep_for(20ms);  // longer than the resolution of file times
+    fs::permissions(path("rules.yaml"), fs::perms::owner_all);
+    EXPECT_TRUE(eventually([&] { return reloads_ == 1; }));
 }
 
 }  // namespace

@@ -1,7 +1,9 @@
 #include "server/certificate_watch.h"
 
+#include <chrono>
 #include <filesystem>
 #include <fstream>
+#include <optional>
 #include <string>
 
 #include <gtest/gtest.h>
@@ -12,7 +14,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-class CertificateWatch : public testing::Test {
+class CertificateWatchTest : public testing::Test {
   protected:
     void SetUp() override {
         fs::create_directory(folder_);
@@ -32,12 +34,12 @@ class CertificateWatch : public testing::Test {
         .cert = path("cert"), .key = path("key"), .client_ca = path("ca")};
 };
 
-TEST_F(CertificateWatch, FilesThatStayAreTheSame) {
+TEST_F(CertificateWatchTest, FilesThatStayAreTheSame) {
     EXPECT_EQ(CertificateFiles(tls_), CertificateFiles(tls_));
     EXPECT_EQ(CertificateFiles({}), CertificateFiles({}));
 }
 
-TEST_F(CertificateWatch, EachFileMatters) {
+TEST_F(CertificateWatchTest, EachFileMatters) {
     for (const char* name : {"cert", "key", "ca"}) {
         const CertificateFiles before(tls_);
         write(name, "the second one");
@@ -48,14 +50,23 @@ TEST_F(CertificateWatch, EachFileMatters) {
     EXPECT_NE(CertificateFiles(tls_), before);
 }
 
-TEST_F(CertificateWatch, AnotherNameIsADifference) {
+TEST_F(CertificateWatchTest, PermissionsAreADifference) {
+    const CertificateFiles before(tls_);
+    // Repeated, since file times have a resolution of some milliseconds.
+    const auto end = std::chrono::steady_clock::now() + std::chrono::seconds{5};
+    while (CertificateFiles(tls_) == before && std::chrono::steady_clock::now() < end)
+        fs::permissions(path("key"), fs::perms::owner_read);
+    EXPECT_NE(CertificateFiles(tls_), before);
+}
+
+TEST_F(CertificateWatchTest, AnotherNameIsADifference) {
     config::TlsSettings other = tls_;
     other.cert = path("other");
     fs::create_hard_link(path("cert"), path("other"));
     EXPECT_NE(CertificateFiles(tls_), CertificateFiles(other));
 }
 
-TEST_F(CertificateWatch, TheSwapOfALinkIsADifference) {
+TEST_F(CertificateWatchTest, TheSwapOfALinkIsADifference) {
     fs::create_directory(path("1"));
     fs::create_directory(path("2"));
     write("1/cert", "first");
@@ -67,6 +78,19 @@ TEST_F(CertificateWatch, TheSwapOfALinkIsADifference) {
     fs::create_directory_symlink("2", path("next"));
     fs::rename(path("next"), path("data"));
     EXPECT_NE(CertificateFiles(linked), before);
+}
+
+TEST_F(CertificateWatchTest, ALoadIsDueAfterAChangeAndWhileItFails) {
+    CertificateWatch watch{CertificateFiles(tls_)};
+    EXPECT_EQ(watch.check(tls_), std::nullopt);
+    write("key", "the second one");
+    EXPECT_EQ(watch.check(tls_), CertificateLoad::kChanged);
+    watch.record(false);
+    EXPECT_EQ(watch.check(tls_), CertificateLoad::kRetry);
+    watch.record(false);
+    EXPECT_EQ(watch.check(tls_), CertificateLoad::kRetry);
+    watch.record(true);
+    EXPECT_EQ(watch.check(tls_), std::nullopt);
 }
 
 }  // namespace

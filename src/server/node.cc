@@ -281,11 +281,14 @@ bool Node::reload(const Result<config::Loaded>& loaded) {
     return true;
 }
 
-bool Node::reload_certificate() {
+bool Node::reload_certificate(CertificateLoad why) {
     auto context = load_tls(settings_.tls);
     if (!context) {
+        const std::string& message = context.error().message;
+        if (why == CertificateLoad::kRetry && message == certificate_failure_) return false;
+        certificate_failure_ = message;
         metrics_.count_reload(metrics::Success::kFailed);
-        log_.error("reload_refused", {{"why", context.error().message}});
+        log_.error("reload_refused", {{"why", message}});
         return false;
     }
     tls_->replace(*std::move(context));

@@ -25,6 +25,7 @@
 #include "metrics/metrics.h"
 #include "overrides/override_changes.h"
 #include "overrides/override_set.h"
+#include "server/certificate_watch.h"
 #include "server/grpc_endpoint.h"
 #include "server/passed_sockets.h"
 #include "server/rule_service.h"
@@ -58,9 +59,9 @@ class Node {
     // were applied.
     bool reload(const Result<config::Loaded>& loaded);
 
-    // Loads the certificate from the files of the settings in use; otherwise as reload(). Requires
-    // TLS.
-    bool reload_certificate();
+    // Loads the certificate from the files of the settings in use; otherwise as reload(). A retry
+    // that fails like the load before is neither logged nor counted. Requires TLS.
+    bool reload_certificate(CertificateLoad why);
 
     // Whether every serving thread has run its event loop since the last call, which asked it to.
     // Of threads that have, asks the same again.
@@ -111,6 +112,7 @@ class Node {
     http::CurrentTokens tokens_;
     const grpc::DescriptorIndex descriptors_{grpc::embedded_descriptors()};
     std::shared_ptr<http::TlsSlot> tls_;         // null: plain HTTP
+    std::string certificate_failure_;            // the last of reload_certificate()
     std::unique_ptr<RuleService> rule_service_;  // null: no rate-limit service
     // Written by the owner, read by every worker; relaxed, since nothing is published through it.
     std::atomic<http::Readiness> readiness_{http::Readiness::kStarting};

@@ -3,6 +3,8 @@
 #include <cstdio>
 #include <fstream>
 #include <future>
+#include <iterator>
+#include <regex>
 #include <string>
 
 #include <boost/asio/io_context.hpp>
@@ -162,6 +164,22 @@ TEST_F(NodeTest, ReloadCannotRemoveTheClientAuthorities) {
         "error reload_refused why=\"tls.client_ca is empty: removing it needs a restart\""))
         << captured_.text();
     EXPECT_EQ(status(), 200) << "nothing was applied";
+}
+
+// Without the name of a file, loading fails.
+TEST_F(NodeTest, ARetryLogsAnotherFailureOnly) {
+    start({});
+    const auto failures = [&] {
+        const std::string text = captured_.text();
+        const std::regex line("error reload_refused");
+        return std::distance(std::sregex_iterator(text.begin(), text.end(), line), {});
+    };
+    EXPECT_FALSE(node_->reload_certificate(CertificateLoad::kChanged));
+    EXPECT_EQ(failures(), 1);
+    EXPECT_FALSE(node_->reload_certificate(CertificateLoad::kRetry));
+    EXPECT_EQ(failures(), 1);
+    EXPECT_FALSE(node_->reload_certificate(CertificateLoad::kChanged));
+    EXPECT_EQ(failures(), 2) << "the files are others";
 }
 
 TEST_F(NodeTest, ReloadAppliesTheLogLevel) {

@@ -53,7 +53,7 @@ class SignalLoop {
         : sources_(sources),
           supervisor_(supervisor),
           log_(log),
-          certificate_(tls),
+          certificate_(CertificateFiles(tls)),
           end_(loop_, SIGTERM, SIGINT),
           reload_(loop_, SIGHUP),
           life_(loop_),
@@ -81,21 +81,21 @@ class SignalLoop {
             const config::TlsSettings tls = loaded ? loaded->settings.tls : config::TlsSettings{};
             const CertificateFiles certificate(tls);
             const bool is_applied = node.reload(loaded);
-            if (is_applied && tls.enabled()) certificate_ = certificate;
+            if (is_applied && tls.enabled()) certificate_ = CertificateWatch(certificate);
             supervisor_.ready(status_of(node.settings()) +
                               (is_applied ? "" : "; the last reload was refused, see the log"));
             await_reload(node);
         });
     }
 
-    // Loads the certificate again when its files have changed since they were read. Files that
-    // don't fit, because not all of them are written yet, are read again after the next change.
+    // Loads the certificate again when its files have changed since they were read, and while that
+    // fails: such as for files that don't fit, because not all of them are written yet.
     void await_renewal(Node& node) {
         renewal_.expires_after(kCertificateInterval);
         renewal_.async_wait([this, &node](error_code cancelled) {
             if (cancelled) return;
-            const CertificateFiles now(node.settings().tls);
-            if (now != std::exchange(certificate_, now)) node.reload_certificate();
+            const auto due = certificate_.check(node.settings().tls);
+            if (due) certificate_.record(node.reload_certificate(*due));
             await_renewal(node);
         });
     }
@@ -136,7 +136,7 @@ class SignalLoop {
     const config::Sources& sources_;
     const Supervisor& supervisor_;
     Log& log_;
-    CertificateFiles certificate_;  // before it was read
+    CertificateWatch certificate_;
     asio::io_context loop_{1};
     asio::signal_set end_;
     asio::signal_set reload_;

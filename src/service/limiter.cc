@@ -195,10 +195,10 @@ class Limiter::Core {
     // does not use up the time of the global store, which then is the only one to keep the counts.
     // False if this object must not be destroyed: a thread is stuck in a call and goes on to use
     // it, or this is a child process, and the locks and connections are its parent's.
-    [[nodiscard]] bool close(std::chrono::milliseconds patience) {
+    [[nodiscard]] bool close(std::chrono::milliseconds timeout) {
         if (made_.is_in_child()) return region_ == nullptr && global_ == nullptr;
-        const auto end = std::chrono::steady_clock::now() + patience;
-        const auto first = global_ == nullptr ? patience : patience / 2;
+        const auto end = std::chrono::steady_clock::now() + timeout;
+        const auto first = global_ == nullptr ? timeout : timeout / 2;
         const bool has_ended = region_ == nullptr || region_->close(first);
         if (global_ == nullptr) return has_ended;
         const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(
@@ -207,8 +207,8 @@ class Limiter::Core {
     }
 
     // Closes and destroys it, or keeps it until the process ends.
-    static void end(std::unique_ptr<Core> core, std::chrono::milliseconds patience) {
-        if (core == nullptr || core->close(patience)) return;
+    static void end(std::unique_ptr<Core> core, std::chrono::milliseconds timeout) {
+        if (core == nullptr || core->close(timeout)) return;
         Core* const kept = core.release();
         kept->next_kept_ = kept_.load(std::memory_order_relaxed);
         // Relaxed: the list is never read; it shows leak checkers that nothing is lost. Ends:
@@ -423,9 +423,9 @@ void Limiter::leave_note(std::string note, Notes notes) {
     if (notes) notes(std::nullopt);
 }
 
-void Limiter::close(std::chrono::milliseconds patience) {
+void Limiter::close(std::chrono::milliseconds timeout) {
     // A thread that is stuck is given another chance when the limiter is destroyed.
-    static_cast<void>(core_->close(patience));
+    static_cast<void>(core_->close(timeout));
 }
 
 Stats Limiter::stats() const {

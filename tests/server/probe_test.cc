@@ -106,6 +106,11 @@ TEST(HealthCommand, TakesCertificatesFromTheEnvironment) {
     EXPECT_EQ(wrong.exit_code, 2);
     EXPECT_NE(wrong.err.find("SLUICE_INSECURE is \"yes\"; allowed are"), std::string::npos)
         << wrong.err;
+    std::vector<std::string> insecure = server;
+    insecure.push_back("SLUICE_INSECURE=true");
+    EXPECT_EQ(run({"health", "--ca-cert", own.cert}, insecure).exit_code, 0);
+    EXPECT_EQ(run({"health", "--ca-cert", client.cert}, insecure).exit_code, 1)
+        << "the option holds, not the variable";
     const Ending half = run({"health"}, {server[4], server[5]});
     EXPECT_EQ(half.exit_code, 2);
     EXPECT_NE(half.err.find("SLUICE_CLIENT_KEY need"), std::string::npos) << half.err;

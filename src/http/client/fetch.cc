@@ -75,6 +75,8 @@ class Connection {
                 tls_ ? tls_->async_read_some(space, done) : socket_.async_read_some(space, done);
             });
             if (failed == asio::error::eof) {
+                // Beast takes the end of a stream without bytes for a complete response.
+                if (!parser.got_some()) return beast_http::error::end_of_stream;
                 failed = {};
                 parser.put_eof(failed);
                 return failed;

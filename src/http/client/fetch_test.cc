@@ -1,5 +1,6 @@
 #include "http/client/fetch.h"
 
+#include <optional>
 #include <string>
 #include <string_view>
 #include <thread>
@@ -21,7 +22,7 @@ using boost::asio::ip::tcp;
 // it waits until the client is gone.
 class OneAnswer {
   public:
-    explicit OneAnswer(std::string answer)
+    explicit OneAnswer(std::optional<std::string> answer)
         : answer_(std::move(answer)), thread_([this] { serve(); }) {}
     ~OneAnswer() { join(); }
     OneAnswer(const OneAnswer&) = delete;
@@ -47,8 +48,8 @@ class OneAnswer {
         boost::system::error_code failed;
         acceptor_.accept(socket, failed);
         boost::asio::read_until(socket, boost::asio::dynamic_buffer(received_), "\r\n\r\n", failed);
-        if (!answer_.empty()) {
-            boost::asio::write(socket, boost::asio::buffer(answer_), failed);
+        if (answer_) {
+            boost::asio::write(socket, boost::asio::buffer(*answer_), failed);
             return;
         }
         char byte = 0;
@@ -56,7 +57,7 @@ class OneAnswer {
             socket.read_some(boost::asio::buffer(&byte, 1), failed);
     }
 
-    const std::string answer_;
+    const std::optional<std::string> answer_;
     std::string received_;
     boost::asio::io_context loop_;
     tcp::acceptor acceptor_{loop_, tcp::endpoint(boost::asio::ip::address_v4::loopback(), 0)};
@@ -87,14 +88,15 @@ TEST(Fetch, ReadsChunksAndBodiesThatEndWithTheConnection) {
     EXPECT_EQ(fetch(open.request(), 5s)->body.size(), 100'000U);
 }
 
-std::string error_of(std::string answer, std::chrono::milliseconds timeout = 5s) {
+std::string error_of(std::optional<std::string> answer, std::chrono::milliseconds timeout = 5s) {
     OneAnswer server(std::move(answer));
     const auto response = fetch(server.request(), timeout, nullptr, 1'000);
     return response ? "none" : response.error().message;
 }
 
 TEST(Fetch, AnErrorNamesTheServerAndTheStep) {
-    EXPECT_EQ(error_of("", 50ms), "limits.test: no response: timed out");
+    EXPECT_EQ(error_of(std::nullopt, 50ms), "limits.test: no response: timed out");
+    EXPECT_EQ(error_of(""), "limits.test: no response: end of stream") << "not a 200";
     EXPECT_EQ(error_of("SSH-2.0-OpenSSH_9.2\r\n"), "limits.test: no response: bad version");
     EXPECT_EQ(error_of("HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nab"),
               "limits.test: no response: partial message");
