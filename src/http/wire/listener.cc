@@ -150,10 +150,10 @@ int create_epoll() {
     return epoll;
 }
 
-// The connected sockets of a thread, in an epoll set of its own inside Asio's. Waiting for a socket
-// through Asio costs a system call per wait, and so per request: a read that finds nothing, or an
-// epoll_ctl. Here a socket is registered once, and a wait costs its system calls once per round of
-// events, for any number of sockets (docs/decisions/0008-ready-set.md).
+// The connected sockets of a thread, in an epoll set of its own inside Asio's. Asio's async_wait
+// makes an epoll_ctl per wait, and async_read_some needs an input buffer for each connection. Here
+// a socket is registered once, and a buffer is needed only while a connection has its turn
+// (docs/decisions/0008-ready-set.md).
 //
 // Edge-triggered: each change is reported once. Owned by one thread.
 class ReadySet {
