@@ -34,6 +34,7 @@ function(sluice_find_version)
     find_program(SLUICE_GIT git)
     mark_as_advanced(SLUICE_GIT)
     set(found "")
+    set(error "git is not installed")
     if(SLUICE_GIT)
         # A prefix means that the sources stand inside another project's repository, which says nothing about them.
         execute_process(
@@ -41,7 +42,7 @@ function(sluice_find_version)
             WORKING_DIRECTORY "${root}"
             OUTPUT_VARIABLE prefix
             RESULT_VARIABLE failed
-            ERROR_QUIET)
+            ERROR_VARIABLE error)
         if(NOT failed AND prefix STREQUAL "\n")
             execute_process(
                 COMMAND "${SLUICE_GIT}" log -1 --format=%H\ %ct
@@ -56,6 +57,11 @@ function(sluice_find_version)
             string(STRIP "${found}" found)
             string(APPEND found " ${described}")
         endif()
+    endif()
+    if(found STREQUAL "" AND EXISTS "${root}/.git")
+        string(REGEX REPLACE "\n.*" "" error "${error}")
+        message(WARNING "git can't read the repository, so the version lacks the commit: ${error}. If it belongs to "
+                        "another user, run: git config --global --add safe.directory '${root}'")
     endif()
     if(found STREQUAL "")
         file(READ "${_sluice_version_dir}/archived_version.txt" found)
