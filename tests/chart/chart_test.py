@@ -1,5 +1,6 @@
 """The chart, the manifests made of it, the compose file and the workflows, by the tools that tests/chart/run builds."""
 
+import contextlib
 import hashlib
 import importlib.util
 import json
@@ -10,6 +11,8 @@ import subprocess
 import tempfile
 import tomllib
 import unittest
+import urllib.error
+import urllib.request
 
 import jsonschema
 import yaml
@@ -67,6 +70,17 @@ def closed(schema):
     return result
 
 
+def differences(values, schema, path=""):
+    """Paths of the values that the schema does not list, and of those that it lists and the file lacks."""
+    listed = set(schema.get("properties", {}))
+    if not isinstance(values, dict) or schema.get("additionalProperties", True) is not False:
+        return []
+    found = [f"{path}{name}" for name in set(values) ^ listed]
+    for name in set(values) & listed:
+        found += differences(values[name], schema["properties"][name], f"{path}{name}.")
+    return found
+
+
 def workload(found):
     return next(each for (kind, _), each in found.items() if kind in ("Deployment", "StatefulSet"))
 
@@ -74,6 +88,41 @@ def workload(found):
 def volume(found, name):
     """A volume of the pods."""
     return next(each for each in workload(found)["spec"]["template"]["spec"]["volumes"] if each["name"] == name)
+
+
+def make_certificate(folder):
+    run("openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-subj", "/CN=sluice", "-keyout",
+        f"{folder}/tls.key", "-out", f"{folder}/tls.crt")
+
+
+@contextlib.contextmanager
+def served(config):
+    """A server with the settings of a file, on free ports of its addresses; the URL of its admin listener."""
+    text, count = re.subn(r'"0\.0\.0\.0:\d+"', '"0.0.0.0:0"', config.read_text())
+    assert count == 3, "listen, admin_listen and grpc.listen"
+    config.write_text(text)
+    with tempfile.TemporaryFile("w+") as log:
+        server = subprocess.Popen([os.environ["SLUICE_PROGRAM"], "serve", "--config", config], env={}, text=True,
+                                  stdout=subprocess.PIPE, stderr=log)
+        try:
+            greeting = ""
+            while not (page := re.search(r"page is at http://[^:]+:(\d+)/", greeting)):
+                line = server.stdout.readline()
+                if not line:
+                    log.seek(0)
+                    raise AssertionError(f"the server has ended: {log.read()}")
+                greeting += line
+            yield f"http://127.0.0.1:{page[1]}"
+        finally:
+            server.terminate()
+            server.stdout.close()
+            server.wait(20)
+
+
+def fetch(url, token=None):
+    headers = {"Authorization": f"Bearer {token}"} if token else {}
+    with urllib.request.urlopen(urllib.request.Request(url, headers=headers), timeout=5) as answer:
+        return answer.read().decode()
 
 
 class Chart(unittest.TestCase):
@@ -125,11 +174,10 @@ class Chart(unittest.TestCase):
             with self.subTest(case), tempfile.TemporaryDirectory() as folder:
                 self.check_with_program(objects(rendered(case)), pathlib.Path(folder))
 
-    def check_with_program(self, found, folder):
-        """Has the program check the file, with the files and the environment of the container."""
+    def write_config(self, found, folder):
+        """Writes sluice.toml and the files that it names to a folder, as they are in the container."""
         os.mkdir(folder / "tls")
-        run("openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-subj", "/CN=sluice", "-keyout",
-            folder / "tls/tls.key", "-out", folder / "tls/tls.crt")
+        make_certificate(folder / "tls")
         (folder / "tls/ca.crt").write_bytes((folder / "tls/tls.crt").read_bytes())
         os.mkdir(folder / "rules")
         for name, text in found.get(("ConfigMap", "limits-sluice-rules"), {"data": {}})["data"].items():
@@ -139,11 +187,48 @@ class Chart(unittest.TestCase):
         config.chmod(volume(found, "config")["configMap"].get("defaultMode", 0o644))
         text = found["ConfigMap", "limits-sluice"]["data"]["sluice.toml"]
         config.write_text(text.replace("/etc/sluice", str(folder)))
+        return config
+
+    def check_with_program(self, found, folder):
+        """Has the program check the file, with the environment of the container."""
+        config = self.write_config(found, folder)
         secrets = found.get(("Secret", "limits-sluice"), {"stringData": {}})["stringData"]
         environment = {f"SLUICE_{name.upper()}": value for name, value in secrets.items() if name != "metrics-token"}
         done = subprocess.run([os.environ["SLUICE_PROGRAM"], "check-config", config], env=environment,
                               capture_output=True, text=True)
         self.assertEqual((done.returncode, done.stderr), (0, ""))
+
+    def test_a_node_with_the_rendered_settings_serves_the_page_and_its_metrics(self):
+        # Without the stores of the Secret, and with little memory.
+        found = objects(rendered("all", "--set", "settings.global_cleanup=false,settings.max_keys=100000"))
+        token = found["Secret", "limits-sluice"]["stringData"]["metrics-token"]
+        with tempfile.TemporaryDirectory() as folder, served(self.write_config(found, pathlib.Path(folder))) as admin:
+            self.assertIn("<title>Sluice</title>", fetch(f"{admin}/"))
+            self.assertRegex(fetch(f"{admin}/metrics", token), r"(?m)^sluice_ready 1$")
+            for wrong in (None, "another-token-for-prometheus"):
+                with self.assertRaises(urllib.error.HTTPError) as refused:
+                    fetch(f"{admin}/metrics", wrong)
+                refused.exception.close()
+                self.assertEqual(refused.exception.code, 401)
+
+    def test_probes_present_a_certificate_where_the_server_asks_for_one(self):
+        def probes(*options):
+            container = workload(objects(rendered("stateful", *options)))["spec"]["template"]["spec"]["containers"][0]
+            mounts = [mount["mountPath"] for mount in container["volumeMounts"]]
+            return container["livenessProbe"], container["readinessProbe"], "/etc/sluice/probe-tls" in mounts
+        live, ready, mounted = probes()
+        self.assertTrue(mounted)
+        self.assertEqual(live["exec"]["command"], [*ready["exec"]["command"], "--live"])
+        # The program takes these options; nothing listens on the port.
+        command = [word.replace("127.0.0.1:8080", "127.0.0.1:1") for word in ready["exec"]["command"][1:]]
+        with tempfile.TemporaryDirectory() as folder:
+            make_certificate(folder)
+            command = [word.replace("/etc/sluice/probe-tls", folder) for word in command]
+            done = subprocess.run([os.environ["SLUICE_PROGRAM"], *command], capture_output=True, text=True)
+        self.assertEqual(done.returncode, 1, done.stderr)
+        live, ready, mounted = probes("--set", "tls.probeSecret=")
+        self.assertFalse(mounted)
+        self.assertEqual((live["tcpSocket"], ready["tcpSocket"]), ({"port": "http"}, {"port": "http"}))
 
     def test_secrets_are_in_no_config_map(self):
         found = objects(rendered("all"))
@@ -232,9 +317,21 @@ class Chart(unittest.TestCase):
         self.assertIn("1.30.0", done.stderr)
 
     def test_every_value_is_documented_and_in_the_schema(self):
-        values = yaml.safe_load((CHART / "values.yaml").read_text())
+        text = (CHART / "values.yaml").read_text()
         schema = json.loads((CHART / "values.schema.json").read_text())
-        self.assertEqual(set(values), set(schema["properties"]) - {"global"})
+        # Helm's own, for charts that contain this one.
+        del schema["properties"]["global"]
+        self.assertEqual(differences(yaml.safe_load(text), schema), [])
+        lines = text.splitlines()
+        for above, line in zip([""] + lines, lines):
+            if re.match(r"\w+:", line):
+                self.assertTrue(above.startswith("# "), f"no comment above: {line}")
+
+    def test_the_comparison_with_the_schema_finds_nested_differences(self):
+        schema = {"additionalProperties": False, "properties": {
+            "a": {"additionalProperties": False, "properties": {"b": {}, "c": {}}}, "free": {}}}
+        self.assertEqual(differences({"a": {"b": 1, "c": 2}, "free": {"x": 1}}, schema), [])
+        self.assertEqual(sorted(differences({"a": {"b": 1, "d": 2}, "free": {}}, schema)), ["a.c", "a.d"])
 
     def test_versions_are_the_last_release(self):
         version = re.search(r"^## (\d+\.\d+\.\d+)", (REPOSITORY / "CHANGELOG.md").read_text(), re.MULTILINE)[1]

@@ -96,6 +96,12 @@ permissions = {{ toJson . }}
 {{- end }}
 {{ end -}}
 
+{{/* The command of a probe that presents a certificate. The server's own need not name the loopback address. */}}
+{{- define "sluice.probe" -}}
+["/usr/bin/sluice", "health", "--timeout", "2s", "--url", "https://127.0.0.1:8080", "--insecure",
+ "--client-cert", "/etc/sluice/probe-tls/tls.crt", "--client-key", "/etc/sluice/probe-tls/tls.key"]
+{{- end -}}
+
 {{/* The template of a pod, for both workloads. */}}
 {{- define "sluice.pod" -}}
 metadata:
@@ -144,7 +150,17 @@ spec:
         - {name: grpc, containerPort: 8081}
         {{- end }}
         - {name: metrics, containerPort: 9090}
-      {{- if .Values.tls.clientCertificates }}
+      {{- if and .Values.tls.clientCertificates .Values.tls.probeSecret }}
+      livenessProbe:
+        exec: {command: {{ append (include "sluice.probe" . | fromJsonArray) "--live" | toJson }} }
+        periodSeconds: 10
+        timeoutSeconds: 3
+      readinessProbe:
+        exec: {command: {{ include "sluice.probe" . | fromJsonArray | toJson }} }
+        periodSeconds: 2
+        timeoutSeconds: 3
+        failureThreshold: 1
+      {{- else if .Values.tls.clientCertificates }}
       # The kubelet has no client certificate.
       livenessProbe:
         tcpSocket: {port: http}
@@ -179,6 +195,10 @@ spec:
     {{- if .Values.tls.existingSecret }}
     - name: tls
       secret: {secretName: {{ .Values.tls.existingSecret }}, defaultMode: 0440}
+    {{- end }}
+    {{- if .Values.tls.probeSecret }}
+    - name: probe-tls
+      secret: {secretName: {{ .Values.tls.probeSecret }}, defaultMode: 0440}
     {{- end }}
   {{- with .Values.nodeSelector }}
   nodeSelector:
@@ -239,6 +259,9 @@ volumeMounts:
   {{- end }}
   {{- if .Values.tls.existingSecret }}
   - {name: tls, mountPath: /etc/sluice/tls, readOnly: true}
+  {{- end }}
+  {{- if .Values.tls.probeSecret }}
+  - {name: probe-tls, mountPath: /etc/sluice/probe-tls, readOnly: true}
   {{- end }}
   {{- if .Values.persistence.enabled }}
   - {name: data, mountPath: /var/lib/sluice}
