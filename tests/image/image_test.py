@@ -1,19 +1,24 @@
 """The images that tests/image/run has built: what they hold, and how they run.
 
-    python3 -m unittest image_test      with SLUICE_IMAGES, the folder of the store
+    python3 -m unittest image_test      with SLUICE_IMAGES, the folder of the store, SLUICE_VERSION, that of the build,
+                                        and tests/deploy in PYTHONPATH
 """
 
 import contextlib
 import json
 import os
 import pathlib
+import re
 import resource
 import subprocess
 import tarfile
 import tempfile
 import time
 import unittest
+import urllib.error
 import urllib.request
+
+from servers import free_port, until
 
 STORE = pathlib.Path(os.environ["SLUICE_IMAGES"])
 REPOSITORY = pathlib.Path(__file__).resolve().parents[2]
@@ -54,17 +59,6 @@ def children(pid):
             for child in task.read_text().split()]
 
 
-def until(condition, what, seconds=20):
-    end = time.monotonic() + seconds
-    while True:
-        with contextlib.suppress(OSError):
-            if condition():
-                return
-        if time.monotonic() > end:
-            raise AssertionError(f"not within {seconds} seconds: {what}")
-        time.sleep(0.1)
-
-
 class Contents(unittest.TestCase):
     def test_each_is_small_and_runs_without_rights(self):
         for image, architecture in ((AMD64, "amd64"), (ARM64, "arm64")):
@@ -96,16 +90,21 @@ class Contents(unittest.TestCase):
                                "usr/share/doc/libc6/copyright", "usr/share/doc/sluice/copyright"):
                     self.assertTrue((root / needed).is_file(), needed)
 
+    def test_the_program_says_the_version_that_the_build_was_given(self):
+        output = podman("run", "--rm", *limits(), AMD64, "--version").stdout
+        self.assertEqual(output.splitlines()[0], f"sluice {os.environ['SLUICE_VERSION']}")
+
     def test_the_program_for_arm64_serves_under_an_emulator(self):
         with extracted(ARM64) as root:
             emulated = ["qemu-aarch64-static", "-L", str(root), str(root / "usr/bin/sluice")]
             version = subprocess.run([*emulated, "--version"], capture_output=True, text=True)
             own = podman("run", "--rm", *limits(), AMD64, "--version")
             self.assertEqual((version.returncode, version.stdout), (0, own.stdout))
-            server = subprocess.Popen([*emulated, "serve", "--listen", "127.0.0.1:18093", "--threads", "1"],
+            port = free_port()
+            server = subprocess.Popen([*emulated, "serve", "--listen", f"127.0.0.1:{port}", "--threads", "1"],
                                       stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
             try:
-                until(lambda: limit(18093)["success"], "a decision")
+                until(lambda: limit(port)["success"], "a decision")
             finally:
                 server.terminate()
                 self.assertEqual(server.wait(20), 0)
@@ -117,24 +116,39 @@ def limits():
     return ["--ulimit", f"nofile={files}:{files}", "--ulimit", "nproc=1000:1000", "--network", "host"]
 
 
-def limit(port):
+def fetch(url, token=None, body=None):
+    headers = {"Content-Type": "application/json"} if body else {}
+    if token:
+        headers["Authorization"] = f"Bearer {token}"
+    with urllib.request.urlopen(urllib.request.Request(url, body, headers), timeout=5) as answer:
+        return answer.read().decode()
+
+
+def limit(port, token=None):
     body = json.dumps({"namespace": "login", "identifier": "alice", "limit": 1000, "duration": 60000}).encode()
-    request = urllib.request.Request(f"http://127.0.0.1:{port}/v2/ratelimit.limit", body,
-                                     {"Content-Type": "application/json"})
-    with urllib.request.urlopen(request, timeout=5) as answer:
-        return json.load(answer)["data"]
+    return json.loads(fetch(f"http://127.0.0.1:{port}/v2/ratelimit.limit", token, body))["data"]
+
+
+def documented_variables():
+    """Those of the command `podman run` in docs/deploy.md."""
+    page = (REPOSITORY / "docs/deploy.md").read_text(encoding="utf-8")
+    command = re.search(r"^podman run --detach(?:.*\\\n)*.*$", page, re.MULTILINE)[0]
+    return {name: value.strip('"') for name, value in re.findall(r"-e (\w+)=(\S+)", command)}
 
 
 class Running(unittest.TestCase):
-    PORT = 18091
+    def setUp(self):
+        self.port = free_port()
 
-    def start(self, *arguments, options=()):
+    def start(self, *arguments, options=(), variables=None, token=None):
+        variables = {"SLUICE_LISTEN": f"127.0.0.1:{self.port}", "SLUICE_URL": f"http://127.0.0.1:{self.port}",
+                     **(variables or {})}
+        environment = [word for name, value in variables.items() for word in ("--env", f"{name}={value}")]
         self.container = podman(
             "run", "--detach", *limits(), "--read-only", "--cap-drop", "all", "--security-opt", "no-new-privileges",
-            "--env", f"SLUICE_LISTEN=127.0.0.1:{self.PORT}", "--env", f"SLUICE_URL=http://127.0.0.1:{self.PORT}",
-            *options, AMD64, *arguments).stdout.strip()
+            *environment, *options, AMD64, *arguments).stdout.strip()
         self.addCleanup(podman, "rm", "--force", "--time", "0", self.container)
-        until(lambda: limit(self.PORT)["success"], "a decision")
+        until(lambda: limit(self.port, token)["success"], "a decision")
         return int(self.state("Pid"))
 
     def state(self, field):
@@ -154,6 +168,22 @@ class Running(unittest.TestCase):
         root = next(line.split() for line in pathlib.Path(f"/proc/{pid}/mounts").read_text().splitlines()
                     if line.split()[1] == "/")
         self.assertIn("ro", root[3].split(","))
+
+    def test_the_documented_settings_serve_the_page_and_the_metrics(self):
+        variables, token, admin = documented_variables(), "a-token-for-the-documented-command", free_port()
+        changed = {"SLUICE_LISTEN": ("0.0.0.0:8080", f"0.0.0.0:{self.port}"),
+                   "SLUICE_ADMIN_LISTEN": ("0.0.0.0:9090", f"0.0.0.0:{admin}"),
+                   "SLUICE_SERVER_TOKENS": ("$SLUICE_TOKEN", token)}
+        for name, (documented, here) in changed.items():
+            self.assertEqual(variables[name], documented)
+            variables[name] = here
+        self.start(variables=variables, token=token)
+        self.assertIn("<title>Sluice</title>", fetch(f"http://127.0.0.1:{admin}/"))
+        self.assertRegex(fetch(f"http://127.0.0.1:{admin}/metrics", token), r"(?m)^sluice_ready 1$")
+        with self.assertRaises(urllib.error.HTTPError) as refused:
+            fetch(f"http://127.0.0.1:{admin}/metrics")
+        refused.exception.close()
+        self.assertEqual(refused.exception.code, 401)
 
     def test_its_health_check_follows_the_server(self):
         self.start()
@@ -183,9 +213,9 @@ class Running(unittest.TestCase):
         with tempfile.TemporaryDirectory() as folder:
             os.chown(folder, 65532, 65532)
             self.start("serve", "--data-dir", "/var/lib/sluice", options=("--volume", f"{folder}:/var/lib/sluice"))
-            before = limit(self.PORT)["remaining"]
+            before = limit(self.port)["remaining"]
             podman("restart", "--time", "20", self.container)
-            until(lambda: limit(self.PORT)["remaining"] < before, "counts of before the restart")
+            until(lambda: limit(self.port)["remaining"] < before, "counts of before the restart")
 
     def test_it_says_so_where_it_can_not_write(self):
         run = podman("run", "--rm", *limits(), "--read-only", AMD64, "serve", "--data-dir", "/data", check=False)
