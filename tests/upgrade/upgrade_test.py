@@ -7,6 +7,7 @@ import contextlib
 import http.client
 import json
 import os
+import pathlib
 import random
 import subprocess
 import tempfile
@@ -22,7 +23,7 @@ NODES = 3
 OVERSHOOT = 1 / 8
 COUNTED = ["counted0", "counted1", "counted2"]
 LIMITED = {"limited0": 300, "limited1": 1000}
-# Makes the tables those of the version before.
+# Makes the tables those of the version before, as docs/operations.md says.
 BACK = "UPDATE ratelimit_schema SET version = 2; DROP TABLE ratelimit_override_log;"
 
 
@@ -181,7 +182,8 @@ class Upgrade(unittest.TestCase):
         self.check(OLD, NEW, lambda: self.migrate(NEW))
 
     def test_going_back_node_by_node_loses_no_count(self):
-        # As docs/operations.md says, Schema versions.
+        page = pathlib.Path(__file__).parents[2] / "docs/operations.md"
+        self.assertIn(f"`{BACK}`", page.read_text(encoding="utf-8"))
         self.check(NEW, OLD, lambda: self.run_sql(BACK))
 
 
