@@ -1,10 +1,13 @@
-// scripts/setup lists every missing package of its groups.
+// scripts/setup lists every missing package of its groups, which are all that the packages of
+// debian/ are built with.
+#include <algorithm>
 #include <array>
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <string>
+#include <vector>
 
 #include <gtest/gtest.h>
 
@@ -68,6 +71,37 @@ TEST(Setup, WithoutRootNamesEveryPackageThatIsMissing) {
         EXPECT_TRUE(named) << name << " is not in: " << output;
     }
     EXPECT_NE(output.find("sudo apt-get install"), std::string::npos) << output;
+}
+
+// The names in the field Build-Depends of debian/control, one a line.
+std::vector<std::string> build_depends() {
+    std::vector<std::string> names;
+    std::ifstream control(SLUICE_REPOSITORY "/debian/control");
+    bool is_inside = false;
+    for (std::string line; std::getline(control, line);) {
+        if (!line.starts_with(' '))
+            is_inside = line.starts_with("Build-Depends:");
+        else if (is_inside)
+            names.push_back(line.substr(1, line.find_first_of(" ,", 1) - 1));
+    }
+    return names;
+}
+
+TEST(Setup, NamesWhatThePackagesAreBuiltWith) {
+    const FakeMachine machine;
+    machine.command("dpkg-query", "exit 1");
+    machine.command("id", "echo 1000");
+    std::string output = machine.set_up("build package");
+    std::ranges::replace(output, '\n', ' ');
+    const std::vector<std::string> names = build_depends();
+    EXPECT_GT(names.size(), 10U) << "debian/control was not found";
+    for (const std::string& name : names) {
+        // debhelper provides this one.
+        const std::string installed = name == "debhelper-compat" ? "debhelper" : name;
+        EXPECT_NE(output.find(' ' + installed + ' '), std::string::npos)
+            << installed
+            << " is in debian/control, and neither in [build] nor [package] of scripts/setup";
+    }
 }
 
 TEST(Setup, SaysNothingWhereNothingIsMissing) {
