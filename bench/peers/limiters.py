@@ -32,6 +32,7 @@ http {{
 }}
 """
 
+ENVOY_TYPES = "type.googleapis.com/envoy.extensions.filters"
 ENVOY = """
 static_resources:
   listeners:
@@ -40,19 +41,19 @@ static_resources:
         - filters:
             - name: envoy.filters.network.http_connection_manager
               typed_config:
-                "@type": type.googleapis.com/envoy.extensions.filters.network.http_connection_manager.v3.HttpConnectionManager
+                "@type": {types}.network.http_connection_manager.v3.HttpConnectionManager
                 stat_prefix: edge
                 http_filters:
                   - name: envoy.filters.http.local_ratelimit
                     typed_config:
-                      "@type": type.googleapis.com/envoy.extensions.filters.http.local_ratelimit.v3.LocalRateLimit
+                      "@type": {types}.http.local_ratelimit.v3.LocalRateLimit
                       stat_prefix: limit
                       token_bucket: {{max_tokens: 1000000000, tokens_per_fill: 1000000000, fill_interval: 60s}}
                       filter_enabled: {{default_value: {{numerator: 100, denominator: HUNDRED}}}}
                       filter_enforced: {{default_value: {{numerator: 100, denominator: HUNDRED}}}}
                   - name: envoy.filters.http.router
                     typed_config:
-                      "@type": type.googleapis.com/envoy.extensions.filters.http.router.v3.Router
+                      "@type": {types}.http.router.v3.Router
                 route_config:
                   virtual_hosts:
                     - name: all
@@ -215,7 +216,7 @@ class NginxConstant(GrpcLimiter):
 class Envoy(HttpLimiter):
     def start(self):
         port = free_port()
-        config = self.write("envoy.yaml", ENVOY.format(port=port))
+        config = self.write("envoy.yaml", ENVOY.format(port=port, types=ENVOY_TYPES))
         return self.run([self.programs.envoy, "-c", config, "--concurrency", "1", "--log-level", "off",
                          "--disable-hot-restart"], port)
 
@@ -234,7 +235,8 @@ class Ratelimit(HttpLimiter):
     path = "/json"
 
     def body(self):
-        return json.dumps({"domain": "envoy", "descriptors": [{"entries": [{"key": "remote_address", "value": "KEY"}]}]})
+        entry = {"key": "remote_address", "value": "KEY"}
+        return json.dumps({"domain": "envoy", "descriptors": [{"entries": [entry]}]})
 
     def start(self):
         return run_ratelimit(self, free_port())
@@ -291,8 +293,8 @@ class ThrottlecrabGrpc(GrpcLimiter):
 class GubernatorGrpc(GrpcLimiter):
     # Name, key, hits, limit and duration of the limit.
     call = Call("/pb.gubernator.V1/GetRateLimits",
-                framed(field(1, field(1, b"peers") + field(2, b"203.0.113.0") + number_field(3, 1) + number_field(4, FAR)
-                             + number_field(5, 60_000))))
+                framed(field(1, field(1, b"peers") + field(2, b"203.0.113.0") + number_field(3, 1)
+                             + number_field(4, FAR) + number_field(5, 60_000))))
 
     def start(self):
         port = free_port()
@@ -324,10 +326,11 @@ def run_throttlecrab(limiter, transport):
 
 
 def run_gubernator(limiter, port, grpc_port):
+    """A cluster of one node. Its list of members takes port 7946 of all addresses, for which there is no setting."""
     settings = {"GUBER_HTTP_ADDRESS": f"127.0.0.1:{port}", "GUBER_GRPC_ADDRESS": f"127.0.0.1:{grpc_port}",
-                "GUBER_ADVERTISE_ADDRESS": f"127.0.0.1:{grpc_port}", "GUBER_PEER_DISCOVERY_TYPE": "none",
-                "GUBER_LOG_LEVEL": "error", "OTEL_SDK_DISABLED": "true", "OTEL_TRACES_EXPORTER": "none", "GOMAXPROCS": 1,
-                "PATH": os.environ["PATH"]}
+                "GUBER_ADVERTISE_ADDRESS": f"127.0.0.1:{grpc_port}", "GUBER_PEER_DISCOVERY_TYPE": "member-list",
+                "GUBER_LOG_LEVEL": "error", "OTEL_SDK_DISABLED": "true", "OTEL_TRACES_EXPORTER": "none",
+                "GOMAXPROCS": 1, "PATH": os.environ["PATH"]}
     words = [f"{name}={value}" for name, value in settings.items()]
     config = limiter.write("gubernator.conf", "")
     return limiter.run(["env", "-i", *words, limiter.programs.gubernator, "-config", config], port)
