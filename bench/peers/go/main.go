@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"runtime"
+	"runtime/debug"
 	"strconv"
 	"strings"
 	"sync"
@@ -35,8 +36,9 @@ func (l *limiters) allow(key string) bool {
 	return limiter.Allow()
 }
 
+// After a garbage collection that returns unused memory to the system.
 func residentBytes() float64 {
-	runtime.GC()
+	debug.FreeOSMemory()
 	text, err := os.ReadFile("/proc/self/statm")
 	if err != nil {
 		panic(err)
