@@ -5,7 +5,6 @@ import subprocess
 import textwrap
 
 from limiters import CONNECTIONS, LOADS
-from programs import versions
 
 LIBRARIES_DIFFER = """What differs: governor and throttlecrab are GCRA limiters and keep one time per key; x/time is a token
 bucket without keys, here in a map with a lock; limitador keeps a fixed window per key, which begins with its first request.
@@ -109,8 +108,8 @@ def add_conditions(page, programs, rounds, loads):
         f"Written by `make bench-peers`; `bench/peers/README.md` says what is measured and how. Each cell is a median of "
         f"{rounds} interleaved rounds, with the least and the most. {machine[0]} cores,{machine[1]}; load average "
         f"{loads['start']:.2f} at the start and {loads['end']:.2f} at the end; the benchmark itself keeps both cores busy. "
-        f"Compare within a table only. {first}, {commit}; " + ", ".join(f"{name} {version}" for name, version in versions().items())
-        + ".")
+        f"Compare within a table only. {first}, {commit}; "
+        + ", ".join(f"{name} {version}" for name, version in programs.versions().items() if version) + ".")
     if loads["start"] > 1:
         page.paragraph("**The machine was busy with other work when this was measured:** rates and latencies are worse than "
                        "on a quiet one, and not for all alike. Processor times suffer less.")
