@@ -7,8 +7,9 @@ SETUP ?= scripts/setup
 .DEFAULT_GOAL := help
 .PHONY: help build run test package package-test bench bench-peers soak mutations fuzz accuracy sharing format lint install clean
 
-# Configures a preset where that has not happened yet or the presets have changed since.
-configure = test build/$(1)/build.ninja -nt CMakePresets.json || cmake --preset $(1)
+# Configures a preset where that has not happened yet or the presets have changed since. Afresh, since CMake drops the
+# settings of a preset whose compiler differs from that of the cache.
+configure = test build/$(1)/build.ninja -nt CMakePresets.json || cmake --fresh --preset $(1)
 
 help: ## List these targets
 	@awk -F ':.* ## ' '/^[a-z-]+:.* ## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -23,8 +24,6 @@ run: build ## Build, then serve on 127.0.0.1:8080, with the page on port 9090
 
 test: ## Build and run all tests, with sanitizers, and all checks
 	@$(SETUP) build test
-	@$(call configure,thread-safety)
-	@cmake --build --preset thread-safety
 	@$(call configure,asan)
 	@cmake --build --preset asan
 	@$(call configure,tsan)
@@ -99,8 +98,9 @@ format: ## Format all C++ files
 
 lint: ## Run clang-tidy over the library and its tests
 	@$(SETUP) build test
-	@$(call configure,thread-safety)
-	@scripts/lint build/thread-safety
+	@$(call configure,tidy)
+	@cmake --build --preset tidy --target sluice_version
+	@scripts/lint build/tidy
 
 install: build ## Install the program and the library; PREFIX=/usr/local and DESTDIR= as usual
 	@cmake --install build/release --prefix "$(PREFIX)"

@@ -52,6 +52,8 @@ if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
     target_compile_options(sluice_flags INTERFACE -fno-tree-slp-vectorize)
 elseif(CMAKE_CXX_COMPILER_ID MATCHES "Clang")
     target_compile_options(sluice_flags INTERFACE -Wnull-dereference -Wthread-safety -Wthread-safety-beta)
+    # Otherwise objects hold the time of the precompiled header, and ccache finds none once that is rebuilt.
+    target_compile_options(sluice_flags INTERFACE "SHELL:-Xclang -fno-pch-timestamp")
 endif()
 
 if(SLUICE_ASSERTIONS)
@@ -63,10 +65,6 @@ if(SLUICE_SANITIZE)
     set(sanitizer_flags -fsanitize=${SLUICE_SANITIZE} -fno-sanitize-recover=all -fno-omit-frame-pointer)
     target_compile_options(sluice_flags INTERFACE ${sanitizer_flags})
     target_link_options(sluice_flags INTERFACE ${sanitizer_flags})
-    if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
-        # The instrumentation hides from GCC that a variable is set on every path that reads it.
-        target_compile_options(sluice_flags INTERFACE -Wno-maybe-uninitialized)
-    endif()
 endif()
 
 if(SLUICE_FUZZ_ENGINE STREQUAL "libfuzzer")

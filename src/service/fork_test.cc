@@ -15,6 +15,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/sanitizer.h"
 #include "service/test_options.h"
 
 namespace sluice {
@@ -28,7 +29,7 @@ constexpr std::size_t kMaxKeys = 500;
 constexpr int kForks = 8;
 
 // AddressSanitizer's own allocator is not safe to fork: a child may find its lock held for ever.
-#if defined(__SANITIZE_ADDRESS__)
+#if SLUICE_ASAN
 constexpr int kMostKilled = kForks / 2;
 #else
 constexpr int kMostKilled = 0;

@@ -228,8 +228,8 @@ TEST_P(RefusedWrites, AreNoticedWithinThreeSecondsAndLoseNothing) {
     if (traffic == Traffic::kSteady) region_.start_traffic();
 
     redis_.refuse_writes(cause);
-    const auto is_quoted_in = [&](const std::string& log) {
-        return std::ranges::any_of(words_of(cause), [&](std::string_view words) {
+    const auto is_quoted_in = [&, words_of_cause = words_of(cause)](const std::string& log) {
+        return std::ranges::any_of(words_of_cause, [&](std::string_view words) {
             return log.find(words) != std::string::npos;
         });
     };

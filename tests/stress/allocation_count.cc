@@ -3,6 +3,8 @@
 #include <cerrno>
 #include <cstddef>
 
+#include "base/sanitizer.h"
+
 namespace {
 
 // Initial-exec, as is all that belongs to a program itself: reading it must not allocate.
@@ -19,7 +21,7 @@ std::int64_t allocations_of_this_thread() {
 }  // namespace sluice::stress
 
 // NOLINTBEGIN(bugprone-reserved-identifier, readability-inconsistent-declaration-parameter-name)
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#if SLUICE_ASAN || SLUICE_TSAN
 
 // A sanitizer has its own malloc, with hooks.
 extern "C" int __sanitizer_install_malloc_and_free_hooks(void (*on_malloc)(const volatile void*,

@@ -2,14 +2,16 @@
 #ifndef SLUICE_TESTS_STRESS_EFFORT_H_
 #define SLUICE_TESTS_STRESS_EFFORT_H_
 
+#include "base/sanitizer.h"
+
 namespace sluice::stress {
 
 // A part of `calls` where a sanitizer makes each of them slower. Threads that run for as long meet
 // as often.
 constexpr int scaled(int calls) {
-#if defined(__SANITIZE_THREAD__)
+#if SLUICE_TSAN
     return calls / 10;
-#elif defined(__SANITIZE_ADDRESS__)
+#elif SLUICE_ASAN
     return calls / 4;
 #else
     return calls;

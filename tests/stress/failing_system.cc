@@ -83,7 +83,14 @@ void operator delete[](void* block, std::size_t, std::align_val_t) noexcept {
 }
 // NOLINTEND(cppcoreguidelines-no-malloc)
 
-// The C++ library calls this one, and this one the system's.
+// That of a sanitizer, where there is one in this program.
+extern "C" [[gnu::weak]] int __interceptor_pthread_create(  // NOLINT(bugprone-reserved-identifier)
+    pthread_t* thread,
+    const pthread_attr_t* attributes,
+    void* (*run)(void*),
+    void* argument);
+
+// The C++ library calls this one, and this one the sanitizer's or the system's.
 extern "C" int pthread_create(pthread_t* thread,
                               const pthread_attr_t* attributes,
                               void* (*run)(void*),
@@ -93,6 +100,8 @@ extern "C" int pthread_create(pthread_t* thread,
     }
     if (left == 1) return EAGAIN;
     using Create = decltype(&pthread_create);
-    static const auto create = reinterpret_cast<Create>(dlsym(RTLD_NEXT, "pthread_create"));
+    static const auto create = __interceptor_pthread_create != nullptr
+                                   ? &__interceptor_pthread_create
+                                   : reinterpret_cast<Create>(dlsym(RTLD_NEXT, "pthread_create"));
     return create(thread, attributes, run, argument);
 }

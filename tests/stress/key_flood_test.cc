@@ -15,6 +15,7 @@
 
 #include <gtest/gtest.h>
 
+#include "base/sanitizer.h"
 #include "global/memory_store.h"
 #include "service/test_options.h"
 #include "stress/ledger.h"
@@ -32,7 +33,7 @@ namespace sluice::stress {
 namespace {
 
 // ThreadSanitizer is there to find races, and occupies memory of its own.
-#if defined(__SANITIZE_THREAD__)
+#if SLUICE_TSAN
 constexpr bool kOnlyRaces = true;
 #else
 constexpr bool kOnlyRaces = false;

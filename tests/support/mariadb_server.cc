@@ -175,13 +175,9 @@ bool MariadbServer::becomes_ready() {
     return false;
 }
 
-// Appended, since g++ 12 warns falsely of sums of such texts with ThreadSanitizer.
 void MariadbServer::add_user() {
-    std::string user = kUser;
-    user += "@'%'";
-    std::string create = "CREATE USER ";
-    create.append(user).append(" IDENTIFIED BY '").append(kPassword).append("'");
-    run(create);
+    const std::string user = std::string(kUser) + "@'%'";
+    run("CREATE USER " + user + " IDENTIFIED BY '" + kPassword + "'");
     run("GRANT ALL ON `sluice%`.* TO " + user);
 }
 

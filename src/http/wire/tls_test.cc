@@ -26,7 +26,8 @@ enum class KeyType { kEc, kRsa };
 TlsFiles make_certificate(const std::string& name, KeyType type = KeyType::kEc) {
     const TlsFiles files{.certificate = testing::TempDir() + name + ".cert.pem",
                          .key = testing::TempDir() + name + ".key.pem"};
-    EVP_PKEY* key = type == KeyType::kEc ? EVP_EC_gen("P-256") : EVP_RSA_gen(2048);
+    EVP_PKEY* key = type == KeyType::kEc ? EVP_PKEY_Q_keygen(nullptr, nullptr, "EC", "P-256")
+                                         : EVP_RSA_gen(2048);
     X509* certificate = X509_new();
     X509_gmtime_adj(X509_getm_notBefore(certificate), 0);
     X509_gmtime_adj(X509_getm_notAfter(certificate), 3600);
