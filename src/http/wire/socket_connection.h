@@ -7,13 +7,64 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <string>
 #include <string_view>
 
 #include "http/wire/loop_state.h"
-#include "http/wire/transport.h"
+#include "http/wire/tls.h"
 
 namespace sluice::http {
+
+// A connected non-blocking socket, with or without TLS, which it owns. No call blocks, none raises
+// SIGPIPE.
+class Transport {
+  public:
+    enum class Outcome { kMoved, kBlocked, kClosed };
+
+    struct Transfer {
+        Outcome outcome;
+        std::size_t bytes = 0;
+        bool is_exhausted = false;  // of a read: the socket is empty for now
+    };
+
+    // Without a TLS context the connection is plain.
+    Transport(int socket, SSL_CTX* tls, Alpn alpn = Alpn::kHttp11);
+    ~Transport();
+    Transport(const Transport&) = delete;
+    Transport& operator=(const Transport&) = delete;
+
+    int socket() const { return socket_; }
+    bool is_tls() const { return tls_ != nullptr; }
+
+    // Returns the memory that TLS holds for a handshake or an unfinished record. Its sessions,
+    // about 14 KiB for each connection, are bounded by the number of connections instead.
+    std::size_t buffer_bytes() const;
+
+    // Returns kMoved when TLS is established or not used.
+    Outcome handshake();
+
+    Transfer read(std::span<char> to);
+    Transfer write(std::string_view from);
+
+    // Makes the close discard unsent bytes, instead of leaving them to the kernel to deliver.
+    void reset_on_close() const;
+
+    // Shuts down the sending side.
+    void finish_writing();
+    // Reads and drops what the client still sends, below TLS.
+    Transfer discard(std::span<char> scratch);
+
+  private:
+    friend struct SocketBio;
+
+    Outcome tls_outcome(int result);
+
+    int socket_;
+    bool is_drained_ = false;  // the last read got less than requested
+    bool is_broken_ = false;   // TLS has failed; nothing more may be sent
+    SSL* tls_ = nullptr;
+};
 
 // A connected socket as accept4() returns it.
 struct AcceptedSocket {

@@ -13,7 +13,6 @@
 #include <string>
 
 #include "base/mutex.h"
-#include "http/wire/transport.h"
 
 using SSL = struct ssl_st;
 using SSL_CTX = struct ssl_ctx_st;
@@ -104,6 +103,9 @@ class TlsContext {
 
     SSL_CTX* context_;
 };
+
+// The protocol that a client must offer if it uses ALPN.
+enum class Alpn : bool { kHttp11, kH2 };
 
 // Chooses the protocol of a connection; the context is shared by listeners of several protocols.
 void offer_alpn(SSL* tls, Alpn alpn);
