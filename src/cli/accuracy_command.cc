@@ -21,14 +21,13 @@ namespace sluice::cli {
 namespace {
 
 constexpr const char* kFooter =
-    "Computes how much can pass beyond a limit that several regions share, while nothing fails. "
-    "The rate is that of\n"
-    "the busiest region, in cost per second; the delay is one message over the bus, or one round "
-    "trip to the global\n"
-    "store. docs/accuracy.md explains the formula. `sluice simulate` measures the same.\n"
-    "\nExamples:\n"
-    "  sluice accuracy --regions 3 --limit 1000 --duration 1m --rate 5\n"
-    "  sluice accuracy --regions 10 --limit 1000 --duration 1m --rate 5 --bus --delay 80ms";
+    R"(Computes how much can pass beyond a limit that several regions share, while nothing fails. The rate is that of
+the busiest region, in cost per second; the delay is one message over the bus, or one round trip to the global
+store. docs/accuracy.md explains the formula. `sluice simulate` measures the same.
+
+Examples:
+  sluice accuracy --regions 3 --limit 1000 --duration 1m --rate 5
+  sluice accuracy --regions 10 --limit 1000 --duration 1m --rate 5 --bus --delay 80ms)";
 
 constexpr double kMostRate = 1e9;
 constexpr Duration kLongestDelay{3'600'000};

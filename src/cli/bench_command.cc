@@ -14,11 +14,12 @@ namespace sluice::cli {
 namespace {
 
 constexpr const char* kFooter =
-    "Exits with 0 if all requests succeeded, 1 if some failed and 2 if all failed.\n"
-    "\nExamples:\n"
-    "  sluice bench\n"
-    "  sluice bench --connections 64 --seconds 30 --keys 100000\n"
-    "  sluice bench --batch 100 --json";
+    R"(Exits with 0 if all requests succeeded, 1 if some failed and 2 if all failed.
+
+Examples:
+  sluice bench
+  sluice bench --connections 64 --seconds 30 --keys 100000
+  sluice bench --batch 100 --json)";
 
 double per_second(std::uint64_t count, std::chrono::nanoseconds took) {
     const double seconds = std::chrono::duration<double>(took).count();

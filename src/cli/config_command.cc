@@ -21,27 +21,25 @@ namespace sluice::cli {
 namespace {
 
 constexpr const char* kCheckFooter =
-    "Checks the settings that `sluice serve --config FILE` would use, with its certificates and "
-    "rules. Exits with 2\n"
-    "and the reasons if it would refuse to start. `sluice config show` prints them.\n"
-    "\nExample:\n"
-    "  sluice check-config sluice.toml";
+    R"(Checks the settings that `sluice serve --config FILE` would use, with its certificates and rules. Exits with 2
+and the reasons if it would refuse to start. `sluice config show` prints them.
 
-constexpr const char* kConfigFooter =
-    "\nExamples:\n"
-    "  sluice config default > sluice.toml\n"
-    "  sluice config show --effective --config sluice.toml";
+Example:
+  sluice check-config sluice.toml)";
+
+constexpr const char* kConfigFooter = R"(
+Examples:
+  sluice config default > sluice.toml
+  sluice config show --effective --config sluice.toml)";
 
 constexpr const char* kShowFooter =
-    "Prints the settings that `sluice serve` with the same options would use, each with its "
-    "source: "
-    "a line of the\n"
-    "file, a variable, a flag, or the default. Accepts every flag of `sluice serve`. Prints no "
-    "secrets. Exits with 2\n"
-    "and the reasons if a setting is not allowed.\n"
-    "\nExamples:\n"
-    "  sluice config show --effective --config /etc/sluice/sluice.toml\n"
-    "  SLUICE_LOG_LEVEL=debug sluice config show --region eu";
+    R"(Prints the settings that `sluice serve` with the same options would use, each with its source: a line of the
+file, a variable, a flag, or the default. Accepts every flag of `sluice serve`. Prints no secrets. Exits with 2
+and the reasons if a setting is not allowed.
+
+Examples:
+  sluice config show --effective --config /etc/sluice/sluice.toml
+  SLUICE_LOG_LEVEL=debug sluice config show --region eu)";
 
 void print_warnings(const CLI::App& command,
                     const config::Loaded& loaded,

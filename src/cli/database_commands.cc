@@ -21,22 +21,20 @@ namespace sluice::cli {
 namespace {
 
 constexpr const char* kMigrateFooter =
-    "Creates the tables in an empty database, or upgrades those of an older version; safe to "
-    "repeat "
-    "and to run\n"
-    "concurrently. Exits with 2 if it fails. Prefer SLUICE_GLOBAL to --global for a password.\n"
-    "\nExamples:\n"
-    "  sluice migrate --global mysql://sluice@db/limits --dry-run\n"
-    "  SLUICE_GLOBAL=mysql://sluice:secret@db/limits sluice migrate";
+    R"(Creates the tables in an empty database, or upgrades those of an older version; safe to repeat and to run
+concurrently. Exits with 2 if it fails. Prefer SLUICE_GLOBAL to --global for a password.
+
+Examples:
+  sluice migrate --global mysql://sluice@db/limits --dry-run
+  SLUICE_GLOBAL=mysql://sluice:secret@db/limits sluice migrate)";
 
 constexpr const char* kCleanupFooter =
-    "Deletes the counts of windows that expired more than a minute ago. Run it periodically, for "
-    "example from cron;\n"
-    "servers with --global-cleanup do the same. An interrupted run exits with 0, and the next one "
-    "continues.\n"
-    "\nExamples:\n"
-    "  SLUICE_GLOBAL=mysql://sluice:secret@db/limits sluice cleanup\n"
-    "  sluice cleanup --global sqlite:/var/lib/sluice/global.db --batch 500 --pause 1s";
+    R"(Deletes the counts of windows that expired more than a minute ago. Run it periodically, for example from cron;
+servers with --global-cleanup do the same. An interrupted run exits with 0, and the next one continues.
+
+Examples:
+  SLUICE_GLOBAL=mysql://sluice:secret@db/limits sluice cleanup
+  sluice cleanup --global sqlite:/var/lib/sluice/global.db --batch 500 --pause 1s)";
 
 void add_global(CLI::App& command, std::string& global) {
     command.add_option("--global", global, "URL of the global database (also: SLUICE_GLOBAL)")

@@ -22,18 +22,15 @@ using doctor::Findings;
 using doctor::Level;
 
 constexpr const char* kFooter =
-    "Checks what `sluice serve` with the same options would use: Redis (memory, eviction, writes, "
-    "rights, clock), MySQL\n"
-    "(tables, rights, modes, clock), NATS, addresses, the limit of open files, the data folder, "
-    "certificates and rules.\n"
-    "Run it as the user of the server. Writes one key of Redis and one file in the data folder for "
-    "a moment. Accepts\n"
-    "every flag of `sluice serve`. Exits with 0 if all is well, 1 with --strict if there are only "
-    "warnings, 2 if\n"
-    "there are faults.\n"
-    "\nExamples:\n"
-    "  sluice doctor --config /etc/sluice/sluice.toml\n"
-    "  SLUICE_ORIGIN=redis://redis:6379 sluice doctor --strict --json";
+    R"(Checks what `sluice serve` with the same options would use: Redis (memory, eviction, writes, rights, clock), MySQL
+(tables, rights, modes, clock), NATS, addresses, the limit of open files, the data folder, certificates and rules.
+Run it as the user of the server. Writes one key of Redis and one file in the data folder for a moment. Accepts
+every flag of `sluice serve`. Exits with 0 if all is well, 1 with --strict if there are only warnings, 2 if
+there are faults.
+
+Examples:
+  sluice doctor --config /etc/sluice/sluice.toml
+  SLUICE_ORIGIN=redis://redis:6379 sluice doctor --strict --json)";
 
 const char* name_of(Level level) {
     switch (level) {

@@ -14,17 +14,14 @@ namespace sluice::cli {
 namespace {
 
 constexpr const char* kFooter =
-    "For health checks of containers. Needs no token. Exits with 0 if the server answers that it "
-    "is "
-    "ready, with 1 if\n"
-    "it does not, or does not answer in time, and with 2 on wrong usage. A server with TLS needs "
-    "an https URL, and\n"
-    "SLUICE_CA_CERT or SLUICE_INSECURE=true; one that asks for certificates also "
-    "SLUICE_CLIENT_CERT and\n"
-    "SLUICE_CLIENT_KEY.\n"
-    "\nExamples:\n"
-    "  sluice health\n"
-    "  sluice health --live --url http://127.0.0.1:8080 --timeout 1s";
+    R"(For health checks of containers. Needs no token. Exits with 0 if the server answers that it is ready, with 1 if
+it does not, or does not answer in time, and with 2 on wrong usage. A server with TLS needs an https URL, and
+SLUICE_CA_CERT or SLUICE_INSECURE=true; one that asks for certificates also SLUICE_CLIENT_CERT and
+SLUICE_CLIENT_KEY.
+
+Examples:
+  sluice health
+  sluice health --live --url http://127.0.0.1:8080 --timeout 1s)";
 
 ExitCode check_health(const ClientCall& call,
                       const std::string& path,

@@ -23,18 +23,15 @@ namespace {
 
 constexpr const char* kPath = "/v2/ratelimit.inspect";
 constexpr const char* kFooter =
-    "Shows the counts that the server, the other nodes of its region and the other regions have of "
-    "a "
-    "key, each\n"
-    "component that the origin holds, and each region's count: what it has published, and what the "
-    "server knows of\n"
-    "it, since when, and whether from the global store or the bus. The answer to \"why was I "
-    "denied?\". Then whether a\n"
-    "request would pass now, and otherwise when. Spends nothing.\n"
-    "\nExamples:\n"
-    "  sluice inspect login alice --duration 60s\n"
-    "  sluice inspect login alice --duration 60s --limit 20 --cost 5\n"
-    "  sluice inspect upload bob --duration 1h --json";
+    R"(Shows the counts that the server, the other nodes of its region and the other regions have of a key, each
+component that the origin holds, and each region's count: what it has published, and what the server knows of
+it, since when, and whether from the global store or the bus. The answer to "why was I denied?". Then whether a
+request would pass now, and otherwise when. Spends nothing.
+
+Examples:
+  sluice inspect login alice --duration 60s
+  sluice inspect login alice --duration 60s --limit 20 --cost 5
+  sluice inspect upload bob --duration 1h --json)";
 
 struct InspectArguments {
     ClientOptions options;

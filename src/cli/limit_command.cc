@@ -19,11 +19,12 @@ namespace {
 constexpr const char* kPath = "/v2/ratelimit.limit";
 
 constexpr const char* kFooter =
-    "Exits with 0 if the request passed, 1 if it was denied and 2 if there was no decision.\n"
-    "\nExamples:\n"
-    "  sluice limit login alice --limit 10 --duration 60s\n"
-    "  sluice limit upload bob --limit 1000 --duration 1h --cost 25 --json\n"
-    "  sluice limit jobs nightly --limit 1 --duration 1d && ./nightly-job";
+    R"(Exits with 0 if the request passed, 1 if it was denied and 2 if there was no decision.
+
+Examples:
+  sluice limit login alice --limit 10 --duration 60s
+  sluice limit upload bob --limit 1000 --duration 1h --cost 25 --json
+  sluice limit jobs nightly --limit 1 --duration 1d && ./nightly-job)";
 
 struct ReceivedDecision {
     bool passed;

@@ -26,22 +26,23 @@ namespace {
 using Json = simdjson::dom::element;
 
 constexpr const char* kTopFooter =
-    "Shows the keys with most denials, or most spend, of all nodes of the region. On a terminal it "
-    "is redrawn every\n"
-    "second. ERROR is how much the number before it may be off.\n"
-    "\nExamples:\n"
-    "  sluice top\n"
-    "  sluice top --namespace login --window 1h --by spend --once";
+    R"(Shows the keys with most denials, or most spend, of all nodes of the region. On a terminal it is redrawn every
+second. ERROR is how much the number before it may be off.
+
+Examples:
+  sluice top
+  sluice top --namespace login --window 1h --by spend --once)";
 
 constexpr const char* kStatusFooter =
-    "Shows the version of a node, what it holds, and the state of its stores.\n"
-    "\nExample:\n"
-    "  sluice status --url http://127.0.0.1:9090";
+    R"(Shows the version of a node, what it holds, and the state of its stores.
 
-constexpr const char* kFleetFooter =
-    "Shows the nodes of the region, and the regions.\n"
-    "\nExample:\n"
-    "  sluice fleet --url http://127.0.0.1:9090";
+Example:
+  sluice status --url http://127.0.0.1:9090)";
+
+constexpr const char* kFleetFooter = R"(Shows the nodes of the region, and the regions.
+
+Example:
+  sluice fleet --url http://127.0.0.1:9090)";
 
 std::int64_t number_in(const Json& json, std::string_view name) {
     std::int64_t number = 0;

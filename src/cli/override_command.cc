@@ -31,19 +31,17 @@ using Json = simdjson::dom::element;
 constexpr int kPageSize = 100;
 
 constexpr const char* kFooter =
-    "An override replaces the limit and the duration of requests. IDENTIFIER is one identifier, or "
-    "a "
-    "pattern in\n"
-    "which * stands for any characters; quote it. Exits with 0 on success, 1 if there is no such "
-    "override and 2 on\n"
-    "an error.\n"
-    "\nExamples:\n"
-    "  sluice override set login alice --limit 100 --duration 60s\n"
-    "  sluice override set login 'bot_*' --limit 0 --duration 1h     a ban\n"
-    "  sluice override get login alice\n"
-    "  sluice override list login --json\n"
-    "  sluice override log\n"
-    "  sluice override delete login 'bot_*'";
+    R"(An override replaces the limit and the duration of requests. IDENTIFIER is one identifier, or a pattern in
+which * stands for any characters; quote it. Exits with 0 on success, 1 if there is no such override and 2 on
+an error.
+
+Examples:
+  sluice override set login alice --limit 100 --duration 60s
+  sluice override set login 'bot_*' --limit 0 --duration 1h     a ban
+  sluice override get login alice
+  sluice override list login --json
+  sluice override log
+  sluice override delete login 'bot_*')";
 
 enum class OverrideAction { kSet, kGet, kList, kDelete, kLog };
 

@@ -27,18 +27,18 @@ namespace {
 
 constexpr const char* kAbout =
     "Sluice is a rate limiter with sliding windows that decides from local memory.";
-constexpr const char* kFooter =
-    "Examples:\n"
-    "  sluice serve                                  a server on http://127.0.0.1:8080\n"
-    "  sluice limit login alice --limit 10 --duration 60s\n"
-    "  sluice inspect login alice --duration 60s     why was it denied?\n"
-    "  sluice top                                    who is denied most?\n"
-    "  sluice override set login alice --limit 100 --duration 60s\n"
-    "  sluice rules match web user=alice --rules rules.yaml\n"
-    "  sluice doctor --config sluice.toml            what would go wrong?\n"
-    "  sluice bench --seconds 5\n"
-    "  sluice simulate                               what would a failure do?\n"
-    "\n`sluice COMMAND --help` describes each command.";
+constexpr const char* kFooter = R"(Examples:
+  sluice serve                                  a server on http://127.0.0.1:8080
+  sluice limit login alice --limit 10 --duration 60s
+  sluice inspect login alice --duration 60s     why was it denied?
+  sluice top                                    who is denied most?
+  sluice override set login alice --limit 100 --duration 60s
+  sluice rules match web user=alice --rules rules.yaml
+  sluice doctor --config sluice.toml            what would go wrong?
+  sluice bench --seconds 5
+  sluice simulate                               what would a failure do?
+
+`sluice COMMAND --help` describes each command.)";
 
 #if defined(__clang__)
 constexpr const char* kCompiler = "clang " __clang_version__;

@@ -23,19 +23,20 @@ namespace sluice::cli {
 namespace {
 
 constexpr const char* kFooter =
-    "The rules are those of --rules or SLUICE_RULES: a file or a folder of YAML, or those that an\n"
-    "xDS server has for a node: xds://HOST:PORT?node=ID. With xdss://, SLUICE_RULES_TLS_* name "
-    "the\n"
-    "files of TLS.\n"
-    "\nExamples:\n"
-    "  sluice rules list --rules rules.yaml\n"
-    "  sluice rules list --rules 'xds://127.0.0.1:18000?node=default'\n"
-    "  sluice rules match web remote_address=10.0.0.1 path=/login --rules rules.yaml";
+    R"(The rules are those of --rules or SLUICE_RULES: a file or a folder of YAML, or those that an
+xDS server has for a node: xds://HOST:PORT?node=ID. With xdss://, SLUICE_RULES_TLS_* name the
+files of TLS.
+
+Examples:
+  sluice rules list --rules rules.yaml
+  sluice rules list --rules 'xds://127.0.0.1:18000?node=default'
+  sluice rules match web remote_address=10.0.0.1 path=/login --rules rules.yaml)";
 
 constexpr const char* kMatchFooter =
-    "Exits with 0 if a rule applies, 1 if none does and 2 if the rules are invalid.\n"
-    "\nExample:\n"
-    "  sluice rules match web remote_address=10.0.0.1 path=/login --rules rules.yaml";
+    R"(Exits with 0 if a rule applies, 1 if none does and 2 if the rules are invalid.
+
+Example:
+  sluice rules match web remote_address=10.0.0.1 path=/login --rules rules.yaml)";
 
 struct RulesArguments {
     std::string path;

@@ -19,29 +19,26 @@ namespace sluice::cli {
 namespace {
 
 constexpr const char* kServeFooter =
-    "Each setting is also a key of the file and an environment variable: --log-level, "
-    "SLUICE_LOG_LEVEL, and\n"
-    "`level` in [log]. Flags override the environment, which overrides the file; a list of tokens "
-    "is "
-    "replaced as a\n"
-    "whole. SIGHUP reloads tokens, log level and certificate; SIGTERM drains and exits.\n"
-    "\nExamples:\n"
-    "  sluice serve --data-dir data\n"
-    "  sluice serve --origin redis://127.0.0.1:6379/0\n"
-    "  SLUICE_GLOBAL=mysql://sluice:secret@db/limits sluice serve --region eu\n"
-    "  sluice serve --config sluice.toml\n"
-    "  SLUICE_SERVER_TOKENS=secret sluice serve --listen 0.0.0.0:8080 --behind-proxy\n"
-    "  sluice serve --listen 0.0.0.0:8443 --token secret --tls-cert cert.pem --tls-key key.pem";
+    R"(Each setting is also a key of the file and an environment variable: --log-level, SLUICE_LOG_LEVEL, and
+`level` in [log]. Flags override the environment, which overrides the file; a list of tokens is replaced as a
+whole. SIGHUP reloads tokens, log level and certificate; SIGTERM drains and exits.
+
+Examples:
+  sluice serve --data-dir data
+  sluice serve --origin redis://127.0.0.1:6379/0
+  SLUICE_GLOBAL=mysql://sluice:secret@db/limits sluice serve --region eu
+  sluice serve --config sluice.toml
+  SLUICE_SERVER_TOKENS=secret sluice serve --listen 0.0.0.0:8080 --behind-proxy
+  sluice serve --listen 0.0.0.0:8443 --token secret --tls-cert cert.pem --tls-key key.pem)";
 
 constexpr const char* kTokenFooter =
-    "Prints the token to standard error, and the lines for the server's file, which hold only its "
-    "hash, to standard\n"
-    "output. The permissions are limit, read_override, set_override, delete_override, "
-    "read_metrics and read_keys.\n"
-    "\nExamples:\n"
-    "  sluice token --name web\n"
-    "  sluice token --name admin --permission limit read_override set_override delete_override\n"
-    "  sluice token --name mailer --workspace acme --namespace 'email.*' >> sluice.toml";
+    R"(Prints the token to standard error, and the lines for the server's file, which hold only its hash, to standard
+output. The permissions are limit, read_override, set_override, delete_override, read_metrics and read_keys.
+
+Examples:
+  sluice token --name web
+  sluice token --name admin --permission limit read_override set_override delete_override
+  sluice token --name mailer --workspace acme --namespace 'email.*' >> sluice.toml)";
 
 void add_serve(Commands& commands) {
     CLI::App& serve = commands.add("serve", "Run a server", kServeFooter);

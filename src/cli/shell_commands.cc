@@ -16,17 +16,17 @@
 namespace sluice::cli {
 namespace {
 
-constexpr const char* kCompletionFooter =
-    "Packages install these scripts. By hand:\n"
-    "\nExamples:\n"
-    "  source <(sluice completion bash)\n"
-    "  source <(sluice completion zsh)\n"
-    "  sluice completion fish > ~/.config/fish/completions/sluice.fish";
+constexpr const char* kCompletionFooter = R"(Packages install these scripts. By hand:
 
-constexpr const char* kManualFooter =
-    "Packages install these pages.\n"
-    "\nExample:\n"
-    "  sluice manual sluice.toml.5 | man -l -";
+Examples:
+  source <(sluice completion bash)
+  source <(sluice completion zsh)
+  sluice completion fish > ~/.config/fish/completions/sluice.fish)";
+
+constexpr const char* kManualFooter = R"(Packages install these pages.
+
+Example:
+  sluice manual sluice.toml.5 | man -l -)";
 
 std::string completion_for(const std::string& shell, const CommandHelp& tree) {
     if (shell == "bash") return bash_completion(tree);

@@ -26,18 +26,18 @@ namespace sluice::cli {
 namespace {
 
 constexpr const char* kFooter =
-    "Runs the code of many nodes on virtual time and checks every decision. The same seed gives "
-    "the "
-    "same output\n"
-    "on every machine. Exits with 0 if all checks passed and with 1 if one failed; prints the "
-    "command that replays\n"
-    "the failure. Scenarios are in sim/scenarios.\n"
-    "\nExamples:\n"
-    "  sluice simulate\n"
-    "  sluice simulate --regions 10 --keys 1 --load 30 --duration 5m --for 15m\n"
-    "  sluice simulate --fault origin-empty@30s --fault loss=0.05 --json\n"
-    "  sluice simulate --regions 3 --fault store-down@2m+1m --html report.html\n"
-    "  sluice simulate sim/scenarios/free_zone_30.toml --seed 7 --trace events.txt\n\n";
+    R"(Runs the code of many nodes on virtual time and checks every decision. The same seed gives the same output
+on every machine. Exits with 0 if all checks passed and with 1 if one failed; prints the command that replays
+the failure. Scenarios are in sim/scenarios.
+
+Examples:
+  sluice simulate
+  sluice simulate --regions 10 --keys 1 --load 30 --duration 5m --for 15m
+  sluice simulate --fault origin-empty@30s --fault loss=0.05 --json
+  sluice simulate --regions 3 --fault store-down@2m+1m --html report.html
+  sluice simulate sim/scenarios/free_zone_30.toml --seed 7 --trace events.txt
+
+)";
 
 struct SimulateCommand {
     std::string scenario = {};                         // a file; empty: the built-in scenario
