@@ -4,7 +4,9 @@
 #include <array>
 #include <optional>
 #include <regex>
+#include <set>
 #include <sstream>
+#include <utility>
 
 namespace sluice::lint {
 
@@ -13,43 +15,41 @@ namespace {
 constexpr std::array kLayers = {
     Layer{"base", ""},
     Layer{"metrics", "base"},
-    Layer{"url", "base"},
-    Layer{"window", "base"},
-    Layer{"breaker", "metrics base"},
+    Layer{"url", ""},
+    Layer{"window", ""},
+    Layer{"breaker", "base"},
     Layer{"sqlite", "base"},
     Layer{"mysql", "url base"},
-    Layer{"counter", "window metrics base"},
+    Layer{"counter", "window base"},
 
     // These three do not include each other.
-    Layer{"decide", "counter window metrics base"},
-    Layer{"regional", "counter breaker window metrics base"},
-    Layer{"global", "counter breaker window metrics base"},
+    Layer{"decide", "counter window base"},
+    Layer{"regional", "counter breaker window base"},
+    Layer{"global", "counter breaker window base"},
 
     // Adapters include their port and its rules, and nothing else of its layer.
-    Layer{"regional/redis", "regional/origin.h url window metrics base"},
-    Layer{"regional/sqlite", "regional/origin.h sqlite window metrics base"},
-    Layer{"global/mysql", "global/store.h mysql url window metrics base"},
-    Layer{"global/nats",
-          "global/bus.h global/bus_inbox.h global/store.h global/announcement_codec.h url window "
-          "metrics base"},
-    Layer{"global/sqlite", "global/store.h sqlite window metrics base"},
+    Layer{"regional/redis", "regional/origin.h url base"},
+    Layer{"regional/sqlite", "regional/origin.h sqlite base"},
+    Layer{"global/mysql", "global/store.h mysql"},
+    Layer{"global/nats", "global/bus.h global/bus_inbox.h global/announcement_codec.h url base"},
+    Layer{"global/sqlite", "global/store.h sqlite base"},
 
     Layer{"service",
           "decide regional regional/redis regional/sqlite global global/mysql global/nats "
-          "global/sqlite mysql sqlite counter breaker window url metrics base"},
+          "global/sqlite mysql sqlite counter window url base"},
     Layer{"overrides", "counter/limit_key.h sqlite mysql url window base"},
-    Layer{"insight", "counter/limit_key.h metrics window base"},
+    Layer{"insight", "counter/limit_key.h metrics base"},
     Layer{"log", "base"},
     Layer{"http/client", "base"},
     Layer{"trace", "http/client url base"},
     Layer{"config", "log url base"},
-    Layer{"page", "base"},
-    Layer{"rls", "overrides insight config service log window metrics base"},
+    Layer{"page", ""},
+    Layer{"rls", "overrides insight config log window metrics base"},
     Layer{"http/wire", "base"},
     Layer{"http/api", "http/wire page config overrides insight service trace window metrics base"},
-    Layer{"grpc", "http/wire metrics base"},
+    Layer{"grpc", "http/wire base"},
     Layer{"grpc/client", "grpc base"},
-    Layer{"sim", "config service decide regional global counter breaker window metrics base"},
+    Layer{"sim", "config service regional global counter window base"},
     Layer{"server",
           "http/wire http/api grpc grpc/client rls trace log config overrides insight service url "
           "metrics base"},
@@ -171,6 +171,24 @@ std::vector<std::string_view> words_of(std::string_view text) {
         text.remove_prefix(std::min(end + 1, text.size()));
     }
     return words;
+}
+
+std::vector<std::string> unused_entries(std::span<const SourceFile> files) {
+    std::set<std::pair<std::string_view, std::string>> used;
+    for (const SourceFile& file : files) {
+        const Layer* const layer = layer_of(file);
+        if (layer == nullptr) continue;
+        for (const Include& include : includes_of(file)) {
+            used.emplace(layer->name, include.target);
+            used.emplace(layer->name, folder_of(include.target));
+        }
+    }
+    std::vector<std::string> unused;
+    for (const Layer& layer : kLayers)
+        for (const std::string_view entry : words_of(layer.may_include))
+            if (!used.contains({layer.name, std::string(entry)}))
+                unused.push_back(std::string(layer.name) + " -> " + std::string(entry));
+    return unused;
 }
 
 std::vector<std::string> layering_faults(std::span<const SourceFile> files) {

@@ -29,6 +29,9 @@ std::vector<std::string_view> words_of(std::string_view text);
 // says how to fix it.
 std::vector<std::string> layering_faults(std::span<const SourceFile> files);
 
+// The entries of the table that none of `files` needs, as "layer -> entry".
+std::vector<std::string> unused_entries(std::span<const SourceFile> files);
+
 }  // namespace sluice::lint
 
 #endif  // SLUICE_TESTS_LINT_LAYERING_H_
