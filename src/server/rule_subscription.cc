@@ -52,7 +52,7 @@ Result<std::unique_ptr<RuleSubscription>> RuleSubscription::start(const config::
     if (!options) return std::move(options).error();
     std::unique_ptr<RuleSubscription> subscription(
         new RuleSubscription(settings, *std::move(options), source, log));
-    subscription->has_settled_.get_future().wait_for(kFirstRules);
+    subscription->first_result_.get_future().wait_for(kFirstRules);
     return subscription;
 } catch (const std::system_error& refused) {
     return Error{kOutOfThreads,
@@ -72,7 +72,7 @@ RuleSubscription::RuleSubscription(const config::Settings& settings,
                              .on_invalid =
                                  [this](const std::string& why) {
                                      source_.apply(Error{kInvalidOption, why}, url_);
-                                     settle();
+                                     note_first_result();
                                  }},
                .on_connected = [this] { on_connected(); },
                .on_disconnected = [this](std::string_view why) { on_disconnected(why); }}) {}
@@ -82,7 +82,7 @@ std::optional<std::string> RuleSubscription::apply(std::span<const std::string_v
     std::optional<std::string> fault;
     if (!rules) fault = rules.error().message;
     source_.apply(std::move(rules), url_);
-    settle();
+    note_first_result();
     return fault;
 }
 
@@ -98,11 +98,11 @@ void RuleSubscription::on_disconnected(std::string_view why) {
     disconnects_.fetch_add(1, std::memory_order_relaxed);
     if (logged_why_ != why) log_.warn("xds_unavailable", {{"server", url_}, {"why", why}});
     logged_why_ = why;
-    settle();
+    note_first_result();
 }
 
-void RuleSubscription::settle() {
-    if (!std::exchange(is_settled_, true)) has_settled_.set_value();
+void RuleSubscription::note_first_result() {
+    if (!std::exchange(has_first_result_, true)) first_result_.set_value();
 }
 
 void RuleSubscription::write_metrics(std::string& out) const {

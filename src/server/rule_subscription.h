@@ -49,7 +49,7 @@ class RuleSubscription {
     std::optional<std::string> apply(std::span<const std::string_view> resources);
     void on_connected();
     void on_disconnected(std::string_view why);
-    void settle();
+    void note_first_result();
 
     const std::string url_;
     const rls::SameDomain same_domain_;
@@ -60,9 +60,9 @@ class RuleSubscription {
     std::atomic<std::uint64_t> disconnects_{0};
     // The client's thread's.
     std::optional<std::string> logged_why_;  // of the outage that goes on
-    bool is_settled_ = false;
-    std::promise<void> has_settled_;  // there are rules, or an attempt has failed
-    grpc::AdsClient client_;          // destroyed first: its thread uses the others
+    bool has_first_result_ = false;
+    std::promise<void> first_result_;  // there are rules, or an attempt has failed
+    grpc::AdsClient client_;           // destroyed first: its thread uses the others
 };
 
 // Checks the URL and the files of TLS, without a connection.
