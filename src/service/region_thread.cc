@@ -273,14 +273,11 @@ void RegionThread::end() {
     loop_.stop();
 }
 
+// An alarm that comes too early costs less than setting it anew.
 void RegionThread::set_alarm() {
     const auto at = earlier(region_->wake_at(), deadlines_.wake_at());
-    if (at == alarm_set_) return;
+    if (!at || (alarm_set_ && *alarm_set_ <= *at)) return;
     alarm_set_ = at;
-    if (!at) {
-        alarm_.cancel();
-        return;
-    }
     alarm_.expires_at(*at);
     alarm_.async_wait([this](error_code cancelled) {
         if (cancelled) return;
