@@ -73,7 +73,8 @@ std::optional<Error> RegionThread::run(const Options& options,
                                        },
                                    .clock_offset =
                                        [this](milliseconds offset) {
-                                           if (on_clock_offset_) on_clock_offset_(offset);
+                                           if (on_clock_offset_ && !is_stopping())
+                                               on_clock_offset_(offset);
                                        }});
     decider_.emplace(*region_, deadlines_);
     deadline_thread_.start();
@@ -90,8 +91,7 @@ std::optional<Error> RegionThread::run(const Options& options,
 
 bool RegionThread::is_unavailable() const {
     return region_->is_unavailable() || made_.is_in_child() ||
-           is_stuck_.load(std::memory_order_relaxed) ||
-           stage_.load(std::memory_order_relaxed) == Stage::kStopping;
+           is_stuck_.load(std::memory_order_relaxed) || is_stopping();
 }
 
 bool RegionThread::is_own_thread() const {
@@ -128,8 +128,10 @@ void RegionThread::leave_note(std::string note, Limiter::Notes read) {
     Origin::NotesRead shared;
     if (read) {
         // Shared, since origins copy their callbacks.
-        shared = [held = std::make_shared<Limiter::Notes>(std::move(read))](
-                     std::optional<std::vector<NodeNote>> notes) { (*held)(std::move(notes)); };
+        shared = [this, held = std::make_shared<Limiter::Notes>(std::move(read))](
+                     std::optional<std::vector<NodeNote>> notes) {
+            if (!is_stopping()) (*held)(std::move(notes));
+        };
     }
     const auto refuse = [](const Origin::NotesRead& reader) {
         if (reader) reader(std::nullopt);
@@ -203,10 +205,8 @@ void RegionThread::forget(PendingList& call) {
     deadline_thread_.remove(call.key());
 }
 
-// Not while stopping: a thread that was stuck may come here after the limiter is gone.
 void RegionThread::report_change(const OriginChange& change) {
-    if (on_change_ && stage_.load(std::memory_order_relaxed) != Stage::kStopping)
-        on_change_(change);
+    if (on_change_ && !is_stopping()) on_change_(change);
 }
 
 // Posts a turn, from any thread. At most one is posted, in memory of its own: this never fails.

@@ -137,7 +137,7 @@ class RegionThread {
     // Lists what the origin holds of some cells. None for each while it is unavailable.
     void list(std::vector<CellName> cells, Origin::Listed listed);
     // Leaves a note at the origin and reads all of them; none while it is unavailable, or if it
-    // does not answer. `read` is not called if the thread has ended.
+    // does not answer. `read` is not called once the thread is stopping.
     void leave_note(std::string note, Limiter::Notes read);
     // The owner that listings show for this node.
     const std::string& node() const { return node_; }
@@ -161,6 +161,9 @@ class RegionThread {
     RegionThread(Table& table, const Options& options);
     std::optional<Error> run(const Options& options, std::function<void(Entry&)> counted);
 
+    // Callbacks are not called any more: a thread that was stuck may go on after the limiter is
+    // gone.
+    bool is_stopping() const { return stage_.load(std::memory_order_relaxed) == Stage::kStopping; }
     bool enqueue(const std::shared_ptr<PendingDecision>& pending);
     bool enqueue(const std::shared_ptr<PendingList>& call);
     void forget(const PendingDecision& pending);

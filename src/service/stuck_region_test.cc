@@ -168,6 +168,34 @@ TEST_F(StuckRegionTest, TheQueueIsBoundedAndOverflowIsDecidedAtOnce) {
               1'000'000 - static_cast<std::int64_t>(asked));
 }
 
+// Held by a callback. When that is destroyed, it reports so, and keeps the thread: one that ended
+// would be a leak.
+struct Dropped {
+    Dropped() = default;
+    Dropped(const Dropped&) = delete;
+    Dropped& operator=(const Dropped&) = delete;
+    ~Dropped() {
+        done.set_value();
+        shut->pass();
+    }
+    std::promise<void> done;
+    const std::shared_ptr<Gate> shut = std::make_shared<Gate>();
+};
+
+TEST_F(StuckRegionTest, NotesAreNotPassedOnAfterTheLimiterIsGone) {
+    const auto is_called = std::make_shared<std::atomic<bool>>(false);
+    auto held = std::make_unique<Dropped>();
+    auto dropped = held->done.get_future();
+    {
+        Limiter limiter = stuck_limiter(50ms);
+        limiter.leave_note("n", [is_called, held = std::move(held)](auto) { *is_called = true; });
+        limiter.close(10ms);
+    }
+    gate_->open();
+    EXPECT_EQ(dropped.wait_for(kSoon), std::future_status::ready);
+    EXPECT_FALSE(*is_called);
+}
+
 TEST_F(StuckRegionTest, CloseIsBounded) {
     auto limiter = std::make_unique<Limiter>(stuck_limiter(5'000ms));
     std::atomic<int> answers{0};
