@@ -133,8 +133,8 @@ std::optional<Audit::Observation> Audit::observe(const DecisionRecord& record,
 
 // A view's age counts from when the origin read the cell, by the node's clock; or from the start of
 // the window, if the previous cell was read before that.
-bool Audit::has_young_view(const DecisionRecord& record, const Observation& seen) const {
-    if (record.now < seen.slot->strict_until) return false;
+Audit::View Audit::view_of(const DecisionRecord& record, const Observation& seen) const {
+    if (record.now < seen.slot->strict_until) return View::kNone;
     const Duration error = record.now.time_since_epoch() - Duration{record.arrived_ms};
     const auto viewed = [&](Sequence sequence) {
         const Cell& cell = seen.slot->cells[static_cast<std::size_t>(sequence) % kTrueCells];
@@ -144,7 +144,8 @@ bool Audit::has_young_view(const DecisionRecord& record, const Observation& seen
     const UnixTime before =
         std::min(viewed(seen.sequence - 1), start_of(seen.sequence, load_.duration));
     const UnixTime newest = std::max(viewed(seen.sequence), before);
-    return newest != UnixTime::min() && record.now - newest <= oldest_view(load_.duration);
+    if (newest == UnixTime::min()) return View::kNone;
+    return record.now - newest <= oldest_view(load_.duration) ? View::kYoung : View::kOld;
 }
 
 // Spend of the two cells that the origin has not acknowledged, plus `cost`. Late entries to the
@@ -161,7 +162,8 @@ Count Audit::unsynced(const Observation& seen, Count cost) const {
 }
 
 // The sharing rule for a pass that the origin did not decide: the node knows how many nodes share
-// the limit, and its unsynced spend is below its share with a young view, else within the floor.
+// the limit, and its unsynced spend is below its share with a young view, at most 1 of it with one
+// of either window, or within the floor.
 // `granted` is what the decision has already entered.
 void Audit::check_sharing(const DecisionRecord& record,
                           const Observation& seen,
@@ -187,13 +189,17 @@ void Audit::check_sharing(const DecisionRecord& record,
                           weighted(seen.previous, Duration{seen.elapsed_ms}, load_.duration);
     const Count remaining = load_.limit - std::min(load_.limit, counted);
     const Count spend = unsynced(seen, ahead + record.cost);
-    const bool has_share =
-        has_young_view(record, seen) && (spend + 1) * config_.share_parts * nodes <= remaining;
+    const View view = view_of(record, seen);
+    const bool may_use_share = view == View::kYoung || (view == View::kOld && spend <= 1);
+    const bool has_share = may_use_share && (spend + 1) * config_.share_parts * nodes <= remaining;
     const bool has_floor = spend * kAuditedFloorParts * nodes <= load_.limit;
     if (!has_share && !has_floor)
         fail_pass("with " + number(spend) + " unsynced, " + number(remaining) + " left, " +
                   number(nodes) + " nodes and " +
-                  (has_young_view(record, seen) ? "a young" : "an old") + " view");
+                  (view == View::kYoung ? "a young"
+                   : view == View::kOld ? "an old"
+                                        : "no") +
+                  " view");
 }
 
 // Without a fault, the nodes of a region together admit at most an eighth beyond the limit. Excess

@@ -241,7 +241,9 @@ class Audit {
                        const Observation& seen,
                        Count ahead,
                        Count granted);
-    bool has_young_view(const DecisionRecord& record, const Observation& seen) const;
+    // The node's view of its peers: none if it read neither cell, or was denied within a window.
+    enum class View { kYoung, kOld, kNone };
+    View view_of(const DecisionRecord& record, const Observation& seen) const;
     Count unsynced(const Observation& seen, Count cost) const;
     void check_excess(const DecisionRecord& record,
                       const Observation& seen,

@@ -15,8 +15,9 @@
 
 namespace sluice::sim {
 
-// The sharing rule (docs/consistency.md): the maximum age of a view of the peers that entitles to a
-// share of the remaining limit, the divisor of that share, and the floor for older views.
+// The sharing rule (docs/consistency.md): the maximum age of a view of the peers with which a share
+// of the remaining limit is good for more than one unit, the divisor of that share, and that of the
+// floor.
 constexpr Duration oldest_view(Duration window) {
     return std::min(Duration{5'000}, window / 4);
 }

@@ -120,7 +120,7 @@ class Expectations {
                         std::int64_t at_ms) const;
 
     // Whether no fault excuses a decision of the region's nodes, in the period from the oldest view
-    // that it may use until it was made.
+    // that counts as young until it was made.
     bool is_quiet(std::uint32_t region, std::int64_t arrived_ms, std::int64_t decided_ms) const;
 
     // What nodes with slow clocks may have added to the previous window after their peers had

@@ -94,6 +94,15 @@ Instant Entry::relocate(Instant at, UnixTime now) {
     return clamped(now, high());
 }
 
+// The word keeps the low bits of its sequence only, which match again 2^11 windows later: by then
+// it was cleared here, a few windows or one leap after its own. If the region's thread writes a
+// newer word meanwhile, that is lost, and too much counts as unsynced.
+void Entry::forget_synced(Sequence high, Sequence to) {
+    const std::uint64_t word = synced_.load(std::memory_order_relaxed);
+    const bool is_needed = is_word_of(word, to) || is_word_of(word, to - 1);
+    if (!is_needed || to - high > kRingSize) clear_synced();
+}
+
 // Opens the cells that `to` brings, then stores `high`. Ends: `high` only grows, so it is soon `to`
 // or more, or the entry is closed; false then.
 bool Entry::advance(Sequence to) {
@@ -101,6 +110,7 @@ bool Entry::advance(Sequence to) {
     while (high < to) {
         if (high == kClosed) return false;
         SLUICE_CHECK(to - high <= kMaxLeap);
+        forget_synced(high, to);
         bool opened = true;
         for (Sequence sequence = std::max(high + 2, to - 2); opened && sequence <= to + 1;
              ++sequence) {
@@ -165,16 +175,16 @@ bool Entry::merge_imported(Sequence sequence, ImportedCounts imported) {
 }
 
 // Each of these two writes one word and then looks at the other's, sequentially consistent: if they
-// race, at least one of them sees that the entry is strict, and leaves it with kNotYoung.
+// race, at least one of them sees that the entry is strict, and leaves it with kStrict.
 void Entry::set_refreshed(UnixTime at) {
     const auto store = [this](UnixTime time) {
         refreshed_at_ms_.store(time.time_since_epoch().count(), std::memory_order_seq_cst);
     };
     if (suspended_.load(std::memory_order_relaxed) != 0) return;
-    if (is_strict(at)) return store(kNotYoung);
+    if (is_strict(at)) return store(kStrict);
     store(at);
     const UnixTime until{Duration{strict_until_ms_.load(std::memory_order_seq_cst)}};
-    if (at < until) store(kNotYoung);
+    if (at < until) store(kStrict);
 }
 
 void Entry::suspend_view() {
@@ -208,7 +218,7 @@ bool Entry::make_strict(UnixTime now, UnixTime until) {
             std::int64_t seen = refreshed_at_ms_.load(std::memory_order_seq_cst);
             while (seen != kNever.time_since_epoch().count() &&
                    !refreshed_at_ms_.compare_exchange_weak(
-                       seen, kNotYoung.time_since_epoch().count(), std::memory_order_seq_cst)) {
+                       seen, kStrict.time_since_epoch().count(), std::memory_order_seq_cst)) {
             }
             return deadline <= now.time_since_epoch().count();
         }

@@ -199,10 +199,10 @@ class alignas(64) Entry {
     }
 
     // When the peers' counts were last read, by the clock of the requests. kNever: they were never
-    // read, or the origin is deciding requests for the key. kNotYoung: they were read, but don't
-    // count as young, since a denial lies less than a duration back.
+    // read, or the origin is deciding requests for the key. kStrict: they were read in strict mode,
+    // or the key was denied since.
     static constexpr UnixTime kNever = UnixTime::min();
-    static constexpr UnixTime kNotYoung = kNever + Duration{1};
+    static constexpr UnixTime kStrict = kNever + Duration{1};
     UnixTime refreshed_at() const {
         // Relaxed: a hint about age; nothing is published through it.
         return UnixTime{Duration{refreshed_at_ms_.load(std::memory_order_relaxed)}};
@@ -219,15 +219,17 @@ class alignas(64) Entry {
     }
 
     // The count of this entry's component of `sequence` that the origin has acknowledged, when it
-    // had also acknowledged all that was settled in the cell before. Written by the region's thread
-    // alone; relaxed, since an old value only makes more of the spend count as unsynced. Answers
-    // may come in any order: of one cell, the highest count holds.
+    // had also acknowledged all that was settled in the cell before. Written by the region's
+    // thread; cleared by the threads that move the ring or list all entries again. Relaxed, since
+    // an old value only makes more of the spend count as unsynced. Answers may come in any order:
+    // of one cell, the highest count holds.
     void set_synced(Sequence sequence, Count count) {
         const std::uint64_t word = static_cast<std::uint64_t>(sequence) << kCountBits | count;
         const std::uint64_t held = synced_.load(std::memory_order_relaxed);
         if (held >> kCountBits == word >> kCountBits && held > word) return;
         synced_.store(word, std::memory_order_relaxed);
     }
+    void clear_synced() { synced_.store(0, std::memory_order_relaxed); }
     // This node's spend in `current` and the cell before that the origin has not acknowledged.
     Count unsynced(Sequence current) const {
         return unsynced(current,
@@ -327,6 +329,8 @@ class alignas(64) Entry {
     Instant clamped(UnixTime now, Sequence high) const;
     bool open(Sequence sequence, Sequence high);
     bool raise(Ring& ring, Sequence sequence, Count to);
+    // Clears the synced count unless decisions at `to`, to which the ring moves, need it.
+    void forget_synced(Sequence high, Sequence to);
     bool has_long_texts_here() const { return shape_.text_bytes() <= sizeof texts_; }
     char* texts_elsewhere() const {
         char* texts = nullptr;

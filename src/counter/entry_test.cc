@@ -251,11 +251,34 @@ TEST(SharedEntry, HasNoYoungViewWhileStrict) {
     entry.make_strict(at(99'000), at(100'500));
     EXPECT_EQ(entry.refreshed_at(), Entry::kNever) << "a denial reads nothing";
     entry.set_refreshed(at(100'499));
-    EXPECT_EQ(entry.refreshed_at(), Entry::kNotYoung);
+    EXPECT_EQ(entry.refreshed_at(), Entry::kStrict);
     entry.set_refreshed(at(100'500));
     EXPECT_EQ(entry.refreshed_at(), at(100'500));
     entry.make_strict(at(100'600), at(160'600));
-    EXPECT_EQ(entry.refreshed_at(), Entry::kNotYoung);
+    EXPECT_EQ(entry.refreshed_at(), Entry::kStrict);
+}
+
+// Two sequences that are equal in the bits which are kept of them.
+constexpr Sequence kSynced = 100;
+constexpr Sequence kSame = kSynced + 2'048;
+
+TEST(SharedEntry, ForgetsWhatWasSyncedBeforeALeap) {
+    Entry entry{key_for("id"), at(kSynced * 1'000), at(0), Sharing::kShared};
+    entry.set_synced(kSynced, 50);
+    entry.locate(at(kSame * 1'000));
+    entry.admitted(kSame).add(kSame, 10);
+    EXPECT_EQ(entry.unsynced(kSame), 10U);
+}
+
+TEST(SharedEntry, ForgetsWhatWasSyncedManyWindowsAgo) {
+    Entry entry{key_for("id"), at(kSynced * 1'000), at(0), Sharing::kShared};
+    entry.set_synced(kSynced, 50);
+    entry.locate(at((kSynced + 1) * 1'000));
+    EXPECT_EQ(entry.unsynced(kSynced, {.current = 60, .previous = 0}), 10U) << "still the previous";
+    for (Sequence sequence = kSynced; sequence <= kSame; ++sequence)
+        entry.locate(at(sequence * 1'000));
+    entry.admitted(kSame).add(kSame, 10);
+    EXPECT_EQ(entry.unsynced(kSame), 10U);
 }
 
 TEST(SharedEntry, KeepsItsIncarnation) {

@@ -148,7 +148,7 @@ std::size_t Shard::list_again(std::size_t from,
     for (std::size_t i = from; i < end; ++i) {
         bucket_at(i).for_each([&](Entry& entry) {
             if (is_dead(entry.high(), entry.duration(), now)) return;
-            entry.set_synced(0, 0);  // until the answer to an earlier call comes
+            entry.clear_synced();  // until the answer to an earlier call comes
             entry.note_late();
             // False for one that was removed a moment ago, which needs no listing.
             if (Components(entry).are_any()) static_cast<void>(changed.mark(entry));

@@ -67,7 +67,7 @@ TEST_F(SharingTest, PassesWithinItsShareAndDefersBeyondIt) {
     EXPECT_EQ(decide_one(request("a", 1, 122)), AdmitOutcome::kPassed) << "it was flushed";
 }
 
-TEST_F(SharingTest, HasOnlyTheFloorWithAnOldViewOrAfterADenial) {
+TEST_F(SharingTest, HasTheFloorWithAnOldViewAndAfterADenial) {
     for (const bool is_old : {true, false}) {
         Entry& one = entry(is_old ? "old" : "denied");
         one.set_refreshed(kNow - Duration{is_old ? 5'001 : 0});
@@ -77,6 +77,28 @@ TEST_F(SharingTest, HasOnlyTheFloorWithAnOldViewOrAfterADenial) {
         EXPECT_EQ(decide_one(ask), AdmitOutcome::kPassed);
         EXPECT_EQ(decide_one(ask), AdmitOutcome::kAskOrigin);
     }
+}
+
+// With 5 nodes, a limit of 122 has a share of 3 and a floor of 0.
+TEST_F(SharingTest, PassesOneRequestWithinItsShareWithAnOldView) {
+    entry("a").set_refreshed(kNow - kMinute);
+    EXPECT_EQ(decide_one(request("a", 2, 122)), AdmitOutcome::kAskOrigin) << "a cost of 2";
+    EXPECT_EQ(decide_one(request("a", 1, 80)), AdmitOutcome::kAskOrigin) << "79 are left";
+    EXPECT_EQ(decide_one(request("a", 1, 81)), AdmitOutcome::kPassed);
+    EXPECT_EQ(decide_one(request("a", 1, 122)), AdmitOutcome::kAskOrigin) << "1 is unsynced";
+    entry("a").set_synced(kSequence, 1);
+    EXPECT_EQ(decide_one(request("a", 1, 122)), AdmitOutcome::kPassed);
+    entry("a").set_synced(kSequence, 2);
+    entry("a").make_strict(kNow, kNow + kMinute);
+    EXPECT_EQ(decide_one(request("a", 1, 122)), AdmitOutcome::kAskOrigin) << "after a denial";
+}
+
+TEST_F(SharingTest, HasNoShareWithAViewFromBeforeThePreviousWindow) {
+    const Request ask = request("a", 1, 122);
+    entry("a").set_refreshed(kNow - kMinute - Duration{1});
+    EXPECT_EQ(decide_one(ask), AdmitOutcome::kAskOrigin);
+    entry("a").set_refreshed(kNow - kMinute);
+    EXPECT_EQ(decide_one(ask), AdmitOutcome::kPassed);
 }
 
 TEST_F(SharingTest, LeavesEverythingToTheOriginWhileTheNodeCountIsUnknown) {

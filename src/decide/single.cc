@@ -21,10 +21,13 @@ Located locate(Table& table, HashedRequest request, UnixTime now) {
 LocalVerdict apply_rule(const Entry& entry, const LocalPass& pass) {
     const UnixTime refreshed = entry.refreshed_at();
     if (refreshed == Entry::kNever) return LocalVerdict::kAskOrigin;
-    const bool is_young = refreshed != Entry::kNotYoung &&
-                          std::chrono::abs(pass.now - refreshed) <= max_view_age(entry.duration());
+    PeerView view = PeerView::kNone;
+    if (refreshed >= start_of(pass.at.sequence - 1, entry.duration())) {
+        const Duration age = std::chrono::abs(pass.now - refreshed);
+        view = age <= max_view_age(entry.duration()) ? PeerView::kYoung : PeerView::kOld;
+    }
     return decide_locally({.nodes = pass.nodes,
-                           .is_young = is_young,
+                           .view = view,
                            .unsynced = entry.unsynced(pass.at.sequence, pass.own) + pass.ask.cost,
                            .remaining = pass.remaining,
                            .limit = pass.ask.limit});

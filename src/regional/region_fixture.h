@@ -88,7 +88,7 @@ class RegionFixture : public testing::Test {
         const Ask ask{.cost = static_cast<Count>(cost), .limit = static_cast<Count>(limit)};
         const LocalVerdict verdict =
             decide_locally({.nodes = table_->nodes(),
-                            .is_young = true,
+                            .view = PeerView::kYoung,
                             .unsynced = one.unsynced(kSequence) + ask.cost,
                             .remaining = ask.limit - one.spent(kSequence) - ask.cost,
                             .limit = ask.limit});

@@ -80,7 +80,7 @@ Inspection inspect_entry(Table& table, const Request& request, UnixTime now) {
     inspection.previous = inspect_cell(entry, sequence - 1, request.duration);
     if (entry == nullptr) return inspection;
     const UnixTime refreshed = entry->refreshed_at();
-    if (refreshed != Entry::kNever && refreshed != Entry::kNotYoung)
+    if (refreshed != Entry::kNever && refreshed != Entry::kStrict)
         inspection.refreshed_at = refreshed;
     if (entry->is_strict(now)) inspection.strict_until = entry->strict_until();
     inspection.last_used = entry->last_used();

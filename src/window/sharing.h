@@ -1,9 +1,9 @@
 // The rule by which the nodes of a region share a limit, and its constants.
 //
-//     A pass is decided from local memory if the node's view of its peers is young enough and its
-//     unsynced spend stays below its share of what is left, remaining / (8 x nodes); a key with an
-//     older view, or denied lately, has only a floor of limit / (100 x nodes). Otherwise the origin
-//     decides it, together with all other pending requests for that key.
+//     A pass is decided from local memory while the node's unsynced spend stays below its share of
+//     what is left, remaining / (8 x nodes), or within a floor of limit / (100 x nodes); with an
+//     old view of its peers the share is good for one unit at most, and after a recent denial for
+//     none. Otherwise the origin decides it, together with all other pending requests for that key.
 //
 // docs/consistency.md derives the bound on over-admission; docs/decisions has the measurements
 // behind the constants.
@@ -19,7 +19,7 @@ namespace sluice {
 
 // All nodes together may spend an eighth of what is left before they know of each other's spend.
 inline constexpr std::uint64_t kShareParts = 8;
-// With an old view, all nodes together may spend a hundredth of the limit.
+// Whatever their views, all nodes together may spend a hundredth of the limit.
 inline constexpr std::uint64_t kFloorParts = 100;
 // A view is young for five seconds or a quarter of the window.
 inline constexpr Duration kMaxViewAge{5'000};
@@ -49,10 +49,17 @@ struct Grant {
     std::uint32_t incarnation;
 };
 
+// What a node knows of its peers' counts of a key.
+enum class PeerView : std::uint8_t {
+    kYoung,  // they were read within max_view_age()
+    kOld,    // they were read before that, in this window or in the previous one
+    kNone,   // they were read earlier still, or the key is in strict mode
+};
+
 // The state of a key on one node, on which the sharing rule decides.
-struct LocalView {
+struct LocalState {
     NodeCount nodes;
-    bool is_young;    // the peers' counts are at most max_view_age() old, and nothing was denied
+    PeerView view;
     Count unsynced;   // this node's spend that the origin has not acknowledged, with this request
     Count remaining;  // of the limit, after this request
     Count limit;
@@ -65,19 +72,20 @@ enum class LocalVerdict : std::uint8_t {
 };
 
 // Applies the sharing rule. The only node of a region shares with no other, and always passes.
-constexpr LocalVerdict decide_locally(const LocalView& view) {
+constexpr LocalVerdict decide_locally(const LocalState& key) {
     const auto fits = [&](Count spend, std::uint64_t parts, Count whole) {
-        return Wide{spend} * parts * view.nodes <= whole;
+        return Wide{spend} * parts * key.nodes <= whole;
     };
-    if (view.nodes == kUnknownNodes) return LocalVerdict::kAskOrigin;
-    if (view.nodes == 1) return LocalVerdict::kPass;
+    if (key.nodes == kUnknownNodes) return LocalVerdict::kAskOrigin;
+    if (key.nodes == 1) return LocalVerdict::kPass;
+    const bool may_use_share =
+        key.view == PeerView::kYoung || (key.view == PeerView::kOld && key.unsynced <= 1);
     const bool is_within_share =
-        view.is_young &&
-        (view.unsynced == 0 || fits(view.unsynced + 1, kShareParts, view.remaining));
-    if (!is_within_share && !fits(view.unsynced, kFloorParts, view.limit))
+        may_use_share && (key.unsynced == 0 || fits(key.unsynced + 1, kShareParts, key.remaining));
+    if (!is_within_share && !fits(key.unsynced, kFloorParts, key.limit))
         return LocalVerdict::kAskOrigin;
-    return fits(view.unsynced, 2 * kShareParts, view.remaining) ? LocalVerdict::kPass
-                                                                : LocalVerdict::kPassAndFlush;
+    return fits(key.unsynced, 2 * kShareParts, key.remaining) ? LocalVerdict::kPass
+                                                              : LocalVerdict::kPassAndFlush;
 }
 
 }  // namespace sluice
