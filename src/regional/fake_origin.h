@@ -59,6 +59,7 @@ class FakeOrigin final : public Origin {
         listed(std::vector<std::optional<CellListing>>(names.size()));
     }
     std::string node() const override { return "fake"; }
+    bool is_sharded() const override { return has_servers; }
 
     // Answer the oldest call. A cluster that has lost a server answers nothing for its keys: those
     // that begin with `lost`.
@@ -89,6 +90,7 @@ class FakeOrigin final : public Origin {
     std::deque<std::pair<std::vector<KeySpend>, Spent>> spends;
     std::vector<HeartbeatDone> silent_beats;
     bool is_silent = false;
+    bool has_servers = false;  // several, as a cluster
     int beats = 0;
     std::uint32_t nodes = 2;
     Duration offset{0};

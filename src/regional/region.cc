@@ -118,7 +118,7 @@ void Region::step() {
     if (is_connected_ && now >= heartbeat_at_) send_heartbeat();
     update_nodes(now);
     apply_new_views();
-    send_spends();
+    send_spends(now);
     if (walk_ && table_.list_again(*walk_, kBucketsPerStep, UnixTime::min())) walk_.reset();
     queue_.collect(now);
     if (!is_unavailable()) {
@@ -138,6 +138,7 @@ void Region::set_wake(Time now) {
     const auto wake = [this](Time at) { wake_at_ = wake_at_ ? std::min(*wake_at_, at) : at; };
     if (is_connected_ && !is_heartbeat_underway_) wake(heartbeat_at_);
     if (table_.nodes() != kUnknownNodes) wake(*counted_at_ + kCountLifetime);
+    if (!ready_.empty()) wake(spends_sent_at_ + kCollectSpends);
     is_settled_ = false;
     if (is_unavailable()) {
         wake(tidy_at_);

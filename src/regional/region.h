@@ -98,6 +98,8 @@ class Region {
 
   private:
     using Counter = std::atomic<std::uint64_t>;
+    // How long requests are collected for the next call to the origin while one is underway.
+    static constexpr std::chrono::milliseconds kCollectSpends{1};
     // A call that fails within this time was not sent.
     static constexpr std::chrono::milliseconds kNotSent{5};
     enum class Stage { kRunning, kFlushing, kRetiring };
@@ -160,7 +162,8 @@ class Region {
         CellName cell;
         EntrySync sync;
     };
-    void send_spends();
+    bool delays_spends(Time now) const;
+    void send_spends(Time now);
     void send_spends(std::span<const SpendsByKey::iterator> ready);
     std::optional<SpendCall> begin_call(SpendsByKey::iterator key, KeySpend& spend);
     void end_call(SpendCall& call, const SpendAnswer& answer);
@@ -219,6 +222,8 @@ class Region {
 
     SpendsByKey spends_by_key_;
     std::vector<SpendsByKey::iterator> ready_;  // have queued requests and no call underway
+    std::size_t spend_calls_underway_ = 0;
+    Time spends_sent_at_ = Time::min();
     std::vector<NewView> new_views_;
 
     // Written by the owner, read by any thread. Relaxed: each stands for itself.

@@ -32,22 +32,22 @@ class RegionFixture : public testing::Test {
     }
 
     // Steps until no step is due at this time.
-    void settle() {
+    void run_until_idle() {
         for (int i = 0; i < 1'000 && (std::exchange(wants_step_, false) || is_due()); ++i)
             region_.step();
     }
     bool is_due() const { return region_.wake_at() && *region_.wake_at() <= now_; }
-    void pass_time(std::chrono::milliseconds time) {
+    void pass_time(std::chrono::microseconds time) {
         const auto end = now_ + time;
-        settle();
+        run_until_idle();
         while (region_.wake_at() && *region_.wake_at() < end) {
             now_ = std::max(now_, *region_.wake_at());
             region_.step();
-            settle();
+            run_until_idle();
         }
         now_ = end;
         region_.step();
-        settle();
+        run_until_idle();
     }
     // After this the node knows that there are two, and may decide by its share.
     void know_nodes() { pass_time(std::chrono::milliseconds{3'500}); }
@@ -113,20 +113,20 @@ class RegionFixture : public testing::Test {
     }
     // Answer the oldest call, with the steps that are due before and after it.
     void answer_spend() {
-        settle();
+        run_until_idle();
         origin_.answer_spend();
-        settle();
+        run_until_idle();
     }
     void lose_spend_answer() {
-        settle();
+        run_until_idle();
         origin_.lose_spend_answer();
-        settle();
+        run_until_idle();
     }
     void answer_flush() {
-        settle();
+        run_until_idle();
         ASSERT_EQ(origin_.syncs.size(), 1U);
         origin_.answer_sync();
-        settle();
+        run_until_idle();
     }
     std::size_t count(const std::string& verdict) const {
         return static_cast<std::size_t>(std::ranges::count(verdicts_, verdict));

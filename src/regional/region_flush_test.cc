@@ -31,7 +31,7 @@ TEST_F(RegionFlushTest, FlushesAKeyAtOnceWhenHalfOfItsShareIsUnsynced) {
     pass("slow");
     for (int i = 0; i < 40; ++i)  // the share is 1,000 / 16
         pass("a");
-    settle();
+    run_until_idle();
     ASSERT_EQ(flush().size(), 1U);
     EXPECT_EQ(flush().front().own[0], 40U);
     origin_.answer_sync();
@@ -44,12 +44,12 @@ TEST_F(RegionFlushTest, FlushesDueKeysTogetherWithUrgentOnes) {
     pass("due", 1'000'000);
     pass_time(615ms);
     pass("urgent", 100, 4);
-    settle();
+    run_until_idle();
     ASSERT_EQ(origin_.syncs.size(), 1U);
     pass_time(20ms);
     origin_.answer_sync();  // the pause after it begins
     pass("urgent", 100, 4);
-    settle();
+    run_until_idle();
     EXPECT_EQ(flush().size(), 2U);
 }
 
@@ -129,7 +129,7 @@ TEST_F(RegionFlushTest, WritesThePreviousCellAgainAfterAnAnswerFromBeforeTheLoss
     pass_time(900ms);
     ASSERT_EQ(origin_.syncs.size(), 1U);
     origin_.events.data_lost();
-    settle();
+    run_until_idle();
     origin_.answer_sync();
     origin_.cells.clear();
     pass_time(1'000ms);
@@ -141,7 +141,7 @@ TEST_F(RegionFlushTest, FlushesAGrantThatALaterFlushHasLeftOut) {
     know_nodes();
     entry("a").set_refreshed(kNow);
     spend("a", 1'000, 3);
-    settle();
+    run_until_idle();
     pass("a", 1'000, 2);
     pass_time(1'000ms);
     answer_flush();  // it overtakes the call, to which it looks like credit
@@ -156,9 +156,9 @@ TEST_F(RegionFlushTest, FlushesAGrantThatALaterFlushHasLeftOut) {
 TEST_F(RegionFlushTest, FlushesAndRetiresItsComponentsOnStop) {
     know_nodes();
     pass("a");
-    settle();
+    run_until_idle();
     region_.begin_stop();
-    settle();
+    run_until_idle();
     ASSERT_EQ(origin_.syncs.size(), 1U) << "at once";
     origin_.answer_sync();
     pass_time(100ms);
@@ -185,7 +185,7 @@ TEST_F(RegionFlushTest, KeepsOrderAndPaceWithManyKeys) {
     know_nodes();
     for (int i = 0; i < 200; ++i)
         pass(std::to_string(i));
-    settle();
+    run_until_idle();
     std::vector<std::string> order;
     for (int i = 0; i < 400 && order.size() < 200; ++i) {
         pass_time(5ms);
@@ -195,7 +195,7 @@ TEST_F(RegionFlushTest, KeepsOrderAndPaceWithManyKeys) {
             order.push_back(key.current.identifier);
         now_ += 5ms;
         origin_.answer_sync();
-        settle();
+        run_until_idle();
         EXPECT_TRUE(origin_.syncs.empty()) << "four times as long as the flush took";
     }
     ASSERT_EQ(order.size(), 200U);

@@ -60,7 +60,17 @@ void Region::spend(const Request& request, UnixTime now, Decided decided) {
     config_.again();
 }
 
-void Region::send_spends() {
+// While a call is underway, the next one is delayed until it is answered, for up to kCollectSpends,
+// and takes all keys that become ready by then: a call with its answer takes several times the work
+// of one more key in it.
+bool Region::delays_spends(Time now) const {
+    return spend_calls_underway_ != 0 && !origin_.is_sharded() &&
+           now < spends_sent_at_ + kCollectSpends;
+}
+
+void Region::send_spends(Time now) {
+    if (ready_.empty() || delays_spends(now)) return;
+    spends_sent_at_ = now;
     const std::vector<SpendsByKey::iterator> ready = std::exchange(ready_, {});
     // A call is answered when the slowest of its servers has answered.
     const std::size_t most = origin_.is_sharded() ? 1 : kKeysPerCall;
@@ -83,7 +93,9 @@ void Region::send_spends(std::span<const SpendsByKey::iterator> ready) {
     if (spends.empty()) return config_.again();
     const Time began = config_.clock();
     spend_calls_.fetch_add(spends.size(), std::memory_order_relaxed);
+    ++spend_calls_underway_;
     origin_.spend(std::move(spends), [this, began, calls](std::vector<SpendAnswer> answers) {
+        --spend_calls_underway_;
         record<SpendAnswer>(began, answers);
         for (std::size_t i = 0; i < calls->size() && !has_given_up_; ++i)
             end_call((*calls)[i], answers[i]);

@@ -11,10 +11,10 @@ using Verdicts = std::vector<std::string>;
 TEST_F(RegionSpendTest, TheOriginDecidesAllQueuedRequestsOfAKeyInOneCall) {
     at_origin("a").peers = 6;
     spend("a", 10);
-    settle();
+    run_until_idle();
     for (int i = 0; i < 5; ++i)
         spend("a", 10);
-    settle();
+    run_until_idle();
     ASSERT_EQ(origin_.spends.size(), 1U) << "the later ones are queued for the next call";
     answer_spend();
     ASSERT_EQ(origin_.spends.size(), 1U);
@@ -29,6 +29,52 @@ TEST_F(RegionSpendTest, TheOriginDecidesAllQueuedRequestsOfAKeyInOneCall) {
     EXPECT_EQ(region_.stats().spend_calls, 2U);
     pass_time(2'000ms);
     EXPECT_TRUE(origin_.syncs.empty()) << "the grant was the write";
+}
+
+TEST_F(RegionSpendTest, KeysThatBecomeReadyDuringACallShareTheNextOne) {
+    spend("a", 10);
+    run_until_idle();
+    spend("b", 10);
+    run_until_idle();
+    spend("c", 10);
+    run_until_idle();
+    ASSERT_EQ(origin_.spends.size(), 1U);
+    answer_spend();
+    ASSERT_EQ(origin_.spends.size(), 1U);
+    EXPECT_EQ(origin_.spends.front().first.size(), 2U);
+    answer_spend();
+    EXPECT_EQ(count("granted"), 3U);
+}
+
+TEST_F(RegionSpendTest, AnUnansweredCallDelaysOtherKeysForAMillisecond) {
+    spend("a", 10);
+    run_until_idle();
+    spend("b", 10);
+    run_until_idle();
+    EXPECT_EQ(origin_.spends.size(), 1U);
+    EXPECT_EQ(region_.wake_at(), now_ + 1ms);
+    pass_time(999us);
+    EXPECT_EQ(origin_.spends.size(), 1U);
+    pass_time(1us);
+    EXPECT_EQ(origin_.spends.size(), 2U);
+}
+
+TEST_F(RegionSpendTest, AnUnansweredCallDelaysNoOtherServerOfACluster) {
+    origin_.has_servers = true;
+    spend("a", 10);
+    run_until_idle();
+    spend("b", 10);
+    run_until_idle();
+    EXPECT_EQ(origin_.spends.size(), 2U);
+}
+
+TEST_F(RegionSpendTest, DelayedRequestsAreAnsweredWhereTheOriginIsGivenUp) {
+    spend("a", 10);
+    run_until_idle();
+    spend("b", 10);
+    run_until_idle();
+    region_.give_up();
+    EXPECT_EQ(verdicts_.at(1), "unanswered");
 }
 
 TEST_F(RegionSpendTest, AGrantWhoseAnswerWasLostIsCreditForTheNextRequest) {
@@ -61,7 +107,7 @@ TEST_F(RegionSpendTest, CreditThatTheOriginHasLostDoesNotBecomeItsPeersSpend) {
 TEST_F(RegionSpendTest, ADenialThatReachesALaterEntryOfItsKeyIsUndecided) {
     at_origin("a").peers = 10;
     spend("a", 10);
-    settle();
+    run_until_idle();
     const std::uint32_t incarnation = entry("a").incarnation();
     for (int i = 0; i < 100'000 && entry("a").incarnation() == incarnation; ++i)
         entry("other" + std::to_string(i)).note_use(1'000, kNow);  // until "a" is evicted
@@ -91,7 +137,7 @@ TEST_F(RegionSpendTest, TheQueueOfAKeyIsBounded) {
     for (int i = 0; i < 2'000; ++i)
         spend("a", 1'000'000);
     EXPECT_GT(count("unanswered"), 900U);
-    settle();
+    run_until_idle();
     while (!origin_.spends.empty()) {
         answer_spend();
     }
@@ -103,7 +149,7 @@ TEST_F(RegionSpendTest, TheViewOfAKeyIsSuspendedWhileTheOriginDecidesForIt) {
     know_nodes();
     entry("a").set_refreshed(kNow);
     spend("a", 1'000);
-    settle();
+    run_until_idle();
     EXPECT_EQ(entry("a").refreshed_at(), Entry::kNever);
     region_.sync({{request("a", 1'000)}}, kNow, [](bool) {});
     answer_flush();

@@ -14,7 +14,7 @@ TEST_F(RegionTest, AnOriginThatFailsEveryCallAtOnceIsUnavailable) {
     origin_.is_silent = true;  // no heartbeat is answered either
     for (int i = 0; i < 60; ++i) {
         spend("a", 1'000'000);
-        settle();
+        run_until_idle();
         while (!origin_.spends.empty())
             lose_spend_answer();
         pass_time(100ms);
@@ -23,7 +23,7 @@ TEST_F(RegionTest, AnOriginThatFailsEveryCallAtOnceIsUnavailable) {
 }
 
 TEST_F(RegionTest, LetsTheOriginDecideEverythingUntilItsPeersHaveCountedThisNode) {
-    settle();
+    run_until_idle();
     EXPECT_EQ(table_->nodes(), kUnknownNodes);
     pass_time(2'900ms);
     EXPECT_EQ(table_->nodes(), kUnknownNodes);
@@ -128,7 +128,7 @@ TEST_F(RegionTest, IsUnavailableWhileItIsNotConnected) {
     EXPECT_TRUE(origin_.syncs.empty());
     EXPECT_GT(region_.stats().oldest_unsynced, 9'000ms);
     origin_.events.available(true);
-    settle();
+    run_until_idle();
     ASSERT_EQ(origin_.syncs.size(), 1U) << "due keys are flushed at once";
     origin_.answer_sync();
     EXPECT_EQ(at_origin("a").own, 1U);
