@@ -154,7 +154,7 @@ std::optional<Error> Node::start_workers() {
     const http::WireLimits limits = wire_limits(settings_, raise_connection_limit(settings_, log_));
     for (std::size_t i = 0; i < settings_.threads; ++i) {
         workers_.push_back(std::make_unique<Worker>(
-            api_context(metrics_.thread(i), settings_.listen, http::Surface::kPublic),
+            api_context(metrics_.thread(i), settings_.listen, http::ListenerRole::kPublic),
             Worker::Options{.listener = {.limits = limits, .tls = tls_},
                             .log = log_,
                             .log_requests = settings_.log.requests,
@@ -223,10 +223,11 @@ std::optional<Error> Node::start_admin() {
     };
     const auto places = sockets_.places("admin_listen", wanted, 1);
     if (!places) return failed(places.error());
-    const http::ApiContext context = api_context(
-        metrics_.admin_thread(),
-        wanted,
-        config::is_loopback(wanted) ? http::Surface::kAdmin : http::Surface::kProtectedAdmin);
+    const http::ApiContext context =
+        api_context(metrics_.admin_thread(),
+                    wanted,
+                    config::is_loopback(wanted) ? http::ListenerRole::kAdmin
+                                                : http::ListenerRole::kProtectedAdmin);
     admin_ = std::make_unique<Worker>(
         context,
         Worker::Options{.listener = {.limits = admin_limits(settings_), .tls = tls_},
@@ -242,7 +243,7 @@ std::optional<Error> Node::start_admin() {
 
 http::ApiContext Node::api_context(metrics::ThreadMetrics& thread_metrics,
                                    const config::Address& address,
-                                   http::Surface surface) {
+                                   http::ListenerRole role) {
     return {
         .limiter = limiter_,
         .overrides = *overrides_,
@@ -253,10 +254,11 @@ http::ApiContext Node::api_context(metrics::ThreadMetrics& thread_metrics,
         .thread_metrics = thread_metrics,
         .readiness = readiness_,
         .clock = settings_.test_clock ? http::ClockSource::kRequest : http::ClockSource::kSystem,
-        .surface = surface,
-        .hosts = host_rule(settings_, address, surface),
+        .role = role,
+        .hosts = host_rule(settings_, address, role),
         .tracer = tracer_.get(),
-        .rate_limits = surface == http::Surface::kPublic ? rate_limits() : http::RateLimitService{},
+        .rate_limits =
+            role == http::ListenerRole::kPublic ? rate_limits() : http::RateLimitService{},
         .observer = &observer_};
 }
 

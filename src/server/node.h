@@ -88,7 +88,7 @@ class Node {
     std::optional<Error> start_admin();
     http::ApiContext api_context(metrics::ThreadMetrics& thread_metrics,
                                  const config::Address& address,
-                                 http::Surface surface);
+                                 http::ListenerRole role);
     http::RateLimitService rate_limits();
     bool is_serving() const;
     void publish_health();

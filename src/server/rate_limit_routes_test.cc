@@ -40,7 +40,7 @@ class RateLimitRoutesTest : public http::ApiFixture {
         const auto rules =
             rls::RuleSet::build({*rls::parse_rules(kRules, "a.yaml")}, rls::SameDomain::kRefuse);
         rules_.replace(rule_metrics_.activate(*rules));
-        http::ApiContext with_service = context(http::Surface::kPublic);
+        http::ApiContext with_service = context(http::ListenerRole::kPublic);
         with_service.rate_limits = {
             .decide = rate_limit_route({limiter_, rules_, *overrides_, rule_metrics_, options_}),
             .is_healthy = [this] { return is_healthy_; }};

@@ -62,8 +62,8 @@ http::WireLimits admin_limits(const config::Settings& settings) {
 // token, which a web site doesn't have.
 http::HostRule host_rule(const config::Settings& settings,
                          const config::Address& address,
-                         http::Surface surface) {
-    const bool is_proxied = settings.behind_proxy && surface == http::Surface::kPublic;
+                         http::ListenerRole role) {
+    const bool is_proxied = settings.behind_proxy && role == http::ListenerRole::kPublic;
     if (is_proxied || !config::is_loopback(address)) return {};
     return http::HostRule::local(settings.allowed_hosts);
 }

@@ -24,7 +24,7 @@ http::WireLimits admin_limits(const config::Settings& settings);
 // Which Host headers a listener accepts.
 http::HostRule host_rule(const config::Settings& settings,
                          const config::Address& address,
-                         http::Surface surface);
+                         http::ListenerRole role);
 
 }  // namespace sluice::server
 

@@ -85,7 +85,7 @@ class Allocation : public ApiFixture {
     }
 
     ApiContext with_recorder() {
-        ApiContext counted = context(Surface::kPublic);
+        ApiContext counted = context(ListenerRole::kPublic);
         counted.recorder = &recorder_;
         return counted;
     }

@@ -48,8 +48,8 @@ struct RouteEntry {
     NeedsToken needs_token = NeedsToken::kYes;
     BodyForm form = BodyForm::kJson;
 
-    bool is_on(Surface surface) const {
-        const bool is_main = surface == Surface::kPublic;
+    bool is_on(ListenerRole role) const {
+        const bool is_main = role == ListenerRole::kPublic;
         return served_on != (is_main ? ServedOn::kAdmin : ServedOn::kMain);
     }
     bool takes_body() const { return method == Method::kPost; }
@@ -61,9 +61,9 @@ struct RouteEntry {
         if (name == "GET") return takes_get_with_body() || !takes_body();
         return name == (takes_body() ? "POST" : "HEAD");
     }
-    bool needs_token_on(Surface surface) const {
+    bool needs_token_on(ListenerRole role) const {
         return needs_token == NeedsToken::kYes ||
-               (needs_token == NeedsToken::kOffLoopback && surface != Surface::kAdmin);
+               (needs_token == NeedsToken::kOffLoopback && role != ListenerRole::kAdmin);
     }
 };
 
@@ -162,14 +162,14 @@ constexpr RouteEntry kPageRoute{.path = "/",
                                 .served_on = ServedOn::kAdmin,
                                 .needs_token = NeedsToken::kNo};
 
-const RouteEntry* find_route(std::string_view path, Surface surface) {
-    if (kPageRoute.is_on(surface) && page::find_asset(path) != nullptr) return &kPageRoute;
+const RouteEntry* find_route(std::string_view path, ListenerRole role) {
+    if (kPageRoute.is_on(role) && page::find_asset(path) != nullptr) return &kPageRoute;
     const auto* route = std::ranges::find(kRoutes, path, &RouteEntry::path);
-    return route == kRoutes.end() || !route->is_on(surface) ? nullptr : route;
+    return route == kRoutes.end() || !route->is_on(role) ? nullptr : route;
 }
 
 bool is_admin_route(std::string_view path) {
-    return find_route(path, Surface::kAdmin) != nullptr;
+    return find_route(path, ListenerRole::kAdmin) != nullptr;
 }
 
 void answer_no_route(Call& call) {
@@ -262,7 +262,7 @@ Call Api::make_call(const RequestView& request,
 
 HandlerResult Api::handle(const RequestView& request, Reply& reply, Completion completion) {
     const auto began = std::chrono::steady_clock::now();
-    const RouteEntry* route = find_route(request.path, context_.surface);
+    const RouteEntry* route = find_route(request.path, context_.role);
     Call call = make_call(request, reply, route, completion);
     try {
         if (check(call, route)) {
@@ -290,7 +290,7 @@ bool Api::check(Call& call, const RouteEntry* route) {
     } else if (!route->takes(call.request.method)) {
         answer_wrong_method(call, *route);
     } else {
-        return !route->needs_token_on(context_.surface) || check_token(call, *route);
+        return !route->needs_token_on(context_.role) || check_token(call, *route);
     }
     return false;
 }
@@ -322,7 +322,7 @@ void Api::send_events() {
 
 bool Api::check_head(const RequestView& request, Reply& reply) {
     const auto began = std::chrono::steady_clock::now();
-    const RouteEntry* const route = find_route(request.path, context_.surface);
+    const RouteEntry* const route = find_route(request.path, context_.role);
     Completion none(nullptr);
     Call call = make_call(request, reply, route, none);
     bool is_accepted = false;

@@ -196,9 +196,9 @@ class ApiFixture : public testing::Test {
                                    return metrics::Readings{};
                                }}};
     std::atomic<Readiness> readiness_{Readiness::kReady};
-    Api api_{context(Surface::kPublic)};
+    Api api_{context(ListenerRole::kPublic)};
 
-    ApiContext context(Surface surface) {
+    ApiContext context(ListenerRole role) {
         return {.limiter = limiter_,
                 .overrides = *overrides_,
                 .override_changes = override_changes_,
@@ -208,7 +208,7 @@ class ApiFixture : public testing::Test {
                 .thread_metrics = metrics_.thread(0),
                 .readiness = readiness_,
                 .clock = ClockSource::kRequest,
-                .surface = surface,
+                .role = role,
                 .post =
                     [this](std::function<void()> act) {
                         const std::lock_guard lock(mutex_);

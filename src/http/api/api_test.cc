@@ -55,7 +55,7 @@ TEST_F(ApiTest, AWrongMethodIsRefusedWithAllow) {
                                "unkey/application/invalid_input"}));
         }
     }
-    Api admin(context(Surface::kAdmin));
+    Api admin(context(ListenerRole::kAdmin));
     for (const std::string_view path : {"/healthz", "/v2/liveness", "/readyz", "/metrics"}) {
         const Answer answer = send(path == "/metrics" ? admin : api_, {.path = path});
         EXPECT_EQ(answer.status, 405) << path;
@@ -190,7 +190,7 @@ TEST_F(ApiTest, ReadinessIs503WhileStartingAndDraining) {
 }
 
 TEST_F(ApiTest, AForeignHostIsRefusedByALocalHostRule) {
-    ApiContext local = context(Surface::kPublic);
+    ApiContext local = context(ListenerRole::kPublic);
     local.hosts = HostRule::local({});
     Api api(local);  // The fixture's requests name the host "h".
     const Answer answer = send(api, {.body = std::string(kGood)});
@@ -217,13 +217,13 @@ TEST_F(ApiTest, MetricsAreServedByTheAdminListenerOnly) {
                        "Not Found",
                        "This is served on the address that the setting admin_listen names.",
                        "unkey/application/invalid_input"}));
-    Api admin(context(Surface::kAdmin));
+    Api admin(context(ListenerRole::kAdmin));
     for (const std::string_view path : {"/healthz", "/readyz", "/v1/ratelimits.limit"})
         EXPECT_EQ(send(admin, {.method = "GET", .path = path}).status, 404) << path;
 }
 
 TEST_F(ApiTest, MetricsAreTextForPrometheus) {
-    Api admin(context(Surface::kAdmin));
+    Api admin(context(ListenerRole::kAdmin));
     const Answer answer = send(admin, {.method = "GET", .path = "/metrics", .json = false});
     EXPECT_EQ(answer.status, 200);
     EXPECT_EQ(answer.field("Content-Type"), "text/plain; version=0.0.4; charset=utf-8");

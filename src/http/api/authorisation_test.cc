@@ -202,9 +202,9 @@ TEST_F(Authorisation, ProbesNeedNoToken) {
 
 TEST_F(Authorisation, MetricsNeedATokenUnlessOnLoopback) {
     const Sent scrape{.method = "GET", .path = "/metrics", .json = false};
-    Api local(context(Surface::kAdmin));
+    Api local(context(ListenerRole::kAdmin));
     EXPECT_EQ(send(local, scrape).status, 200);
-    Api open(context(Surface::kProtectedAdmin));
+    Api open(context(ListenerRole::kProtectedAdmin));
     const Answer refused = send(open, scrape);
     EXPECT_EQ(refused.status, 401);
     EXPECT_EQ(refused.field("WWW-Authenticate"), R"(Bearer realm="sluice")");

@@ -41,7 +41,7 @@ enum class ClockSource {
 class EventStreams;
 
 // The listener that an Api answers for.
-enum class Surface {
+enum class ListenerRole {
     kPublic,
     kAdmin,           // on loopback: the metrics need no token
     kProtectedAdmin,  // elsewhere: they need a token that may read them
@@ -72,7 +72,7 @@ struct ApiContext {
     // is enough: it publishes nothing, and a probe may see the change a moment later.
     const std::atomic<Readiness>& readiness;
     ClockSource clock = ClockSource::kSystem;
-    Surface surface = Surface::kPublic;
+    ListenerRole role = ListenerRole::kPublic;
     HostRule hosts = {};
     trace::Tracer* tracer = nullptr;  // null: decisions that wait are not traced
     // Runs a function on the serving thread, soon. May be called by any thread.
@@ -80,7 +80,7 @@ struct ApiContext {
     ReportHooks report = {};
     RateLimitService rate_limits = {};
     insight::Recorder* recorder = nullptr;        // null: decisions are not counted
-    const insight::Observer* observer = nullptr;  // null on the public surface
+    const insight::Observer* observer = nullptr;  // null on the public listener
 };
 
 // Memory that the requests of one thread reuse, so that a request need not allocate.

@@ -22,10 +22,10 @@ config::Token token(const std::string& name,
 class NodeRoutes : public ApiFixture {
   protected:
     explicit NodeRoutes(std::vector<config::Token> tokens = {}) : ApiFixture(std::move(tokens)) {
-        ApiContext counted = context(Surface::kPublic);
+        ApiContext counted = context(ListenerRole::kPublic);
         counted.recorder = &recorder_;
         counted_.emplace(counted);
-        ApiContext admin = context(Surface::kAdmin);
+        ApiContext admin = context(ListenerRole::kAdmin);
         admin.observer = &observer_;
         admin_.emplace(admin);
     }
@@ -34,7 +34,7 @@ class NodeRoutes : public ApiFixture {
         if (!secret.empty()) sent.headers.emplace_back("Authorization", "Bearer " + secret);
         return sent;
     }
-    // Decides on the public surface.
+    // Decides on the public listener.
     void limit_as(const std::string& secret, const std::string& name_space, int times) {
         for (int i = 0; i < times; ++i) {
             send(*counted_,
@@ -183,7 +183,7 @@ TEST_F(NodeRoutes, EventsAreRefusedWhenThereAreTooMany) {
 class RegionRoutes : public NodeRoutes {
   protected:
     RegionRoutes() {
-        ApiContext admin = context(Surface::kAdmin);
+        ApiContext admin = context(ListenerRole::kAdmin);
         admin.observer = &shared_;
         admin_.emplace(admin);
         limit_as("", "login", 5);

@@ -20,7 +20,7 @@ class PageRoutes : public ApiFixture {
                     {.method = "GET", .path = path, .headers = std::move(headers), .json = false});
     }
 
-    Api admin_{context(Surface::kProtectedAdmin)};
+    Api admin_{context(ListenerRole::kProtectedAdmin)};
 };
 
 TEST_F(PageRoutes, AreServedWithoutATokenByTheAdminListenerOnly) {

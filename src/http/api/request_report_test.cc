@@ -132,7 +132,7 @@ TEST_F(RequestReports, CoverProtocolErrors) {
 
 // The call fails after it was deferred: the handler no longer owns its answer.
 TEST_F(RequestReports, HaveTheCauseOfAFailureOfADeferredCall) {
-    ApiContext failing = context(Surface::kPublic);
+    ApiContext failing = context(ListenerRole::kPublic);
     failing.post = [](const std::function<void()>&) { throw std::runtime_error("no memory"); };
     Api api(failing);
     override_changes_.close();
