@@ -15,7 +15,7 @@ FlushQueue::~FlushQueue() {
     const auto give_back = [this](Entry& entry) {
         if (!table_.changed().give_back(entry)) table_.dispose(entry);
     };
-    for (const Underway& one : underway_)
+    for (const InFlightKey& one : underway_)
         if (!one.is_in_lane) give_back(*one.queued.entry);
     for (const Lane& lane : lanes_)
         for (const Queued& queued : lane)
@@ -108,7 +108,7 @@ void FlushQueue::add(const Queued& queued,
     ChangedList::begin_read(entry);
     const auto waited = std::chrono::floor<Duration>(now - queued.since);
     const auto settled = EntrySync::settled_previous(entry, waited);
-    const Underway one{
+    const InFlightKey one{
         .queued = queued, .sync = EntrySync(entry, settled), .is_in_lane = is_in_lane};
     if (entry.is_retired() || one.sync.is_empty()) return release(one);
     batch.push_back(one.sync.components(entry));
@@ -117,7 +117,7 @@ void FlushQueue::add(const Queued& queued,
 
 void FlushQueue::answered(std::span<const KeyAnswer> answers) {
     SLUICE_CHECK(answers.size() == underway_.size());
-    const std::vector<Underway> done = std::exchange(underway_, {});
+    const std::vector<InFlightKey> done = std::exchange(underway_, {});
     for (std::size_t i = 0; i < done.size(); ++i) {
         Entry& entry = *done[i].queued.entry;
         if (answers[i]) {
@@ -133,7 +133,7 @@ void FlushQueue::answered(std::span<const KeyAnswer> answers) {
 }
 
 // An entry in urgent_ must stay queued.
-void FlushQueue::release(const Underway& done) {
+void FlushQueue::release(const InFlightKey& done) {
     if (done.is_in_lane) return;
     Entry& entry = *done.queued.entry;
     if (std::ranges::find(urgent_, &entry) != urgent_.end()) {
@@ -177,7 +177,7 @@ FlushQueue::Time::duration FlushQueue::lag(Time now) const {
     Time oldest = now;
     for (const Lane& lane : lanes_)
         if (!lane.empty()) oldest = std::min(oldest, lane.front().since);
-    for (const Underway& one : underway_)
+    for (const InFlightKey& one : underway_)
         oldest = std::min(oldest, one.queued.since);
     for (const Queued& queued : aside_)
         oldest = std::min(oldest, queued.since);

@@ -69,7 +69,7 @@ class FlushQueue {
         Entry* entry;
         Time since;
     };
-    struct Underway {
+    struct InFlightKey {
         Queued queued;
         EntrySync sync;
         bool is_in_lane;  // urgent: the entry is also in its lane, and stays there
@@ -89,7 +89,7 @@ class FlushQueue {
     std::optional<FirstDue> first_due() const;
     void collect_urgent(std::span<const std::uint64_t> hashes);
     void add(const Queued& queued, Time now, bool is_in_lane, std::vector<KeyComponents>& batch);
-    void release(const Underway& done);
+    void release(const InFlightKey& done);
     void note_counted(Entry& entry) {
         if (counted_) counted_(entry);
     }
@@ -99,7 +99,7 @@ class FlushQueue {
     // Entries taken from the changed list; only this queue may free them.
     std::array<Lane, kLanes> lanes_;
     std::vector<Entry*> urgent_;  // each is in a lane or underway, and has its urgent flag set
-    std::vector<Underway> underway_;
+    std::vector<InFlightKey> underway_;
     std::deque<Queued> aside_;  // unanswered, until retry()
 };
 

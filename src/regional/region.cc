@@ -188,14 +188,14 @@ void Region::on_heartbeat(Time began, const Heartbeat& answer) {
 // counted all nodes again. It may lose them while an earlier, rightly lower count waits, so the
 // highest of the lower counts is used.
 void Region::use_count(NodeCount nodes, Time began) {
-    if (nodes < nodes_ && fewer_ && began >= fewer_->since + kCountLifetime)
-        nodes_ = std::max(std::exchange(fewer_, std::nullopt)->most, nodes);
+    if (nodes < nodes_ && lower_count_ && began >= lower_count_->since + kCountLifetime)
+        nodes_ = std::max(std::exchange(lower_count_, std::nullopt)->most, nodes);
     if (nodes < nodes_) {
-        if (!fewer_) fewer_ = Fewer{.since = config_.clock(), .most = nodes};
-        fewer_->most = std::max(fewer_->most, nodes);
+        if (!lower_count_) lower_count_ = LowerCount{.since = config_.clock(), .most = nodes};
+        lower_count_->most = std::max(lower_count_->most, nodes);
     } else {
         nodes_ = nodes;
-        fewer_.reset();
+        lower_count_.reset();
     }
 }
 

@@ -192,11 +192,11 @@ class Region {
     std::optional<Time> joined_at_;
     NodeCount nodes_ = kUnknownNodes;
     // Counts of nodes that were lower than nodes_, which are not used yet.
-    struct Fewer {
+    struct LowerCount {
         Time since;
         NodeCount most;
     };
-    std::optional<Fewer> fewer_;
+    std::optional<LowerCount> lower_count_;
     bool is_clock_off_ = false;
 
     FlushQueue queue_;
