@@ -143,7 +143,7 @@ class Node {
     bool is_bus_unavailable_ = false;
     bool is_closing_ = false;
     std::vector<Moment> imports_;  // start times of the latest ones
-    bool had_import_trouble_ = false;
+    bool had_import_failure_ = false;
     Totals last_totals_;  // kept when the node ends
     Moment longest_wait_{0};
 };

@@ -123,13 +123,13 @@ void Node::import_when_due() {
 void Node::import() {
     const auto query = global_sync_->next_import(world_.steady(), wall());
     if (!query) {
-        had_import_trouble_ = true;
+        had_import_failure_ = true;
         return import_when_due();
     }
     imports_.push_back(world_.scheduler.now());
     const auto failed = [this] {
         process_.run(world_.scheduler, [this] {
-            had_import_trouble_ = true;
+            had_import_failure_ = true;
             world_.note(TraceKind::kImportFailed, place_.serial);
             global_sync_->importer().answered(
                 StoreFailure{StoreFailure::Kind::kLost, "the store does not answer"},
@@ -172,7 +172,7 @@ void Node::merge(const RegionRow& row, ComponentSource source) {
 // Fails if all intervals are equal: without jitter, nodes call the store at the same time.
 void Node::check_ticks() {
     constexpr std::size_t kEnough = 5;
-    if (imports_.size() < kEnough || had_import_trouble_) return;
+    if (imports_.size() < kEnough || had_import_failure_) return;
     const Moment first = imports_[1] - imports_[0];
     for (std::size_t i = 2; i < imports_.size(); ++i)
         if (imports_[i] - imports_[i - 1] != first) return imports_.clear();

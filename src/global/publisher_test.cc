@@ -166,7 +166,7 @@ TEST_F(PublisherTest, AFailingStoreIsNotCalled) {
     const std::size_t calls = 50 - node_.store.failures.size();
     EXPECT_EQ(calls, 5U);
     EXPECT_EQ(node_.global_sync.publish_breaker().state(clock_.now), Breaker::State::kOpen);
-    EXPECT_EQ(node_.global_sync.publish_breaker().trouble(), "scripted");
+    EXPECT_EQ(node_.global_sync.publish_breaker().last_failure(), "scripted");
     clock_.advance(seconds{20});
     node_.publish();  // a probe, which fails
     EXPECT_EQ(50 - node_.store.failures.size(), calls + 1);
@@ -174,7 +174,7 @@ TEST_F(PublisherTest, AFailingStoreIsNotCalled) {
     clock_.advance(seconds{20});
     node_.publish();
     EXPECT_EQ(row("k", "a"), 6U);
-    EXPECT_FALSE(node_.global_sync.publish_breaker().trouble());
+    EXPECT_FALSE(node_.global_sync.publish_breaker().last_failure());
 }
 
 TEST_F(PublisherTest, AStoreThatRecoversWithinTheTickGetsItsRowsInIt) {
@@ -338,9 +338,9 @@ TEST_F(PublisherTest, ARefusalToPublishIsNoLessTrueBecauseImportsSucceed) {
     node_.store.failures = {Kind::kRefused};
     node_.publish();
     node_.import();
-    EXPECT_EQ(node_.global_sync.publish_breaker().trouble(), "scripted");
+    EXPECT_EQ(node_.global_sync.publish_breaker().last_failure(), "scripted");
     node_.publish();
-    EXPECT_FALSE(node_.global_sync.publish_breaker().trouble());
+    EXPECT_FALSE(node_.global_sync.publish_breaker().last_failure());
 }
 
 // A thread that spends in it may find it removed before the change is listed; then it enters the

@@ -47,7 +47,7 @@ TEST_F(RefusedRowsTest, OneRowIsGivenUpAndAllOthersArePublishedInTheSameTick) {
     EXPECT_EQ(refusal->cell.identifier, "k1234");
     EXPECT_EQ(refusal->why, "scripted");
     EXPECT_FALSE(publisher().take_refusal());
-    EXPECT_FALSE(node_.global_sync.publish_breaker().trouble());
+    EXPECT_FALSE(node_.global_sync.publish_breaker().last_failure());
     EXPECT_EQ(node_.global_sync.publish_breaker().state(clock_.now), Breaker::State::kClosed);
 }
 
@@ -80,13 +80,13 @@ TEST_F(RefusedRowsTest, AStoreThatRefusesAllRowsIsLeftAloneUntilTheNextTick) {
     node_.publish();
     EXPECT_EQ(publisher().counts().refused, 32U);
     EXPECT_LE(publisher().counts().failures, 80U);
-    EXPECT_EQ(node_.global_sync.publish_breaker().trouble(), "scripted");
+    EXPECT_EQ(node_.global_sync.publish_breaker().last_failure(), "scripted");
     node_.publish();
-    EXPECT_EQ(node_.global_sync.publish_breaker().trouble(), "scripted");
+    EXPECT_EQ(node_.global_sync.publish_breaker().last_failure(), "scripted");
     node_.store.refuses = nullptr;
     node_.publish();
     EXPECT_EQ(world_->held().size(), 1'000U - 64);
-    EXPECT_FALSE(node_.global_sync.publish_breaker().trouble());
+    EXPECT_FALSE(node_.global_sync.publish_breaker().last_failure());
 }
 
 TEST_F(RefusedRowsTest, ARefusedRowIsTriedAgainWhenItsCountGrows) {
@@ -189,8 +189,8 @@ TEST_F(RefusedRowsTest, FailuresToPublishDontStopImports) {
     node_.import();
     EXPECT_EQ(node_.store.imports.size(), imports + 2) << "the one at the start, and a tick";
     EXPECT_EQ(node_.global("k"), 6U);
-    EXPECT_TRUE(node_.global_sync.publish_breaker().trouble());
-    EXPECT_FALSE(node_.global_sync.import_breaker().trouble());
+    EXPECT_TRUE(node_.global_sync.publish_breaker().last_failure());
+    EXPECT_FALSE(node_.global_sync.import_breaker().last_failure());
 }
 
 TEST_F(RefusedRowsTest, FailedImportsDontStopPublishing) {
@@ -202,7 +202,7 @@ TEST_F(RefusedRowsTest, FailedImportsDontStopPublishing) {
     node_.spend("k", 6);
     node_.publish();
     EXPECT_TRUE(holds("k"));
-    EXPECT_FALSE(node_.global_sync.publish_breaker().trouble());
+    EXPECT_FALSE(node_.global_sync.publish_breaker().last_failure());
 }
 
 // Other regions would import them too late.

@@ -9,7 +9,7 @@ Breaker::Config config_with(std::chrono::milliseconds window) {
             .failed_percent = 50,
             .window = window,
             .open_for = std::chrono::milliseconds{5'000},
-            .probe_patience = std::chrono::milliseconds{15'000}};
+            .probe_timeout = std::chrono::milliseconds{15'000}};
 }
 
 }  // namespace
@@ -23,18 +23,18 @@ bool StoreBreaker::allow(Time now) {
 
 void StoreBreaker::ended(StoreUse use, const Breaker::Call& call, const StoreFailure* failure) {
     const MutexLock lock(mutex_);
-    auto& trouble = troubles_[static_cast<std::size_t>(use)];
+    auto& last = failures_[static_cast<std::size_t>(use)];
     const bool is_at_fault = failure != nullptr && failure->kind != StoreFailure::Kind::kBusy &&
                              failure->kind != StoreFailure::Kind::kRows;
     if (is_at_fault) {
         breaker_.failed(call);
-        trouble = *failure;
+        last = *failure;
         return;
     }
     breaker_.succeeded(call);
     // A store that refuses rows may still refuse all of them.
-    if (failure == nullptr || failure->kind == StoreFailure::Kind::kBusy) trouble.reset();
-    for (auto& other : troubles_)
+    if (failure == nullptr || failure->kind == StoreFailure::Kind::kBusy) last.reset();
+    for (auto& other : failures_)
         if (other && other->kind == StoreFailure::Kind::kLost) other.reset();
 }
 
@@ -45,13 +45,13 @@ Breaker::State StoreBreaker::state(Time now) const {
 
 bool StoreBreaker::is_failing(StoreUse use) const {
     const MutexLock lock(mutex_);
-    return troubles_[static_cast<std::size_t>(use)].has_value();
+    return failures_[static_cast<std::size_t>(use)].has_value();
 }
 
-std::optional<std::string> StoreBreaker::trouble() const {
+std::optional<std::string> StoreBreaker::last_failure() const {
     const MutexLock lock(mutex_);
-    for (const auto& trouble : troubles_)
-        if (trouble) return trouble->why;
+    for (const auto& failure : failures_)
+        if (failure) return failure->why;
     return std::nullopt;
 }
 

@@ -37,13 +37,13 @@ class StoreBreaker {
     bool is_failing(StoreUse use) const;
     // Why the last call of some use failed; none if none did. A success of one use clears lost
     // connections of all uses, but not refusals of another use.
-    std::optional<std::string> trouble() const;
+    std::optional<std::string> last_failure() const;
 
   private:
     mutable Mutex mutex_;
     Breaker breaker_ SLUICE_GUARDED_BY(mutex_);
     // By use.
-    std::array<std::optional<StoreFailure>, static_cast<std::size_t>(StoreUse::kCount)> troubles_
+    std::array<std::optional<StoreFailure>, static_cast<std::size_t>(StoreUse::kCount)> failures_
         SLUICE_GUARDED_BY(mutex_);
 };
 

@@ -115,11 +115,11 @@ void OverrideChanges::reload() {
 }
 
 void OverrideChanges::note(const std::optional<Error>& outcome) {
-    const std::string trouble = outcome ? outcome->message : std::string();
+    const std::string failure = outcome ? outcome->message : std::string();
     is_failing_.store(outcome.has_value(), std::memory_order_relaxed);
-    if (std::exchange(trouble_, trouble) == trouble) return;
+    if (std::exchange(failure_, failure) == failure) return;
     // The error of an interrupted call is not reported.
-    if (!is_closed()) options_.on_trouble(outcome);
+    if (!is_closed()) options_.on_health_change(outcome);
 }
 
 bool OverrideChanges::is_closed() {

@@ -32,7 +32,7 @@ class OverrideChanges {
         std::size_t most_waiting = 1'000;
         // Called with the error when the store begins to fail or fails differently, and with
         // nothing when it works again.
-        std::function<void(const std::optional<Error>& trouble)> on_trouble =
+        std::function<void(const std::optional<Error>& failure)> on_health_change =
             [](const std::optional<Error>&) {};
     };
     // Reloads once before it returns, if there is an interval. `set` must outlive this.
@@ -85,7 +85,7 @@ class OverrideChanges {
     bool is_closed_ SLUICE_GUARDED_BY(mutex_) = false;
 
     // Owned by the thread once it has started.
-    std::string trouble_;  // last error reported; empty: none
+    std::string failure_;  // last error reported; empty: none
     TurnThread::Time next_reload_ = TurnThread::Time::max();
     // Written by the thread, read by anyone. Relaxed: it publishes nothing.
     std::atomic<bool> is_failing_{false};

@@ -210,13 +210,13 @@ TEST_F(OverrideChangesTest, ReadsChangesOfOtherNodesBeforeItIsReadyAndPeriodical
     EXPECT_FALSE(set_->get(key_of("foreign")));
 }
 
-TEST_F(OverrideChangesTest, ReportsTroubleWhenItBeginsChangesAndEnds) {
+TEST_F(OverrideChangesTest, ReportsFailuresWhenTheyBeginChangeAndEnd) {
     std::vector<std::string> reported;
     const Error unavailable{kStoreUnavailable, "unavailable"};
     const Error full{kStoreFailed, "full"};
     {
-        OverrideChanges changes(*set_, {.on_trouble = [&](const auto& trouble) {
-            reported.push_back(trouble ? trouble->message : "none");
+        OverrideChanges changes(*set_, {.on_health_change = [&](const auto& failure) {
+            reported.push_back(failure ? failure->message : "none");
         }});
         EXPECT_TRUE(set(changes, "a").get());
         fail(unavailable);

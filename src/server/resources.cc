@@ -236,10 +236,10 @@ Opened open_overrides(const config::Settings& settings, Log& log) {
 std::unique_ptr<overrides::OverrideChanges> start_override_changes(const config::Settings& settings,
                                                                    OverrideSet& set,
                                                                    Log& log) {
-    const auto on_trouble = [&set, &log](const std::optional<Error>& trouble) {
-        if (trouble) {
+    const auto on_health_change = [&set, &log](const std::optional<Error>& failure) {
+        if (failure) {
             log.warn("override_store_unavailable",
-                     {{"why", trouble->message}, {"held", set.size()}});
+                     {{"why", failure->message}, {"held", set.size()}});
         } else {
             log.info("override_store_recovered", {{"held", set.size()}});
         }
@@ -249,7 +249,9 @@ std::unique_ptr<overrides::OverrideChanges> start_override_changes(const config:
     if (interval.count() > 0 && settings.test_global_interval.count() > 0)
         interval = settings.test_global_interval;
     return std::make_unique<overrides::OverrideChanges>(
-        set, overrides::OverrideChanges::Options{.interval = interval, .on_trouble = on_trouble});
+        set,
+        overrides::OverrideChanges::Options{.interval = interval,
+                                            .on_health_change = on_health_change});
 }
 
 Result<std::unique_ptr<trace::Tracer>> start_tracer(const config::Settings& settings, Log& log) {

@@ -162,12 +162,12 @@ std::vector<ComponentTable::Shown> GlobalThreads::known(const CellName& stored) 
         stored_key_id(stored), stored.sequence, steady_clock::now());
 }
 
-bool GlobalThreads::close(milliseconds patience) {
+bool GlobalThreads::close(milliseconds timeout) {
     if (has_ended_.exchange(true, std::memory_order_relaxed)) return have_threads_ended_;
     have_threads_ended_ = bus_ == nullptr || bus_->close();
     have_threads_ended_ &= poller_.stop(steady_clock::now() + kLastTurn);
     if (table_.sharing() == Sharing::kSole && have_threads_ended_) global_sync_.offer_changes();
-    if (patience > milliseconds{0}) {
+    if (timeout > milliseconds{0}) {
         const auto published = std::make_shared<std::promise<void>>();
         std::future<void> end = published->get_future();
         {
@@ -175,7 +175,7 @@ bool GlobalThreads::close(milliseconds patience) {
             published_ = published;
         }
         writer_.wake();
-        end.wait_for(patience);
+        end.wait_for(timeout);
     }
     is_interrupted_.store(true, std::memory_order_release);
     for (GlobalStore* store : {writing_.get(), reading_.get()})
@@ -277,7 +277,7 @@ Time GlobalThreads::write() {
         const auto call = publisher.next(steady_clock::now(), wall());
         if (!call) break;
         global_sync_.make_call(*call, *writing_, wall());
-        note_trouble();
+        report_health();
         note_refusal();
     }
     if (published != nullptr && publisher.is_idle()) end_published();
@@ -309,7 +309,7 @@ Time GlobalThreads::clean_up() {
     const auto* const failure = std::get_if<StoreFailure>(&deleted);
     global_sync_.publish_breaker().ended(
         StoreUse::kCleanup, {.began = now, .ended = steady_clock::now()}, failure);
-    note_trouble();
+    report_health();
     if (failure != nullptr && failure->kind == StoreFailure::Kind::kBusy)
         clean_at_ = steady_clock::now() + kCleanupPause;  // another node deletes rows, too
     if (failure != nullptr) return clean_at_;
@@ -328,7 +328,7 @@ Time GlobalThreads::read() {
         const auto end =
             reading_->import(*query, [&](const RegionRow& row) { importer.merge(row); });
         importer.answered(end, steady_clock::now());
-        note_trouble();
+        report_health();
     }
     return importer.wake_at();
 }
@@ -336,7 +336,7 @@ Time GlobalThreads::read() {
 void GlobalThreads::probe() {
     const auto nothing = reading_->list({});
     const auto* const failure = std::get_if<StoreFailure>(&nothing);
-    if (failure != nullptr) note_trouble(failure->why);
+    if (failure != nullptr) report_health(failure->why);
 }
 
 void GlobalThreads::list_all() {
@@ -355,10 +355,10 @@ void GlobalThreads::list_all() {
     }
 }
 
-void GlobalThreads::note_trouble() {
-    auto trouble = global_sync_.publish_breaker().trouble();
-    if (!trouble) trouble = global_sync_.import_breaker().trouble();
-    note_trouble(trouble);
+void GlobalThreads::report_health() {
+    auto failure = global_sync_.publish_breaker().last_failure();
+    if (!failure) failure = global_sync_.import_breaker().last_failure();
+    report_health(failure);
 }
 
 // Called by the writer. A row may be refused again and again: one report a minute.
@@ -377,13 +377,13 @@ void GlobalThreads::note_refusal() {
 }
 
 // Reports that the store became available or unavailable, or why it is, where that changed.
-void GlobalThreads::note_trouble(const std::optional<std::string>& trouble) {
+void GlobalThreads::report_health(const std::optional<std::string>& failure) {
     const MutexLock lock(noting_);
     // The error of an interrupted call is none of the store.
-    if (trouble == trouble_ || is_interrupted_.load(std::memory_order_acquire)) return;
-    trouble_ = trouble;
-    is_unavailable_.store(trouble.has_value(), std::memory_order_relaxed);
-    if (on_change_) on_change_({.unavailable = trouble.has_value(), .why = trouble.value_or("")});
+    if (failure == failure_ || is_interrupted_.load(std::memory_order_acquire)) return;
+    failure_ = failure;
+    is_unavailable_.store(failure.has_value(), std::memory_order_relaxed);
+    if (on_change_) on_change_({.unavailable = failure.has_value(), .why = failure.value_or("")});
 }
 
 }  // namespace sluice

@@ -55,9 +55,9 @@ class GlobalThreads {
     // The components of a cell that this node knows. The name is a stored one.
     std::vector<ComponentTable::Shown> known(const CellName& stored) const;
 
-    // Publishes pending rows, for up to `patience`, and ends the threads. To be called by one
+    // Publishes pending rows, for up to `timeout`, and ends the threads. To be called by one
     // thread. False if one is stuck in a call a second later: it then goes on to use this object.
-    [[nodiscard]] bool close(std::chrono::milliseconds patience);
+    [[nodiscard]] bool close(std::chrono::milliseconds timeout);
 
     GlobalStats stats() const;
     // See Limiter::regions().
@@ -94,8 +94,8 @@ class GlobalThreads {
 
     bool is_over() const { return has_ended_.load(std::memory_order_relaxed); }
     std::optional<UnixTime> wall() const;
-    void note_trouble();
-    void note_trouble(const std::optional<std::string>& trouble);
+    void report_health();
+    void report_health(const std::optional<std::string>& failure);
 
     const ForkMark made_;
     Table& table_;
@@ -123,7 +123,7 @@ class GlobalThreads {
     bool is_closed_ SLUICE_GUARDED_BY(mutex_) = false;
 
     Mutex noting_;  // held while a change is reported, so that reports keep their order
-    std::optional<std::string> trouble_ SLUICE_GUARDED_BY(noting_);
+    std::optional<std::string> failure_ SLUICE_GUARDED_BY(noting_);
     // Set by close(), before it interrupts the stores (release), without the lock, which a user's
     // callback may hold for long. Read before callbacks are called (acquire).
     std::atomic<bool> is_interrupted_{false};
