@@ -19,7 +19,7 @@ inline constexpr const char* kRegion = "bench";
 inline constexpr std::chrono::milliseconds kWindow = std::chrono::hours(24);
 
 // How long the end of a trial waits until everything is flushed.
-inline constexpr std::chrono::milliseconds kPatience = std::chrono::seconds(120);
+inline constexpr std::chrono::milliseconds kTimeout = std::chrono::seconds(120);
 
 // Long, so that a busy machine does not look like an unavailable origin.
 inline constexpr std::chrono::milliseconds kTimeout{2'000};

@@ -99,10 +99,10 @@ void print_table(Measured measured) {
 }
 
 // A trial that takes longer than this is given up, and its figures are missing from the table.
-constexpr unsigned kPatienceSeconds = 120;
+constexpr unsigned kTimeoutSeconds = 120;
 
 int run_trial(const std::vector<std::string>& arguments) {
-    alarm(kPatienceSeconds);
+    alarm(kTimeoutSeconds);
     const auto trial = static_cast<Trial>(std::stoi(arguments.at(1)));
     const Contestant& contestant = contestants().at(std::stoul(arguments.at(2)));
     const Sizes sizes = arguments.at(3) == "quick" ? kQuick : Sizes{};

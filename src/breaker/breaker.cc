@@ -22,7 +22,7 @@ bool Breaker::allow(Time now) {
         case State::kHalfOpen:
             break;
     }
-    if (probe_ && now < *probe_ + config_.probe_patience) return false;
+    if (probe_ && now < *probe_ + config_.probe_timeout) return false;
     probe_ = now;
     return true;
 }

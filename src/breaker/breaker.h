@@ -44,7 +44,7 @@ class Breaker {
         // is never counted, what is younger than nine tenths of it always is.
         std::chrono::milliseconds window{10'000};
         std::chrono::milliseconds open_for{5'000};
-        std::chrono::milliseconds probe_patience{5'000};  // how long to wait for a probe's result
+        std::chrono::milliseconds probe_timeout{5'000};  // how long to wait for a probe's result
     };
 
     // A call that was allowed.

@@ -187,7 +187,7 @@ TEST(BreakerConfig, HoldsWhatItSays) {
                      .failed_percent = 100,
                      .window = 100ms,
                      .open_for = 7ms,
-                     .probe_patience = 3ms});
+                     .probe_timeout = 3ms});
     breaker.failed({.began = kStart, .ended = kStart});
     breaker.failed({.began = kStart + 100ms, .ended = kStart + 100ms});
     EXPECT_EQ(breaker.state(kStart + 100ms), State::kClosed);

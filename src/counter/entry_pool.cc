@@ -14,8 +14,8 @@ EntryPool::~EntryPool() {
 // and what is queued is looked at again.
 void EntryPool::give_back(Entry& entry) noexcept try {
     waiting_.add(entry, lifetime(entry));
-    if (waiting_.fresh() < kPatience) return;
-    waiting_.poll(2 * kPatience, [this](Entry& unseen) { reclaim(unseen); });
+    if (waiting_.fresh() < kMostWaiting) return;
+    waiting_.poll(2 * kMostWaiting, [this](Entry& unseen) { reclaim(unseen); });
 } catch (const std::bad_alloc&) {
 }
 

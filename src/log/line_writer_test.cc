@@ -15,7 +15,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr std::chrono::seconds kPatience{30};
+constexpr std::chrono::seconds kTimeout{30};
 
 // A pipe that holds one page, or as little as the system allows.
 class Pipe {
@@ -84,7 +84,7 @@ TEST(LineWriter, WritesLinesInOrder) {
         expected += line;
     }
     EXPECT_EQ(pipe.read_until("99\n"), expected);
-    EXPECT_TRUE(writer.flush(kPatience));
+    EXPECT_TRUE(writer.flush(kTimeout));
     EXPECT_EQ(writer.dropped(), 0U);
 }
 
@@ -150,7 +150,7 @@ TEST(LineWriter, EndsInTimeWhileThePipeIsBlocked) {
         LineWriter writer({.descriptor = pipe.writer(), .close_timeout = 10ms});
         writer.append("unread\n");
     }
-    EXPECT_LT(std::chrono::steady_clock::now() - began, kPatience);
+    EXPECT_LT(std::chrono::steady_clock::now() - began, kTimeout);
 }
 
 TEST(LineWriter, WritesQueuedLinesBeforeItEnds) {
@@ -161,7 +161,7 @@ TEST(LineWriter, WritesQueuedLinesBeforeItEnds) {
         return pipe.read_until("last\n");
     });
     {
-        LineWriter writer({.descriptor = pipe.writer(), .close_timeout = kPatience});
+        LineWriter writer({.descriptor = pipe.writer(), .close_timeout = kTimeout});
         writer.append("last\n");
     }
     EXPECT_TRUE(reader.get().ends_with("last\n"));
@@ -172,14 +172,14 @@ TEST(LineWriter, CountsLinesThatTheDescriptorRefuses) {
     pipe.close_reader();
     LineWriter writer({.descriptor = pipe.writer(), .describe_dropped = notice});
     writer.append("one\n");
-    EXPECT_TRUE(writer.flush(kPatience));
+    EXPECT_TRUE(writer.flush(kTimeout));
     writer.append("two\n");
-    EXPECT_TRUE(writer.flush(kPatience));
+    EXPECT_TRUE(writer.flush(kTimeout));
     EXPECT_EQ(writer.dropped(), 2U);
 
     LineWriter without({.descriptor = -1});
     without.append("one\n");
-    EXPECT_TRUE(without.flush(kPatience));
+    EXPECT_TRUE(without.flush(kTimeout));
     EXPECT_EQ(without.dropped(), 1U);
 }
 

@@ -17,7 +17,7 @@ namespace sluice::server {
 namespace {
 
 // How long a full queue of the supervisor may hold up this thread.
-constexpr timeval kPatience{.tv_sec = 1, .tv_usec = 0};
+constexpr timeval kSendTimeout{.tv_sec = 1, .tv_usec = 0};
 
 // Reads a variable, and removes it.
 std::string take_variable(const char* name) {
@@ -92,7 +92,7 @@ void Supervisor::send(const std::string& state) const {
                                              (name[0] == '@' ? 0 : 1));
     const int socket = ::socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
     if (socket < 0) return;
-    setsockopt(socket, SOL_SOCKET, SO_SNDTIMEO, &kPatience, sizeof(kPatience));
+    setsockopt(socket, SOL_SOCKET, SO_SNDTIMEO, &kSendTimeout, sizeof(kSendTimeout));
     sendto(socket,
            state.data(),
            state.size(),

@@ -61,8 +61,8 @@ class Worker {
     // Sends a changed readiness to gRPC clients that watch it.
     void publish_health();
 
-    // Calls `drained` on the worker's thread, after `patience` at the latest.
-    void drain(std::chrono::milliseconds patience, std::function<void()> drained);
+    // Calls `drained` on the worker's thread, after `timeout` at the latest.
+    void drain(std::chrono::milliseconds timeout, std::function<void()> drained);
 
     const http::WireCounters& counters() const { return listener_->counters(); }
     // Of its thread; null on an admin listener.

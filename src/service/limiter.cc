@@ -38,7 +38,7 @@ namespace {
 }
 
 // How long the destructor waits for pending counts to be written.
-constexpr std::chrono::milliseconds kLastPatience{1'000};
+constexpr std::chrono::milliseconds kCloseTimeout{1'000};
 
 }  // namespace
 
@@ -327,13 +327,13 @@ Limiter::Limiter(Limiter&&) noexcept = default;
 
 Limiter& Limiter::operator=(Limiter&& other) noexcept {
     if (this == &other) return *this;
-    Core::end(std::move(core_), kLastPatience);
+    Core::end(std::move(core_), kCloseTimeout);
     core_ = std::move(other.core_);
     return *this;
 }
 
 Limiter::~Limiter() {
-    Core::end(std::move(core_), kLastPatience);
+    Core::end(std::move(core_), kCloseTimeout);
 }
 
 Result<Decision> Limiter::limit(const Request& request, RequestTime now) {

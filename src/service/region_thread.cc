@@ -143,13 +143,13 @@ void RegionThread::leave_note(std::string note, Limiter::Notes read) {
     });
 }
 
-bool RegionThread::close(milliseconds patience) {
+bool RegionThread::close(milliseconds timeout) {
     if (!thread_.joinable()) return deadline_thread_.stop(steady_clock::now() + kLastTurn);
     if (stage_.load(std::memory_order_relaxed) == Stage::kRunning) {
         std::future<void> flushed = flushed_.get_future();
         stage_.store(Stage::kFlushing, std::memory_order_relaxed);
         wake();
-        flushed.wait_for(patience);
+        flushed.wait_for(timeout);
         // From here on decisions are made from local counts.
         stage_.store(Stage::kStopping, std::memory_order_relaxed);
         wake();

@@ -142,11 +142,11 @@ class RegionThread {
     // The owner that listings show for this node.
     const std::string& node() const { return node_; }
 
-    // Writes unsynced counts to the origin, for up to `patience`. Then finishes all pending
+    // Writes unsynced counts to the origin, for up to `timeout`. Then finishes all pending
     // decisions and ends the thread; from then on the region is unavailable. To be called by one
     // thread, which is not its own. False if the thread is stuck in a call a second later: it then
     // goes on to use this object.
-    [[nodiscard]] bool close(std::chrono::milliseconds patience);
+    [[nodiscard]] bool close(std::chrono::milliseconds timeout);
 
     OriginStats stats() const;
     void count_fallback() { decider_->count_fallback(); }

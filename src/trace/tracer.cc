@@ -86,9 +86,9 @@ class Tracer::Queue {
         changed_.notify_all();
     }
 
-    // True if the thread has ended within `patience`; else it ends after its current batch.
-    bool close(std::chrono::milliseconds patience) {
-        const auto end = Clock::now() + patience;
+    // True if the thread has ended within `timeout`; else it ends after its current batch.
+    bool close(std::chrono::milliseconds timeout) {
+        const auto end = Clock::now() + timeout;
         const MutexLock lock(mutex_);
         is_closing_ = true;
         changed_.notify_all();

@@ -98,7 +98,7 @@ TEST(MachineDoctor, CannotIdentifyAServerThatWantsACertificate) {
     std::vector<std::string> words = {"serve"};
     words.insert(words.end(), flags.begin(), flags.end());
     const server_test::Program server(words);
-    const auto deadline = std::chrono::steady_clock::now() + server_test::kPatience;
+    const auto deadline = std::chrono::steady_clock::now() + server_test::kTimeout;
     while (server.output().find("started") == std::string::npos)
         ASSERT_LT(std::chrono::steady_clock::now(), deadline) << server.output();
     const DoctorRun run = examine(flags);

@@ -24,7 +24,7 @@ using namespace std::chrono_literals;
 using boost::system::error_code;
 
 // Long enough for a loaded machine; a test that passes never waits for it.
-constexpr auto kPatience = 30s;
+constexpr auto kTimeout = 30s;
 // How long to wait for something that must not happen.
 constexpr auto kMoment = 100ms;
 
@@ -36,7 +36,7 @@ std::string command(const std::vector<std::string>& words) {
 }
 
 bool eventually(const std::function<bool()>& holds) {
-    const auto deadline = std::chrono::steady_clock::now() + kPatience;
+    const auto deadline = std::chrono::steady_clock::now() + kTimeout;
     while (!holds()) {
         if (std::chrono::steady_clock::now() > deadline) return false;
         std::this_thread::sleep_for(1ms);
@@ -56,11 +56,11 @@ class Client {
         asio::write(socket_, asio::buffer(bytes), ignored);
     }
 
-    // The next whole reply; none if the connection ends, or nothing comes within `patience`.
-    std::optional<std::string> reply(std::chrono::milliseconds patience = kPatience) {
+    // The next whole reply; none if the connection ends, or nothing comes within `timeout`.
+    std::optional<std::string> reply(std::chrono::milliseconds timeout = kTimeout) {
         while (true) {
             if (auto frame = take_frame(arrived_)) return frame;
-            if (ended_ || !readable(patience)) return std::nullopt;
+            if (ended_ || !readable(timeout)) return std::nullopt;
             std::array<char, 65'536> chunk{};
             error_code failed;
             arrived_.append(chunk.data(), socket_.read_some(asio::buffer(chunk), failed));
@@ -77,9 +77,9 @@ class Client {
     const std::string& rest() const { return arrived_; }
 
   private:
-    bool readable(std::chrono::milliseconds patience) {
+    bool readable(std::chrono::milliseconds timeout) {
         pollfd waiting{.fd = socket_.native_handle(), .events = POLLIN, .revents = 0};
-        return poll(&waiting, 1, static_cast<int>(patience.count())) > 0;
+        return poll(&waiting, 1, static_cast<int>(timeout.count())) > 0;
     }
 
     asio::io_context loop_;

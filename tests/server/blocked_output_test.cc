@@ -70,7 +70,7 @@ void flood(const Server& server) {
     for (int i = 0; i < kAtOnce; ++i)
         pipelined += request;
     Connection connection = server.connect();
-    const auto deadline = std::chrono::steady_clock::now() + 2 * kPatience;
+    const auto deadline = std::chrono::steady_clock::now() + 2 * kTimeout;
     while (sum_of(server.get("/metrics").body, kDropped) < 1000) {
         if (std::chrono::steady_clock::now() > deadline)
             throw std::runtime_error("no line was dropped");

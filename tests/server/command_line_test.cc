@@ -287,7 +287,7 @@ TEST(Listening, BeyondLoopbackNeedsAToken) {
     EXPECT_TRUE(contains(plain.err, "--behind-proxy")) << plain.err;
 
     Program guarded({"serve", "--listen", everywhere, "--token", "the-token", "--insecure-http"});
-    const auto deadline = std::chrono::steady_clock::now() + kPatience;
+    const auto deadline = std::chrono::steady_clock::now() + kTimeout;
     while (!contains(guarded.output(), everywhere)) {
         ASSERT_TRUE(guarded.running()) << guarded.output();
         ASSERT_LT(std::chrono::steady_clock::now(), deadline) << guarded.output();

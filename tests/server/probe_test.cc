@@ -19,7 +19,7 @@ TEST(Probes, AnswerWhileTheServerIsReady) {
 
 // Waits for the log line that the server listens.
 void await_start(const Program& program) {
-    const auto deadline = std::chrono::steady_clock::now() + kPatience;
+    const auto deadline = std::chrono::steady_clock::now() + kTimeout;
     while (program.output().find("started") == std::string::npos)
         ASSERT_LT(std::chrono::steady_clock::now(), deadline) << program.output();
 }
@@ -46,7 +46,7 @@ TEST(HealthCommand, FailsInTimeIfTheServerIsStuck) {
     const Ending ending = run({"health", "--timeout", "300ms", "--url", server.url()});
     EXPECT_EQ(ending.exit_code, 1);
     EXPECT_NE(ending.err.find("timed out"), std::string::npos) << ending.err;
-    EXPECT_LT(std::chrono::steady_clock::now() - began, kPatience);
+    EXPECT_LT(std::chrono::steady_clock::now() - began, kTimeout);
 }
 
 TEST(HealthCommand, PresentsACertificate) {

@@ -20,7 +20,7 @@ class Reload : public testing::Test {
     // Signals, and waits until that many reloads have ended this way.
     void reload(const std::string& label, int times = 1) {
         server_.program().signal(SIGHUP);
-        const auto deadline = std::chrono::steady_clock::now() + kPatience;
+        const auto deadline = std::chrono::steady_clock::now() + kTimeout;
         while (sum_of(server_.get("/metrics").body, "sluice_reloads_total", label) < times) {
             ASSERT_LT(std::chrono::steady_clock::now(), deadline) << server_.program().output();
             std::this_thread::sleep_for(10ms);

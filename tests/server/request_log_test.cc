@@ -26,7 +26,7 @@ std::string id_of(const Answer& answer) {
 
 // The line about a request, once it is there; empty if it never is.
 std::string line_about(Server& server, const std::string& event, const std::string& id) {
-    const auto deadline = std::chrono::steady_clock::now() + kPatience;
+    const auto deadline = std::chrono::steady_clock::now() + kTimeout;
     while (std::chrono::steady_clock::now() < deadline) {
         const std::string output = server.program().output();
         const std::size_t at = output.find(" " + event + " request_id=" + id);

@@ -18,7 +18,7 @@ constexpr std::string_view kBody =
 
 // Waits until the server takes no new connections.
 void wait_until_closed(const Server& server) {
-    const auto deadline = std::chrono::steady_clock::now() + kPatience;
+    const auto deadline = std::chrono::steady_clock::now() + kTimeout;
     try {
         while (std::chrono::steady_clock::now() < deadline) {
             server.connect();

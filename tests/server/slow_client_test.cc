@@ -22,11 +22,10 @@ ServerOptions impatient(const std::string& settings) {
 // Sends a byte now and then, never enough, until the server has had enough of it. Returns what it
 // said.
 std::string trickle(Connection& connection, char byte) {
-    const auto deadline = std::chrono::steady_clock::now() + kPatience;
+    const auto deadline = std::chrono::steady_clock::now() + kTimeout;
     while (connection.stays_silent(20ms)) {
         if (!connection.try_send({&byte, 1})) break;
-        if (std::chrono::steady_clock::now() > deadline)
-            return "the server never lost its patience";
+        if (std::chrono::steady_clock::now() > deadline) return "the server did not answer in time";
     }
     return connection.receive_rest();
 }
@@ -66,7 +65,7 @@ TEST(SlowClient, ThatNeverReadsIsClosed) {
     std::string requests;
     for (int i = 0; i < 100; ++i)
         requests += post(kLimit, kBody);
-    const auto deadline = std::chrono::steady_clock::now() + kPatience;
+    const auto deadline = std::chrono::steady_clock::now() + kTimeout;
     while (connection.try_send(requests)) {
         ASSERT_LT(std::chrono::steady_clock::now(), deadline) << "the server kept the connection";
         std::this_thread::sleep_for(1ms);

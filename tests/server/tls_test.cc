@@ -71,7 +71,7 @@ TEST_F(Tls, ClientsNeedACertificateWhereTheirAuthorityIsSet) {
                      certificate_.key,
                      "--tls-client-ca",
                      client.cert});
-    const auto deadline = std::chrono::steady_clock::now() + kPatience;
+    const auto deadline = std::chrono::steady_clock::now() + kTimeout;
     while (program.output().find("started") == std::string::npos)
         ASSERT_LT(std::chrono::steady_clock::now(), deadline) << program.output();
     const auto connect = [&](const Certificate& own) {
@@ -101,7 +101,7 @@ TEST_F(Tls, ARenewedCertificateIsLoadedWithoutASignal) {
             return false;
         }
     };
-    const auto deadline = std::chrono::steady_clock::now() + kPatience;
+    const auto deadline = std::chrono::steady_clock::now() + kTimeout;
     while (!is_renewed()) {
         ASSERT_LT(std::chrono::steady_clock::now(), deadline) << server.program().output();
         std::this_thread::sleep_for(std::chrono::milliseconds(100));
@@ -162,7 +162,7 @@ TEST_F(Tls, ANewCertificateIsTakenOnSighupAndOpenConnectionsStay) {
 
     make_certificate(folder_, "server", "second");
     server.program().signal(SIGHUP);
-    const auto deadline = std::chrono::steady_clock::now() + kPatience;
+    const auto deadline = std::chrono::steady_clock::now() + kTimeout;
     const auto renewed = [&] {
         try {
             return server.connect().subject() == "/CN=second";
@@ -181,7 +181,7 @@ TEST_F(Tls, AnInvalidCertificateOnSighupIsRefusedAndTheOldOneStays) {
     const std::string trusted = folder_.write("trusted.crt", read_file(certificate_.cert));
     folder_.write("server.crt", "not a certificate");
     server.program().signal(SIGHUP);
-    const auto deadline = std::chrono::steady_clock::now() + kPatience;
+    const auto deadline = std::chrono::steady_clock::now() + kTimeout;
     const auto refused = [&] {
         Connection connection(server.admin_port(), {.trusted = trusted});
         const std::string text = connection.ask(get_request("/metrics")).body;

@@ -8,10 +8,10 @@
 
 namespace sluice::regional_test {
 
-// Polls every 5 ms until `holds`; false if it does not within `patience`.
+// Polls every 5 ms until `holds`; false if it does not within `timeout`.
 inline bool eventually(const std::function<bool()>& holds,
-                       std::chrono::milliseconds patience = std::chrono::seconds(30)) {
-    const auto deadline = std::chrono::steady_clock::now() + patience;
+                       std::chrono::milliseconds timeout = std::chrono::seconds(30)) {
+    const auto deadline = std::chrono::steady_clock::now() + timeout;
     while (!holds()) {
         if (std::chrono::steady_clock::now() > deadline) return false;
         std::this_thread::sleep_for(std::chrono::milliseconds(5));

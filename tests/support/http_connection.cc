@@ -111,8 +111,8 @@ void Connection::finish_sending() const {
     ::shutdown(socket_, SHUT_WR);
 }
 
-Answer Connection::receive(std::chrono::milliseconds patience) {
-    const auto deadline = std::chrono::steady_clock::now() + patience;
+Answer Connection::receive(std::chrono::milliseconds timeout) {
+    const auto deadline = std::chrono::steady_clock::now() + timeout;
     for (;;) {
         if (auto answer = take_answer(received_)) return *std::move(answer);
         const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(
@@ -121,8 +121,8 @@ Answer Connection::receive(std::chrono::milliseconds patience) {
     }
 }
 
-std::string Connection::receive_rest(std::chrono::milliseconds patience) {
-    const auto deadline = std::chrono::steady_clock::now() + patience;
+std::string Connection::receive_rest(std::chrono::milliseconds timeout) {
+    const auto deadline = std::chrono::steady_clock::now() + timeout;
     while (read_more(std::chrono::duration_cast<std::chrono::milliseconds>(
         deadline - std::chrono::steady_clock::now()))) {
     }
@@ -153,15 +153,15 @@ std::string Connection::subject() const {
     return text.data();
 }
 
-bool Connection::wait_readable(std::chrono::milliseconds patience) const {
+bool Connection::wait_readable(std::chrono::milliseconds timeout) const {
     pollfd wanted{socket_, POLLIN, 0};
-    return ::poll(&wanted, 1, static_cast<int>(std::max<long>(patience.count(), 0))) > 0;
+    return ::poll(&wanted, 1, static_cast<int>(std::max<long>(timeout.count(), 0))) > 0;
 }
 
 // A reset counts as an end: a server that refuses what it was sent may close before having read it.
-bool Connection::read_more(std::chrono::milliseconds patience) {
+bool Connection::read_more(std::chrono::milliseconds timeout) {
     const bool pending = tls_ && SSL_pending(tls_.get()) > 0;
-    if (!pending && !wait_readable(patience)) fail("nothing came in time; so far: " + received_);
+    if (!pending && !wait_readable(timeout)) fail("nothing came in time; so far: " + received_);
     std::array<char, 16384> buffer;
     const ssize_t count = tls_
                               ? SSL_read(tls_.get(), buffer.data(), static_cast<int>(buffer.size()))

@@ -45,10 +45,10 @@ class Connection {
     void finish_sending() const;
 
     // The next response. Throws if the connection ends before it.
-    Answer receive(std::chrono::milliseconds patience = kPatience);
+    Answer receive(std::chrono::milliseconds timeout = kTimeout);
 
     // All bytes until the server closes the connection.
-    std::string receive_rest(std::chrono::milliseconds patience = kPatience);
+    std::string receive_rest(std::chrono::milliseconds timeout = kTimeout);
 
     // True if nothing arrives, not even an end, for this long.
     bool stays_silent(std::chrono::milliseconds time);
@@ -70,8 +70,8 @@ class Connection {
     };
     explicit Connection(Socket socket);
 
-    bool wait_readable(std::chrono::milliseconds patience) const;
-    bool read_more(std::chrono::milliseconds patience);  // false at the end
+    bool wait_readable(std::chrono::milliseconds timeout) const;
+    bool read_more(std::chrono::milliseconds timeout);  // false at the end
 
     int socket_ = -1;
     std::unique_ptr<ssl_st, void (*)(ssl_st*)> tls_;

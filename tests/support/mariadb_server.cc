@@ -14,7 +14,7 @@
 namespace sluice::mariadb_test {
 namespace {
 
-using server_test::kPatience;
+using server_test::kTimeout;
 using server_test::read_file;
 using server_test::ScratchFolder;
 
@@ -166,7 +166,7 @@ std::vector<std::string> MariadbServer::arguments() const {
 }
 
 bool MariadbServer::becomes_ready() {
-    const auto deadline = std::chrono::steady_clock::now() + kPatience;
+    const auto deadline = std::chrono::steady_clock::now() + kTimeout;
     while (std::chrono::steady_clock::now() < deadline) {
         if (process_.has_ended()) return false;
         if (connect()) return true;
@@ -187,7 +187,7 @@ bool MariadbServer::connect() {
     url.socket_path = socket_path();
     url.database = "mysql";
     admin_ =
-        std::make_unique<MysqlConnection>(MysqlOptions{.url = url, .answer_timeout = kPatience});
+        std::make_unique<MysqlConnection>(MysqlOptions{.url = url, .answer_timeout = kTimeout});
     return !admin_->connect();
 }
 

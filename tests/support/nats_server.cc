@@ -54,7 +54,7 @@ std::string NatsServer::config() const {
 // Each start appends such a line to the log.
 bool NatsServer::becomes_ready() {
     constexpr std::string_view kReady = "Server is ready";
-    const auto deadline = std::chrono::steady_clock::now() + server_test::kPatience;
+    const auto deadline = std::chrono::steady_clock::now() + server_test::kTimeout;
     while (std::chrono::steady_clock::now() < deadline) {
         const std::string log = read_file(scratch_->path("log"));
         int ready = 0;

@@ -122,7 +122,7 @@ void Program::signal(int number) const {
 
 void Program::pause() const {
     signal(SIGSTOP);
-    const auto deadline = std::chrono::steady_clock::now() + kPatience;
+    const auto deadline = std::chrono::steady_clock::now() + kTimeout;
     while (!stands_still(pid_)) {
         if (std::chrono::steady_clock::now() > deadline)
             throw std::runtime_error("the program did not stop in time");
@@ -134,8 +134,8 @@ bool Program::running() {
     return !reap(WNOHANG);
 }
 
-Ending Program::wait(std::chrono::milliseconds patience) {
-    const auto deadline = std::chrono::steady_clock::now() + patience;
+Ending Program::wait(std::chrono::milliseconds timeout) {
+    const auto deadline = std::chrono::steady_clock::now() + timeout;
     while (!reap(WNOHANG)) {
         if (std::chrono::steady_clock::now() > deadline)
             throw std::runtime_error("the program did not end in time; it wrote:\n" + output());

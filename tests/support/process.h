@@ -35,7 +35,7 @@ class ScratchFolder {
 std::string read_file(const std::string& path);
 
 // Long enough for a loaded machine with sanitizers; a test that passes never waits for it.
-inline constexpr std::chrono::seconds kPatience{30};
+inline constexpr std::chrono::seconds kTimeout{30};
 
 // How a process ended.
 struct Ending {
@@ -70,8 +70,8 @@ class Program {
 
     bool running();
 
-    // Waits for the end of the process; throws if that does not come within `patience`.
-    Ending wait(std::chrono::milliseconds patience = kPatience);
+    // Waits for the end of the process; throws if that does not come within `timeout`.
+    Ending wait(std::chrono::milliseconds timeout = kTimeout);
 
     // What it has written so far, to both streams.
     std::string output() const;

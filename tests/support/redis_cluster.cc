@@ -14,7 +14,7 @@ namespace {
 using namespace std::chrono_literals;
 
 void wait_for(const std::string& what, const std::function<bool()>& holds) {
-    const auto deadline = std::chrono::steady_clock::now() + server_test::kPatience;
+    const auto deadline = std::chrono::steady_clock::now() + server_test::kTimeout;
     while (!holds()) {
         if (std::chrono::steady_clock::now() > deadline)
             throw std::runtime_error("the cluster took too long: " + what);

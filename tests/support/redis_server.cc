@@ -17,9 +17,9 @@
 namespace sluice::redis_test {
 namespace {
 
-using server_test::kPatience;
+using server_test::kTimeout;
 
-constexpr timeval kCommandPatience{30, 0};
+constexpr timeval kCommandTimeout{30, 0};
 
 // A node of a cluster listens on the port 10000 above its own as well.
 constexpr std::uint16_t kHighestClusterPort = 65535 - 10000;
@@ -168,7 +168,7 @@ std::vector<std::string> RedisServer::arguments() const {
 }
 
 bool RedisServer::becomes_ready() {
-    const auto deadline = std::chrono::steady_clock::now() + kPatience;
+    const auto deadline = std::chrono::steady_clock::now() + kTimeout;
     while (std::chrono::steady_clock::now() < deadline) {
         if (process_.has_ended()) return false;
         if (connect() && command({"PING"}).text == "PONG") {
@@ -191,12 +191,12 @@ void RedisServer::add_user() {
 
 bool RedisServer::connect() {
     disconnect();
-    client_ = redisConnectUnixWithTimeout(socket_path().c_str(), kCommandPatience);
+    client_ = redisConnectUnixWithTimeout(socket_path().c_str(), kCommandTimeout);
     if (client_ == nullptr || client_->err != 0) {
         disconnect();
         return false;
     }
-    redisSetTimeout(client_, kCommandPatience);
+    redisSetTimeout(client_, kCommandTimeout);
     return options_.password.empty() || command({"AUTH", options_.password}).text == "OK";
 }
 

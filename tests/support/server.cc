@@ -40,7 +40,7 @@ bool Server::start() {
 }
 
 bool Server::becomes_ready() {
-    const auto deadline = std::chrono::steady_clock::now() + kPatience;
+    const auto deadline = std::chrono::steady_clock::now() + kTimeout;
     while (program_->running() && std::chrono::steady_clock::now() < deadline) {
         try {
             if (get("/readyz").status == 200) return true;

@@ -12,7 +12,7 @@ namespace sluice::mariadb_test {
 
 inline constexpr std::chrono::seconds kVeryLong{3'600};
 
-// With more patience than any machine needs: a test that relies on it hangs.
+// With timeouts that no machine exceeds: a test that relies on one hangs.
 inline MysqlGlobalOptions patient(MysqlUrl url, std::string region = "eu") {
     return {.server = {.url = std::move(url),
                        .connect_timeout = std::chrono::seconds{30},

@@ -153,14 +153,14 @@ void RedisLink::try_next_address() {
     address_ = std::move(untried_.back());
     untried_.pop_back();
     connection_ = std::make_shared<RedisConnection>(loop_, access_);
-    const milliseconds patience = std::max(access_->timeout, kMinHandshakeTime);
-    timer_.expires_after(patience);
-    timer_.async_wait([weak = weak_from_this(), connection = connection_, patience](
+    const milliseconds timeout = std::max(access_->timeout, kMinHandshakeTime);
+    timer_.expires_after(timeout);
+    timer_.async_wait([weak = weak_from_this(), connection = connection_, timeout](
                           boost::system::error_code cancelled) {
         const auto self = weak.lock();
         if (cancelled || !self || self->is_up_ || self->connection_ != connection) return;
         const std::string what = self->access_->tls ? "no TLS connection" : "no connection";
-        connection->fail(what + " within " + std::to_string(patience.count()) + " ms");
+        connection->fail(what + " within " + std::to_string(timeout.count()) + " ms");
     });
     connection_->open(
         address_,

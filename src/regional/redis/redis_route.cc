@@ -70,7 +70,7 @@ namespace {
 
 using std::chrono::milliseconds;
 
-constexpr milliseconds kMinPatience{1'000};
+constexpr milliseconds kMinTimeout{1'000};
 
 // Owned by the thread of its io_context.
 class SentinelLocator : public std::enable_shared_from_this<SentinelLocator> {
@@ -117,13 +117,13 @@ class SentinelLocator : public std::enable_shared_from_this<SentinelLocator> {
 
 void SentinelLocator::ask() {
     connection_ = std::make_shared<RedisConnection>(loop_, access_);
-    const milliseconds patience = std::max(access_->timeout, kMinPatience);
-    timer_.expires_after(patience);
-    timer_.async_wait([weak = weak_from_this(), connection = connection_, patience](
+    const milliseconds timeout = std::max(access_->timeout, kMinTimeout);
+    timer_.expires_after(timeout);
+    timer_.async_wait([weak = weak_from_this(), connection = connection_, timeout](
                           boost::system::error_code cancelled) {
         const auto self = weak.lock();
         if (cancelled || !self || self->connection_ != connection) return;
-        connection->fail("no answer within " + std::to_string(patience.count()) + " ms");
+        connection->fail("no answer within " + std::to_string(timeout.count()) + " ms");
     });
     const auto weak = weak_from_this();
     connection_->open(sentinel(),
