@@ -24,18 +24,18 @@ constexpr int kEvictionsPerInsertion = 8;
 // compared by the part that they have used; the others by what they have spent, so that many small
 // limits, each used up by one request, don't displace a large one. Between equals, the one that was
 // used last stays. Those with unsynced counts go last.
-struct Usefulness {
+struct EvictionCost {
     bool needed;
     bool unsynced;
     bool close_to_limit;
     Count amount;
     UnixTime last_used;
 
-    bool is_little() const { return !needed && !unsynced && !close_to_limit; }
-    friend auto operator<=>(const Usefulness&, const Usefulness&) = default;
+    bool is_low() const { return !needed && !unsynced && !close_to_limit; }
+    friend auto operator<=>(const EvictionCost&, const EvictionCost&) = default;
 };
 
-Usefulness usefulness(const Entry& entry, UnixTime now, Needed needed) {
+EvictionCost eviction_cost(const Entry& entry, UnixTime now, Needed needed) {
     const Duration duration = entry.duration();
     Instant at = instant_at(now, duration);
     const Sequence high = entry.high();
@@ -218,19 +218,19 @@ void Shard::sweep(UnixTime now) {
 
 bool Shard::evict(UnixTime now, Needed needed) {
     Entry* victim = nullptr;
-    Usefulness least{};
+    EvictionCost least{};
     std::size_t seen = 0;
     // An origin that is unavailable for long must not cost all memory there is.
     const bool takes_unsynced = tally_->is_far_beyond_cap();
     for (std::size_t buckets = 0; buckets < kLargeSample && seen < kLargeSample; ++buckets) {
-        if (seen >= kSample && victim != nullptr && least.is_little()) break;
+        if (seen >= kSample && victim != nullptr && least.is_low()) break;
         next_bucket().for_each([&](Entry& entry) {
             ++seen;
             if ((entry.is_unsynced() && !takes_unsynced) || entry.leaving_.is_queued) return;
-            const Usefulness use = usefulness(entry, now, needed);
-            if (victim != nullptr && least <= use) return;
+            const EvictionCost cost = eviction_cost(entry, now, needed);
+            if (victim != nullptr && least <= cost) return;
             victim = &entry;
-            least = use;
+            least = cost;
         });
     }
     if (victim == nullptr) return false;
