@@ -204,7 +204,8 @@ function(_sluice_start_early test labels)
     endif()
 endfunction()
 
-# The runtime of ThreadSanitizer can't start where the kernel randomises more bits of an address than it knows of. Where the system lets us, its tests run with fixed addresses.
+# The runtime of ThreadSanitizer can't start where the kernel randomises more bits of an address than it knows of.
+# Where the system lets us, its tests run with fixed addresses.
 function(_sluice_fixed_addresses result)
     if(NOT DEFINED CACHE{SLUICE_FIXED_ADDRESSES})
         execute_process(COMMAND setarch -R true RESULT_VARIABLE failed OUTPUT_QUIET ERROR_QUIET)
