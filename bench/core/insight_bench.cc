@@ -1,4 +1,4 @@
-// What it costs to count decisions for the top keys.
+// The cost of counting decisions for the top keys.
 #include <array>
 #include <string>
 

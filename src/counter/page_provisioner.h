@@ -55,9 +55,9 @@ class PageProvisioner {
     // Returns kChunkBytes that live as long as this, or nullptr if none are ready.
     void* take_chunk();
 
-    // So many bytes of the stretch are in use.
+    // Records how many bytes of the stretch are in use.
     void note_use(std::size_t bytes) {
-        // Relaxed: a hint. One that is late, or overtaken, is made good by the next.
+        // Relaxed: a hint. The next one corrects one that comes late or out of order.
         stretch_used_.store(bytes, std::memory_order_relaxed);
     }
 

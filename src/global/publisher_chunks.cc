@@ -1,4 +1,4 @@
-// The chunks of Publisher: which rows are sent together, and what becomes of them.
+// Publisher: splitting queued rows into chunks, and handling their results.
 #include <algorithm>
 #include <utility>
 

@@ -1,4 +1,4 @@
-// When a region publishes: at once, with a tick, or not at all; and how its nodes share the work.
+// Publishing of a region: at once, with a tick, or not at all, and by which of its nodes.
 #include <gtest/gtest.h>
 
 #include "global/global_fixture.h"

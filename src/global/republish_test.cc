@@ -1,4 +1,4 @@
-// What a store loses after it has acknowledged it is published again.
+// Publishing again of rows that a store has acknowledged and lost.
 #include <algorithm>
 
 #include <gtest/gtest.h>

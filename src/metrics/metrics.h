@@ -41,7 +41,7 @@ struct GrpcReadings {
     std::uint64_t floods = 0;
 };
 
-// What the limiter and its origin have had to do with each other. All zero where there is none.
+// Statistics of the calls to the origin. All zero without one.
 struct OriginReadings {
     bool unavailable = false;
     std::uint64_t nodes = 0;
@@ -57,8 +57,7 @@ struct OriginReadings {
     std::uint64_t resubmissions = 0;
 };
 
-// What the limiter and the global store have had to do with each other. All zero where there is
-// none.
+// Statistics of the calls to the global store. All zero without one.
 struct GlobalReadings {
     bool unavailable = false;
     bool publish_unavailable = false;
@@ -84,7 +83,7 @@ struct GlobalReadings {
     double import_lag = 0;
 };
 
-// What the limiter and the bus have had to do with each other. All zero where there is none.
+// Statistics of the bus. All zero without one.
 struct BusReadings {
     bool unavailable = false;
     std::uint64_t messages_sent = 0;
@@ -100,14 +99,14 @@ struct BusReadings {
     std::uint64_t reconnects = 0;
 };
 
-// What the tracer has done. All zero without one.
+// Statistics of the tracer. All zero without one.
 struct TraceReadings {
     bool unavailable = false;
     std::uint64_t sent = 0;
     std::uint64_t dropped = 0;
 };
 
-// What others hold and count, asked for at each scrape.
+// Values that are read from their owners at each scrape.
 struct Readings {
     std::uint64_t keys_held = 0;
     std::uint64_t keys_created = 0;

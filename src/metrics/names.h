@@ -56,7 +56,7 @@ inline constexpr Name kOriginFlushed{"sluice_origin_flushed_total", Type::kCount
 inline constexpr Name kOriginUnanswered{"sluice_origin_unanswered_total", Type::kCounter,
     "Keys for which a call to the origin was not answered."};
 inline constexpr Name kOriginFallbacks{"sluice_origin_fallbacks_total", Type::kCounter,
-    "Decisions that were the origin's to make and were made without it."};
+    "Decisions that needed the origin and were made from local counts."};
 inline constexpr Name kOriginQueueOverflows{"sluice_origin_queue_overflows_total", Type::kCounter,
     "Decisions made without the origin because too many requests waited for it already."};
 inline constexpr Name kOriginOutages{"sluice_origin_outages_total", Type::kCounter,
@@ -75,7 +75,7 @@ inline constexpr Name kGlobalPublishBreakerOpen{"sluice_global_publish_breaker_o
 inline constexpr Name kGlobalImportBreakerOpen{"sluice_global_import_breaker_open", Type::kGauge,
     "1 while imports failed so often that they pause, else 0."};
 inline constexpr Name kGlobalBreakerOpen{"sluice_global_breaker_open", Type::kGauge,
-    "1 while the global store failed so often that it is left alone for a while, else 0."};
+    "1 while calls to the global store pause after failures, else 0."};
 inline constexpr Name kGlobalWrites{"sluice_global_writes_total", Type::kCounter,
     "Rows published to the global store."};
 inline constexpr Name kGlobalWriteErrors{"sluice_global_write_errors_total", Type::kCounter,
@@ -105,7 +105,7 @@ inline constexpr Name kGlobalRowsCleaned{"sluice_global_rows_cleaned_total", Typ
 inline constexpr Name kGlobalPublishLag{"sluice_global_publish_lag_seconds", Type::kGauge,
     "For how long something has waited to be published because the global store failed; 0 if nothing has."};
 inline constexpr Name kGlobalSincePublish{"sluice_global_last_publish_age_seconds", Type::kGauge,
-    "Since all was published that had to be; -1 if it never was."};
+    "Time since all due rows were published; -1 if they never were."};
 inline constexpr Name kGlobalImportLag{"sluice_global_import_lag_seconds", Type::kGauge,
     "Since the last successful import: how old the counts of other regions are; -1 if there was none."};
 

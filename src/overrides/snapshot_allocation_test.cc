@@ -1,4 +1,4 @@
-// How much memory a change of one override takes, whatever else is held.
+// The memory that a change of one override takes, whatever else is held.
 #include <cstdlib>
 #include <new>
 #include <string>

@@ -1,5 +1,5 @@
-// The process that started this one and wants to know its state: systemd, or any other that speaks
-// the protocol of sd_notify(3).
+// The supervisor that started this process, as systemd does: notifications by the protocol of
+// sd_notify(3).
 #ifndef SLUICE_SERVER_SUPERVISOR_H_
 #define SLUICE_SERVER_SUPERVISOR_H_
 

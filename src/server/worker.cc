@@ -74,7 +74,7 @@ void log_observation_failure(Log& log, std::string_view why) {
 Worker::Worker(const http::ApiContext& context, Options options)
     : log_(options.log),
       observer_(options.observer),
-      recorder_(context.surface == http::Surface::kPublic
+      recorder_(context.role == http::ListenerRole::kPublic
                     ? std::make_unique<insight::Recorder>(observer_.activity().hash())
                     : nullptr),
       work_(loop_.get_executor()),
@@ -129,7 +129,7 @@ void Worker::send_events() {
     asio::post(loop_, [this] { observe([this] { api_.send_events(); }); });
 }
 
-// The server goes on without what only shows it: an exception here, most likely std::bad_alloc, is
+// A failure of monitoring does not stop the server: an exception, most likely std::bad_alloc, is
 // logged.
 void Worker::observe(const std::function<void()>& act) {
     try {
@@ -146,14 +146,14 @@ void Worker::publish_health() {
     asio::post(loop_, [this] { grpc_->publish_health(); });
 }
 
-void Worker::drain(std::chrono::milliseconds patience, std::function<void()> drained) {
-    asio::post(loop_, [this, patience, drained = std::move(drained)]() mutable {
+void Worker::drain(std::chrono::milliseconds timeout, std::function<void()> drained) {
+    asio::post(loop_, [this, timeout, drained = std::move(drained)]() mutable {
         draining_ = grpc_ == nullptr ? 1 : 2;
         const auto one_drained = [this, drained = std::move(drained)] {
             if (--draining_ == 0) drained();
         };
-        if (grpc_ != nullptr) grpc_->drain(patience, one_drained);
-        listener_->drain(patience, one_drained);
+        if (grpc_ != nullptr) grpc_->drain(timeout, one_drained);
+        listener_->drain(timeout, one_drained);
     });
 }
 

@@ -1,4 +1,4 @@
-// When a published row is committed, and its timestamp.
+// The commit time of a published row, and its timestamp.
 #include <chrono>
 #include <string>
 #include <thread>
