@@ -6,43 +6,22 @@
 namespace sluice::overrides {
 
 Result<Stored> MemoryStore::put(const Override& entry, const std::optional<Author>& author) {
-    const auto [held, is_new] =
-        held_.insert({{entry.workspace, entry.name_space, entry.identifier}, {entry.id, {}}});
-    const std::optional<LimitAndDuration> before =
-        is_new ? std::nullopt : std::optional(held->second.value);
-    held->second = {entry.id, entry.value};
-    if (author) {
-        keep({.author = *author,
-              .workspace = entry.workspace,
-              .name_space = entry.name_space,
-              .identifier = entry.identifier,
-              .id = entry.id,
-              .before = before,
-              .after = entry.value,
-              .order = next_order_++});
-    }
+    std::optional<Override>& held = held_[{entry.workspace, entry.name_space, entry.identifier}];
+    if (author) keep(change_of(*author, entry, held, entry.value));
+    held = entry;
     return Stored{entry, 0};
 }
 
 Result<Removed> MemoryStore::remove(const OverrideKey& key, const std::optional<Author>& author) {
-    const auto held = held_.find(
+    const auto held = held_.extract(
         {std::string(key.workspace), std::string(key.name_space), std::string(key.identifier)});
-    if (held == held_.end()) return Removed{true, 0};
-    if (author) {
-        keep({.author = *author,
-              .workspace = std::string(key.workspace),
-              .name_space = std::string(key.name_space),
-              .identifier = std::string(key.identifier),
-              .id = held->second.id,
-              .before = held->second.value,
-              .after = std::nullopt,
-              .order = next_order_++});
-    }
-    held_.erase(held);
+    if (!held.empty() && held.mapped() && author)
+        keep(change_of(*author, *held.mapped(), held.mapped(), std::nullopt));
     return Removed{true, 0};
 }
 
 void MemoryStore::keep(Change change) {
+    change.order = next_order_++;
     std::deque<Change>& kept = changes_[change.workspace];
     kept.push_back(std::move(change));
     if (kept.size() > kMaxChangesKept) kept.pop_front();

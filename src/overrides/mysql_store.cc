@@ -108,15 +108,8 @@ class MysqlOverrideStore final : public OverrideStore {
         const auto held = find(entry.key());
         if (!held) return rolled_back(held.error());
         if (author) {
-            const auto kept = keep({.author = *author,
-                                    .workspace = entry.workspace,
-                                    .name_space = entry.name_space,
-                                    .identifier = entry.identifier,
-                                    .id = *held ? (*held)->id : entry.id,
-                                    .before = *held ? std::optional((*held)->value) : std::nullopt,
-                                    .after = entry.value,
-                                    .order = 0});
-            if (kept) return rolled_back(*kept);
+            const auto error = keep(change_of(*author, entry, *held, entry.value));
+            if (error) return rolled_back(*error);
         }
         if (auto put = run(put_statement(entry)); !put) return rolled_back(put.error());
         Stored stored{.entry = entry, .version = 0};
@@ -134,15 +127,8 @@ class MysqlOverrideStore final : public OverrideStore {
         const auto held = find(key);
         if (!held) return rolled_back(held.error());
         if (*held && author) {
-            const auto kept = keep({.author = *author,
-                                    .workspace = (*held)->workspace,
-                                    .name_space = (*held)->name_space,
-                                    .identifier = (*held)->identifier,
-                                    .id = (*held)->id,
-                                    .before = (*held)->value,
-                                    .after = std::nullopt,
-                                    .order = 0});
-            if (kept) return rolled_back(*kept);
+            const auto error = keep(change_of(*author, **held, *held, std::nullopt));
+            if (error) return rolled_back(*error);
         }
         const auto deleted = run("DELETE FROM ratelimit_overrides" + where(key));
         if (!deleted) return rolled_back(deleted.error());

@@ -211,17 +211,8 @@ Result<Stored> SqliteOverrideStore::put(const Override& entry,
     const auto version = change([&]() -> std::optional<Error> {
         const auto held = find_row(entry.key());
         if (!held) return held.error();
-        const std::string& id = *held ? (*held)->id : entry.id;
         if (author) {
-            if (auto error = keep({.author = *author,
-                                   .workspace = entry.workspace,
-                                   .name_space = entry.name_space,
-                                   .identifier = entry.identifier,
-                                   .id = id,
-                                   .before = *held ? std::optional((*held)->value) : std::nullopt,
-                                   .after = entry.value,
-                                   .order = 0}))
-                return error;
+            if (auto error = keep(change_of(*author, entry, *held, entry.value))) return error;
         }
         auto put = database_->prepare(kPut);
         if (!put) return std::move(put).error();
@@ -238,15 +229,7 @@ Result<Removed> SqliteOverrideStore::remove(const OverrideKey& key,
         const auto held = find_row(key);
         if (!held) return held.error();
         if (*held && author) {
-            if (auto error = keep({.author = *author,
-                                   .workspace = (*held)->workspace,
-                                   .name_space = (*held)->name_space,
-                                   .identifier = (*held)->identifier,
-                                   .id = (*held)->id,
-                                   .before = (*held)->value,
-                                   .after = std::nullopt,
-                                   .order = 0}))
-                return error;
+            if (auto error = keep(change_of(*author, **held, *held, std::nullopt))) return error;
         }
         auto remove = database_->prepare(kRemove);
         if (!remove) return std::move(remove).error();

@@ -101,6 +101,22 @@ struct Change {
     friend bool operator==(const Change&, const Change&) = default;
 };
 
+// The change by which `entry` came to set `after`, with no order yet. `held` is what its store held
+// before; a change keeps its id.
+inline Change change_of(const Author& author,
+                        const Override& entry,
+                        const std::optional<Override>& held,
+                        std::optional<LimitAndDuration> after) {
+    return {.author = author,
+            .workspace = entry.workspace,
+            .name_space = entry.name_space,
+            .identifier = entry.identifier,
+            .id = held ? held->id : entry.id,
+            .before = held ? std::optional(held->value) : std::nullopt,
+            .after = after,
+            .order = 0};
+}
+
 // Changes of a workspace, the newest first.
 struct ChangeQuery {
     std::string workspace;
@@ -139,8 +155,8 @@ class OverrideStore {
     virtual void interrupt() {}
 };
 
-// Stores no overrides, which OverrideSet itself holds in memory; only their values, for the
-// changes.
+// Keeps changes, and overrides only for the values that a change replaces: OverrideSet holds them
+// in memory itself, and load_all() returns none.
 class MemoryStore final : public OverrideStore {
   public:
     Result<std::uint64_t> version() override { return 0; }
@@ -150,15 +166,11 @@ class MemoryStore final : public OverrideStore {
     Result<std::vector<Change>> changes(const ChangeQuery& query) override;
 
   private:
-    struct Held {
-        std::string id;
-        LimitAndDuration value;
-    };
     using Key = std::array<std::string, 3>;
 
     void keep(Change change);
 
-    std::map<Key, Held> held_;
+    std::map<Key, std::optional<Override>> held_;
     std::map<std::string, std::deque<Change>> changes_;  // by workspace, the oldest first
     std::uint64_t next_order_ = 1;
 };
