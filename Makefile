@@ -5,7 +5,8 @@ PREFIX ?= /usr/local
 SETUP ?= scripts/setup
 
 .DEFAULT_GOAL := help
-.PHONY: help build run test package package-test bench bench-peers soak mutations fuzz accuracy sharing format lint install clean
+.PHONY: help build run test package package-test bench bench-peers soak mutations fuzz accuracy sharing format \
+	lint install clean
 
 # Configures a preset where that has not happened yet or the presets have changed since. Afresh, since CMake drops the
 # settings of a preset whose compiler differs from that of the cache.
@@ -57,7 +58,7 @@ bench: ## Measure speed and memory; writes core, http, grpc, regional, global an
 	@bench/global/run build/bench build/bench
 	@build/bench/bench/rules/match_bench build/bench/rules.json
 
-bench-peers: ## Measure Sluice beside other limiters; writes docs/benchmarks-peers.md and its plots
+bench-peers: ## Measure Sluice beside other limiters; writes its section of docs/benchmarks.md and its plots
 	@$(SETUP) build bench
 	@$(call configure,bench)
 	@cmake --build --preset bench --target sluice_program sluice_peer

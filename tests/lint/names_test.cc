@@ -195,7 +195,6 @@ TEST(Files, HaveAtMost450Lines) {
 // clang-format sees to the lines of C++.
 bool has_narrow_lines(const SourceFile& file) {
     const std::string_view path = file.path;
-    if (path.starts_with("bench/peers/")) return false;  // texts of a page
     return path.ends_with("CMakeLists.txt") || path.ends_with(".cmake") || path.ends_with(".py") ||
            path.ends_with(".lua") || file.text.starts_with("#!/usr/bin/env python3\n");
 }
