@@ -245,6 +245,10 @@ void Audit::check_excess(const DecisionRecord& record,
         expectations_.is_quiet(config_.region, record.arrived_ms, record.true_ms) &&
         truth_.lost(record.key, seen.sequence, config_.region) != Truth::Lost::kToRegion &&
         truth_.lost(record.key, seen.sequence - 1, config_.region) != Truth::Lost::kToRegion;
+    if (is_quiet && record.by == DecidedBy::kFallback)
+        return fail(
+            "passed cost " + number(record.cost) + " at " + cell_text(record.key, seen.sequence) +
+            " beyond the limit by local counts, though nothing kept its origin from deciding");
     if (!is_quiet || !has_origin)
         return truth_.excuse(record.key, seen.sequence, config_.region, record.cost);
     input.limit += most_excess(load_.limit, config_.share_parts) +

@@ -51,6 +51,8 @@ class Region {
     struct Config {
         std::function<Time()> clock = std::chrono::steady_clock::now;
         std::uint64_t seed = 0;  // of the jitter
+        // How long a request waits for spend(). After that its caller has decided it.
+        std::chrono::milliseconds request_timeout{300};
         // Schedules a step; must not step from within the call. May be called by any thread.
         std::function<void()> again;
         // The regional count of an entry may have grown. May be empty.
@@ -141,6 +143,7 @@ class Region {
     struct PendingSpend {
         SpendRequest request;
         UnixTime now;
+        Time expires;
         Decided decided;
     };
     // The requests for a key in one window.
@@ -163,6 +166,7 @@ class Region {
         EntrySync sync;
     };
     bool delays_spends(Time now) const;
+    void drop_expired_spends(Time now);
     void send_spends(Time now);
     void send_spends(std::span<const SpendsByKey::iterator> ready);
     std::optional<SpendCall> begin_call(SpendsByKey::iterator key, KeySpend& spend);

@@ -14,9 +14,7 @@ namespace {
 // Keys in one call, so that none waits for a long one.
 constexpr std::size_t kKeysPerCall = 256;
 // Requests of one key in one call.
-constexpr std::size_t kRequestsPerCall = 256;
-// Queued requests of one key. Further ones would be decided after their deadlines.
-constexpr std::size_t kMostQueued = 4 * kRequestsPerCall;
+constexpr std::size_t kRequestsPerCall = 1'024;
 
 // `cell` must outlive it.
 Request request_of(const CellName& cell) {
@@ -50,11 +48,11 @@ void Region::spend(const Request& request, UnixTime now, Decided decided) {
     table_.entry_for(table_.key(request), now, at);
     const auto key = spends_by_key_.try_emplace(cell_of(request, at.sequence)).first;
     auto& [queued, is_underway] = key->second;
-    if (queued.size() >= kMostQueued) return decided(std::nullopt);
     queued.push_back({.request = {.elapsed = at.elapsed,
                                   .ask = {.cost = static_cast<Count>(request.cost),
                                           .limit = static_cast<Count>(request.limit)}},
                       .now = now,
+                      .expires = config_.clock() + config_.request_timeout,
                       .decided = std::move(decided)});
     if (!is_underway && queued.size() == 1) ready_.push_back(key);
     config_.again();
@@ -68,8 +66,26 @@ bool Region::delays_spends(Time now) const {
            now < spends_sent_at_ + kCollectSpends;
 }
 
+// A request that has expired was decided by its caller: a grant would only leave credit behind.
+void Region::drop_expired_spends(Time now) {
+    std::vector<PendingSpend> expired;
+    std::erase_if(ready_, [&](SpendsByKey::iterator key) {
+        std::vector<PendingSpend>& queued = key->second.queued;
+        const auto end = std::ranges::find_if(
+            queued, [&](const PendingSpend& pending) { return pending.expires > now; });
+        std::move(queued.begin(), end, std::back_inserter(expired));
+        queued.erase(queued.begin(), end);
+        if (!queued.empty()) return false;
+        spends_by_key_.erase(key);
+        return true;
+    });
+    for (const PendingSpend& pending : expired)
+        pending.decided(std::nullopt);
+}
+
 void Region::send_spends(Time now) {
     if (ready_.empty() || delays_spends(now)) return;
+    drop_expired_spends(now);
     spends_sent_at_ = now;
     const std::vector<SpendsByKey::iterator> ready = std::exchange(ready_, {});
     // A call is answered when the slowest of its servers has answered.

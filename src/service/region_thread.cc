@@ -63,6 +63,7 @@ std::optional<Error> RegionThread::run(const Options& options,
     region_.emplace(table_,
                     *origin_,
                     Region::Config{.seed = system_random(),
+                                   .request_timeout = timeout_,
                                    .again = [this] { wake(); },
                                    .counted = std::move(counted),
                                    .changed =
