@@ -19,7 +19,7 @@ constexpr std::uint32_t kOutstanding = 512;
 
 // Waits until the origin is unavailable, or available.
 void await(Limiter& limiter, bool unavailable, const Key& key) {
-    const Clock::time_point end = Clock::now() + kTimeout;
+    const Clock::time_point end = Clock::now() + kFlushTimeout;
     while (limiter.stats().origin.unavailable != unavailable) {
         if (Clock::now() > end) give_up("the origin does not change");
         // Only a request finds out.
@@ -58,7 +58,7 @@ int run(const FlushTrial& trial) {
     }
     const Clock::time_point begin = Clock::now();
     const double processor_before = processor_seconds(Whose::kProcess);
-    limiter.close(kTimeout);
+    limiter.close(kFlushTimeout);
     const double seconds = std::chrono::duration<double>(since(begin)).count();
     const double processor = processor_seconds(Whose::kProcess) - processor_before;
     const OriginStats origin = limiter.stats().origin;

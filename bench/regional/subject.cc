@@ -19,8 +19,10 @@ constexpr std::ptrdiff_t kMostOutstanding = 1 << 16;
 }  // namespace
 
 Limiter make_limiter(const std::string& origin) {
-    auto limiter = Limiter::create(
-        {.region = kRegion, .max_keys = kMaxKeys, .origin = origin, .origin_timeout = kTimeout});
+    auto limiter = Limiter::create({.region = kRegion,
+                                    .max_keys = kMaxKeys,
+                                    .origin = origin,
+                                    .origin_timeout = kOriginTimeout});
     if (!limiter) give_up(limiter.error().message);
     const OriginStats stats = limiter->stats().origin;
     if (stats.attached && stats.unavailable) give_up_disturbed();

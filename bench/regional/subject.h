@@ -19,10 +19,10 @@ inline constexpr const char* kRegion = "bench";
 inline constexpr std::chrono::milliseconds kWindow = std::chrono::hours(24);
 
 // How long the end of a trial waits until everything is flushed.
-inline constexpr std::chrono::milliseconds kTimeout = std::chrono::seconds(120);
+inline constexpr std::chrono::milliseconds kFlushTimeout = std::chrono::seconds(120);
 
 // Long, so that a busy machine does not look like an unavailable origin.
-inline constexpr std::chrono::milliseconds kTimeout{2'000};
+inline constexpr std::chrono::milliseconds kOriginTimeout{2'000};
 
 // Exits the program if the limiter can't be created or its origin is unavailable.
 Limiter make_limiter(const std::string& origin);

@@ -137,7 +137,7 @@ int run(const HotTrial& trial) {
         passed &= decide_all(limiter, {&cursor.next(), 1});
     }
     const double seconds = seconds_since(begin);
-    limiter.close(kTimeout);
+    limiter.close(kFlushTimeout);
     if (!passed) give_up("a request did not pass");
     if (limiter.stats().origin.outages != 0) give_up_disturbed();
     std::printf("{\"rate\": %.0f}\n", static_cast<double>(trial.requests) / seconds);
