@@ -6,17 +6,21 @@
 namespace sluice::overrides {
 
 Result<Stored> MemoryStore::put(const Override& entry, const std::optional<Author>& author) {
-    std::optional<Override>& held = held_[{entry.workspace, entry.name_space, entry.identifier}];
-    if (author) keep(change_of(*author, entry, held, entry.value));
-    held = entry;
+    const Key key{entry.workspace, entry.name_space, entry.identifier};
+    const auto held = held_.find(key);
+    if (author) {
+        const auto before = held == held_.end() ? std::nullopt : std::optional(held->second);
+        keep(change_of(*author, entry, before, entry.value));
+    }
+    held_.insert_or_assign(key, entry);
     return Stored{entry, 0};
 }
 
 Result<Removed> MemoryStore::remove(const OverrideKey& key, const std::optional<Author>& author) {
     const auto held = held_.extract(
         {std::string(key.workspace), std::string(key.name_space), std::string(key.identifier)});
-    if (!held.empty() && held.mapped() && author)
-        keep(change_of(*author, *held.mapped(), held.mapped(), std::nullopt));
+    if (!held.empty() && author)
+        keep(change_of(*author, held.mapped(), held.mapped(), std::nullopt));
     return Removed{true, 0};
 }
 

@@ -101,8 +101,8 @@ struct Change {
     friend bool operator==(const Change&, const Change&) = default;
 };
 
-// The change by which `entry` came to set `after`, with no order yet. `held` is what its store held
-// before; a change keeps its id.
+// Returns the record of a change of `entry` to `after`, with the order 0. `held` is what the store
+// held before; its id is kept.
 inline Change change_of(const Author& author,
                         const Override& entry,
                         const std::optional<Override>& held,
@@ -170,7 +170,7 @@ class MemoryStore final : public OverrideStore {
 
     void keep(Change change);
 
-    std::map<Key, std::optional<Override>> held_;
+    std::map<Key, Override> held_;
     std::map<std::string, std::deque<Change>> changes_;  // by workspace, the oldest first
     std::uint64_t next_order_ = 1;
 };
