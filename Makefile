@@ -58,7 +58,7 @@ bench: ## Measure speed and memory; writes core, http, grpc, regional, global an
 	@bench/global/run build/bench build/bench
 	@build/bench/bench/rules/match_bench build/bench/rules.json
 
-bench-peers: ## Measure Sluice beside other limiters; writes its section of docs/benchmarks.md and its plots
+bench-peers: ## Measure Sluice beside other limiters; writes a section of docs/benchmarks.md
 	@$(SETUP) build bench
 	@$(call configure,bench)
 	@cmake --build --preset bench --target sluice_program sluice_peer

@@ -162,8 +162,8 @@ Count Audit::unsynced(const Observation& seen, Count cost) const {
 }
 
 // The sharing rule for a pass that the origin did not decide: the node knows how many nodes share
-// the limit, and its unsynced spend is below its share with a young view, at most 1 of it with one
-// of either window, or within the floor.
+// the limit, and its unsynced spend is below its share with a young view, at most 1 with an old one
+// (read in this window or the one before), or within the floor.
 // `granted` is what the decision has already entered.
 void Audit::check_sharing(const DecisionRecord& record,
                           const Observation& seen,

@@ -245,7 +245,7 @@ class SLUICE_EXPORT Limiter {
     // a note after five seconds: leave one every second or two, and read once a minute at least,
     // which removes the notes of nodes that are gone. `notes` gets none if there is no origin or it
     // doesn't answer in time, and is called once, before the call returns or on a thread of the
-    // limiter; not at all if the limiter is closed meanwhile. It must neither block nor throw.
+    // limiter; not at all once the limiter is closed. It must neither block nor throw.
     using Notes = UniqueFunction<void(std::optional<std::vector<NodeNote>>)>;
     void leave_note(std::string note, Notes notes);
 

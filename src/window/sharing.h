@@ -2,8 +2,9 @@
 //
 //     A pass is decided from local memory while the node's unsynced spend stays below its share of
 //     what is left, remaining / (8 x nodes), or within a floor of limit / (100 x nodes); with an
-//     old view of its peers the share is good for one unit at most, and after a recent denial for
-//     none. Otherwise the origin decides it, together with all other pending requests for that key.
+//     old view of its peers the share is good for one unit at most, and after a recent denial, or
+//     with a still older view, for none. Otherwise the origin decides it, together with all other
+//     pending requests for that key.
 //
 // docs/consistency.md derives the bound on over-admission; docs/decisions has the measurements
 // behind the constants.
