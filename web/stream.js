@@ -3,7 +3,7 @@
 
 const kFirstDelay = 300; // in milliseconds, as the others
 const kLongestDelay = 5000;
-const kPatience = 5000; // without an event
+const kSilenceTimeout = 5000; // without an event
 
 // Calls `onEvent(data)` for each event and `onState(state, error)` on each change: connecting, live, paused, retrying
 // or refused. Pauses while the document is hidden. After a lost connection it connects again, with growing delays;
@@ -88,7 +88,7 @@ export class EventStream {
 
   #watch(abort) {
     clearTimeout(this.#watchdog);
-    this.#watchdog = setTimeout(() => abort.abort(), kPatience);
+    this.#watchdog = setTimeout(() => abort.abort(), kSilenceTimeout);
   }
 
   #refuse(abort, error) {

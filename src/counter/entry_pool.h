@@ -69,8 +69,8 @@ class EntryPool {
     };
     static_assert(sizeof(Chunk) == PageProvisioner::kChunkBytes);
     static_assert(sizeof(Chunk::born) >= Chunk::kPlaces * sizeof(std::uint64_t));
-    static constexpr std::size_t kMostWaiting =
-        32;  // entries that wait before readers are looked at
+    // Entries that may wait before readers are looked at.
+    static constexpr std::size_t kMostWaiting = 32;
 
     static std::uint64_t& born(Entry& entry) {
         const auto address = reinterpret_cast<std::uintptr_t>(&entry);

@@ -100,7 +100,7 @@ class SignalLoop {
         });
     }
 
-    // Sends a sign of life four times in the supervisor's interval, as long as all serving threads
+    // Sends a keep-alive four times in the supervisor's interval, as long as all serving threads
     // run their event loops. One that is stuck ends the signs, and the supervisor the process.
     void show_life(Node& node) {
         const bool is_alive = node.threads_respond();

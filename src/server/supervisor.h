@@ -16,7 +16,7 @@ class Supervisor {
   public:
     struct Options {
         std::string socket;  // a path, or @ and an abstract name; empty: there is no supervisor
-        // Without a sign of life for this long, the supervisor kills the process.
+        // Without a keep-alive for this long, the supervisor kills the process.
         std::optional<std::chrono::microseconds> watchdog = {};
     };
 

@@ -168,8 +168,8 @@ TEST_F(StuckRegionTest, TheQueueIsBoundedAndOverflowIsDecidedAtOnce) {
               1'000'000 - static_cast<std::int64_t>(asked));
 }
 
-// Held by a callback. When that is destroyed, it reports so, and keeps the thread: one that ended
-// would be a leak.
+// Held by a callback. Reports its destruction, then blocks the thread for good: if that ended,
+// ThreadSanitizer would report it as leaked.
 struct Dropped {
     Dropped() = default;
     Dropped(const Dropped&) = delete;

@@ -105,7 +105,7 @@ class OneNode(unittest.TestCase):
             for total in (60, 120):
                 self.assertEqual(asked(self.client, "/chat", x_user=user)[0], 200)
                 try:
-                    eventually(lambda wanted=total: spent() - before >= wanted, f"{total} tokens are spent", patience=5)
+                    eventually(lambda wanted=total: spent() - before >= wanted, f"{total} tokens are spent", timeout=5)
                 except AssertionError as missing:
                     raise LateAnswer("/chat") from missing
             status, fields = asked(self.client, "/chat", x_user=user)

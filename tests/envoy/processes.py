@@ -13,7 +13,7 @@ import time
 SLUICE = os.environ["SLUICE_PROGRAM"]
 ENVOY = os.environ["ENVOY_PROGRAM"]
 EXAMPLE = pathlib.Path(__file__).parents[2] / "examples" / "envoy"
-PATIENCE = 30  # seconds
+TIMEOUT = 30  # seconds
 
 # The ports of envoy.yaml, in the order of the parts that they belong to.
 EDGE, SERVICE, ADMIN, FIRST_NODE, SECOND_NODE = 10000, 10001, 9901, 8081, 8082
@@ -30,12 +30,12 @@ def free_ports(count):
     return ports
 
 
-def eventually(condition, what, patience=PATIENCE):
+def eventually(condition, what, timeout=TIMEOUT):
     """Waits until the condition holds, and returns its value."""
-    deadline = time.monotonic() + patience
+    deadline = time.monotonic() + timeout
     while not (value := condition()):
         if time.monotonic() > deadline:
-            raise AssertionError(f"{what}: not within {patience} seconds")
+            raise AssertionError(f"{what}: not within {timeout} seconds")
         time.sleep(0.02)
     return value
 
@@ -44,7 +44,7 @@ class Client:
     """A client of one HTTP server, with one connection. Use it on one thread."""
 
     def __init__(self, port):
-        self.connection = http.client.HTTPConnection("127.0.0.1", port, timeout=PATIENCE)
+        self.connection = http.client.HTTPConnection("127.0.0.1", port, timeout=TIMEOUT)
 
     def close(self):
         self.connection.close()
@@ -75,7 +75,7 @@ class Program:
 
     def stop(self):
         self.process.terminate()
-        self.process.wait(PATIENCE)
+        self.process.wait(TIMEOUT)
         self.process.stdout.close()
 
 

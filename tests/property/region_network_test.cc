@@ -222,7 +222,7 @@ class World {
     void run(int steps) {
         for (int i = 0; i < steps; ++i)
             step();
-        settle();
+        run_until_idle();
     }
 
     Counts living() const {
@@ -343,7 +343,7 @@ class World {
     }
 
     // The network works again, and messages underway arrive.
-    void settle() {
+    void run_until_idle() {
         for (Node& node : nodes_)
             if (std::exchange(node.origin().is_cut, false))
                 node.origin().events.available(!forgot_while_cut_);
