@@ -263,6 +263,7 @@ class Chart(unittest.TestCase):
             "rules.shop\\.yaml=x": "grpc.enabled",
             "tokens=null": "tokens: at least one is needed",
             "migrate=true": "secrets.global",
+            "tls.clientCertificates=true": "tls.clientCertificates: needs tls.existingSecret",
             "tls.existingSecret=x,tls.probeSecret=y": "tls.probeSecret: needs tls.clientCertificates",
             "tls.existingSecret=x,tls.clientCertificates=true,metrics.token=0123456789abcdef,"
             "metrics.serviceMonitor.enabled=true": "metrics.serviceMonitor.tlsConfig",
