@@ -7,7 +7,8 @@ endif()
 set(SLUICE_TEST_LABELS "" CACHE STRING "Build and run only the tests with one of these labels. Empty: all tests")
 # Builds the selected tests and what they need, and nothing else.
 add_custom_target(sluice_tests)
-# Tests are compiled far more often than they run: where the optimiser would cost more than it saves, -O0.
+# Tests are compiled far more often than they run: where the optimiser would cost more than it saves, -O0. g++ 12 also
+# reports copies beyond temporary strings in optimised tests, where there are none.
 set(SLUICE_TEST_OPTIONS "" CACHE STRING "Compiler options for the sources of tests, after all others")
 # Checks of each access through a pointer take a quarter of the compiler's time. Tests and cold libraries go without:
 # AddressSanitizer reports a null pointer too.
