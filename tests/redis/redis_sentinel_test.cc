@@ -1,5 +1,6 @@
 // The origin in Redis behind Sentinels: finding the master, failover, and what is reported.
 #include <chrono>
+#include <cstdint>
 #include <string>
 
 #include <gtest/gtest.h>
@@ -109,6 +110,31 @@ TEST(RedisSentinel, FollowsAPlannedFailoverToTheNewMaster) {
     EXPECT_TRUE(is_master(replica));
     EXPECT_EQ((*client.sync(cell_of("alice"), 4))[0].total, 4U);
     EXPECT_EQ(replica.command({"EXISTS", cell_key(kRegion, cell_of("alice"))}).number, 1);
+}
+
+std::int64_t stat(RedisServer& server, const std::string& name) {
+    const std::string stats = server.command({"INFO", "stats"}).text;
+    return std::stoll(stats.substr(stats.find(name + ":") + name.size() + 1));
+}
+
+// The Sentinels are asked with each heartbeat.
+TEST(RedisSentinel, KeepsOneConnectionToASentinel) {
+    RedisServer master;
+    RedisServer sentinel(watching(master.port()));
+    OriginClient client("redis+sentinel://" + at(sentinel.port()) + "/main");
+    ASSERT_TRUE(client.becomes_available());
+    const std::int64_t before = stat(sentinel, "total_connections_received");
+    // Commands of others than this test.
+    std::int64_t own = 0;
+    const auto commands = [&] { return stat(sentinel, "total_commands_processed") - own++; };
+    const std::int64_t commands_before = commands();
+    ASSERT_TRUE(client.heartbeat_until([&] { return commands() >= commands_before + 20; }));
+    EXPECT_LE(stat(sentinel, "total_connections_received"), before + 1);
+    sentinel.command({"CLIENT", "KILL", "TYPE", "normal", "SKIPME", "yes"});
+    ++own;
+    const std::int64_t killed_at = commands();
+    EXPECT_TRUE(client.heartbeat_until([&] { return commands() >= killed_at + 5; }));
+    EXPECT_TRUE(client.failures.empty()) << client.failures[0];
 }
 
 TEST(RedisSentinel, WorksWithoutALogin) {

@@ -83,13 +83,15 @@ class SentinelLocator : public std::enable_shared_from_this<SentinelLocator> {
     SentinelLocator(const SentinelLocator&) = delete;
     SentinelLocator& operator=(const SentinelLocator&) = delete;
 
-    // Cancels a lookup that is underway.
+    // Cancels a lookup that is underway. The connection to the Sentinel that answered last is kept.
     void locate(std::function<void(Location)> located) {
-        disconnect();
+        is_kept_ = connection_ && !located_;
         located_ = std::move(located);
         failures_.clear();
         asked_ = 0;
-        ask();
+        if (is_kept_) return ask();
+        disconnect();
+        connect();
     }
 
   private:
@@ -97,8 +99,10 @@ class SentinelLocator : public std::enable_shared_from_this<SentinelLocator> {
         return master_.sentinels[(first_ + asked_) % master_.sentinels.size()];
     }
 
-    void ask();
+    void connect();
     void on_connected();
+    void ask();
+    void limit_time();
     bool on_reply(const RedisReply* reply);
     void on_failed(const std::string& why);
     void finish(Location location);
@@ -109,14 +113,14 @@ class SentinelLocator : public std::enable_shared_from_this<SentinelLocator> {
     const SentinelMaster master_;
     boost::asio::steady_timer timer_;
     std::shared_ptr<RedisConnection> connection_;
-    std::function<void(Location)> located_;
+    std::function<void(Location)> located_;  // empty: no lookup is underway
+    bool is_kept_ = false;                   // the lookup uses the connection of an earlier one
     std::string failures_;
     std::size_t first_ = 0;  // the one that answered last
     std::size_t asked_ = 0;  // how many have failed since
 };
 
-void SentinelLocator::ask() {
-    connection_ = std::make_shared<RedisConnection>(loop_, access_);
+void SentinelLocator::limit_time() {
     const milliseconds timeout = std::max(access_->timeout, kMinTimeout);
     timer_.expires_after(timeout);
     timer_.async_wait([weak = weak_from_this(), connection = connection_, timeout](
@@ -125,6 +129,11 @@ void SentinelLocator::ask() {
         if (cancelled || !self || self->connection_ != connection) return;
         connection->fail("no answer within " + std::to_string(timeout.count()) + " ms");
     });
+}
+
+void SentinelLocator::connect() {
+    connection_ = std::make_shared<RedisConnection>(loop_, access_);
+    limit_time();
     const auto weak = weak_from_this();
     connection_->open(sentinel(),
                       {.connected =
@@ -146,6 +155,11 @@ void SentinelLocator::on_connected() {
     } else if (!password.empty()) {
         connection_->send(redis_command({"AUTH", password}), ignore);
     }
+    ask();
+}
+
+void SentinelLocator::ask() {
+    limit_time();
     connection_->send(redis_command({"SENTINEL", "GET-MASTER-ADDR-BY-NAME", master_.name}),
                       [weak = weak_from_this()](const RedisReply* reply) {
                           const auto self = weak.lock();
@@ -176,14 +190,19 @@ bool SentinelLocator::on_reply(const RedisReply* reply) {
 }
 
 void SentinelLocator::on_failed(const std::string& why) {
+    timer_.cancel();
+    connection_.reset();
+    if (!located_) return;
+    // The Sentinel may have been restarted since the last lookup.
+    if (std::exchange(is_kept_, false)) return connect();
     failures_ +=
         (failures_.empty() ? "Sentinel " : "; Sentinel ") + sentinel().shown() + ": " + why;
-    if (++asked_ < master_.sentinels.size()) return ask();
+    if (++asked_ < master_.sentinels.size()) return connect();
     finish({.addresses = {}, .failure = failures_});
 }
 
 void SentinelLocator::finish(Location location) {
-    disconnect();
+    timer_.cancel();
     const auto located = std::exchange(located_, {});
     if (located) located(std::move(location));
 }
