@@ -95,10 +95,9 @@ class Audit {
     void sending(const KeyComponents& key);
     void sending(const KeySpend& key);
     // The origin has executed a call, whether or not the node is still alive: what it holds
-    // afterwards, and for a spend, what it held before and how it decided.
+    // afterwards, and for a spend, what it held before it decided, and how it did.
     void at_origin(const KeyComponents& key, const KeyTotals& after);
     void check_grants(const KeySpend& key, const KeyTotals& before, const KeyGrants& grants);
-    void retired(const KeyComponents& key, const KeyTotals& before);
     // The node receives an answer. The origin executed the call at `done_ms`.
     void synced(const KeyComponents& key,
                 const KeyTotals& totals,
@@ -156,7 +155,6 @@ class Audit {
         Sequence sequence;
         Count count;
         Incarnation incarnation;
-        Count retired;  // part of it that the origin moved to the component of stopped nodes
     };
     void each_admitted(const std::function<void(const Admitted&)>& visit) const;
 
@@ -187,7 +185,6 @@ class Audit {
         Count component = 0;            // highest sent to the origin
         Count at_origin = 0;            // highest that the origin held
         Count credit = 0;               // part of that which was not admitted
-        Count retired = 0;              // moved to the component of stopped nodes
         Count row = 0;                  // highest sent to the store
         Count acked = 0;                // by the store
         std::int64_t repeated_ms = -1;  // last acknowledgement of a repeated row

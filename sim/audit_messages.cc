@@ -43,9 +43,13 @@ void Audit::sending(const KeyComponents& key) {
     if (slot.incarnation == key.incarnation)
         slot.newest_sent = std::max(slot.newest_sent, key.current.sequence);
     for (std::size_t i = 0; i < key.own.size(); ++i) {
+        const Sequence sequence = key.current.sequence - static_cast<Sequence>(i);
+        const Count region = truth_.reserved(index, sequence, config_.region);
+        if (key.peers[i] > region)
+            fail("tells its origin that its peers spent " + number(key.peers[i]) + " of " +
+                 cell_text(index, sequence) + ", of which its region spent " + number(region));
         const auto call = cell_of(key, i);
         if (!call) continue;
-        const Sequence sequence = call->cell->sequence;
         if (key.own[i] > call->cell->admitted)
             fail("sends its origin " + number(key.own[i]) + " of " + cell_text(index, sequence) +
                  ", and has admitted " + number(call->cell->admitted));
@@ -65,10 +69,9 @@ void Audit::sending(const KeySpend& key) {
         const Sequence sequence = key.components.current.sequence - static_cast<Sequence>(i);
         const Count region = truth_.reserved(index, sequence, config_.region);
         const Count foreign = truth_.reserved(index, sequence) - region;
-        if (key.peers[i] > region || key.extra[i] > foreign)
+        if (key.extra[i] > foreign)
             fail("has its origin decide " + cell_text(index, sequence) + " with " +
-                 number(key.peers[i]) + " spent by its peers and " + number(key.extra[i]) +
-                 " by other regions, which spent " + number(region) + " and " + number(foreign));
+                 number(key.extra[i]) + " spent by other regions, which spent " + number(foreign));
     }
 }
 
@@ -81,17 +84,18 @@ void Audit::update_credit(KeyIndex key, const Cell& cell, Sent& sent) {
 void Audit::at_origin(const KeyComponents& key, const KeyTotals& after) {
     const KeyIndex index = key_of(key.current.identifier);
     for (std::size_t i = 0; i < after.size(); ++i) {
+        const Sequence sequence = key.current.sequence - static_cast<Sequence>(i);
         if (const auto call = cell_of(key, i)) {
             call->sent->at_origin = std::max(call->sent->at_origin, after[i].own);
             update_credit(index, *call->cell, *call->sent);
         } else if (after[i].own > key.own[i]) {
             // The entry was evicted, so that its credit is never used.
-            truth_.change_credit(index,
-                                 key.current.sequence - static_cast<Sequence>(i),
-                                 config_.region,
-                                 0,
-                                 after[i].own - key.own[i]);
+            truth_.change_credit(index, sequence, config_.region, 0, after[i].own - key.own[i]);
         }
+        const Count reserved = truth_.reserved(index, sequence, config_.region);
+        if (after[i].spent() > reserved)
+            fail("leaves its origin with " + number(after[i].spent()) + " of " +
+                 cell_text(index, sequence) + ", of which its region spent " + number(reserved));
     }
 }
 
@@ -99,8 +103,13 @@ void Audit::at_origin(const KeyComponents& key, const KeyTotals& after) {
 // sent.
 void Audit::check_grants(const KeySpend& key, const KeyTotals& before, const KeyGrants& grants) {
     const KeyComponents& sent = key.components;
+    // A late call for an entry that was evicted is denied, once the origin knows its successor.
+    const bool has_successor =
+        slot_of(key_of(sent.current.identifier)).incarnation != sent.incarnation;
+    const bool has_granted = std::ranges::find(grants.granted, true) != grants.granted.end();
+    if (has_successor && !has_granted && grants.totals[0].own == 0) return;
     const auto peers = [&](std::size_t i) {
-        return std::max(before[i].total - before[i].own, key.peers[i]) + key.extra[i];
+        return std::max(before[i].spent() - before[i].own, sent.peers[i]) + key.extra[i];
     };
     Count used = sent.own[0];
     for (std::size_t i = 0; i < key.requests.size(); ++i) {
@@ -121,11 +130,6 @@ void Audit::check_grants(const KeySpend& key, const KeyTotals& before, const Key
     if (grants.totals[0].own != std::max(before[0].own, used))
         fail("its origin granted " + number(used - sent.own[0]) + " on top of " +
              number(sent.own[0]) + ", and holds " + number(grants.totals[0].own));
-}
-
-void Audit::retired(const KeyComponents& key, const KeyTotals& before) {
-    for (std::size_t i = 0; i < before.size(); ++i)
-        if (const auto call = cell_of(key, i)) call->sent->retired += before[i].own;
 }
 
 void Audit::read(Slot& slot,

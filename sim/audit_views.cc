@@ -96,10 +96,8 @@ Count Audit::admitted(KeyIndex key, Sequence sequence) const {
 void Audit::each_admitted(const std::function<void(const Admitted&)>& visit) const {
     for (const Slot& slot : slots_) {
         for (const Cell& cell : slot.cells) {
-            const Sent& sent = slot.sent[static_cast<std::size_t>(cell.sequence) % kTrueCells];
-            const Count retired = sent.sequence == cell.sequence ? sent.retired : 0;
             if (cell.admitted != 0)
-                visit({slot.key, cell.sequence, cell.admitted, slot.incarnation, retired});
+                visit({slot.key, cell.sequence, cell.admitted, slot.incarnation});
         }
     }
 }

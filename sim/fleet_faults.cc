@@ -201,9 +201,10 @@ void Fleet::note_lost_components(std::uint32_t region, const OriginServer::Conte
     };
     for (const auto& held : world_.origins[region].contents().keys) {
         for (const OriginServer::Cell& cell : held.cells) {
-            for (const OriginServer::Component& one : cell.components) {
-                if (lives(one.node)) continue;
-                if (after.component(one.node, held.key, cell.sequence, one.incarnation) < one.count)
+            for (const auto& [owner, count] : cell.counts.components()) {
+                const auto node = static_cast<Serial>(owner.node);
+                if (lives(node)) continue;
+                if (after.component(node, held.key, cell.sequence, owner.incarnation) < count)
                     world_.truth.lose(held.key, cell.sequence, region, Truth::Lost::kToRegion);
             }
         }

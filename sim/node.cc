@@ -358,7 +358,7 @@ void Node::note_lost() {
     audit_->each_admitted([&](const Audit::Admitted& cell) {
         const Count held =
             origin.component(place_.serial, cell.key, cell.sequence, cell.incarnation);
-        const bool is_known = held + cell.retired >= cell.count;
+        const bool is_known = held >= cell.count;
         world_.truth.lose(cell.key,
                           cell.sequence,
                           place_.region,
@@ -378,14 +378,13 @@ void Node::check_flushed() {
         if (is_dead || world_.expectations.is_forgotten(cell.sequence, world_.true_ms())) return;
         const Count held =
             origin.component(place_.serial, cell.key, cell.sequence, cell.incarnation);
-        if (held + cell.retired >= cell.count) return;
+        if (held >= cell.count) return;
         if (audit_->is_gone(cell.key)) evicted.insert(cell.key);
         if (evicted.size() > audit_->evicted_unsynced() || !evicted.contains(cell.key))
             world_.failure.report("node-" + std::to_string(place_.serial) + ": has settled with " +
-                                  std::to_string(held + cell.retired) + " of k" +
-                                  std::to_string(cell.key) + " in window " +
-                                  std::to_string(cell.sequence) + " at its origin, of " +
-                                  std::to_string(cell.count));
+                                  std::to_string(held) + " of k" + std::to_string(cell.key) +
+                                  " in window " + std::to_string(cell.sequence) +
+                                  " at its origin, of " + std::to_string(cell.count));
     });
 }
 

@@ -7,6 +7,12 @@
 #include "regional/origin.h"
 
 namespace sluice::sim {
+namespace {
+
+// A spend that arrives later has no effect; see RedisOrigin::spend_expires().
+constexpr Moment kSpendExpires = kOriginTimeout + std::chrono::milliseconds{1'000};
+
+}  // namespace
 
 OriginConnection::OriginConnection(World& world, Place place, ProcessState& process, Audit& audit)
     : world_(world), place_(place), process_(process), audit_(audit) {}
@@ -96,7 +102,7 @@ void OriginConnection::spend(std::vector<KeySpend> keys, Spent spent) {
         if (server().refuses_writes && std::ranges::any_of(*sent, writes)) return nullptr;
         std::vector<SpendAnswer> answers;
         for (const KeySpend& key : *sent) {
-            const KeyTotals before = server().read(place_.serial, key.components);
+            const KeyTotals before = server().lift(place_.serial, key.components);
             answers.emplace_back(server().spend(place_.serial, key));
             audit_.check_grants(key, before, *answers.back());
             audit_.at_origin(key.components, answers.back()->totals);
@@ -130,25 +136,6 @@ void OriginConnection::heartbeat(HeartbeatDone beaten) {
           }});
 }
 
-void OriginConnection::retire(std::vector<KeyComponents> keys, Synced synced) {
-    world_.note(TraceKind::kRetired, place_.serial, keys.size());
-    const auto sent = std::make_shared<const std::vector<KeyComponents>>(std::move(keys));
-    const auto answered = std::make_shared<const Synced>(std::move(synced));
-    const auto execute = [this, sent, answered]() -> Deliver {
-        if (server().refuses_writes) return nullptr;
-        std::vector<KeyAnswer> answers;
-        for (const KeyComponents& key : *sent) {
-            audit_.retired(key, server().read(place_.serial, key));
-            answers.emplace_back(server().retire(place_.serial, key));
-        }
-        return [answered, answers] { (*answered)(answers); };
-    };
-    send({.kind = Kind::kRetire,
-          .keys = sent->size(),
-          .execute = execute,
-          .unanswered = [answered, sent] { (*answered)(std::vector<KeyAnswer>(sent->size())); }});
-}
-
 void OriginConnection::list(std::vector<CellName> cells, Listed listed) {
     listed(std::vector<std::optional<CellListing>>(cells.size()));
 }
@@ -159,7 +146,11 @@ std::string OriginConnection::node() const {
 
 bool OriginConnection::would_write(const KeyComponents& key) {
     const KeyTotals held = server().read(place_.serial, key);
-    return key.own[0] > held[0].own || key.own[1] > held[1].own;
+    for (std::size_t i = 0; i < held.size(); ++i) {
+        if (key.own[i] > held[i].own) return true;
+        if (saturating_add(key.own[i], key.peers[i]) > held[i].spent()) return true;
+    }
+    return false;
 }
 
 bool OriginConnection::would_write(const KeySpend& key) {
@@ -179,6 +170,7 @@ void OriginConnection::send(Call call) {
     if (call.kind != Kind::kHeartbeat) ++sent_;
     const std::uint64_t id = ++last_id_;
     call.id = id;
+    call.sent = world_.scheduler.now();
     calls_.push_back(std::move(call));
     transmit(id);
     if (world_.random.permille(world_.network.duplicate)) transmit(id);
@@ -203,13 +195,13 @@ void OriginConnection::arrive(std::uint64_t id) {
 
 void OriginConnection::serve(std::uint64_t id) {
     Call& call = *find(id);
-    const bool is_overtaken = call.kind != Kind::kRetire && id < last_retire_;
-    if (server().is_down || is_cut || is_overtaken) {
+    const bool is_late =
+        call.kind == Kind::kSpend && world_.scheduler.now() > call.sent + kSpendExpires;
+    if (server().is_down || is_cut || is_late) {
         --call.in_flight;
         return erase_finished();
     }
     const Deliver deliver = call.execute();
-    if (call.kind == Kind::kRetire && deliver) last_retire_ = std::max(last_retire_, id);
     if (world_.random.permille(world_.network.loss)) {
         --call.in_flight;
         return erase_finished();

@@ -17,7 +17,7 @@ inline constexpr Moment kOriginTimeout = Scheduler::kTimeout;
 
 // Implements the contract of the port and nothing beyond it: each call completes once, with an
 // answer or without one after a timeout. A call may still arrive late, twice, or after its node has
-// died. Only retire() keeps the order of the connection: earlier calls do not arrive after it.
+// ended.
 //
 // Thread-compatible.
 class OriginConnection final : public Origin {
@@ -33,7 +33,6 @@ class OriginConnection final : public Origin {
     void sync(std::vector<KeyComponents> keys, Synced synced) override;
     void spend(std::vector<KeySpend> keys, Spent spent) override;
     void heartbeat(HeartbeatDone beaten) override;
-    void retire(std::vector<KeyComponents> keys, Synced synced) override;
     void list(std::vector<CellName> cells, Listed listed) override;
     std::string node() const override;
 
@@ -53,13 +52,14 @@ class OriginConnection final : public Origin {
     std::uint64_t calls() const { return sent_; }
 
   private:
-    enum class Kind { kSync, kSpend, kHeartbeat, kRetire };
+    enum class Kind { kSync, kSpend, kHeartbeat };
     // Runs at the node when an answer arrives.
     using Deliver = std::function<void()>;
     struct Call {
         std::uint64_t id = 0;
         Kind kind = Kind::kSync;
         std::size_t keys = 0;
+        Moment sent{0};
         // Runs at the server, once per copy of the message. Null if the server refuses a write.
         std::function<Deliver()> execute;
         Deliver unanswered;
@@ -88,7 +88,6 @@ class OriginConnection final : public Origin {
     bool is_connected_ = false;
     std::uint64_t losses_seen_ = 0;
     std::uint64_t last_id_ = 0;
-    std::uint64_t last_retire_ = 0;  // the last one executed
     std::uint64_t sent_ = 0;
     std::deque<Call> calls_;  // by id
 };

@@ -16,23 +16,7 @@ std::uint64_t bytes_of(const CellName& cell) {
 // Added by each request to decide.
 constexpr std::uint64_t kRequestBytes = 24;
 
-template <class Components, class Own>
-auto find_component(Components& components, const Own& own) {
-    return std::ranges::find_if(components, [&](const auto& one) {
-        return one.node == own.node && one.incarnation == own.incarnation;
-    });
-}
-
 }  // namespace
-
-OriginServer::OwnCell OriginServer::own_cell(Serial node,
-                                             const KeyComponents& key,
-                                             std::size_t index) {
-    return {.key = key_of(key.current.identifier),
-            .sequence = key.current.sequence - static_cast<Sequence>(index),
-            .node = node,
-            .incarnation = key.incarnation};
-}
 
 OriginServer::Cell* OriginServer::find(KeyIndex key, Sequence sequence) {
     if (key >= contents_.places.size() || contents_.places[key] == 0) return nullptr;
@@ -52,73 +36,59 @@ OriginServer::Cell* OriginServer::open(KeyIndex key, Sequence sequence) {
     Cell& cell = held.cells[static_cast<std::size_t>(sequence) % kTrueCells];
     if (cell.sequence > sequence && scheduler_.now() < cell.dies) return nullptr;
     cell.sequence = sequence;
-    cell.total = 0;
     cell.dies = Moment{0};
-    cell.components.clear();
+    cell.counts = {};
     return &cell;
 }
 
-CellTotals OriginServer::read(const OwnCell& own) {
-    const Cell* const cell = find(own.key, own.sequence);
-    if (cell == nullptr) return {};
-    const auto found = find_component(cell->components, own);
-    return {.total = cell->total, .own = found == cell->components.end() ? 0 : found->count};
+CellTotals OriginServer::read(const OriginCell::Owner& owner, const CellName& name) {
+    const Cell* const cell = find(key_of(name.identifier), name.sequence);
+    return cell == nullptr ? CellTotals{} : cell->counts.read(owner);
 }
 
-CellTotals OriginServer::lift(const OwnCell& own, Count to, Duration lifetime) {
-    if (to == 0 || lifetime <= Duration::zero()) return read(own);
-    Cell* cell = find(own.key, own.sequence);
-    if (cell == nullptr) cell = open(own.key, own.sequence);
-    if (cell == nullptr) return {.total = to, .own = to};
-    cell->dies = std::max(cell->dies, scheduler_.now() + lifetime);
-    auto found = find_component(cell->components, own);
-    if (found == cell->components.end())
-        found = cell->components.insert(found, {own.node, own.incarnation, 0});
-    if (to > found->count) {
-        cell->total += to - found->count;
-        found->count = to;
-    }
-    return {.total = cell->total, .own = found->count};
+CellTotals OriginServer::lift(const OriginCell::Owner& owner, const CellComponent& component) {
+    const bool is_read = component.own == 0 && component.peers == 0;
+    if (is_read || component.lifetime <= Duration::zero()) return read(owner, component.cell);
+    const KeyIndex key = key_of(component.cell.identifier);
+    Cell* cell = find(key, component.cell.sequence);
+    if (cell == nullptr) cell = open(key, component.cell.sequence);
+    if (cell == nullptr) return {.total = component.own, .own = component.own};
+    cell->dies = std::max(cell->dies, scheduler_.now() + component.lifetime);
+    return cell->counts.lift(owner, component);
+}
+
+KeyTotals OriginServer::lift(Serial node, const KeyComponents& key) {
+    const OriginCell::Owner owner{node, key.incarnation};
+    const auto [current, previous] = cells_of(key);
+    const CellTotals totals = lift(owner, current);
+    return {totals, key.has_previous ? lift(owner, previous) : CellTotals{}};
 }
 
 KeyTotals OriginServer::read(Serial node, const KeyComponents& key) {
-    return {read(own_cell(node, key, 0)), read(own_cell(node, key, 1))};
+    const OriginCell::Owner owner{node, key.incarnation};
+    const auto [current, previous] = cells_of(key);
+    return {read(owner, current.cell), read(owner, previous.cell)};
 }
 
 KeyTotals OriginServer::sync(Serial node, const KeyComponents& key) {
     bytes += bytes_of(key.current);
-    const CellTotals current = lift(own_cell(node, key, 0), key.own[0], key.lifetime);
-    if (!key.has_previous) return {current, CellTotals{}};
-    const Duration lifetime = key.lifetime - key.current.duration;
-    return {current, lift(own_cell(node, key, 1), key.own[1], lifetime)};
+    return lift(node, key);
 }
 
 KeyGrants OriginServer::spend(Serial node, const KeySpend& spend) {
     bytes += kRequestBytes * spend.requests.size();
     const KeyComponents& key = spend.components;
-    KeyGrants grants = decide_at_origin(spend, sync(node, key));
-    lift(own_cell(node, key, 0), grants.totals[0].own, key.lifetime);
+    const KeyTotals held = sync(node, key);
+    const OriginCell::Owner owner{node, key.incarnation};
+    const Cell* const cell = find(key_of(key.current.identifier), key.current.sequence);
+    if (cell != nullptr && cell->counts.is_superseded(owner))
+        return {.totals = held, .granted = std::vector<bool>(spend.requests.size())};
+    KeyGrants grants = decide_at_origin(spend, held);
+    CellComponent granted = cells_of(key)[0];
+    granted.own = grants.totals[0].own;
+    granted.peers = 0;  // they may have read what is credit now
+    lift(owner, granted);
     return grants;
-}
-
-KeyTotals OriginServer::retire(Serial node, const KeyComponents& key) {
-    bytes += bytes_of(key.current);
-    move_to_stopped(own_cell(node, key, 0));
-    move_to_stopped(own_cell(node, key, 1));
-    return read(node, key);
-}
-
-void OriginServer::move_to_stopped(const OwnCell& own) {
-    Cell* const cell = find(own.key, own.sequence);
-    if (cell == nullptr) return;
-    const auto found = find_component(cell->components, own);
-    if (found == cell->components.end()) return;
-    const Count count = found->count;
-    cell->components.erase(found);
-    auto stopped = find_component(cell->components, OwnCell{.node = kStoppedNodes});
-    if (stopped == cell->components.end())
-        stopped = cell->components.insert(stopped, {kStoppedNodes, 0, 0});
-    stopped->count += count;
 }
 
 Heartbeat OriginServer::beat(Serial node) {
@@ -135,12 +105,16 @@ Count OriginServer::component(Serial node,
                               KeyIndex key,
                               Sequence sequence,
                               Incarnation incarnation) {
-    return read(OwnCell{key, sequence, node, incarnation}).own;
+    const Cell* const cell = find(key, sequence);
+    if (cell == nullptr) return 0;
+    const OriginCell::Owner owner{node, incarnation};
+    return cell->counts.read(cell->counts.is_superseded(owner) ? OriginCell::Owner{node, 0} : owner)
+        .own;
 }
 
 Count OriginServer::total(KeyIndex key, Sequence sequence) {
     const Cell* const cell = find(key, sequence);
-    return cell == nullptr ? 0 : cell->total;
+    return cell == nullptr ? 0 : cell->counts.spent();
 }
 
 }  // namespace sluice::sim

@@ -9,17 +9,17 @@
 #include <vector>
 
 #include "regional/origin.h"
+#include "regional/origin_cell.h"
 #include "sim/scheduler.h"
 #include "sim/truth.h"
 
 namespace sluice::sim {
 
-// Identifies one life of a node; never reused. 0 owns the components of stopped nodes.
+// Identifies one life of a node; never reused.
 using Serial = std::uint32_t;
-inline constexpr Serial kStoppedNodes = 0;
 
-// Holds the components of its nodes, merged by max (invariant 10); decides spends, counts
-// heartbeats, and expires cells at the end of their lifetimes. The fleet sets its faults.
+// Holds the cells of its nodes (OriginCell), decides spends, counts heartbeats, and expires cells
+// at the end of their lifetimes. The fleet sets its faults.
 //
 // Thread-compatible.
 class OriginServer {
@@ -28,25 +28,21 @@ class OriginServer {
 
     KeyTotals sync(Serial node, const KeyComponents& key);
     KeyGrants spend(Serial node, const KeySpend& spend);
-    KeyTotals retire(Serial node, const KeyComponents& key);
     Heartbeat beat(Serial node);
+    // What a spend does before it decides.
+    KeyTotals lift(Serial node, const KeyComponents& key);
 
     // Reads without a change.
     KeyTotals read(Serial node, const KeyComponents& key);
+    // At least what the origin holds of a component that was superseded.
     Count component(Serial node, KeyIndex key, Sequence sequence, Incarnation incarnation);
     Count total(KeyIndex key, Sequence sequence);
 
     // All data, for a failover to an earlier state.
-    struct Component {
-        Serial node;
-        Incarnation incarnation;
-        Count count;
-    };
     struct Cell {
         Sequence sequence = -1;
-        Count total = 0;
         Moment dies{0};
-        std::vector<Component> components;
+        OriginCell counts;
     };
     struct KeyCells {
         KeyIndex key = 0;
@@ -67,21 +63,11 @@ class OriginServer {
     std::uint64_t losses = 0;  // number of data losses
 
   private:
-    // One of the two cells of a key, and this node's component of it.
-    struct OwnCell {
-        KeyIndex key = 0;
-        Sequence sequence = 0;
-        Serial node = 0;
-        Incarnation incarnation = 0;
-    };
-    static OwnCell own_cell(Serial node, const KeyComponents& key, std::size_t index);
-
     Cell* find(KeyIndex key, Sequence sequence);
     // Opens an empty cell. Null if a cell four windows later has taken its place.
     Cell* open(KeyIndex key, Sequence sequence);
-    CellTotals read(const OwnCell& own);
-    CellTotals lift(const OwnCell& own, Count to, Duration lifetime);
-    void move_to_stopped(const OwnCell& own);
+    CellTotals read(const OriginCell::Owner& owner, const CellName& name);
+    CellTotals lift(const OriginCell::Owner& owner, const CellComponent& component);
 
     const Scheduler& scheduler_;
     Contents contents_;

@@ -23,8 +23,6 @@ std::string text_of(const Trace::Event& event) {
             return "sends a sync of " + keys();
         case TraceKind::kSpent:
             return "sends a spend of " + keys();
-        case TraceKind::kRetired:
-            return "retires " + keys();
         case TraceKind::kCounted:
             return "counts " + std::to_string(event.a) + " nodes" +
                    (event.b != 0 ? ", and has joined" : "");

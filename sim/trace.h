@@ -19,7 +19,6 @@ enum class TraceKind : std::uint8_t {
     kGranted,
     kSynced,
     kSpent,
-    kRetired,
     kCounted,
     kAnswered,
     kUnanswered,

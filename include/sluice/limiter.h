@@ -90,6 +90,10 @@ struct Options {
 
     // All callbacks run on threads of the limiter, and must neither block nor throw.
     std::function<void(const OriginChange&)> on_origin_change = {};
+    // Called when the origin can't serve a key, because something else is stored under its name.
+    // The key is decided from local counts and retried; other keys are not affected. `why` has a
+    // digest of the name, and no secret.
+    std::function<void(const std::string& why)> on_origin_key_error = {};
     // Called when the origin's clock comes to differ from this node's by more than a second:
     // windows then begin at different times on different nodes.
     std::function<void(std::chrono::milliseconds offset)> on_origin_clock_offset = {};

@@ -81,6 +81,7 @@ struct OriginStats {
     std::uint64_t queue_overflows;  // of these, because too many requests were pending
     std::uint64_t outages;          // how often it became unavailable
     std::uint64_t resubmissions;    // how often all counts were written again
+    std::uint64_t key_errors;       // calls that it could not serve because of their key alone
     // The age of the oldest pass that is not written to the origin yet.
     std::chrono::milliseconds oldest_unsynced;
     std::chrono::milliseconds clock_offset;  // of the origin's clock against this node's

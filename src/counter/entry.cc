@@ -21,6 +21,7 @@ Entry::Entry(const LimitKey& key,
       refreshed_at_ms_(kNever.time_since_epoch().count()),
       last_used_ms_(now.time_since_epoch().count()),
       hash_(key.hash()),
+      incarnation_high_(static_cast<std::uint8_t>(incarnation >> 24U)),
       credit_(static_cast<std::uint32_t>(high_.load(std::memory_order_relaxed) - 2 * kRingSize)
               << kCreditBits) {
     if (key.is_short()) {

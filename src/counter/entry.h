@@ -80,11 +80,12 @@ class alignas(64) Entry {
     Duration duration() const { return shape_.duration(); }
 
     // Distinguishes the components of this entry from those of earlier entries of the same key,
-    // which were evicted while their counts were in use and stay at the origin. Modulo 2^24.
+    // which were evicted while their counts were in use and stay at the origin. Grows modulo 2^32.
     std::uint32_t incarnation() const {
-        std::uint32_t number = incarnation_[2];
-        number = number << 8U | incarnation_[1];
-        return number << 8U | incarnation_[0];
+        std::uint32_t number = incarnation_high_;
+        for (int byte = 2; byte >= 0; --byte)
+            number = number << 8U | incarnation_[byte];
+        return number;
     }
 
     // The instant at which a request at `now` is decided. Advances the ring if `now` is newer than
@@ -183,10 +184,10 @@ class alignas(64) Entry {
     // Whether it is queued for publishing (global/publish_queue.h). Sequentially consistent: counts
     // change before begin_offer(), and are read after end_offer().
     bool begin_offer() {
-        return !is_offered_.load(std::memory_order_seq_cst) &&
-               !is_offered_.exchange(true, std::memory_order_seq_cst);
+        return (flags_.load(std::memory_order_seq_cst) & kOfferedFlag) == 0 &&
+               (flags_.fetch_or(kOfferedFlag, std::memory_order_seq_cst) & kOfferedFlag) == 0;
     }
-    void end_offer() { is_offered_.store(false, std::memory_order_seq_cst); }
+    void end_offer() { clear_flag(kOfferedFlag); }
 
     // The counts of a cell by the peers, by other regions, and by both; 0 if it is not held.
     Count peers(Sequence sequence) const { return peers_[place_of(sequence)].of(sequence); }
@@ -270,7 +271,7 @@ class alignas(64) Entry {
         return (flags_.load(std::memory_order_relaxed) & kUrgentFlag) == 0 &&
                (flags_.fetch_or(kUrgentFlag, std::memory_order_relaxed) & kUrgentFlag) == 0;
     }
-    void end_urgent() { flags_.fetch_and(kLateFlag, std::memory_order_relaxed); }
+    void end_urgent() { clear_flag(kUrgentFlag); }
 
     // Whether a cost was spent in the cell before the newest one, which a flush may leave out
     // otherwise. Sequentially consistent: set after the count has grown, cleared before it is read.
@@ -280,7 +281,7 @@ class alignas(64) Entry {
     }
     bool take_late() {
         return (flags_.load(std::memory_order_seq_cst) & kLateFlag) != 0 &&
-               (flags_.fetch_and(kUrgentFlag, std::memory_order_seq_cst) & kLateFlag) != 0;
+               (clear_flag(kLateFlag) & kLateFlag) != 0;
     }
 
     // Whether a denial lies less than a duration back: strict mode.
@@ -324,6 +325,10 @@ class alignas(64) Entry {
     static bool is_word_of(std::uint64_t word, Sequence sequence) {
         return word >> kCountBits ==
                static_cast<std::uint64_t>(sequence) << kCountBits >> kCountBits;
+    }
+    // Returns the flags before.
+    std::uint8_t clear_flag(std::uint8_t flag) {
+        return flags_.fetch_and(static_cast<std::uint8_t>(~flag), std::memory_order_seq_cst);
     }
     bool advance(Sequence to);
     Instant clamped(UnixTime now, Sequence high) const;
@@ -379,15 +384,16 @@ class alignas(64) Entry {
     // Guarded by change_state_: written by the thread that lists the entry.
     Entry* next_changed_ = nullptr;
     const std::uint64_t hash_;
-    std::atomic<bool> is_offered_{false};  // see begin_offer()
+    const std::uint8_t incarnation_high_;
     // Its state in the shard's queue of leaving entries. Guarded by the shard's lock.
     struct Leaving {
         bool is_queued : 1;      // it is in the queue
         bool is_unlinked : 1;    // meanwhile, it was removed from the table
         bool is_given_back : 1;  // and the consumer of the changed list has released it
     } leaving_{};
-    static constexpr std::uint8_t kUrgentFlag = 1;  // see begin_urgent()
-    static constexpr std::uint8_t kLateFlag = 2;    // see note_late()
+    static constexpr std::uint8_t kUrgentFlag = 1;   // see begin_urgent()
+    static constexpr std::uint8_t kLateFlag = 2;     // see note_late()
+    static constexpr std::uint8_t kOfferedFlag = 4;  // see begin_offer()
     std::atomic<std::uint8_t> flags_{0};
     std::atomic<std::uint8_t> suspended_{0};  // see suspend_view(); relaxed: one thread's
     // See set_credit(): the sequence modulo 2^11, and the count.

@@ -283,7 +283,7 @@ TEST(SharedEntry, ForgetsWhatWasSyncedManyWindowsAgo) {
 
 TEST(SharedEntry, KeepsItsIncarnation) {
     const Entry entry{key_for("id"), at(0), at(0), Sharing::kShared, 0x0123'4567};
-    EXPECT_EQ(entry.incarnation(), 0x23'4567U);
+    EXPECT_EQ(entry.incarnation(), 0x0123'4567U);
 }
 
 }  // namespace

@@ -10,6 +10,8 @@
 #include <list>
 #include <optional>
 
+#include "base/check.h"
+
 namespace sluice {
 
 class Entry;
@@ -133,12 +135,15 @@ class Epoch {
     static thread_local constinit Reader* self_ __attribute__((tls_model("initial-exec")));
 };
 
-// Announces this thread as a reader. Pins of one thread don't nest.
+// Announces this thread as a reader. Pins of one thread don't nest: the end of the inner one would
+// leave the rest of the outer one unprotected, so a nested pin ends the process.
 class EpochPin {
   public:
     EpochPin() : reader_(Epoch::self_) {
         if (reader_ == nullptr) [[unlikely]]
             reader_ = Epoch::enrol();
+        // Relaxed: this thread's own.
+        SLUICE_CHECK(reader_->pinned.load(std::memory_order_relaxed) == 0);
         const std::uint64_t epoch = Epoch::current_.load(std::memory_order_relaxed);
         reader_->newest.store(epoch, std::memory_order_relaxed);
         reader_->pinned.store(epoch, std::memory_order_seq_cst);

@@ -131,5 +131,14 @@ TEST(Epoch, SeesTheOnlyReaderThatMatters) {
     EXPECT_TRUE(is_unseen(first, first));
 }
 
+TEST(EpochPinDeathTest, ANestedPinEndsTheProcess) {
+    EXPECT_DEATH(
+        {
+            const EpochPin outer;
+            const EpochPin inner;
+        },
+        "CHECK failed");
+}
+
 }  // namespace
 }  // namespace sluice

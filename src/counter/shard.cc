@@ -103,12 +103,9 @@ Entry* Shard::find_held(const LimitKey& key, UnixTime now) {
 }
 
 Entry& Shard::make(const LimitKey& key, UnixTime now, Sharing sharing) {
-    // An eviction of this key has been counted before its lock was released, so the number is new
-    // to it.
-    const auto incarnation =
-        static_cast<std::uint32_t>(tally_->evicted.load(std::memory_order_relaxed));
     const UnixTime forgotten_until = forgotten_.until(key.duration(), now);
-    return pool_.make(key, now, forgotten_until, sharing, incarnation);
+    // An eviction of this key was counted, so the number is new to it.
+    return pool_.make(key, now, forgotten_until, sharing, evictions_);
 }
 
 void Shard::insert(Entry& entry) {
@@ -141,17 +138,20 @@ EntryPool::Stats Shard::memory() const {
 
 std::size_t Shard::list_again(std::size_t from,
                               std::size_t buckets,
-                              UnixTime now,
+                              Relisted which,
                               ChangedList& changed) {
     const MutexLock lock(mutex_);
     const std::size_t end = std::min(from + buckets, bucket_count());
     for (std::size_t i = from; i < end; ++i) {
         bucket_at(i).for_each([&](Entry& entry) {
-            if (is_dead(entry.high(), entry.duration(), now)) return;
+            const Sequence high = entry.high();
+            const Count spent = entry.spent(high) + entry.spent(high - 1);
+            if (spent == 0 || (which == Relisted::kNearLimit && spent < entry.last_limit() / 2))
+                return;
             entry.clear_synced();  // until the answer to an earlier call comes
             entry.note_late();
             // False for one that was removed a moment ago, which needs no listing.
-            if (Components(entry).are_any()) static_cast<void>(changed.mark(entry));
+            static_cast<void>(changed.mark(entry));
         });
     }
     return end - from;
@@ -193,7 +193,7 @@ void Shard::leave_queue(Entry& entry) {
     }
     tally_->end_leaving();
     if (!ChangedList::retire_leaving(entry)) return;  // it was used again
-    Tally::add(tally_->evicted);
+    count_eviction();
     unlink(entry);
     pool_.give_back(entry);
 }
@@ -236,7 +236,7 @@ bool Shard::evict(UnixTime now, Needed needed) {
     if (victim == nullptr) return false;
     if (drop_if_dead(*victim, now) || drop(*victim)) return true;
     if (!takes_unsynced) return false;
-    Tally::add(tally_->evicted);
+    count_eviction();
     Tally::add(tally_->evicted_unsynced);
     remove(*victim);
     return true;
@@ -280,10 +280,15 @@ bool Shard::drop(Entry& entry) {
         tally_->begin_leaving();
         return true;
     }
-    Tally::add(tally_->evicted);
+    count_eviction();
     unlink(entry);
     pool_.give_back(entry);
     return true;
+}
+
+void Shard::count_eviction() {
+    ++evictions_;
+    Tally::add(tally_->evicted);
 }
 
 void Shard::unlink(Entry& entry) {

@@ -196,16 +196,18 @@ Entry* Table::find_exactly(const LimitKey& key) {
     return found == all.end() ? nullptr : *found;
 }
 
-bool Table::list_again(Walk& walk, std::size_t buckets, UnixTime now) {
+bool Table::list_again(Walk& walk, std::size_t buckets) {
     while (walk.shard <= shard_mask_) {
         const std::size_t seen =
-            shards_[walk.shard].list_again(walk.bucket, buckets, now, changed_);
+            shards_[walk.shard].list_again(walk.bucket, buckets, walk.which, changed_);
         walk.bucket += seen;
         if (seen == buckets) return false;
         buckets -= seen;
-        walk = {.shard = walk.shard + 1, .bucket = 0};
+        walk = {.which = walk.which, .shard = walk.shard + 1, .bucket = 0};
     }
-    return true;
+    if (walk.which == Shard::Relisted::kAll) return true;
+    walk = {.which = Shard::Relisted::kAll};
+    return false;
 }
 
 EntryPool::Stats Table::memory() const {

@@ -190,12 +190,13 @@ class alignas(64) Shard {
     // Disposes of an entry that the changed list returned as retired.
     void dispose(Entry& entry);
 
-    // Lists the entries of up to `buckets` buckets, from the bucket `from` on, that hold anything
-    // of their own that matters at `now`. Returns how many buckets there were. A bucket that is
-    // split meanwhile moves entries to a later one.
+    // Lists those entries of up to `buckets` buckets, from the bucket `from` on, that hold counts.
+    // Returns how many buckets there were. A bucket that is split meanwhile moves entries to a
+    // later one.
+    enum class Relisted { kNearLimit, kAll };
     std::size_t list_again(std::size_t from,
                            std::size_t buckets,
-                           UnixTime now,
+                           Relisted which,
                            ChangedList& changed);
 
     // Of the memory for entries. `examined` includes the checks whether an entry may leave.
@@ -230,6 +231,7 @@ class alignas(64) Shard {
     void leave_queue(Entry& entry) SLUICE_REQUIRES(mutex_);
     void give_back(Entry& entry) SLUICE_REQUIRES(mutex_);
     void remove(Entry& entry) SLUICE_REQUIRES(mutex_);
+    void count_eviction() SLUICE_REQUIRES(mutex_);
     void unlink(Entry& entry) SLUICE_REQUIRES(mutex_);
     void split() SLUICE_REQUIRES(mutex_);
     Bucket& next_bucket() SLUICE_REQUIRES(mutex_);
@@ -246,6 +248,7 @@ class alignas(64) Shard {
 
     alignas(64) mutable ForkSafeMutex mutex_{ForkSafeMutex::Rank::kShard};
     std::size_t size_ SLUICE_GUARDED_BY(mutex_) = 0;
+    std::uint32_t evictions_ SLUICE_GUARDED_BY(mutex_) = 0;  // ever; modulo 2^32
     std::size_t hand_ SLUICE_GUARDED_BY(mutex_) =
         0;  // the bucket that was looked at last for removals
     // Entries being removed. Some may have been used again since, and stay; some may have expired.
@@ -346,14 +349,15 @@ class Table {
     }
     ChangedList& changed() { return changed_; }
 
-    // Lists every entry with local counts that have not expired at `now`, for an origin that has
-    // lost its data. Goes through up to `buckets` buckets at a time, and returns whether it is at
-    // the end. Entries that are made meanwhile are listed by their first cost.
+    // Lists every entry with counts, for an origin that has lost its data: first those of keys that
+    // have spent half of their limits. Goes through up to `buckets` buckets at a time, and returns
+    // whether it is at the end. Entries that are made meanwhile are listed by their first cost.
     struct Walk {
+        Shard::Relisted which = Shard::Relisted::kNearLimit;
         std::size_t shard = 0;
         std::size_t bucket = 0;
     };
-    bool list_again(Walk& walk, std::size_t buckets, UnixTime now);
+    bool list_again(Walk& walk, std::size_t buckets);
 
     // Frees an entry that the changed list returned as retired.
     void dispose(Entry& entry) { shard_at(entry.hash()).dispose(entry); }

@@ -117,6 +117,7 @@ void Metrics::write_origin(const OriginReadings& readings, Text& text) {
     text.single(kOriginQueueOverflows, readings.queue_overflows);
     text.single(kOriginOutages, readings.outages);
     text.single(kOriginResubmissions, readings.resubmissions);
+    text.single(kOriginKeyErrors, readings.key_errors);
 }
 
 void Metrics::write_global(const GlobalReadings& readings, Text& text) {

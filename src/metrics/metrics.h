@@ -55,6 +55,7 @@ struct OriginReadings {
     std::uint64_t queue_overflows = 0;
     std::uint64_t outages = 0;
     std::uint64_t resubmissions = 0;
+    std::uint64_t key_errors = 0;
 };
 
 // Statistics of the calls to the global store. All zero without one.

@@ -63,6 +63,8 @@ inline constexpr Name kOriginOutages{"sluice_origin_outages_total", Type::kCount
     "How often the origin became unavailable."};
 inline constexpr Name kOriginResubmissions{"sluice_origin_resubmissions_total", Type::kCounter,
     "How often all counts were written again because the origin may have lost data."};
+inline constexpr Name kOriginKeyErrors{"sluice_origin_key_errors_total", Type::kCounter,
+    "Calls that the origin could not serve because of their key alone."};
 
 inline constexpr Name kGlobalUnavailable{"sluice_global_unavailable", Type::kGauge,
     "1 while the global store fails and regions don't see each other's new counts, else 0."};
@@ -223,6 +225,7 @@ inline constexpr std::array kAllNames = {
     kOriginQueueOverflows,
     kOriginOutages,
     kOriginResubmissions,
+    kOriginKeyErrors,
     kGlobalUnavailable,
     kGlobalPublishUnavailable,
     kGlobalImportUnavailable,

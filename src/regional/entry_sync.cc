@@ -37,6 +37,7 @@ KeyComponents EntrySync::components(const Entry& entry) const {
     return {.current = name_of(entry.key(), current_),
             .incarnation = incarnation_,
             .own = own_,
+            .peers = {entry.peers(current_), entry.peers(current_ - 1)},
             .lifetime = std::clamp(left, Duration{1}, 3 * entry.duration()),
             .has_previous = has_previous_};
 }
@@ -59,8 +60,11 @@ void EntrySync::merge_peers(const KeyTotals& totals, Entry& entry) const {
         const Sequence sequence = current_ - static_cast<Sequence>(i);
         // For a later entry of the key, components of this one count as peers'. How much of the
         // total the later one wrote itself is not known.
-        const Count own = is_of(entry) ? totals[i].own : entry.most_at_origin(sequence);
+        const Count most = entry.most_at_origin(sequence);
+        const Count own = is_of(entry) ? totals[i].own : most;
         if (totals[i].total > own) entry.raise_peers(sequence, totals[i].total - own);
+        // Of what a peer knew, any part of our component may be part.
+        if (totals[i].known > most) entry.raise_peers(sequence, totals[i].known - most);
     }
 }
 

@@ -24,7 +24,11 @@ class EntrySync {
 
     // The components to write to the origin.
     KeyComponents components(const Entry& entry) const;
-    bool is_empty() const { return own_[0] == 0 && own_[1] == 0; }
+    // Whether there is nothing to write, and nothing that the origin may have lost.
+    bool is_empty(const Entry& entry) const {
+        return own_[0] == 0 && own_[1] == 0 && entry.peers(current_) == 0 &&
+               entry.peers(current_ - 1) == 0;
+    }
     // All components of the entry; see ChangedList::release().
     const Components& settled() const { return settled_; }
 

@@ -28,7 +28,6 @@ class FakeOrigin final : public Origin {
     struct Cell {
         Count own = 0;
         Count peers = 0;
-        Count stopped = 0;
     };
 
     void start(OriginEvents given) override { events = std::move(given); }
@@ -46,15 +45,6 @@ class FakeOrigin final : public Origin {
             done(Heartbeat{.nodes = nodes, .has_joined = beats == 1, .clock_offset = offset});
         }
     }
-    void retire(std::vector<KeyComponents> keys, Synced synced) override {
-        std::vector<KeyAnswer> answers;
-        for (const KeyComponents& key : keys) {
-            Cell& cell = cells[key.current];
-            cell.stopped += std::exchange(cell.own, 0);
-            answers.push_back(totals(key.current));
-        }
-        synced(answers);
-    }
     void list(std::vector<CellName> names, Listed listed) override {
         listed(std::vector<std::optional<CellListing>>(names.size()));
     }
@@ -69,6 +59,7 @@ class FakeOrigin final : public Origin {
         for (const KeyComponents& key : keys) {
             const bool is_lost = lost && key.current.identifier.starts_with(*lost);
             answers.push_back(is_lost ? KeyAnswer() : lift(key));
+            if (is_broken(key)) answers.back() = error<KeyAnswer>();
         }
         synced(answers);
     }
@@ -91,11 +82,21 @@ class FakeOrigin final : public Origin {
     std::vector<HeartbeatDone> silent_beats;
     bool is_silent = false;
     bool has_servers = false;  // several, as a cluster
+    std::string broken;        // the key whose cell holds something else than counts
     int beats = 0;
     std::uint32_t nodes = 2;
     Duration offset{0};
 
   private:
+    bool is_broken(const KeyComponents& key) const {
+        return !broken.empty() && key.current.identifier == broken;
+    }
+    template <class Answer>
+    static Answer error() {
+        Answer answer;
+        answer.key_error = "the cell can't be used";
+        return answer;
+    }
     static CellName previous(CellName cell) {
         --cell.sequence;
         return cell;
@@ -104,7 +105,7 @@ class FakeOrigin final : public Origin {
         KeyTotals all;
         for (std::size_t i = 0; i < 2; ++i) {
             const Cell& cell = cells[i == 0 ? current : previous(current)];
-            all[i] = {.total = cell.own + cell.peers + cell.stopped, .own = cell.own};
+            all[i] = {.total = cell.own + cell.peers, .own = cell.own};
         }
         return all;
     }
@@ -118,6 +119,10 @@ class FakeOrigin final : public Origin {
     std::vector<SpendAnswer> decide(const std::vector<KeySpend>& keys) {
         std::vector<SpendAnswer> answers;
         for (const KeySpend& key : keys) {
+            if (is_broken(key.components)) {
+                answers.push_back(error<SpendAnswer>());
+                continue;
+            }
             answers.push_back(decide_at_origin(key, lift(key.components)));
             cells[key.components.current].own = answers.back()->totals[0].own;
         }

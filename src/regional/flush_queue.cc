@@ -22,6 +22,8 @@ FlushQueue::~FlushQueue() {
             give_back(*queued.entry);
     for (const Queued& queued : aside_)
         give_back(*queued.entry);
+    for (const auto& [retry_at, queued] : failing_)
+        give_back(*queued.entry);
 }
 
 FlushQueue::Time::duration FlushQueue::lag_of(std::size_t lane) {
@@ -79,6 +81,7 @@ std::optional<FlushQueue::FirstDue> FlushQueue::first_due() const {
 std::vector<KeyComponents> FlushQueue::next(Time now, Scope scope) {
     std::vector<KeyComponents> batch;
     if (is_underway()) return batch;
+    requeue_failing(now);
     const auto oldest = first_due();
     const bool is_late = oldest && now - oldest->due > kFlushWithin / 16;
     const std::size_t most = is_late ? kLateBatchKeys : kBatchKeys;
@@ -104,22 +107,26 @@ void FlushQueue::add(const Queued& queued,
                      bool is_in_lane,
                      std::vector<KeyComponents>& batch) {
     Entry& entry = *queued.entry;
-    if (is_in_lane) entry.end_urgent();
+    if (is_in_lane) {
+        entry.end_urgent();
+        if (paused_.is_paused(entry.hash(), now)) return;
+    }
     ChangedList::begin_read(entry);
     const auto waited = std::chrono::floor<Duration>(now - queued.since);
     const auto settled = EntrySync::settled_previous(entry, waited);
     const InFlightKey one{
         .queued = queued, .sync = EntrySync(entry, settled), .is_in_lane = is_in_lane};
-    if (entry.is_retired() || one.sync.is_empty()) return release(one);
+    if (entry.is_retired() || one.sync.is_empty(entry)) return release(one);
     batch.push_back(one.sync.components(entry));
     underway_.push_back(one);
 }
 
-void FlushQueue::answered(std::span<const KeyAnswer> answers) {
+void FlushQueue::answered(std::span<const KeyAnswer> answers, const Note& note) {
     SLUICE_CHECK(answers.size() == underway_.size());
     const std::vector<InFlightKey> done = std::exchange(underway_, {});
     for (std::size_t i = 0; i < done.size(); ++i) {
         Entry& entry = *done[i].queued.entry;
+        const std::optional<Time> retry_at = note(entry, answers[i]);
         if (answers[i]) {
             done[i].sync.merge(*answers[i], entry);
             if (!done[i].sync.has_all_previous(entry)) entry.note_late();
@@ -128,7 +135,12 @@ void FlushQueue::answered(std::span<const KeyAnswer> answers) {
             continue;
         }
         if (done[i].sync.has_previous()) entry.note_late();
-        if (!done[i].is_in_lane) aside_.push_back(done[i].queued);
+        if (done[i].is_in_lane) continue;
+        if (retry_at) {
+            failing_.emplace(*retry_at, done[i].queued);
+        } else {
+            aside_.push_back(done[i].queued);
+        }
     }
 }
 
@@ -141,6 +153,14 @@ void FlushQueue::release(const InFlightKey& done) {
     } else if (!table_.changed().release(entry, done.sync.settled())) {
         table_.dispose(entry);
     }
+}
+
+void FlushQueue::requeue_failing(Time now) {
+    const auto end = failing_.upper_bound(now);
+    for (auto i = failing_.begin(); i != end; ++i)
+        lanes_[lane_of(i->second.entry->duration())].push_back(
+            {.entry = i->second.entry, .since = now});
+    failing_.erase(failing_.begin(), end);
 }
 
 void FlushQueue::retry(std::size_t most) {
@@ -165,12 +185,19 @@ void FlushQueue::tidy() {
             return true;
         });
     }
+    std::erase_if(failing_, [this](const auto& one) {
+        if (!one.second.entry->is_retired()) return false;
+        table_.dispose(*one.second.entry);
+        return true;
+    });
 }
 
 std::optional<FlushQueue::Time> FlushQueue::due() const {
     if (!urgent_.empty()) return Time::min();
     const auto first = first_due();
-    return first ? std::optional(first->due) : std::nullopt;
+    if (failing_.empty()) return first ? std::optional(first->due) : std::nullopt;
+    const Time retry_at = failing_.begin()->first;
+    return first ? std::min(first->due, retry_at) : retry_at;
 }
 
 FlushQueue::Time::duration FlushQueue::lag(Time now) const {
@@ -182,6 +209,14 @@ FlushQueue::Time::duration FlushQueue::lag(Time now) const {
     for (const Queued& queued : aside_)
         oldest = std::min(oldest, queued.since);
     return now - oldest;
+}
+
+bool FlushQueue::has_queued_by(Time then) const {
+    return std::ranges::any_of(underway_,
+                               [&](const InFlightKey& one) { return one.queued.since <= then; }) ||
+           std::ranges::any_of(lanes_, [&](const Lane& lane) {
+               return !lane.empty() && lane.front().since <= then;
+           });
 }
 
 bool FlushQueue::is_empty() const {

@@ -12,17 +12,14 @@ namespace {
 // outnumber live ones for long.
 constexpr int kChecksPerCell = 4;
 
-// Nodes that join count from 1.
-constexpr std::uint64_t kStopped = 0;
-
 std::string name_of_node(std::uint64_t node) {
-    return node == kStopped ? kStoppedNodes : "node-" + std::to_string(node);
+    return "node-" + std::to_string(node);
 }
 
 // Collects `answer(key)` of each key.
 template <class Answer, class Keys, class AnswerKey>
-std::vector<std::optional<Answer>> for_each_key(const Keys& keys, AnswerKey answer) {
-    std::vector<std::optional<Answer>> answers;
+std::vector<Answer> for_each_key(const Keys& keys, AnswerKey answer) {
+    std::vector<Answer> answers;
     answers.reserve(keys.size());
     for (const auto& key : keys)
         answers.emplace_back(answer(key));
@@ -44,24 +41,19 @@ class MemoryRegion::Node : public Origin {
     }
 
     void sync(std::vector<KeyComponents> keys, Synced synced) override {
-        synced(for_each_key<KeyTotals>(
+        synced(for_each_key<KeyAnswer>(
             keys, [&](const KeyComponents& key) { return region_->sync(id_, key); }));
     }
 
     void spend(std::vector<KeySpend> keys, Spent spent) override {
-        spent(for_each_key<KeyGrants>(
+        spent(for_each_key<SpendAnswer>(
             keys, [&](const KeySpend& key) { return region_->spend(id_, key); }));
     }
 
     void heartbeat(HeartbeatDone done) override { done(region_->heartbeat(id_)); }
 
-    void retire(std::vector<KeyComponents> keys, Synced synced) override {
-        synced(for_each_key<KeyTotals>(
-            keys, [&](const KeyComponents& key) { return region_->retire(id_, key); }));
-    }
-
     void list(std::vector<CellName> cells, Listed listed) override {
-        listed(for_each_key<CellListing>(
+        listed(for_each_key<std::optional<CellListing>>(
             cells, [&](const CellName& cell) { return region_->list(cell); }));
     }
 
@@ -108,19 +100,16 @@ KeyGrants MemoryRegion::spend(NodeId node, const KeySpend& spend) {
     const MutexLock lock(mutex_);
     const Time now = clock_();
     const KeyComponents& key = spend.components;
-    KeyGrants grants = decide_at_origin(spend, lift(node, key, now));
-    const CellComponent granted{
-        .cell = key.current, .own = grants.totals[0].own, .lifetime = key.lifetime};
+    const KeyTotals held = lift(node, key, now);
+    const Cell* const cell = find(key.current, now);
+    if (cell != nullptr && cell->counts.is_superseded({node, key.incarnation}))
+        return {.totals = held, .granted = std::vector<bool>(spend.requests.size())};
+    KeyGrants grants = decide_at_origin(spend, held);
+    CellComponent granted = cells_of(key)[0];
+    granted.own = grants.totals[0].own;
+    granted.peers = 0;  // they may have read what is credit now
     lift({node, key.incarnation}, granted, now);
     return grants;
-}
-
-KeyTotals MemoryRegion::retire(NodeId node, const KeyComponents& key) {
-    const MutexLock lock(mutex_);
-    const Time now = clock_();
-    const Owner owner{node, key.incarnation};
-    const auto [current, previous] = cells_of(key);
-    return {move_to_stopped(owner, current.cell, now), move_to_stopped(owner, previous.cell, now)};
 }
 
 CellListing MemoryRegion::list(const CellName& name) {
@@ -128,11 +117,12 @@ CellListing MemoryRegion::list(const CellName& name) {
     const Time now = clock_();
     const Cell* const cell = find(name, now);
     if (cell == nullptr) return {};
-    CellListing listing{.total = cell->total,
+    CellListing listing{.total = cell->counts.spent(),
                         .components = {},
                         .lifetime = std::chrono::duration_cast<Duration>(cell->expires - now)};
-    for (const auto& [owner, count] : cell->components)
-        listing.components.push_back({owner_name(name_of_node(owner.first), owner.second), count});
+    for (const auto& [owner, count] : cell->counts.components())
+        listing.components.push_back(
+            {owner_name(name_of_node(owner.node), owner.incarnation), count});
     return listing;
 }
 
@@ -177,38 +167,21 @@ MemoryRegion::Cell& MemoryRegion::find_or_create(const CellName& name, Time now)
 }
 
 KeyTotals MemoryRegion::lift(NodeId node, const KeyComponents& key, Time now) {
-    const Owner owner{node, key.incarnation};
+    const OriginCell::Owner owner{node, key.incarnation};
     const auto [current, previous] = cells_of(key);
     return {lift(owner, current, now), lift(owner, previous, now)};
 }
 
-CellTotals MemoryRegion::lift(const Owner& owner, const CellComponent& component, Time now) {
-    if (component.own > 0 && component.lifetime > Duration::zero()) {
+CellTotals MemoryRegion::lift(const OriginCell::Owner& owner,
+                              const CellComponent& component,
+                              Time now) {
+    if (component.lifetime > Duration::zero() && (component.own > 0 || component.peers > 0)) {
         Cell& cell = find_or_create(component.cell, now);
         cell.expires = std::max(cell.expires, now + component.lifetime);
-        Count& count = cell.components[owner];
-        if (component.own > count) {
-            cell.total = saturating_add(cell.total, component.own - count);
-            count = component.own;
-        }
-        return {.total = cell.total, .own = count};
+        return cell.counts.lift(owner, component);
     }
     const Cell* const cell = find(component.cell, now);
-    if (cell == nullptr) return {};
-    const auto own = cell->components.find(owner);
-    return {.total = cell->total, .own = own == cell->components.end() ? 0 : own->second};
-}
-
-CellTotals MemoryRegion::move_to_stopped(const Owner& owner, const CellName& name, Time now) {
-    Cell* const cell = find(name, now);
-    if (cell == nullptr) return {};
-    const auto own = cell->components.find(owner);
-    if (own != cell->components.end()) {
-        Count& stopped = cell->components[{kStopped, 0}];
-        stopped = saturating_add(stopped, own->second);
-        cell->components.erase(own);
-    }
-    return {.total = cell->total, .own = 0};
+    return cell == nullptr ? CellTotals{} : cell->counts.read(owner);
 }
 
 void MemoryRegion::drop_some_expired(Time now) {

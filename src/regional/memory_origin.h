@@ -14,6 +14,7 @@
 
 #include "base/mutex.h"
 #include "regional/origin.h"
+#include "regional/origin_cell.h"
 
 namespace sluice {
 
@@ -42,13 +43,11 @@ class MemoryRegion : public std::enable_shared_from_this<MemoryRegion> {
 
   private:
     class Node;
-    using NodeId = std::uint64_t;
-    using Owner = std::pair<NodeId, Incarnation>;
+    using NodeId = OriginCell::NodeId;
     using Time = std::chrono::steady_clock::time_point;
 
     struct Cell {
-        Count total = 0;
-        std::map<Owner, Count> components;
+        OriginCell counts;
         Time expires;
     };
     using Cells = std::map<CellName, Cell>;
@@ -57,7 +56,6 @@ class MemoryRegion : public std::enable_shared_from_this<MemoryRegion> {
 
     KeyTotals sync(NodeId node, const KeyComponents& key);
     KeyGrants spend(NodeId node, const KeySpend& spend);
-    KeyTotals retire(NodeId node, const KeyComponents& key);
     CellListing list(const CellName& name);
     Heartbeat heartbeat(NodeId node);
     std::vector<NodeNote> leave_note(NodeId node, std::string note);
@@ -67,9 +65,7 @@ class MemoryRegion : public std::enable_shared_from_this<MemoryRegion> {
     Cell* find(const CellName& name, Time now) SLUICE_REQUIRES(mutex_);
     Cell& find_or_create(const CellName& name, Time now) SLUICE_REQUIRES(mutex_);
     KeyTotals lift(NodeId node, const KeyComponents& key, Time now) SLUICE_REQUIRES(mutex_);
-    CellTotals lift(const Owner& owner, const CellComponent& component, Time now)
-        SLUICE_REQUIRES(mutex_);
-    CellTotals move_to_stopped(const Owner& owner, const CellName& name, Time now)
+    CellTotals lift(const OriginCell::Owner& owner, const CellComponent& component, Time now)
         SLUICE_REQUIRES(mutex_);
     void drop_some_expired(Time now) SLUICE_REQUIRES(mutex_);
 

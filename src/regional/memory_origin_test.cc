@@ -76,7 +76,6 @@ TEST_F(MemoryOriginTest, StoresNothingForAReadADenialOrAnAbsentComponent) {
     read(*a_, cell("x"));
     const SpendRequest denied{.elapsed = kMinute / 2, .ask = {.cost = 1, .limit = 0}};
     a_->spend({{.components = key(cell("x"), 0), .requests = {denied}}}, [](const auto&) {});
-    a_->retire({key(cell("x"), 3)}, [](const auto&) {});
     EXPECT_EQ(region_->cells(), 0U);
 }
 

@@ -7,7 +7,8 @@ namespace {
 
 // All that counts in a cell beside this node's component.
 Count spent_by_peers(const KeySpend& spend, const CellTotals& held, std::size_t cell) {
-    const Count peers = std::max(held.total - std::min(held.own, held.total), spend.peers[cell]);
+    const Count peers =
+        std::max(held.spent() - std::min(held.own, held.spent()), spend.components.peers[cell]);
     return saturating_add(peers, spend.extra[cell]);
 }
 

@@ -20,24 +20,30 @@
 namespace sluice {
 
 // Distinguishes the components of this node's successive entries for one key. A key that was
-// evicted and came back has a new incarnation, and so a new component; the old component stays in
-// the total.
+// evicted and came back has a new incarnation, and so a new component. Numbers grow modulo 2^32.
 using Incarnation = std::uint32_t;
+
+// Whether `a` belongs to a later entry than `b`.
+constexpr bool is_newer(Incarnation a, Incarnation b) {
+    return a != b && a - b < Incarnation{1} << 31U;
+}
 
 // This node's components of the two cells of a key that decisions at `current.sequence` use.
 struct KeyComponents {
     CellName current;  // the previous cell has the same name and one sequence less
     Incarnation incarnation = 0;
-    std::array<Count, 2> own{};  // current, previous; 0 creates nothing
-    Duration lifetime{};         // how long the current cell still matters, from now on; positive
+    std::array<Count, 2> own{};    // current, previous; 0 creates nothing
+    std::array<Count, 2> peers{};  // the counts of the peers as last read, which may be lost since
+    Duration lifetime{};           // how long the current cell still matters, from now on; positive
     // Without it, an origin may leave the previous cell alone, and return nothing of it.
     bool has_previous = true;
 };
 
-// This node's component of one cell.
+// This node's component of one cell, and what it knows of the cell; see KeyComponents.
 struct CellComponent {
     CellName cell;
     Count own;
+    Count peers;
     Duration lifetime;  // not positive if the cell no longer matters
 };
 
@@ -46,20 +52,37 @@ inline std::array<CellComponent, 2> cells_of(const KeyComponents& key) {
     CellName previous = key.current;
     --previous.sequence;
     const Duration previous_lifetime = key.lifetime - key.current.duration;
-    return {CellComponent{.cell = key.current, .own = key.own[0], .lifetime = key.lifetime},
-            CellComponent{
-                .cell = std::move(previous), .own = key.own[1], .lifetime = previous_lifetime}};
+    return {CellComponent{.cell = key.current,
+                          .own = key.own[0],
+                          .peers = key.peers[0],
+                          .lifetime = key.lifetime},
+            CellComponent{.cell = std::move(previous),
+                          .own = key.own[1],
+                          .peers = key.peers[1],
+                          .lifetime = previous_lifetime}};
 }
 
 // The counts of a cell at the origin. An absent cell or component counts as 0.
 struct CellTotals {
     Count total = 0;  // the sum of the components of all owners, this one included
-    Count own = 0;    // the component of this node's incarnation
+    Count own = 0;    // the component of this entry
+    // What the region has spent at least, where that is more than the total, since the origin has
+    // lost components that nodes had read. 0 if it is not.
+    Count known = 0;
+    Count spent() const { return std::max(total, known); }
 };
 using KeyTotals = std::array<CellTotals, 2>;  // current, previous
 
-// No value if the origin did not answer for the key. The call may have taken effect or not.
-using KeyAnswer = std::optional<KeyTotals>;
+// The answer for one key of a call. It has no value if the origin did not answer: the call may have
+// taken effect or not. `key_error` is not empty if the origin answered that it can't serve this
+// key, for a reason that concerns no other key (its cell holds something else than counts). It
+// names the cell by a digest, for the log.
+template <class Value>
+struct OriginAnswer : std::optional<Value> {
+    using std::optional<Value>::optional;
+    std::string key_error = {};
+};
+using KeyAnswer = OriginAnswer<KeyTotals>;
 
 // One request that the origin decides.
 struct SpendRequest {
@@ -70,10 +93,8 @@ struct SpendRequest {
 // The queued requests of one key, in order.
 struct KeySpend {
     KeyComponents components;
-    // Counts that the origin may lack, current and previous: the peers' components as last read,
-    // which the origin may have lost since, and counts beside the region's components (other
-    // regions, unfinished batches of this node).
-    std::array<Count, 2> peers{};
+    // Counts beside the region's components (other regions, unfinished batches of this node),
+    // current and previous.
     std::array<Count, 2> extra{};
     std::vector<SpendRequest> requests;
 };
@@ -83,7 +104,7 @@ struct KeyGrants {
     KeyTotals totals;           // afterwards
     std::vector<bool> granted;  // by request
 };
-using SpendAnswer = std::optional<KeyGrants>;
+using SpendAnswer = OriginAnswer<KeyGrants>;
 
 // A node announces itself with every heartbeat.
 struct Heartbeat {
@@ -118,13 +139,16 @@ struct OriginEvents {
     std::function<void(const std::string& why)> unavailable;
     // The connection works, but the origin has lost data.
     std::function<void()> data_lost;
-    // The origin refused a write (no memory, read-only, no permission, a script error). `why`
-    // quotes it, for the log, without secrets. The refused call is answered without a value.
+    // The origin refused a write for a reason that concerns all keys (no memory, read-only, no
+    // permission). `why` quotes it, for the log, without secrets. The refused call is answered
+    // without a value.
     std::function<void(const std::string& why)> write_refused;
 };
 
 // One node's connection to the origin. Every number is a component with one owner, merged by max:
-// a call may be lost, repeated, delayed or reordered, and the counts still come out right.
+// a call may be lost, repeated, delayed or reordered, and the counts still come out right. The
+// origin keeps each component until its cell expires, or remembers that it is superseded: a call
+// that arrives at any later time, even after its node has ended, finds it.
 //
 // Calls return at once. Each is answered exactly once, in the order of its keys, within the
 // origin's timeout, and at once while it is unavailable. An answer may come before the call
@@ -143,23 +167,22 @@ class Origin {
     // Once, before any call. Events may come before it returns.
     virtual void start(OriginEvents events) = 0;
 
-    // Lifts this node's components to `own` where they are lower, and returns the totals
-    // afterwards. With components of 0 it only reads.
+    // Lifts this node's components to `own` where they are lower, restores counts that the origin
+    // has lost, and returns the totals afterwards; see OriginCell::lift(). A component of 0 is not
+    // created.
     virtual void sync(std::vector<KeyComponents> keys, Synced synced) = 0;
 
     // For each key: lifts this node's components as sync() does, then decides its requests in order
     // and adds the costs that fit to the current component (see decide_at_origin()).
     // Idempotent: a component that is already above `own` is what an earlier call granted whose
-    // answer was lost, and is granted again without being added again.
+    // answer was lost, and is granted again without being added again. A call that arrives after
+    // its callers have ceased to wait has no effect, and no answer: counts that it was denied by
+    // may have expired.
     virtual void spend(std::vector<KeySpend> keys, Spent spent) = 0;
 
     // Announces this node, and writes as sync() does, so that an origin that refuses writes is
     // noticed without traffic.
     virtual void heartbeat(HeartbeatDone done) = 0;
-
-    // Moves this node's components of these keys into one that all stopped nodes share. Only as the
-    // last call for them, after every other call was answered. Idempotent.
-    virtual void retire(std::vector<KeyComponents> keys, Synced synced) = 0;
 
     virtual void list(std::vector<CellName> cells, Listed listed) = 0;
 
@@ -177,9 +200,6 @@ class Origin {
     // The owner, in listings, of this node's components, without the incarnation.
     virtual std::string node() const = 0;
 };
-
-// The owner, in listings, of the component that all stopped nodes share.
-inline constexpr const char* kStoppedNodes = "stopped";
 
 // The owner of a component, in listings.
 inline std::string owner_name(const std::string& node, Incarnation incarnation) {

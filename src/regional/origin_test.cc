@@ -59,11 +59,11 @@ TEST(DecideAtOrigin, CountsPeers) {
 
 TEST(DecideAtOrigin, CountsPeersThatTheOriginHasLost) {
     KeySpend waiting = spend(0, {{.cost = 1, .limit = 10}});
-    waiting.peers = {10, 0};
+    waiting.components.peers = {10, 0};
     EXPECT_FALSE(decide_at_origin(waiting, {CellTotals{4, 0}, {}}).granted[0]);
-    waiting.peers = {0, 10};
+    waiting.components.peers = {0, 10};
     EXPECT_FALSE(decide_at_origin(waiting, {CellTotals{}, CellTotals{4, 0}}).granted[0]);
-    waiting.peers = {9, 0};
+    waiting.components.peers = {9, 0};
     EXPECT_TRUE(decide_at_origin(waiting, {CellTotals{4, 0}, {}}).granted[0])
         << "what the origin has of them is not counted twice";
 }
@@ -144,7 +144,7 @@ TEST(DecideAtOrigin, SumsSaturateAtTheLargestCount) {
     EXPECT_EQ(empty.totals[0].total, kMaxCount);
 
     KeySpend waiting = spend(1, {all, {.cost = 1, .limit = kMaxCount}});
-    waiting.peers = {kMaxCount, kMaxCount};
+    waiting.components.peers = {kMaxCount, kMaxCount};
     waiting.extra = {kMaxCount, kMaxCount};
     const KeyTotals full{CellTotals{kMaxCount, kMaxCount}, CellTotals{kMaxCount, kMaxCount}};
     const auto grants = decide_at_origin(waiting, full);

@@ -40,7 +40,7 @@ Region::Region(Table& table, Origin& origin, Config config)
     : table_(table),
       origin_(origin),
       config_(std::move(config)),
-      queue_(table, config_.counted),
+      queue_(table, failing_keys_, config_.counted),
       jitter_(config_.seed),
       oldest_since_ms_(kNothing) {
     table_.changed().set_wake(config_.again);
@@ -54,7 +54,7 @@ void Region::start() {
                            breaker_.reset();
                            failures_ = 0;
                            not_before_ = retry_at_ = heartbeat_at_ = Time::min();
-                           is_catching_up_ = true;
+                           catch_up();
                            if (!is_intact) resubmit_everything();
                            update_availability();
                            config_.again();
@@ -81,7 +81,6 @@ void Region::start() {
 
 void Region::resubmit_everything() {
     walk_ = Table::Walk{};
-    is_catching_up_ = true;
     // The origin may have lost the heartbeats as well: wait as a node that joins does.
     if (joined_at_) joined_at_ = config_.clock();
     update_nodes(config_.clock());
@@ -105,7 +104,7 @@ void Region::update_availability() {
     if (!has_changed && why == reported_) return;
     is_unavailable_.store(unavailable, std::memory_order_relaxed);
     if (has_changed && unavailable) outages_.fetch_add(1, std::memory_order_relaxed);
-    if (has_changed) is_catching_up_ = true;
+    if (has_changed) catch_up();
     // Before the first connection there is nothing to report but the reason.
     if (unavailable && why.empty()) return;
     reported_ = why;
@@ -119,8 +118,11 @@ void Region::step() {
     update_nodes(now);
     apply_new_views();
     send_spends(now);
-    if (walk_ && table_.list_again(*walk_, kBucketsPerStep, UnixTime::min())) walk_.reset();
+    if (walk_) catch_up();
+    if (walk_ && table_.list_again(*walk_, kBucketsPerStep)) walk_.reset();
     queue_.collect(now);
+    if (catching_up_to_ && !walk_ && !queue_.has_queued_by(*catching_up_to_))
+        catching_up_to_.reset();
     if (!is_unavailable()) {
         flush(now);
     } else if (now >= tidy_at_) {
@@ -150,7 +152,7 @@ void Region::set_wake(Time now) {
         wake(std::max(*due, not_before_));
     if (!queue_.is_empty()) return wake(now + kCollect);
     if (!table_.changed().sleep()) return config_.again();
-    is_settled_ = !advance_stop();
+    is_settled_ = spends_by_key_.empty() && syncs_underway_ == 0;
 }
 
 // Heartbeats detect that the origin works again, so they bypass the breaker.
@@ -222,20 +224,15 @@ void Region::record(Time began, std::size_t keys, std::size_t missing) {
 }
 
 void Region::begin_stop() {
-    if (stage_ == Stage::kRunning) stage_ = Stage::kFlushing;
+    is_stopping_ = true;
     is_settled_ = false;
     config_.again();
 }
 
-// Once everything was flushed after begin_stop(), goes through the table to retire the components.
-// True if there is more to do.
-bool Region::advance_stop() {
-    if (stage_ != Stage::kFlushing) return false;
-    if (!spends_by_key_.empty() || syncs_underway_ != 0) return true;
-    stage_ = Stage::kRetiring;
-    walk_ = Table::Walk{};
-    config_.again();
-    return true;
+Region::Time Region::note_key_error(std::uint64_t hash, const std::string& error) {
+    key_errors_.fetch_add(1, std::memory_order_relaxed);
+    if (!failing_keys_.is_failing(hash) && config_.key_failed) config_.key_failed(error);
+    return failing_keys_.failed(hash, config_.clock());
 }
 
 OriginStats Region::stats() const {
@@ -255,6 +252,7 @@ OriginStats Region::stats() const {
             .queue_overflows = 0,
             .outages = read(outages_),
             .resubmissions = read(resubmissions_),
+            .key_errors = read(key_errors_),
             .oldest_unsynced = milliseconds{std::max<std::int64_t>(age, 0)},
             .clock_offset = milliseconds{clock_offset_ms_.load(std::memory_order_relaxed)}};
 }

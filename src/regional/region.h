@@ -21,6 +21,7 @@
 #include "breaker/breaker.h"
 #include "counter/table.h"
 #include "regional/entry_sync.h"
+#include "regional/failing_keys.h"
 #include "regional/flush_queue.h"
 #include "regional/origin.h"
 
@@ -28,11 +29,11 @@ namespace sluice {
 
 // How the origin decided a request.
 struct OriginVerdict {
-    bool granted;  // its cost is in the origin's counts, and has to be entered in the entry
-    Grant grant;   // where it was decided
-    // The origin did not decide it, or denied it by counts that the entry does not have: the
-    // sharing rule may let the node decide. If not, call spend() again.
-    bool try_locally = false;
+    // Its cost is in the origin's counts, and has to be entered in the entry. If not, the entry has
+    // the counts by which it was denied, unless it has changed since: the caller decides by the
+    // sharing rule, and calls spend() again where that leaves it to the origin.
+    bool granted;
+    Grant grant;  // where it was decided
 };
 
 // The origin is available while it is connected, the breaker over its calls is closed, and it
@@ -59,6 +60,9 @@ class Region {
         std::function<void(Entry&)> counted = {};
         // The origin has become unavailable or available. `why` is a message for the log.
         std::function<void(bool unavailable, const std::string& why)> changed;
+        // The origin can't serve a key, for a reason that concerns no other one. Called once for a
+        // key until it is served again. `why` is a message for the log. May be empty.
+        std::function<void(const std::string& why)> key_failed = {};
         // The origin's clock has come to differ from this node's by more than a second. May be
         // empty.
         std::function<void(std::chrono::milliseconds offset)> clock_offset = {};
@@ -87,8 +91,7 @@ class Region {
     // Writes and reads the counts of the keys of `requests` at `now`, in one round trip.
     void sync(std::span<const Request> requests, UnixTime now, Synced synced);
 
-    // Flushes everything without delay, then merges the components of this node into those of
-    // stopped nodes. is_settled() becomes true after that.
+    // Flushes everything without delay. is_settled() becomes true after that.
     void begin_stop();
     bool is_settled() const { return is_settled_; }
 
@@ -104,16 +107,14 @@ class Region {
     static constexpr std::chrono::milliseconds kCollectSpends{1};
     // A call that fails within this time was not sent.
     static constexpr std::chrono::milliseconds kNotSent{5};
-    enum class Stage { kRunning, kFlushing, kRetiring };
 
-    bool accepts_calls() const {
-        return !has_given_up_ && !is_unavailable() && stage_ != Stage::kRetiring;
-    }
+    bool accepts_calls() const { return !has_given_up_ && !is_unavailable(); }
     // The entry of the cell's key. Requires an EpochPin.
     Entry& entry_for(const CellName& cell, UnixTime now);
 
     // Availability and heartbeats: region.cc.
     void update_availability();
+    void catch_up() { catching_up_to_ = config_.clock(); }
     void resubmit_everything();
     void send_heartbeat();
     void on_heartbeat(Time began, const Heartbeat& answer);
@@ -121,13 +122,22 @@ class Region {
     void use_count(NodeCount nodes, Time began);
     void update_nodes(Time now);
     void set_wake(Time now);
-    bool advance_stop();
+    // Notes an answer for the key of `hash`. Returns when to ask again if the origin can't serve
+    // it.
+    template <class Answer>
+    std::optional<Time> note_answer(std::uint64_t hash, const Answer& answer) {
+        if (!answer.key_error.empty()) return note_key_error(hash, answer.key_error);
+        if (answer) failing_keys_.answered(hash);
+        return std::nullopt;
+    }
+    Time note_key_error(std::uint64_t hash, const std::string& error);
     void record(Time began, std::size_t keys, std::size_t missing);
-    // Records a call for the breaker. Returns how many of its keys were not answered.
+    // Records a call for the breaker. Returns how many of its keys were not answered; those that
+    // the origin can't serve were.
     template <class Answer>
     std::size_t record(Time began, std::span<const Answer> answers) {
-        const auto missing = static_cast<std::size_t>(
-            std::ranges::count_if(answers, [](const Answer& answer) { return !answer; }));
+        const auto missing = static_cast<std::size_t>(std::ranges::count_if(
+            answers, [](const Answer& answer) { return !answer && answer.key_error.empty(); }));
         record(began, answers.size(), missing);
         return missing;
     }
@@ -154,7 +164,8 @@ class Region {
     using SpendsByKey = std::map<CellName, KeySpends>;
     // A key in a call that is underway.
     struct SpendCall {
-        SpendsByKey::iterator key;
+        CellName cell;
+        std::uint64_t hash;  // of the key
         std::vector<PendingSpend> spends;
         EntrySync sync;
         Count most_at_origin;         // of the component, before the call
@@ -171,14 +182,17 @@ class Region {
     void send_spends(std::span<const SpendsByKey::iterator> ready);
     std::optional<SpendCall> begin_call(SpendsByKey::iterator key, KeySpend& spend);
     void end_call(SpendCall& call, const SpendAnswer& answer);
+    void deliver(const SpendCall& call, const SpendAnswer& answer);
+    // Returns requests that were queued meanwhile, which the node may decide now.
+    std::vector<PendingSpend> settle_call(const SpendCall& call, const SpendAnswer& answer);
     bool has_ample_share(Entry& entry, const PendingSpend& last, Sequence sequence) const;
-    void use_view(Entry& entry, const SpendCall& call, const CellName& cell);
+    std::vector<PendingSpend> use_view(Entry& entry, const SpendCall& call);
     void apply_new_views();
 
     Table& table_;
     Origin& origin_;
     const Config config_;
-    Stage stage_ = Stage::kRunning;
+    bool is_stopping_ = false;
     bool is_settled_ = false;
     bool has_given_up_ = false;
     std::optional<Time> wake_at_;
@@ -203,14 +217,16 @@ class Region {
     std::optional<LowerCount> lower_count_;
     bool is_clock_off_ = false;
 
+    FailingKeys failing_keys_;
     FlushQueue queue_;
     Jitter jitter_;
     std::optional<Table::Walk> walk_;  // the progress of writing everything again
-    bool is_catching_up_ = false;      // after an outage or a loss: flush without pauses
-    int failures_ = 0;                 // flushes that were not answered in full, in a row
-    Time not_before_ = Time::min();    // the next flush that is not urgent
-    Time retry_at_ = Time::min();      // the next flush with unanswered keys
-    std::size_t retries_ = 1;          // their number in it
+    // After an outage or a loss, keys that were queued by then are flushed at once, without pauses.
+    std::optional<Time> catching_up_to_;
+    int failures_ = 0;               // flushes that were not answered in full, in a row
+    Time not_before_ = Time::min();  // the next flush that is not urgent
+    Time retry_at_ = Time::min();    // the next flush with unanswered keys
+    std::size_t retries_ = 1;        // their number in it
     // The shortest of the last durations; a longer one raises it a little.
     struct RecentMinimum {
         Time::duration value{};
@@ -238,6 +254,7 @@ class Region {
     Counter unanswered_{0};
     Counter outages_{0};
     Counter resubmissions_{0};
+    Counter key_errors_{0};
     std::atomic<std::int64_t> oldest_since_ms_;  // by the clock; max: nothing is unsynced
     std::atomic<std::int64_t> clock_offset_ms_{0};
 };

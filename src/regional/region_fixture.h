@@ -83,7 +83,6 @@ class RegionFixture : public testing::Test {
 
     // Passes a request locally, as a decision does; the sharing rule must allow it.
     void pass(std::string_view identifier, std::int64_t limit = 1'000, std::int64_t cost = 1) {
-        const EpochPin pin;
         Entry& one = entry(identifier);
         const Ask ask{.cost = static_cast<Count>(cost), .limit = static_cast<Count>(limit)};
         const LocalVerdict verdict =
@@ -102,10 +101,7 @@ class RegionFixture : public testing::Test {
         const std::size_t index = verdicts_.size();
         verdicts_.emplace_back();
         region_.spend(request(identifier, limit, cost), kNow, [=, this](auto verdict) {
-            verdicts_[index] = !verdict               ? "unanswered"
-                               : verdict->try_locally ? "undecided"
-                               : verdict->granted     ? "granted"
-                                                      : "denied";
+            verdicts_[index] = !verdict ? "unanswered" : verdict->granted ? "granted" : "denied";
             if (!verdict || !verdict->granted) return;
             const Sequence sequence = verdict->grant.sequence;
             entry(identifier).admitted(sequence).add(sequence, static_cast<Count>(cost));
@@ -138,6 +134,7 @@ class RegionFixture : public testing::Test {
     Region::Time now_{std::chrono::hours(1)};
     bool wants_step_ = false;
     std::vector<std::string> changes_;  // of availability: the reason, or "available"
+    std::vector<std::string> key_errors_;
     std::vector<std::chrono::milliseconds> offsets_;
     std::vector<std::string> verdicts_;  // of spend()
     Region region_{
@@ -149,6 +146,7 @@ class RegionFixture : public testing::Test {
              [this](bool unavailable, const std::string& why) {
                  changes_.push_back(unavailable ? why : "available");
              },
+         .key_failed = [this](const std::string& why) { key_errors_.push_back(why); },
          .clock_offset = [this](std::chrono::milliseconds offset) { offsets_.push_back(offset); }}};
 };
 

@@ -22,13 +22,10 @@ constexpr milliseconds kLastRetry{2'000};
 constexpr std::size_t kFirstRetries = 16;
 constexpr std::size_t kMostRetries = 256;
 
-// Shorter windows expire at the origin soon enough by themselves.
-constexpr Duration kShortestRetired{60'000};
-
 }  // namespace
 
 FlushQueue::Scope Region::scope(Time now) {
-    if (stage_ != Stage::kRunning || table_.changed().take_flush_request())
+    if (is_stopping_ || catching_up_to_ || table_.changed().take_flush_request())
         return FlushQueue::Scope::kAll;
     return now < not_before_ ? FlushQueue::Scope::kUrgent : FlushQueue::Scope::kDue;
 }
@@ -38,19 +35,8 @@ void Region::flush(Time now) {
     if (now >= retry_at_) queue_.retry(retries_);
     std::vector<KeyComponents> batch = queue_.next(now, scope(now));
     if (batch.empty()) return;
-    auto flushed = [this, now](const std::vector<KeyAnswer>& answers) { on_flushed(now, answers); };
-    if (stage_ != Stage::kRetiring) return origin_.sync(std::move(batch), std::move(flushed));
-    const auto is_short = [](const KeyComponents& key) {
-        return key.current.duration < kShortestRetired;
-    };
-    if (std::ranges::all_of(batch, is_short))
-        return flushed(std::vector<KeyAnswer>(batch.size(), KeyTotals{}));
-    // The totals must not be merged: they count this node's components as those of a stopped one.
-    origin_.retire(std::move(batch), [flushed](std::vector<KeyAnswer> answers) {
-        for (KeyAnswer& answer : answers)
-            if (answer) answer = KeyTotals{};
-        flushed(answers);
-    });
+    origin_.sync(std::move(batch),
+                 [this, now](const std::vector<KeyAnswer>& answers) { on_flushed(now, answers); });
 }
 
 // Unanswered keys are retried after a delay, a few at a time until these are answered: one server
@@ -59,8 +45,9 @@ void Region::on_flushed(Time began, std::span<const KeyAnswer> answers) {
     const Time now = config_.clock();
     const std::size_t missing = record(began, answers);
     flushed_.fetch_add(answers.size() - missing, std::memory_order_relaxed);
-    queue_.answered(answers);
-    if (is_catching_up_ && queue_.lag(now) < kFlushWithin) is_catching_up_ = false;
+    queue_.answered(answers, [this](const Entry& entry, const KeyAnswer& answer) {
+        return note_answer(entry.hash(), answer);
+    });
     if (missing == 0) {
         failures_ = 0;
         retries_ = std::min(2 * retries_, kMostRetries);
@@ -88,7 +75,7 @@ Region::Time::duration Region::pause_after(Time::duration took,
                                            std::size_t keys,
                                            std::size_t missing) const {
     if (missing == keys) return took < kNotSent ? Time::duration::zero() : kLongestPause;
-    if (is_catching_up_) return {};
+    if (catching_up_to_) return {};
     const auto busy = static_cast<std::int64_t>(keys) * quickest_flush_.value;
     return std::clamp<Time::duration>(kFlushParts * busy - took, {}, kLongestPause);
 }
@@ -97,8 +84,13 @@ void Region::sync(std::span<const Request> requests, UnixTime now, Synced synced
     if (!accepts_calls()) return synced(false);
     struct Key {
         CellName cell;
+        std::uint64_t hash;
         EntrySync sync;
     };
+    const auto is_paused = [&](const Request& request) {
+        return failing_keys_.is_paused(table_.key(request).hash(), config_.clock());
+    };
+    if (std::ranges::any_of(requests, is_paused)) return synced(false);
     auto keys = std::make_shared<std::vector<Key>>();
     std::vector<KeyComponents> components;
     {
@@ -112,7 +104,7 @@ void Region::sync(std::span<const Request> requests, UnixTime now, Synced synced
                 key.own = {};
                 entry.note_late();
             }
-            keys->push_back({.cell = key.current, .sync = sync});
+            keys->push_back({.cell = key.current, .hash = entry.hash(), .sync = sync});
             components.push_back(std::move(key));
         }
     }
@@ -123,15 +115,17 @@ void Region::sync(std::span<const Request> requests, UnixTime now, Synced synced
         std::move(components),
         [this, began, keys, now, synced = std::move(synced)](std::vector<KeyAnswer> answers) {
             --syncs_underway_;
-            const std::size_t missing = record<KeyAnswer>(began, answers);
-            const EpochPin pin;
+            record<KeyAnswer>(began, answers);
             for (std::size_t i = 0; i < answers.size(); ++i) {
+                const auto& [cell, hash, sync] = (*keys)[i];
+                note_answer(hash, answers[i]);
                 if (!answers[i]) continue;
-                Entry& entry = entry_for((*keys)[i].cell, now);
-                (*keys)[i].sync.merge(*answers[i], entry);
+                const EpochPin pin;
+                Entry& entry = entry_for(cell, now);
+                sync.merge(*answers[i], entry);
                 if (config_.counted) config_.counted(entry);
             }
-            synced(missing == 0);
+            synced(std::ranges::all_of(answers, &KeyAnswer::has_value));
             config_.again();
         });
 }

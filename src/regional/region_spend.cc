@@ -42,10 +42,14 @@ Entry& Region::entry_for(const CellName& cell, UnixTime now) {
 }
 
 void Region::spend(const Request& request, UnixTime now, Decided decided) {
-    if (!accepts_calls()) return decided(std::nullopt);
-    const EpochPin pin;
+    const std::uint64_t hash = table_.key(request).hash();
+    if (!accepts_calls() || failing_keys_.is_paused(hash, config_.clock()))
+        return decided(std::nullopt);
     Instant at;
-    table_.entry_for(table_.key(request), now, at);
+    {
+        const EpochPin pin;
+        table_.entry_for(table_.key(request), now, at);
+    }
     const auto key = spends_by_key_.try_emplace(cell_of(request, at.sequence)).first;
     auto& [queued, is_underway] = key->second;
     queued.push_back({.request = {.elapsed = at.elapsed,
@@ -135,11 +139,11 @@ std::optional<Region::SpendCall> Region::begin_call(SpendsByKey::iterator key, K
     for (std::size_t i = 0; i < 2; ++i) {
         const Sequence sequence = cell.sequence - static_cast<Sequence>(i);
         const Count admitted = entry.admitted(sequence).of(sequence);
-        spend.peers[i] = entry.peers(sequence);
         spend.extra[i] = entry.global(sequence) + admitted - std::min(admitted, sync.own()[i]);
     }
     entry.suspend_view();
-    SpendCall call{.key = key,
+    SpendCall call{.cell = cell,
+                   .hash = entry.hash(),
                    .spends = {},
                    .sync = sync,
                    .most_at_origin = entry.most_at_origin(cell.sequence),
@@ -162,51 +166,66 @@ std::optional<Region::SpendCall> Region::begin_call(SpendsByKey::iterator key, K
     return call;
 }
 
-// A callback may call spend() for the same key: its call is over by then.
+// Callers are answered outside of pins: they decide, and may call spend() again, for the same key
+// as well. Its call is over by then.
 void Region::end_call(SpendCall& call, const SpendAnswer& answer) {
-    const CellName cell = call.key->first;
-    call.key->second.is_underway = false;
-    if (!call.key->second.queued.empty()) {
-        ready_.push_back(call.key);
+    note_answer(call.hash, answer);
+    const auto key = spends_by_key_.find(call.cell);
+    key->second.is_underway = false;
+    if (!key->second.queued.empty()) {
+        ready_.push_back(key);
     } else {
-        spends_by_key_.erase(call.key);
+        spends_by_key_.erase(key);
     }
-    const EpochPin pin;
-    const auto entry = [&]() -> Entry& { return entry_for(cell, call.spends.back().now); };
     if (answer) {
         spends_.fetch_add(call.spends.size(), std::memory_order_relaxed);
-        call.sync.merge_peers(answer->totals, entry());
+        const EpochPin pin;
+        call.sync.merge_peers(answer->totals, entry_for(call.cell, call.spends.back().now));
     }
-    const Grant grant{.sequence = cell.sequence, .incarnation = call.sync.incarnation()};
-    Count cost = 0;
+    deliver(call, answer);
+    const std::vector<PendingSpend> queued = settle_call(call, answer);
+    for (const PendingSpend& pending : queued)
+        pending.decided(OriginVerdict{.granted = false, .grant = {}});
+}
+
+void Region::deliver(const SpendCall& call, const SpendAnswer& answer) {
+    const Grant grant{.sequence = call.cell.sequence, .incarnation = call.sync.incarnation()};
     for (std::size_t i = 0; i < call.spends.size(); ++i) {
         std::optional<OriginVerdict> verdict;
         if (answer) verdict = OriginVerdict{.granted = answer->granted[i], .grant = grant};
-        if (answer && answer->granted[i]) cost += call.spends[i].request.ask.cost;
-        // A later entry of the key does not have all the counts by which this was denied.
-        if (verdict && !verdict->granted) verdict->try_locally = !call.sync.is_of(entry());
         call.spends[i].decided(verdict);
     }
-    Entry& granted = entry();
-    if (call.sync.is_of(granted)) granted.resume_view();
-    if (!answer) return;
-    call.sync.note_synced(cost, granted);
-    if (call.sync.is_of(granted)) {
+}
+
+// After the grants were entered in the entry: before, they would look like credit.
+std::vector<Region::PendingSpend> Region::settle_call(const SpendCall& call,
+                                                      const SpendAnswer& answer) {
+    const Sequence sequence = call.cell.sequence;
+    const EpochPin pin;
+    Entry& entry = entry_for(call.cell, call.spends.back().now);
+    if (call.sync.is_of(entry)) entry.resume_view();
+    if (!answer) return {};
+    Count granted = 0;
+    for (std::size_t i = 0; i < call.spends.size(); ++i)
+        if (answer->granted[i]) granted += call.spends[i].request.ask.cost;
+    call.sync.note_synced(granted, entry);
+    if (call.sync.is_of(entry)) {
         // An origin that holds less than it did has lost it, but peers may have read it before.
         const Count held = std::max(answer->totals[0].own, call.most_at_origin);
-        const Count admitted = granted.admitted(cell.sequence).of(cell.sequence);
-        granted.set_credit(cell.sequence, held - std::min(held, admitted));
+        const Count admitted = entry.admitted(sequence).of(sequence);
+        entry.set_credit(sequence, held - std::min(held, admitted));
     }
-    use_view(granted, call, cell);
+    std::vector<PendingSpend> queued = use_view(entry, call);
     // The origin takes a flush of later passes that overtook the call for credit. And it may have
     // lost the grant, after everything else was written again.
-    if (granted.unsynced(cell.sequence) != 0 ||
+    if (entry.unsynced(sequence) != 0 ||
         call.resubmissions != resubmissions_.load(std::memory_order_relaxed)) {
-        granted.note_late();
-        static_cast<void>(table_.changed().mark(granted));
-        table_.changed().urge(granted);
+        entry.note_late();
+        static_cast<void>(table_.changed().mark(entry));
+        table_.changed().urge(entry);
     }
-    if (config_.counted) config_.counted(granted);
+    if (config_.counted) config_.counted(entry);
+    return queued;
 }
 
 // Whether this node's share is eight requests or more. Then it decides locally, or a key under
@@ -223,21 +242,22 @@ bool Region::has_ample_share(Entry& entry, const PendingSpend& last, Sequence se
     return left.remaining >= kShareParts * kShareParts * nodes;
 }
 
-// With an ample share, queued requests of the key are decided locally at once. Otherwise the view
-// counts as young from the next step on, unless requests are queued for the key by then.
-void Region::use_view(Entry& entry, const SpendCall& call, const CellName& cell) {
-    const auto key = spends_by_key_.find(cell);
-    if (!has_ample_share(entry, call.spends.back(), cell.sequence)) {
-        if (key == spends_by_key_.end()) new_views_.push_back({.cell = cell, .sync = call.sync});
-        return;
+// With an ample share, queued requests of the key are decided locally at once: they are returned.
+// Otherwise the view counts as young from the next step on, unless requests are queued for the key
+// by then.
+std::vector<Region::PendingSpend> Region::use_view(Entry& entry, const SpendCall& call) {
+    const auto key = spends_by_key_.find(call.cell);
+    if (!has_ample_share(entry, call.spends.back(), call.cell.sequence)) {
+        if (key == spends_by_key_.end())
+            new_views_.push_back({.cell = call.cell, .sync = call.sync});
+        return {};
     }
     call.sync.note_view(entry);
-    if (key == spends_by_key_.end() || key->second.is_underway) return;
-    const std::vector<PendingSpend> queued = std::move(key->second.queued);
+    if (key == spends_by_key_.end() || key->second.is_underway) return {};
+    std::vector<PendingSpend> queued = std::move(key->second.queued);
     std::erase(ready_, key);
     spends_by_key_.erase(key);
-    for (const PendingSpend& pending : queued)
-        pending.decided(OriginVerdict{.granted = false, .grant = {}, .try_locally = true});
+    return queued;
 }
 
 void Region::apply_new_views() {

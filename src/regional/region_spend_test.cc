@@ -31,6 +31,25 @@ TEST_F(RegionSpendTest, TheOriginDecidesAllQueuedRequestsOfAKeyInOneCall) {
     EXPECT_TRUE(origin_.syncs.empty()) << "the grant was the write";
 }
 
+TEST_F(RegionSpendTest, AKeyThatTheOriginCannotServeIsAnsweredAtOnceUntilItsNextTry) {
+    origin_.broken = "broken";
+    spend("broken", 10);
+    spend("a", 10);
+    answer_spend();
+    EXPECT_EQ(verdicts_, (Verdicts{"unanswered", "granted"}));
+    for (int i = 0; i < 20; ++i)
+        spend("broken", 10);
+    EXPECT_EQ(count("unanswered"), 21U) << "without a call";
+    EXPECT_TRUE(origin_.spends.empty());
+    EXPECT_EQ(region_.stats().key_errors, 1U);
+    EXPECT_FALSE(region_.is_unavailable());
+    origin_.broken.clear();
+    pass_time(1'000ms);
+    spend("broken", 10);
+    answer_spend();
+    EXPECT_EQ(verdicts_.back(), "granted");
+}
+
 TEST_F(RegionSpendTest, KeysThatBecomeReadyDuringACallShareTheNextOne) {
     spend("a", 10);
     run_until_idle();
@@ -104,7 +123,7 @@ TEST_F(RegionSpendTest, CreditThatTheOriginHasLostDoesNotBecomeItsPeersSpend) {
     EXPECT_EQ(entry("a").credit(kSequence), 0U) << "it is used up";
 }
 
-TEST_F(RegionSpendTest, ADenialThatReachesALaterEntryOfItsKeyIsUndecided) {
+TEST_F(RegionSpendTest, ADenialThatReachesALaterEntryOfItsKeyIsNotMergedAsPeers) {
     at_origin("a").peers = 10;
     spend("a", 10);
     run_until_idle();
@@ -115,7 +134,7 @@ TEST_F(RegionSpendTest, ADenialThatReachesALaterEntryOfItsKeyIsUndecided) {
     entry("a").set_credit(kSequence + 1, 0);  // it has asked in the next window
     answer_spend();
     ASSERT_EQ(entry("a").peers(kSequence), 0U) << "the answer may count what this entry wrote";
-    EXPECT_EQ(verdicts_.back(), "undecided");
+    EXPECT_EQ(verdicts_.back(), "denied");
     spend("a", 10);
     answer_spend();
     EXPECT_EQ(verdicts_.back(), "denied");

@@ -73,7 +73,8 @@ metrics::Readings readings_of(const Stats& stats) {
                        .fallbacks = stats.origin.fallbacks,
                        .queue_overflows = stats.origin.queue_overflows,
                        .outages = stats.origin.outages,
-                       .resubmissions = stats.origin.resubmissions};
+                       .resubmissions = stats.origin.resubmissions,
+                       .key_errors = stats.origin.key_errors};
     readings.global = readings_of(stats.global);
     readings.bus = readings_of(stats.bus);
     return readings;

@@ -98,6 +98,10 @@ Options limiter_options(const config::Settings& settings, Log& log) {
                     }
                     was_unavailable = change.unavailable;
                 },
+            .on_origin_key_error =
+                [&log](const std::string& why) {
+                    log.warn("origin_key_error", {{"why", why}});
+                },
             .on_origin_clock_offset =
                 [&log](std::chrono::milliseconds offset) {
                     log.warn("origin_clock_offset", {{"offset_ms", offset.count()}});

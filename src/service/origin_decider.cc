@@ -24,17 +24,18 @@ void OriginDecider::spend(const std::shared_ptr<PendingDecision>& pending,
                   });
 }
 
-// A denial by the origin is a denial by the counts that came with its answer. Ending the wait
-// finishes the decision.
+// What the origin has denied is denied here by the counts that came with its answer. Where these do
+// not deny it, because the window has turned meanwhile, the sharing rule decides as for any other
+// request. Ending the wait finishes the decision.
 void OriginDecider::on_verdict(const std::shared_ptr<PendingDecision>& pending,
                                const DeadlineQueue::Name& wait,
                                std::optional<OriginVerdict> verdict) {
-    if (verdict && verdict->try_locally) {
-        if (!pending->try_decide()) return spend(pending, wait);
-    } else if (verdict && verdict->granted) {
+    if (!verdict) {
+        if (pending->decide_now().has_value()) count_fallback();
+    } else if (verdict->granted) {
         pending->accept_grant(verdict->grant);
-    } else if (pending->decide_now().has_value() && !verdict) {
-        count_fallback();
+    } else if (!pending->try_decide()) {
+        return spend(pending, wait);
     }
     deadlines_.end(wait);
 }

@@ -44,6 +44,7 @@ RegionThread::RegionThread(Table& table, const Options& options)
     : table_(table),
       timeout_(options.origin_timeout),
       on_change_(options.on_origin_change),
+      on_key_error_(options.on_origin_key_error),
       on_clock_offset_(options.on_origin_clock_offset),
       deadline_thread_(timeout_ + kGrace),
       work_(loop_.get_executor()),
@@ -71,6 +72,10 @@ std::optional<Error> RegionThread::run(const Options& options,
                                            report_change({unavailable, why});
                                            if (!std::exchange(has_answered_, true))
                                                first_answer_.set_value();
+                                       },
+                                   .key_failed =
+                                       [this](const std::string& why) {
+                                           if (on_key_error_ && !is_stopping()) on_key_error_(why);
                                        },
                                    .clock_offset =
                                        [this](milliseconds offset) {

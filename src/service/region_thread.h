@@ -184,6 +184,7 @@ class RegionThread {
     Table& table_;
     const Milliseconds timeout_;
     const std::function<void(const OriginChange&)> on_change_;
+    const std::function<void(const std::string&)> on_key_error_;
     const std::function<void(Milliseconds)> on_clock_offset_;
     DeadlineThread deadline_thread_;
     TurnMemory turn_memory_;

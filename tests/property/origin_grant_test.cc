@@ -37,7 +37,7 @@ KeySpend any_spend() {
     spend.components.current.duration = duration;
     for (std::size_t cell : {0U, 1U}) {
         spend.components.own.at(cell) = *any_count();
-        spend.peers.at(cell) =
+        spend.components.peers.at(cell) =
             *rc::gen::weightedOneOf<Count>({{1, rc::gen::just<Count>(0)}, {1, any_count()}});
         spend.extra.at(cell) =
             *rc::gen::weightedOneOf<Count>({{2, rc::gen::just<Count>(0)}, {1, any_count()}});
@@ -76,7 +76,8 @@ bool fits(Exact current, Exact previous, const SpendRequest& request, Duration d
 KeyGrants naive_grants(const KeySpend& spend, const KeyTotals& held) {
     std::array<Count, 2> foreign{};
     for (std::size_t cell : {0U, 1U}) {
-        const Count peers = std::max(held.at(cell).total - held.at(cell).own, spend.peers.at(cell));
+        const Count peers =
+            std::max(held.at(cell).total - held.at(cell).own, spend.components.peers.at(cell));
         foreign.at(cell) = capped(Exact{peers} + spend.extra.at(cell));
     }
     const Count previous = capped(Exact{foreign[1]} + held[1].own);
@@ -131,7 +132,7 @@ class LossyRegion {
         KeySpend spend;
         spend.components.current.duration = kWindow;
         spend.components.own[0] = nodes_.at(node).admitted;
-        spend.peers[0] = nodes_.at(node).peers;
+        spend.components.peers[0] = nodes_.at(node).peers;
         for (const Count cost : costs)
             spend.requests.push_back(
                 {.elapsed = elapsed, .ask = {.cost = cost, .limit = config_.limit}});

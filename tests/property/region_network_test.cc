@@ -92,9 +92,6 @@ class FarOrigin : public Origin {
             origin_->heartbeat(std::move(back));
         });
     }
-    void retire(std::vector<KeyComponents> keys, Synced synced) override {
-        origin_->retire(std::move(keys), std::move(synced));
-    }
     void list(std::vector<CellName> cells, Listed listed) override {
         origin_->list(std::move(cells), std::move(listed));
     }
@@ -170,8 +167,8 @@ class Node {
         const Request one = request(identifier, cost);
         region_.spend(one, now, [this, one, now, passed](std::optional<OriginVerdict> verdict) {
             Decision decision{};
-            const EpochPin pin;
             if (verdict && verdict->granted) {
+                const EpochPin pin;
                 const HashedRequest hashed = table_->key(one).hashed_request();
                 enter_grant(*table_, hashed, now, verdict->grant, decision);
             } else {

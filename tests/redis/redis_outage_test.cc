@@ -136,7 +136,6 @@ TEST(RedisOutage, AnswersAtOnceWhileUnavailable) {
     EXPECT_FALSE(client.sync(cell_of("alice"), 1).has_value());
     EXPECT_FALSE(client.spend({spend_of(cell_of("alice"))})[0].has_value());
     EXPECT_FALSE(client.heartbeat().has_value());
-    EXPECT_FALSE(client.retire({components_of(cell_of("alice"), 1)})[0].has_value());
     EXPECT_FALSE(client.list({cell_of("alice")})[0].has_value());
     EXPECT_LT(Clock::now() - begin, 2s);
 }

@@ -145,14 +145,24 @@ TEST(RedisRefusal, AUserThatMayNotReadEither) {
     EXPECT_FALSE(client.refusals.empty());
 }
 
-TEST(RedisRefusal, AMarkerThatIsNoHash) {
+// What heartbeats write is of no value for long, so that a foreign value is replaced.
+TEST(RedisRefusal, ForeignValuesUnderTheKeysOfHeartbeatsAreReplaced) {
     RedisServer server;
     OriginClient client(server.url());
     ASSERT_TRUE(client.becomes_available());
-    server.command({"SET", marker_key(kRegion, client.origin().node(), 0), "text"});
-    EXPECT_FALSE(client.heartbeat().has_value());
-    ASSERT_EQ(client.refusals.size(), 1U);
-    EXPECT_NE(client.refusals[0].find("WRONGTYPE"), std::string::npos) << client.refusals[0];
+    ASSERT_TRUE(client.heartbeat().has_value());
+    const std::string marker = marker_key(kRegion, client.origin().node(), 0);
+    for (const std::string& key : {marker, node_set_key(kRegion), notes_key(kRegion)}) {
+        server.command({"DEL", key});
+        server.command({"SET", key, "text"});
+    }
+    const auto heartbeat = client.heartbeat();
+    ASSERT_TRUE(heartbeat.has_value());
+    EXPECT_EQ(heartbeat->nodes, 1U);
+    EXPECT_TRUE(client.leave_note("here").has_value());
+    EXPECT_EQ(client.losses, 1) << "the marker was overwritten";
+    EXPECT_TRUE(client.refusals.empty());
+    EXPECT_TRUE(client.is_available);
 }
 
 }  // namespace

@@ -27,10 +27,13 @@ struct Case {
 KeyTotals lifted(const Case& given) {
     KeyTotals totals = given.held;
     for (std::size_t cell = 0; cell < totals.size(); ++cell) {
-        const Count own = given.spend.components.own[cell];
-        if (own <= totals[cell].own) continue;
-        totals[cell].total = saturating_add(totals[cell].total, own - totals[cell].own);
-        totals[cell].own = own;
+        const KeyComponents& called = given.spend.components;
+        CellTotals& held = totals[cell];
+        const Count lifted = std::max(called.own[cell], held.own);
+        held.total = saturating_add(held.total, lifted - held.own);
+        held.own = lifted;
+        const Count known = saturating_add(called.own[cell], called.peers[cell]);
+        if (known > held.total) held.known = known;
     }
     return totals;
 }
@@ -42,7 +45,7 @@ std::string shown(const Case& given) {
     for (std::size_t cell = 0; cell < 2; ++cell)
         text << (cell == 0 ? "current" : "previous") << ": held " << given.held[cell].total << " / "
              << given.held[cell].own << ", own " << spend.components.own[cell] << ", peers "
-             << spend.peers[cell] << ", extra " << spend.extra[cell] << "\n";
+             << spend.components.peers[cell] << ", extra " << spend.extra[cell] << "\n";
     for (const auto& [elapsed, ask] : spend.requests)
         text << "request: elapsed " << elapsed.count() << ", cost " << ask.cost << ", limit "
              << ask.limit << "\n";
@@ -64,7 +67,7 @@ class CaseGenerator {
         given.spend.components.lifetime = Duration(2 * duration.count());
         for (std::size_t cell = 0; cell < 2; ++cell) {
             given.held[cell] = {.total = count(), .own = below(2) == 0 ? 0 : count()};
-            given.spend.peers[cell] = below(2) == 0 ? 0 : count();
+            given.spend.components.peers[cell] = below(2) == 0 ? 0 : count();
             given.spend.extra[cell] = below(2) == 0 ? 0 : count();
         }
         for (std::uint64_t i = below(12); i > 0; --i)
@@ -165,12 +168,14 @@ class SpendScript : public testing::Test {
             for (std::size_t cell = 0; cell < 2; ++cell) {
                 EXPECT_EQ(grants->totals[cell].total, expected.totals[cell].total) << shown(given);
                 EXPECT_EQ(grants->totals[cell].own, expected.totals[cell].own) << shown(given);
+                EXPECT_EQ(grants->totals[cell].spent(), expected.totals[cell].spent())
+                    << shown(given);
             }
         }
         const auto keys = cell_keys(kRegion, given.spend.components.current);
         for (std::size_t cell = 0; cell < 2; ++cell) {
             const CellTotals& totals = expected.totals[cell];
-            EXPECT_EQ(stored(keys[cell], "total"), std::to_string(totals.total)) << shown(given);
+            EXPECT_EQ(stored(keys[cell], "total"), std::to_string(totals.spent())) << shown(given);
             EXPECT_EQ(stored(keys[cell], client.origin().node()), std::to_string(totals.own))
                 << shown(given);
         }
@@ -224,7 +229,7 @@ TEST_F(SpendScript, DeniesEvenAPeekAtALimitOfZero) {
 TEST_F(SpendScript, CountsPeersThatRedisHasLost) {
     Case given;
     given.spend.components = components_of(cell_of("alice"), 2);
-    given.spend.peers = {6, 0};
+    given.spend.components.peers = {6, 0};
     given.spend.extra = {1, 0};
     given.spend.requests = {{Duration(0), {.cost = 1, .limit = 10}},
                             {Duration(0), {.cost = 1, .limit = 10}}};

@@ -100,11 +100,6 @@ HeartbeatAnswer OriginClient::heartbeat() {
                                       [&](auto beaten) { origin_->heartbeat(std::move(beaten)); });
 }
 
-std::vector<KeyAnswer> OriginClient::retire(const std::vector<KeyComponents>& keys) {
-    return answer_of<std::vector<KeyAnswer>>(
-        *this, [&](auto synced) { origin_->retire(keys, std::move(synced)); });
-}
-
 std::vector<std::optional<CellListing>> OriginClient::list(const std::vector<CellName>& cells) {
     return answer_of<std::vector<std::optional<CellListing>>>(
         *this, [&](auto listed) { origin_->list(cells, std::move(listed)); });

@@ -47,7 +47,6 @@ class OriginClient {
     std::vector<KeyAnswer> sync(const std::vector<KeyComponents>& keys);
     std::vector<SpendAnswer> spend(const std::vector<KeySpend>& keys);
     HeartbeatAnswer heartbeat();
-    std::vector<KeyAnswer> retire(const std::vector<KeyComponents>& keys);
     std::vector<std::optional<CellListing>> list(const std::vector<CellName>& cells);
     std::string node() const { return origin_->node(); }
     std::optional<std::vector<NodeNote>> leave_note(const std::string& note);

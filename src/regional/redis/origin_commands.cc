@@ -16,8 +16,10 @@ using Type = RedisReply::Type;
 // A node sends a heartbeat every second. Its marker survives a long pause of the node.
 constexpr Duration kMarkerLifetime{60'000};
 
-// A cell that no decision uses any more is kept this long if it is written all the same.
-constexpr Duration kMinLifetime{1'000};
+// A cell that no decision uses any more is kept this long if it is written all the same. Also added
+// to the lifetime of all others: a spend is decided by the cells of its time until its callers have
+// ceased to wait.
+constexpr Duration kMinLifetime{2'000};
 
 CommandWriter script_call(const RedisScript& script,
                           std::size_t keys,
@@ -36,12 +38,21 @@ std::uint64_t number_of(Duration duration) {
 Duration lifetime_of(const CellKeys& keys, const KeyComponents& components, std::size_t cell) {
     const Duration duration = components.current.duration;
     const Duration matters = components.lifetime - static_cast<int>(cell) * duration;
-    return spread_lifetime(
-        keys[cell], duration, cell == 0 ? matters : std::max(matters, kMinLifetime));
+    return kMinLifetime + spread_lifetime(keys[cell], duration, std::max(matters, Duration{1}));
 }
 
 std::size_t cells_in(const KeyComponents& key) {
     return key.has_previous ? 2 : 1;
+}
+
+// What the node knows of a cell, none of which matters once the cell does not.
+CellComponent known_of(const KeyComponents& key, std::size_t cell) {
+    const Duration matters = key.lifetime - static_cast<int>(cell) * key.current.duration;
+    const bool is_used = matters > Duration::zero();
+    return {.cell = {},
+            .own = key.own[cell],
+            .peers = is_used ? key.peers[cell] : 0,
+            .lifetime = matters};
 }
 
 // About how long the words of a command are.
@@ -66,13 +77,16 @@ std::optional<Count> read_count(const RedisReply& reply) {
 }
 
 // Total and component of one cell or both.
-KeyAnswer read_key(std::span<const RedisReply> elements) {
+std::optional<KeyTotals> read_key(std::span<const RedisReply> elements) {
     KeyTotals totals;
     for (std::size_t cell = 0; cell < elements.size() / 2; ++cell) {
-        const auto total = read_count(elements[2 * cell]);
+        const RedisReply& first = elements[2 * cell];
+        const bool is_pair = first.is_array(2);
+        const auto total = read_count(is_pair ? first.elements[0] : first);
         const auto own = read_count(elements[2 * cell + 1]);
-        if (!total || !own) return std::nullopt;
-        totals[cell] = {.total = *total, .own = *own};
+        const auto known = is_pair ? read_count(first.elements[1]) : Count{0};
+        if (!total || !own || !known) return std::nullopt;
+        totals[cell] = {.total = *total, .own = *own, .known = *known};
     }
     return totals;
 }
@@ -106,41 +120,36 @@ std::string sync_command(const std::string& node, std::span<const KeyedComponent
     std::size_t cells = 0;
     for (const KeyedComponents& key : keys)
         cells += cells_in(*key.components);
-    CommandWriter writer = script_call(sync_script(), cells, 3 * cells, bytes_of(keys));
+    CommandWriter writer = script_call(sync_script(), cells, 4 * cells, bytes_of(keys));
     for (const KeyedComponents& key : keys)
         for (std::size_t cell = 0; cell < cells_in(*key.components); ++cell)
             writer.add(key.keys[cell]);
     for (const auto& [names, components] : keys) {
         const std::string owner = owner_name(node, components->incarnation);
-        for (std::size_t cell = 0; cell < cells_in(*components); ++cell)
-            writer.add(owner)
-                .add(components->own[cell])
-                .add(number_of(lifetime_of(names, *components, cell)));
+        for (std::size_t cell = 0; cell < cells_in(*components); ++cell) {
+            const CellComponent known = known_of(*components, cell);
+            writer.add(owner).add(known.own).add(known.peers);
+            writer.add(number_of(lifetime_of(names, *components, cell)));
+        }
     }
     return writer.take();
 }
 
-std::string retire_command(const std::string& node, std::span<const KeyedComponents> keys) {
-    CommandWriter writer =
-        script_call(retire_script(), 2 * keys.size(), keys.size(), bytes_of(keys));
-    for (const KeyedComponents& key : keys)
-        writer.add(key.keys[0]).add(key.keys[1]);
-    for (const KeyedComponents& key : keys)
-        writer.add(owner_name(node, key.components->incarnation));
-    return writer.take();
-}
-
-std::string spend_command(const std::string& node, const CellKeys& keys, const KeySpend& spend) {
+std::string spend_command(const std::string& node,
+                          const CellKeys& keys,
+                          const KeySpend& spend,
+                          std::chrono::milliseconds expires) {
     const KeyComponents& components = spend.components;
     const std::size_t requests = spend.requests.size();
     CommandWriter writer =
-        script_call(spend_script(), 2, 10 + 3 * requests, 2 * keys[0].size() + 128);
+        script_call(spend_script(), 2, 11 + 3 * requests, 2 * keys[0].size() + 160);
     writer.add(keys[0]).add(keys[1]);
     writer.add(owner_name(node, components.incarnation));
-    writer.add(number_of(components.current.duration));
+    writer.add(number_of(components.current.duration)).add(number_of(expires));
     for (std::size_t cell = 0; cell < 2; ++cell) {
-        writer.add(components.own[cell]).add(number_of(lifetime_of(keys, components, cell)));
-        writer.add(spend.peers[cell]).add(spend.extra[cell]);
+        const CellComponent known = known_of(components, cell);
+        writer.add(known.own).add(number_of(lifetime_of(keys, components, cell)));
+        writer.add(known.peers).add(spend.extra[cell]);
     }
     for (const auto& [elapsed, ask] : spend.requests)
         writer.add(number_of(elapsed)).add(ask.cost).add(ask.limit);
@@ -173,13 +182,14 @@ std::string marker_command(std::string_view marker) {
         .take();
 }
 
-std::optional<std::vector<KeyReply>> read_totals(const RedisReply& reply,
-                                                 std::span<const CellsOfKey> keys) {
+std::optional<SyncReply> read_totals(const RedisReply& reply, std::span<const CellsOfKey> keys) {
     std::size_t cells = 0;
     for (const CellsOfKey& key : keys)
         cells += key.cells;
-    if (!reply.is_array(2 * cells)) return std::nullopt;
-    std::vector<KeyReply> replies(keys.size());
+    if (!reply.is_array(2 * cells + 1)) return std::nullopt;
+    const auto lost = read_count(reply.elements.back());
+    if (!lost) return std::nullopt;
+    SyncReply read{.answers = std::vector<KeyAnswer>(keys.size()), .has_lost = *lost > 0};
     std::size_t at = 0;
     for (std::size_t i = 0; i < keys.size(); ++i) {
         const std::span elements = std::span(reply.elements).subspan(at, 2 * keys[i].cells);
@@ -189,27 +199,29 @@ std::optional<std::vector<KeyReply>> read_totals(const RedisReply& reply,
                 return one.type == Type::kText;
             });
         if (failed != elements.end()) {
-            replies[i].error = failed->text;
+            read.answers[i].key_error = failed->text;
             continue;
         }
-        replies[i].totals = read_key(elements);
-        if (!replies[i].totals) return std::nullopt;
+        const auto totals = read_key(elements);
+        if (!totals) return std::nullopt;
+        read.answers[i] = *totals;
     }
-    return replies;
+    return read;
 }
 
-std::optional<KeyGrants> read_grants(const RedisReply& reply, std::size_t requests) {
-    if (!reply.is_array(5)) return std::nullopt;
+std::optional<SpendReply> read_grants(const RedisReply& reply, std::size_t requests) {
+    if (!reply.is_array(6)) return std::nullopt;
     const auto totals = read_key(std::span(reply.elements).first(4));
     const std::string& granted = reply.elements[4].text;
+    const auto lost = read_count(reply.elements[5]);
     const bool is_complete =
         granted.size() == requests && granted.find_first_not_of("01") == std::string::npos;
-    if (!totals || !is_complete) return std::nullopt;
-    KeyGrants grants{.totals = *totals, .granted = {}};
-    grants.granted.reserve(requests);
+    if (!totals || !is_complete || !lost) return std::nullopt;
+    SpendReply read{.grants = {.totals = *totals, .granted = {}}, .has_lost = *lost > 0};
+    read.grants.granted.reserve(requests);
     for (const char verdict : granted)
-        grants.granted.push_back(verdict == '1');
-    return grants;
+        read.grants.granted.push_back(verdict == '1');
+    return read;
 }
 
 std::optional<HeartbeatReply> read_heartbeat(const RedisReply& reply) {

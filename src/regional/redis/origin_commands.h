@@ -47,8 +47,12 @@ std::vector<KeyGroup> group_keys(std::string_view region,
 
 // Each calls a script by its SHA-1.
 std::string sync_command(const std::string& node, std::span<const KeyedComponents> keys);
-std::string retire_command(const std::string& node, std::span<const KeyedComponents> keys);
-std::string spend_command(const std::string& node, const CellKeys& keys, const KeySpend& spend);
+// `expires` is the time by the server's clock at which the callers cease to wait.
+inline constexpr std::chrono::milliseconds kNeverExpires{kMaxCount};
+std::string spend_command(const std::string& node,
+                          const CellKeys& keys,
+                          const KeySpend& spend,
+                          std::chrono::milliseconds expires);
 std::string heartbeat_command(std::string_view node_set, std::string_view node);
 struct NoteOfNode {
     std::string_view node;
@@ -62,15 +66,18 @@ std::string marker_command(std::string_view marker);
 // Counts beyond the largest are read as the largest. Each function returns nothing for a reply that
 // can't be one to its command.
 
-// What the reply to sync or retire says of one key: its totals, or the error that Redis met.
-struct KeyReply {
-    KeyAnswer totals;
-    std::string error;
+// The reply to sync: the totals of each key, or the error that Redis met as its key_error.
+struct SyncReply {
+    std::vector<KeyAnswer> answers;
+    bool has_lost = false;  // Redis lacked counts that it had acknowledged
 };
-std::optional<std::vector<KeyReply>> read_totals(const RedisReply& reply,
-                                                 std::span<const CellsOfKey> keys);
+std::optional<SyncReply> read_totals(const RedisReply& reply, std::span<const CellsOfKey> keys);
 
-std::optional<KeyGrants> read_grants(const RedisReply& reply, std::size_t requests);
+struct SpendReply {
+    KeyGrants grants;
+    bool has_lost = false;
+};
+std::optional<SpendReply> read_grants(const RedisReply& reply, std::size_t requests);
 
 struct HeartbeatReply {
     std::uint32_t nodes;

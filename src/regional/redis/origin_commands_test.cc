@@ -59,7 +59,8 @@ KeyComponents components_of(const std::string& identifier) {
 }
 
 std::string lifetime_of(const std::string& key, int lifetime) {
-    return std::to_string(spread_lifetime(key, Duration(10'000), Duration(lifetime)).count());
+    const Duration spread = spread_lifetime(key, Duration(10'000), Duration(lifetime));
+    return std::to_string(2'000 + spread.count());
 }
 
 TEST(OriginCommands, AreAboutUpTo64KeysOfOneServer) {
@@ -102,7 +103,8 @@ TEST(OriginCommands, SyncManyKeys) {
     KeyComponents b = components_of("b");
     b.incarnation = 9;
     b.own = {kMaxCount, 0};
-    b.lifetime = Duration(10'500);
+    b.peers = {5, 6};
+    b.lifetime = Duration(9'500);
     const CellKeys a_keys = cell_keys("eu", a.current);
     const CellKeys b_keys = cell_keys("eu", b.current);
     const std::vector<KeyedComponents> keys = {{a_keys, &a}, {b_keys, &b}};
@@ -116,60 +118,46 @@ TEST(OriginCommands, SyncManyKeys) {
                                         b_keys[1],
                                         "node",
                                         "3",
+                                        "0",
                                         lifetime_of(a_keys[0], 15'000),
                                         "node",
                                         "2",
+                                        "0",
                                         lifetime_of(a_keys[1], 5'000),
                                         "node.9",
                                         "9007199254740991",
-                                        lifetime_of(b_keys[0], 10'500),
+                                        "5",
+                                        lifetime_of(b_keys[0], 9'500),
                                         "node.9",
                                         "0",
-                                        lifetime_of(b_keys[1], 1'000)}));
+                                        "0",
+                                        lifetime_of(b_keys[1], 1)}))
+        << "what is known of the previous cell of b does not matter any more";
     b.has_previous = false;
-    EXPECT_EQ(words_of(sync_command("node", keys)).size(), 3U + 3U * 4U)
+    EXPECT_EQ(words_of(sync_command("node", keys)).size(), 3U + 3U * 5U)
         << "the previous cell of b is left out";
-    EXPECT_EQ(words_of(retire_command("node", keys)),
-              (std::vector<std::string>{"EVALSHA",
-                                        retire_script().sha1,
-                                        "4",
-                                        a_keys[0],
-                                        a_keys[1],
-                                        b_keys[0],
-                                        b_keys[1],
-                                        "node",
-                                        "node.9"}));
 }
 
 TEST(OriginCommands, SpendForTheRequestsOfOneKey) {
-    const KeySpend spend{.components = components_of("a"),
-                         .peers = {11, 12},
+    KeyComponents components = components_of("a");
+    components.peers = {11, 12};
+    const KeySpend spend{.components = components,
                          .extra = {13, 14},
                          .requests = {{Duration(4'000), {.cost = 1, .limit = 100}},
                                       {Duration(4'001), {.cost = 2, .limit = 50}}}};
     const CellKeys keys = cell_keys("eu", spend.components.current);
-    EXPECT_EQ(words_of(spend_command("node", keys, spend)),
-              (std::vector<std::string>{"EVALSHA",
-                                        spend_script().sha1,
-                                        "2",
-                                        keys[0],
-                                        keys[1],
-                                        "node",
-                                        "10000",
-                                        "3",
-                                        lifetime_of(keys[0], 15'000),
-                                        "11",
-                                        "13",
-                                        "2",
-                                        lifetime_of(keys[1], 5'000),
-                                        "12",
-                                        "14",
-                                        "4000",
-                                        "1",
-                                        "100",
-                                        "4001",
-                                        "2",
-                                        "50"}));
+    EXPECT_EQ(words_of(spend_command("node", keys, spend, std::chrono::milliseconds(99))),
+              (std::vector<std::string>{"EVALSHA", spend_script().sha1,
+                                        "2",       keys[0],
+                                        keys[1],   "node",
+                                        "10000",   "99",
+                                        "3",       lifetime_of(keys[0], 15'000),
+                                        "11",      "13",
+                                        "2",       lifetime_of(keys[1], 5'000),
+                                        "12",      "14",
+                                        "4000",    "1",
+                                        "100",     "4001",
+                                        "2",       "50"}));
 }
 
 TEST(OriginCommands, AnnounceTheNodeAndWriteItsMarker) {
@@ -192,79 +180,101 @@ constexpr std::array kTwoKeys{CellsOfKey{.index = 0, .cells = 2},
 TEST(OriginReplies, HoldTheTotalsOfTheCellsThatWereAskedFor) {
     constexpr std::array kKeys{CellsOfKey{.index = 1, .cells = 1},
                                CellsOfKey{.index = 0, .cells = 2}};
-    const auto replies = read_totals(
-        array({number(5), number(3), number(9), number(2), number(4), number(1)}), kKeys);
-    ASSERT_TRUE(replies.has_value());
-    const KeyTotals& first = *(*replies)[0].totals;
+    const auto read = read_totals(
+        array({number(5), number(3), number(9), number(2), number(4), number(1), number(0)}),
+        kKeys);
+    ASSERT_TRUE(read.has_value());
+    EXPECT_FALSE(read->has_lost);
+    const KeyTotals& first = *read->answers[0];
     EXPECT_EQ(first[0].total, 5U);
     EXPECT_EQ(first[1].total, 0U);
-    const KeyTotals& second = *(*replies)[1].totals;
+    const KeyTotals& second = *read->answers[1];
     EXPECT_EQ(second[0].total, 9U);
     EXPECT_EQ(second[1].total, 4U);
     EXPECT_EQ(second[1].own, 1U);
     EXPECT_FALSE(read_totals(array({number(5), number(3), number(9), number(2)}), kKeys));
 }
 
-TEST(OriginReplies, HoldTheTotalsOfEachKey) {
-    const auto replies = read_totals(array({number(5),
-                                            number(3),
-                                            number(9),
-                                            number(0),
-                                            number(0),
-                                            number(0),
-                                            number(1),
-                                            number(1)}),
-                                     kTwoKeys);
-    ASSERT_TRUE(replies.has_value());
-    ASSERT_TRUE((*replies)[0].totals.has_value());
-    const KeyTotals& first = *(*replies)[0].totals;
+TEST(OriginReplies, HoldTheTotalsOfEachKeyAndWhetherCountsWereLost) {
+    const auto read = read_totals(array({number(5),
+                                         number(3),
+                                         number(9),
+                                         number(0),
+                                         number(0),
+                                         number(0),
+                                         number(1),
+                                         number(1),
+                                         number(2)}),
+                                  kTwoKeys);
+    ASSERT_TRUE(read.has_value());
+    EXPECT_TRUE(read->has_lost);
+    ASSERT_TRUE(read->answers[0].has_value());
+    const KeyTotals& first = *read->answers[0];
     EXPECT_EQ(first[0].total, 5U);
     EXPECT_EQ(first[0].own, 3U);
     EXPECT_EQ(first[1].total, 9U);
     EXPECT_EQ(first[1].own, 0U);
-    EXPECT_EQ((*(*replies)[1].totals)[1].own, 1U);
+    EXPECT_EQ((*read->answers[1])[1].own, 1U);
+}
+
+TEST(OriginReplies, HoldWhatIsKnownOfACellThatHasLostCounts) {
+    const auto read = read_totals(
+        array({array({number(5), number(9)}), number(3), number(4), number(1), number(0)}),
+        std::span(kOneKey));
+    ASSERT_TRUE(read.has_value());
+    const KeyTotals& totals = *read->answers[0];
+    EXPECT_EQ(totals[0].total, 5U);
+    EXPECT_EQ(totals[0].known, 9U);
+    EXPECT_EQ(totals[1].known, 0U);
 }
 
 TEST(OriginReplies, HoldTheErrorOfOneKey) {
-    const auto replies = read_totals(array({number(5),
-                                            number(3),
-                                            text("WRONGTYPE Operation against a key"),
-                                            number(0),
-                                            number(7),
-                                            number(0),
-                                            number(1),
-                                            number(1)}),
-                                     kTwoKeys);
-    ASSERT_TRUE(replies.has_value());
-    EXPECT_FALSE((*replies)[0].totals.has_value());
-    EXPECT_EQ((*replies)[0].error, "WRONGTYPE Operation against a key");
-    EXPECT_TRUE((*replies)[1].totals.has_value());
-    EXPECT_EQ((*replies)[1].error, "");
+    const auto read = read_totals(array({number(5),
+                                         number(3),
+                                         text("WRONGTYPE Operation against a key"),
+                                         number(0),
+                                         number(7),
+                                         number(0),
+                                         number(1),
+                                         number(1),
+                                         number(0)}),
+                                  kTwoKeys);
+    ASSERT_TRUE(read.has_value());
+    EXPECT_FALSE(read->answers[0].has_value());
+    EXPECT_EQ(read->answers[0].key_error, "WRONGTYPE Operation against a key");
+    EXPECT_TRUE(read->answers[1].has_value());
+    EXPECT_EQ(read->answers[1].key_error, "");
 }
 
 TEST(OriginReplies, MustMatchTheirCommand) {
-    EXPECT_FALSE(read_totals(array({number(1), number(1), number(1)}), kOneKey));
-    EXPECT_FALSE(read_totals(array({number(1), number(1), number(1), number(-1)}), kOneKey));
-    EXPECT_FALSE(read_totals(array({number(1), number(1), number(1), array({})}), kOneKey));
-    EXPECT_FALSE(read_totals(number(1), kOneKey));
-    EXPECT_EQ(
-        (*(*read_totals(array({number(INT64_MAX), number(1), number(0), number(0)}), kOneKey))[0]
-              .totals)[0]
-            .total,
-        kMaxCount);
+    const RedisReply one = number(1);
+    EXPECT_FALSE(read_totals(array({one, one, one, one}), kOneKey));
+    EXPECT_FALSE(read_totals(array({one, one, one, number(-1), one}), kOneKey));
+    EXPECT_FALSE(read_totals(array({one, one, one, array({}), one}), kOneKey));
+    EXPECT_FALSE(read_totals(array({one, one, one, one, array({})}), kOneKey));
+    EXPECT_FALSE(read_totals(one, kOneKey));
+    const auto read = read_totals(array({number(INT64_MAX), one, one, one, one}), kOneKey);
+    EXPECT_EQ((*read->answers[0])[0].total, kMaxCount);
 }
 
 TEST(OriginReplies, HoldOneVerdictPerRequest) {
-    const auto grants =
-        read_grants(array({number(5), number(3), number(9), number(1), text("101")}), 3);
-    ASSERT_TRUE(grants.has_value());
-    EXPECT_EQ(grants->granted, (std::vector<bool>{true, false, true}));
-    EXPECT_EQ(grants->totals[1].total, 9U);
-    EXPECT_TRUE(read_grants(array({number(5), number(3), number(9), number(1), text("")}), 0));
-    EXPECT_FALSE(read_grants(array({number(5), number(3), number(9), number(1), text("10")}), 3));
-    EXPECT_FALSE(read_grants(array({number(5), number(3), number(9), number(1), text("1x1")}), 3));
-    EXPECT_FALSE(read_grants(array({number(5), number(3), number(9), text("101")}), 3));
-    EXPECT_FALSE(read_grants(array({number(5), number(3), number(9), text("a"), text("101")}), 3));
+    const auto grants = [](RedisReply last, const std::string& verdicts, std::size_t requests) {
+        return read_grants(
+            array({number(5), number(3), number(9), number(1), text(verdicts), std::move(last)}),
+            requests);
+    };
+    const auto read = grants(number(0), "101", 3);
+    ASSERT_TRUE(read.has_value());
+    EXPECT_EQ(read->grants.granted, (std::vector<bool>{true, false, true}));
+    EXPECT_EQ(read->grants.totals[1].total, 9U);
+    EXPECT_FALSE(read->has_lost);
+    EXPECT_TRUE(grants(number(1), "", 0)->has_lost);
+    EXPECT_FALSE(grants(number(0), "10", 3));
+    EXPECT_FALSE(grants(number(0), "1x1", 3));
+    EXPECT_FALSE(grants(text("x"), "101", 3));
+    EXPECT_FALSE(read_grants(array({number(5), number(3), number(9), text("101"), number(0)}), 3));
+    EXPECT_FALSE(read_grants(
+        array({number(5), number(3), number(9), text("a"), text("101"), number(0)}), 3));
 }
 
 TEST(OriginReplies, HoldTheNodesAndTheTime) {

@@ -7,6 +7,8 @@
 #include <utility>
 
 #include "base/clock.h"
+#include "base/sha256.h"
+#include "regional/redis/answer_batch.h"
 #include "regional/redis/cluster.h"
 #include "regional/redis/origin_commands.h"
 #include "regional/redis/redis_keys.h"
@@ -19,31 +21,19 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
+// More than the clocks of this node and of the server can drift apart between two heartbeats.
+constexpr std::chrono::milliseconds kClockError{1'000};
+
+std::chrono::milliseconds steady_time() {
+    return std::chrono::floor<std::chrono::milliseconds>(Clock::now().time_since_epoch());
+}
+
 // No more different refusals than these are reported between two heartbeats that succeed.
 constexpr std::size_t kMaxRefusals = 16;
 
-// The answers of one call, by key. They are delivered together with the last of them.
-template <class Answer>
-struct Batch {
-    using Done = std::function<void(std::vector<Answer>)>;
-
-    Batch(std::size_t size, Done deliver)
-        : answers(size), missing(size), done(std::move(deliver)) {}
-
-    void count_down(std::size_t answered) {
-        missing -= answered;
-        if (missing == 0) done(std::move(answers));
-    }
-
-    std::vector<Answer> answers;
-    std::size_t missing;
-    Done done;
-};
-using TotalsBatch = Batch<KeyAnswer>;
-using SpendBatch = Batch<SpendAnswer>;
-using ListingBatch = Batch<std::optional<CellListing>>;
-
-using GroupCommand = std::string (*)(const std::string& node, std::span<const KeyedComponents>);
+using TotalsBatch = AnswerBatch<KeyAnswer>;
+using SpendBatch = AnswerBatch<SpendAnswer>;
+using ListingBatch = AnswerBatch<std::optional<CellListing>>;
 
 // A heartbeat that is under way: the node set, and a marker on each server.
 struct HeartbeatRound {
@@ -71,7 +61,6 @@ class RedisOrigin : public Origin {
     void spend(std::vector<KeySpend> keys, Spent spent) override;
     bool is_sharded() const override { return route_ && route_->is_sharded(); }
     void heartbeat(HeartbeatDone done) override;
-    void retire(std::vector<KeyComponents> keys, Synced synced) override;
     void list(std::vector<CellName> cells, Listed listed) override;
     void leave_note(std::string note, NotesRead read) override;
     std::string node() const override { return options_.node; }
@@ -84,14 +73,17 @@ class RedisOrigin : public Origin {
     void on_available(bool is_intact);
     void on_unavailable(const std::string& why);
 
-    void run_in_groups(const std::vector<KeyComponents>& keys, GroupCommand command, Synced synced);
-    bool put_totals(TotalsBatch& batch,
-                    const std::vector<CellsOfKey>& cells,
-                    const RedisReply* reply);
-    bool put_grants(SpendBatch& batch,
-                    std::size_t index,
-                    std::size_t requests,
-                    const RedisReply* reply);
+    bool put_totals(TotalsBatch& batch, const KeyGroup& group, const RedisReply* reply);
+    // A key of a call to spend().
+    struct SpentKey {
+        std::size_t index;
+        std::string name;
+        std::size_t requests;
+    };
+    bool put_grants(SpendBatch& batch, const SpentKey& key, const RedisReply* reply);
+    std::chrono::milliseconds spend_expires() const;
+    std::string shown_key_error(std::string_view cell, std::string_view error) const;
+    void check_markers();
     void list_cell(const std::string& key,
                    const std::shared_ptr<ListingBatch>& batch,
                    std::size_t index);
@@ -128,6 +120,9 @@ class RedisOrigin : public Origin {
     std::shared_ptr<RedisRoute> route_;
     std::set<std::string> refusals_;  // reported since the last heartbeat that succeeded
     Clock::time_point last_heartbeat_{};
+    // The server's time, less that of this process's steady clock, by the last heartbeat.
+    std::optional<std::chrono::milliseconds> server_clock_;
+    bool is_checking_markers_ = false;
     bool is_up_ = false;
     bool was_up_ = false;
     bool is_switched_ = false;  // it was up as another kind of Redis
@@ -190,53 +185,49 @@ void RedisOrigin::on_unavailable(const std::string& why) {
 }
 
 void RedisOrigin::sync(std::vector<KeyComponents> keys, Synced synced) {
-    run_in_groups(keys, sync_command, std::move(synced));
-}
-
-void RedisOrigin::retire(std::vector<KeyComponents> keys, Synced synced) {
-    for (KeyComponents& key : keys)
-        key.has_previous = true;
-    run_in_groups(keys, retire_command, std::move(synced));
-}
-
-void RedisOrigin::run_in_groups(const std::vector<KeyComponents>& keys,
-                                GroupCommand command,
-                                Synced synced) {
     if (keys.empty() || !is_up_) return synced(std::vector<KeyAnswer>(keys.size()));
     const auto batch = std::make_shared<TotalsBatch>(keys.size(), std::move(synced));
     const auto route = route_;
     const std::weak_ptr alive = alive_;
     const KeyPlacement placement =
         route->is_sharded() ? KeyPlacement::kBySlot : KeyPlacement::kOneServer;
-    for (const KeyGroup& group : group_keys(options_.region, keys, placement)) {
+    for (KeyGroup& group : group_keys(options_.region, keys, placement)) {
         if (alive.expired()) return;
-        route->send(group.keys.front().keys.front(),
-                    command(options_.node, group.keys),
-                    guarded([this, batch, cells = group.cells](const RedisReply* reply) {
-                        return put_totals(*batch, cells, reply);
+        const std::string key = group.keys.front().keys.front();
+        std::string command = sync_command(options_.node, group.keys);
+        route->send(key,
+                    std::move(command),
+                    guarded([this, batch, group = std::move(group)](const RedisReply* reply) {
+                        return put_totals(*batch, group, reply);
                     }));
     }
 }
 
-bool RedisOrigin::put_totals(TotalsBatch& batch,
-                             const std::vector<CellsOfKey>& cells,
-                             const RedisReply* reply) {
+bool RedisOrigin::put_totals(TotalsBatch& batch, const KeyGroup& group, const RedisReply* reply) {
     const std::weak_ptr alive = alive_;
-    std::optional<std::vector<KeyReply>> replies;
+    std::optional<SyncReply> read;
     if (reply != nullptr && reply->is_error()) {
         report_if_refused(*reply);
     } else if (reply != nullptr) {
-        replies = read_totals(*reply, cells);
+        read = read_totals(*reply, group.cells);
     }
-    for (std::size_t i = 0; replies && i < cells.size(); ++i) {
-        KeyReply& key = (*replies)[i];
-        if (!key.error.empty() && !alive.expired())
-            report_refusal(shown_error(key.error, options_.url.password));
-        batch.answers[cells[i].index] = key.totals;
+    for (std::size_t i = 0; read && i < group.cells.size(); ++i) {
+        KeyAnswer& answer = read->answers[i];
+        if (!answer.key_error.empty())
+            answer.key_error = shown_key_error(group.keys[i].keys[0], answer.key_error);
+        batch.answers[group.cells[i].index] = std::move(answer);
     }
-    const bool is_understood = reply == nullptr || reply->is_error() || replies.has_value();
-    if (!alive.expired()) batch.count_down(cells.size());
+    const bool is_understood = reply == nullptr || reply->is_error() || read.has_value();
+    if (read && read->has_lost && !alive.expired()) check_markers();
+    if (!alive.expired()) batch.count_down(group.cells.size());
     return is_understood;
+}
+
+// Until when callers wait for a spend that is sent now, by the server's clock. Generously: that
+// clock is estimated, and those of the servers of a Cluster may differ.
+std::chrono::milliseconds RedisOrigin::spend_expires() const {
+    if (!server_clock_) return kNeverExpires;
+    return steady_time() + *server_clock_ + options_.timeout + kClockError;
 }
 
 void RedisOrigin::spend(std::vector<KeySpend> keys, Spent spent) {
@@ -244,32 +235,50 @@ void RedisOrigin::spend(std::vector<KeySpend> keys, Spent spent) {
     const auto batch = std::make_shared<SpendBatch>(keys.size(), std::move(spent));
     const auto route = route_;
     const std::weak_ptr alive = alive_;
+    const auto expires = spend_expires();
     for (std::size_t i = 0; i < keys.size(); ++i) {
         if (alive.expired()) return;
         const CellKeys names = cell_keys(options_.region, keys[i].components.current);
-        const std::size_t requests = keys[i].requests.size();
+        SpentKey key{.index = i, .name = names[0], .requests = keys[i].requests.size()};
         route->send(names[0],
-                    spend_command(options_.node, names, keys[i]),
-                    guarded([this, batch, i, requests](const RedisReply* reply) {
-                        return put_grants(*batch, i, requests, reply);
+                    spend_command(options_.node, names, keys[i], expires),
+                    guarded([this, batch, key = std::move(key)](const RedisReply* reply) {
+                        return put_grants(*batch, key, reply);
                     }));
     }
 }
 
-bool RedisOrigin::put_grants(SpendBatch& batch,
-                             std::size_t index,
-                             std::size_t requests,
-                             const RedisReply* reply) {
+bool RedisOrigin::put_grants(SpendBatch& batch, const SpentKey& key, const RedisReply* reply) {
     const std::weak_ptr alive = alive_;
+    SpendAnswer& answer = batch.answers[key.index];
+    bool has_lost = false;
     if (reply != nullptr && reply->is_error()) {
+        if (is_key_error(reply->text)) answer.key_error = shown_key_error(key.name, reply->text);
         report_if_refused(*reply);
     } else if (reply != nullptr) {
-        batch.answers[index] = read_grants(*reply, requests);
+        if (auto read = read_grants(*reply, key.requests)) {
+            has_lost = read->has_lost;
+            answer = std::move(read->grants);
+        }
     }
-    const bool is_understood =
-        reply == nullptr || reply->is_error() || batch.answers[index].has_value();
+    const bool is_understood = reply == nullptr || reply->is_error() || answer.has_value();
+    if (has_lost && !alive.expired()) check_markers();
     if (!alive.expired()) batch.count_down(1);
     return is_understood;
+}
+
+// The name of a cell holds the texts of its key, so the log shows a digest of it: the first half of
+// what `printf %s NAME | sha256sum` prints.
+std::string RedisOrigin::shown_key_error(std::string_view cell, std::string_view error) const {
+    return "the cell with the digest " + to_hex(sha256_of(cell)).substr(0, 32) +
+           " can't be used; Redis says: " + shown_error(error, options_.url.password);
+}
+
+// A server that lacks counts has lost data, or has expired or evicted a cell. Its marker tells.
+void RedisOrigin::check_markers() {
+    if (std::exchange(is_checking_markers_, true)) return;
+    for (const auto& link : route_->links())
+        link->write_marker(guarded([this](const std::string&) { is_checking_markers_ = false; }));
 }
 
 void RedisOrigin::heartbeat(HeartbeatDone done) {
@@ -314,6 +323,7 @@ bool RedisOrigin::on_heartbeat(HeartbeatRound& round,
             last_heartbeat_ == Clock::time_point{} || now - last_heartbeat_ > kNodeLifetime;
         const auto half = std::chrono::duration_cast<Duration>((now - sent) / 2);
         last_heartbeat_ = now;
+        server_clock_ = read->time - (steady_time() - half);
         round.answer = Heartbeat{.nodes = read->nodes,
                                  .has_joined = read->was_absent || is_first,
                                  .clock_offset = read->time - (sent_at.time_since_epoch() + half)};
@@ -395,7 +405,7 @@ void RedisOrigin::list_cell(const std::string& key,
 }
 
 void RedisOrigin::report_if_refused(const RedisReply& reply) {
-    if (is_refused_write(reply.text))
+    if (is_refused_write(reply.text) && !is_key_error(reply.text))
         report_refusal(shown_error(reply.text, options_.url.password));
 }
 
@@ -412,9 +422,10 @@ Error invalid(const std::string& what) {
 
 Result<std::unique_ptr<Origin>> open_redis_origin(boost::asio::io_context& loop,
                                                   RedisOptions options) {
-    if (options.node.empty() || options.node == kTotalField || options.node == kStoppedField)
+    const bool is_field = options.node == kTotalField || options.node == kLostField;
+    if (options.node.empty() || is_field || options.node.find('.') != std::string::npos)
         return invalid("the node's name in Redis is \"" + options.node +
-                       "\"; allowed is any text but that");
+                       "\"; allowed is any text without a dot, except \"total\" and \"lost\"");
     if (options.timeout <= std::chrono::milliseconds::zero())
         return invalid("the timeout of Redis is " + std::to_string(options.timeout.count()) +
                        " ms; allowed is 1 ms and more");

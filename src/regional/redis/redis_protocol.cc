@@ -23,7 +23,7 @@ std::string_view print(Digits& digits, std::uint64_t number) {
 }
 
 // The largest reply is the listing of a cell, or the map of a cluster: far below these.
-constexpr int kMostElements = 1 << 20;
+constexpr std::size_t kMostElements = 1 << 20;
 constexpr std::size_t kMostBytes = 64 << 20;
 
 // hiredis builds replies through these functions. An element of an array is built in its place, so
@@ -49,8 +49,10 @@ void* make_text(const redisReadTask* task, char* text, std::size_t size) {
     return reply;
 }
 
-void* make_array(const redisReadTask* task, int size) {
-    if (size > kMostElements) return nullptr;
+// `Size` is int in hiredis 0.14 and size_t in 1.x.
+template <class Size>
+void* make_array(const redisReadTask* task, Size size) {
+    if (static_cast<std::size_t>(size) > kMostElements) return nullptr;
     RedisReply* const reply = place_of(task);
     if (reply == nullptr) return nullptr;
     reply->type = RedisReply::Type::kArray;
@@ -80,7 +82,26 @@ void free_reply(void* reply) {
     delete static_cast<RedisReply*>(reply);
 }
 
-redisReplyObjectFunctions makers = {make_text, make_array, make_integer, make_nil, free_reply};
+// By name, since hiredis 1.x has more members than 0.14. Those are for the types of RESP3, which is
+// not asked for: a server that sends them breaks the reader.
+template <class Functions>
+Functions functions() {
+    Functions made{};
+    made.createString = make_text;
+    made.createArray = make_array;
+    made.createInteger = make_integer;
+    made.createNil = make_nil;
+    made.freeObject = free_reply;
+    if constexpr (requires { made.createDouble; })
+        made.createDouble = [](const redisReadTask*, double, char*, std::size_t) -> void* {
+            return nullptr;
+        };
+    if constexpr (requires { made.createBool; })
+        made.createBool = [](const redisReadTask*, int) -> void* { return nullptr; };
+    return made;
+}
+
+redisReplyObjectFunctions makers = functions<redisReplyObjectFunctions>();
 
 constexpr std::size_t kMaxShown = 200;
 
@@ -189,7 +210,11 @@ bool is_not_serving(std::string_view reply) {
 
 bool is_refused_write(std::string_view reply) {
     return !is_not_serving(reply) &&
-           !has_code(reply, {"MOVED", "ASK", "TRYAGAIN", "NOSCRIPT", "CLUSTERDOWN"});
+           !has_code(reply, {"MOVED", "ASK", "TRYAGAIN", "NOSCRIPT", "CLUSTERDOWN", "LATE"});
+}
+
+bool is_key_error(std::string_view reply) {
+    return has_code(reply, {"WRONGTYPE", "NOTACELL"});
 }
 
 bool is_refusing_all_writes(std::string_view reply) {

@@ -90,6 +90,9 @@ bool is_not_serving(std::string_view reply);
 // error in a script). False for redirections and for errors that a retry can resolve.
 bool is_refused_write(std::string_view reply);
 
+// Whether the error concerns the key of the command alone: it holds something else than counts.
+bool is_key_error(std::string_view reply);
+
 // Whether a server refuses all writes for a reason that may pass while the connection stays.
 bool is_refusing_all_writes(std::string_view reply);
 

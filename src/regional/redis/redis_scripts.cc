@@ -13,7 +13,9 @@ namespace {
 constexpr std::string_view kCellFunctions = R"(
 if redis.replicate_commands then redis.replicate_commands() end
 local kMaxCount = 9007199254740991
-local kNotACell = 'ERR a cell holds something other than counts'
+local kNotACell = 'NOTACELL the key holds something other than counts'
+-- Cells that lacked counts which a node had read.
+local found_lost = 0
 
 local function add(a, b)
   local sum = a + b
@@ -26,36 +28,111 @@ local function count(text)
   if number and number >= 0 then return add(number, 0) end
 end
 
--- Returns total and component of a cell; or nil and the error.
-local function read_cell(key, owner)
-  local held = redis.pcall('HMGET', key, 'total', owner)
+-- The counts of a cell from the fields total, lost and that of the owner; or nil and the error.
+local function read_cell(held)
   if held.err then return nil, held.err end
-  local total, component = count(held[1]), count(held[2])
-  if total and component then return total, component end
-  return nil, kNotACell
+  local spent, own, lost = count(held[1]), count(held[2]), count(held[3])
+  if not (spent and own and lost) then return nil, kNotACell end
+  return {total = math.max(spent - lost, 0), own = own, known = lost > 0 and spent or 0,
+          is_new = not held[2], has_lost = lost > 0}
+end
+
+-- Calls `visit` with the incarnation and the field of each other one of the node of `owner`.
+local function each_incarnation(key, owner, visit)
+  local node, number = string.match(owner, '^(.*)%.(%d+)$')
+  if not node then return end
+  for _, field in ipairs(redis.call('HKEYS', key)) do
+    local other_node, other = string.match(field, '^(.*)%.(%d+)$')
+    if other_node == node then visit((other - number) % 4294967296, field, node) end
+  end
+end
+
+-- Whether the cell has a component of a later incarnation of the node.
+local function is_superseded(key, owner)
+  local found = false
+  each_incarnation(key, owner, function(ahead)
+    if ahead < 2147483648 then found = true end
+  end)
+  return found
+end
+
+-- Adds the components of earlier incarnations to the base of the node.
+local function supersede(key, owner)
+  each_incarnation(key, owner, function(_, field, node)
+    local base = count(redis.call('HGET', key, node)) or 0
+    redis.call('HSET', key, node, add(base, count(redis.call('HGET', key, field)) or 0))
+    redis.call('HDEL', key, field)
+  end)
 end
 
 -- A key that is new has no time to live; PTTL is -1 then.
-local function write_cell(key, owner, total, component, lifetime)
-  local added = redis.call('HSET', key, 'total', total, owner, component)
-  if (added > 0 or component % 16 == 0) and redis.call('PTTL', key) < lifetime then
+local function write_cell(key, owner, cell, lifetime)
+  local spent = math.max(cell.total, cell.known)
+  local fields = {'total', spent}
+  if cell.own > 0 then
+    if cell.is_new then supersede(key, owner) end
+    fields[3], fields[4] = owner, cell.own
+  end
+  if spent > cell.total then
+    fields[#fields + 1], fields[#fields + 2] = 'lost', spent - cell.total
+  elseif cell.has_lost then
+    redis.call('HDEL', key, 'lost')
+  end
+  local added = redis.call('HSET', key, unpack(fields))
+  if (added > 0 or cell.own % 16 == 0) and redis.call('PTTL', key) < lifetime then
     redis.call('PEXPIRE', key, lifetime)
   end
 end
+
+-- Lifts the counts of a cell as OriginCell::lift() in regional/origin_cell.h does, without writing
+-- them. Sets cell.changed, or cell.superseded.
+local function lift(key, owner, cell, own, peers)
+  if cell.is_new and cell.total > 0 and is_superseded(key, owner) then
+    cell.superseded = true
+    return
+  end
+  if own > cell.own then
+    cell.total = add(cell.total, own - cell.own)
+    cell.own = own
+    cell.changed = true
+  end
+  local known = add(own, peers)
+  if known > math.max(cell.total, cell.known) then
+    cell.known = known
+    cell.changed = true
+    found_lost = found_lost + 1
+  end
+end
+
+-- The total in a reply; with what is known to have been spent where that is more.
+local function reply_of(cell)
+  if cell.known > cell.total then return {cell.total, cell.known} end
+  return cell.total
+end
 )";
 
-// What most of Redis' time goes into: without calls of functions, a fifth less. Numbers are passed
-// on as texts, for a tenth less: Redis would print them as doubles.
+// What most of Redis' time goes into: the usual call is served without calls of functions, which
+// takes a fifth less. Numbers are passed on as texts, for a tenth less: Redis would print them as
+// doubles.
 constexpr std::string_view kSync = R"(
 local call, pcall, tonumber, format = redis.call, redis.pcall, tonumber, string.format
+local find = string.find
 local reply = {}
 for i = 1, #KEYS do
-  local key, owner, own_text = KEYS[i], ARGV[3 * i - 2], ARGV[3 * i - 1]
-  local own = tonumber(own_text)
-  local held = pcall('HMGET', key, 'total', owner)
+  local key, owner, own_text = KEYS[i], ARGV[4 * i - 3], ARGV[4 * i - 2]
+  local own, peers = tonumber(own_text), tonumber(ARGV[4 * i - 1])
+  local held = pcall('HMGET', key, 'total', owner, 'lost')
   local total, component = tonumber(held[1] or 0), tonumber(held[2] or 0)
-  if held.err or not total or not component or total < 0 or component < 0 then
-    total, component = held.err or kNotACell, 0
+  if not total or not component or not (total >= 0 and component >= 0) or held.err or held[3] or
+      peers > total - component or (not held[2] and find(owner, '.', 1, true)) then
+    local cell, why = read_cell(held)
+    if cell then
+      lift(key, owner, cell, own, peers)
+      if cell.changed then write_cell(key, owner, cell, tonumber(ARGV[4 * i])) end
+      total, component = reply_of(cell), cell.own
+    else
+      total, component = why, 0
+    end
   elseif own <= component then
     total, component = add(total, 0), add(component, 0)
   else
@@ -63,13 +140,14 @@ for i = 1, #KEYS do
     component = own
     local added = call('HSET', key, 'total', format('%d', total), owner, own_text)
     if added > 0 or own % 16 == 0 then
-      local lifetime = tonumber(ARGV[3 * i])
+      local lifetime = tonumber(ARGV[4 * i])
       if call('PTTL', key) < lifetime then call('PEXPIRE', key, lifetime) end
     end
   end
   reply[2 * i - 1] = total
   reply[2 * i] = component
 end
+reply[2 * #KEYS + 1] = found_lost
 return reply
 )";
 
@@ -79,6 +157,11 @@ return reply
 // a duration has 35. What is left over at the end rounds up, as in window/sliding.h.
 constexpr std::string_view kSpend = R"(
 local owner, duration = ARGV[1], tonumber(ARGV[2])
+
+local time = redis.call('TIME')
+if time[1] * 1000 + math.floor(time[2] / 1000) > tonumber(ARGV[3]) then
+  return redis.error_reply('LATE the callers have ceased to wait')
+end
 
 local function weighted(previous, weight)
   local rest = previous % duration
@@ -95,47 +178,54 @@ local function weighted(previous, weight)
   return (previous - rest) / duration * weight + quotient
 end
 
-local function spent_by_peers(total, component, at)
-  local peers = math.max(total - component, tonumber(ARGV[at]), 0)
-  return add(peers, tonumber(ARGV[at + 1]))
+local function read(key)
+  return read_cell(redis.pcall('HMGET', key, 'total', owner, 'lost'))
 end
+local cell, why = read(KEYS[1])
+if not cell then return redis.error_reply(why) end
+local before, why_before = read(KEYS[2])
+if not before then return redis.error_reply(why_before) end
 
-local total, before = read_cell(KEYS[1], owner)
-if not total then return redis.error_reply(before) end
-local previous_total, previous_before = read_cell(KEYS[2], owner)
-if not previous_total then return redis.error_reply(previous_before) end
+local used, known_peers = tonumber(ARGV[4]), tonumber(ARGV[6])
+local previous_peers = tonumber(ARGV[10])
+lift(KEYS[1], owner, cell, used, known_peers)
+lift(KEYS[2], owner, before, tonumber(ARGV[8]), previous_peers)
+if before.changed then write_cell(KEYS[2], owner, before, tonumber(ARGV[9])) end
 
-local used = tonumber(ARGV[3])
-local component = math.max(used, before)
-total = add(total, component - before)
-
-local previous_component = math.max(tonumber(ARGV[7]), previous_before)
-if previous_component > previous_before then
-  previous_total = add(previous_total, previous_component - previous_before)
-  write_cell(KEYS[2], owner, previous_total, previous_component, tonumber(ARGV[8]))
+local function peers_of(cell, known)
+  return math.max(cell.total - cell.own, cell.known - cell.own, known)
 end
-
-local peers = spent_by_peers(total, component, 5)
-local previous = add(spent_by_peers(previous_total, previous_component, 9), previous_component)
+local peers = add(peers_of(cell, known_peers), tonumber(ARGV[7]))
+local previous = add(peers_of(before, previous_peers), tonumber(ARGV[11]))
+previous = add(previous, before.own)
 local granted = {}
-for i = 11, #ARGV, 3 do
+for i = 12, #ARGV, 3 do
   local weight = duration - tonumber(ARGV[i])
   local cost, limit = tonumber(ARGV[i + 1]), tonumber(ARGV[i + 2])
   local left = limit - add(peers, used) - cost
-  local passes = limit > 0 and left >= 0 and weighted(previous, weight) <= left
+  local passes = not cell.superseded and limit > 0 and left >= 0 and
+      weighted(previous, weight) <= left
   if passes then
     used = add(used, cost)
-    if used > component then
-      total = add(total, used - component)
-      component = used
+    if used > cell.own then
+      cell.total = add(cell.total, used - cell.own)
+      cell.own = used
+      cell.changed = true
     end
   end
   granted[#granted + 1] = passes and '1' or '0'
 end
-if component > before then
-  write_cell(KEYS[1], owner, total, component, tonumber(ARGV[4]))
+if cell.changed then write_cell(KEYS[1], owner, cell, tonumber(ARGV[5])) end
+return {reply_of(cell), cell.own, reply_of(before), before.own, table.concat(granted), found_lost}
+)";
+
+// For keys that hold nothing of value for longer than a few heartbeats: a value of another type,
+// which someone else has put there, is replaced.
+constexpr std::string_view kReplaceForeign = R"(
+local function replace_foreign(key, kind)
+  local held = redis.call('TYPE', key).ok
+  if held ~= kind and held ~= 'none' then redis.call('DEL', key) end
 end
-return {total, component, previous_total, previous_component, table.concat(granted)}
 )";
 
 // Redis 6 refuses a write behind TIME, whose result differs between replicas, unless the effects of
@@ -147,6 +237,7 @@ if redis.replicate_commands then redis.replicate_commands() end
 local time = redis.call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
 local lifetime = tonumber(ARGV[2])
+replace_foreign(KEYS[1], 'zset')
 redis.call('ZREMRANGEBYSCORE', KEYS[1], '-inf', now - lifetime)
 redis.call('ZREMRANGEBYSCORE', KEYS[1], now + lifetime, '+inf')
 local was_absent = redis.call('ZADD', KEYS[1], now, ARGV[1])
@@ -162,6 +253,7 @@ if redis.replicate_commands then redis.replicate_commands() end
 local time = redis.call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
 local lifetime = tonumber(ARGV[3])
+replace_foreign(KEYS[1], 'hash')
 redis.call('HSET', KEYS[1], ARGV[1], table.concat({string.format('%d', now), ARGV[2]}, ' '))
 redis.call('PEXPIRE', KEYS[1], lifetime)
 if ARGV[4] == '0' then return {} end
@@ -182,26 +274,11 @@ return reply
 )";
 
 constexpr std::string_view kMarker = R"(
+replace_foreign(KEYS[1], 'hash')
 local value = redis.call('HGET', KEYS[1], 'value') or ARGV[1]
 redis.call('HSET', KEYS[1], 'value', value)
 redis.call('PEXPIRE', KEYS[1], ARGV[2])
 return value
-)";
-
-constexpr std::string_view kRetire = R"(
-local reply = {}
-for i = 1, #KEYS do
-  local owner = ARGV[math.ceil(i / 2)]
-  local total, component = read_cell(KEYS[i], owner)
-  if total and component > 0 then
-    local stopped = count(redis.call('HGET', KEYS[i], 'stopped')) or 0
-    redis.call('HSET', KEYS[i], 'stopped', add(stopped, component))
-    redis.call('HDEL', KEYS[i], owner)
-  end
-  reply[2 * i - 1] = total or component
-  reply[2 * i] = 0
-end
-return reply
 )";
 
 std::string sha1_of(std::string_view text) {
@@ -235,32 +312,22 @@ const RedisScript& spend_script() {
 }
 
 const RedisScript& heartbeat_script() {
-    static const RedisScript script = script_of({}, kHeartbeat);
+    static const RedisScript script = script_of(kReplaceForeign, kHeartbeat);
     return script;
 }
 
 const RedisScript& marker_script() {
-    static const RedisScript script = script_of({}, kMarker);
-    return script;
-}
-
-const RedisScript& retire_script() {
-    static const RedisScript script = script_of(kCellFunctions, kRetire);
+    static const RedisScript script = script_of(kReplaceForeign, kMarker);
     return script;
 }
 
 const RedisScript& note_script() {
-    static const RedisScript script = script_of({}, kNote);
+    static const RedisScript script = script_of(kReplaceForeign, kNote);
     return script;
 }
 
-std::array<const RedisScript*, 6> all_scripts() {
-    return {&sync_script(),
-            &spend_script(),
-            &heartbeat_script(),
-            &marker_script(),
-            &retire_script(),
-            &note_script()};
+std::array<const RedisScript*, 5> all_scripts() {
+    return {&sync_script(), &spend_script(), &heartbeat_script(), &marker_script(), &note_script()};
 }
 
 }  // namespace sluice

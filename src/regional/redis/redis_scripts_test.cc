@@ -19,7 +19,7 @@ TEST(RedisScripts, AreNamedByTheirSha1) {
 }
 
 TEST(RedisScripts, KnowTheLargestCount) {
-    for (const RedisScript* script : {&sync_script(), &spend_script(), &retire_script()})
+    for (const RedisScript* script : {&sync_script(), &spend_script()})
         EXPECT_NE(script->text.find("9007199254740991"), std::string::npos);
 }
 
@@ -39,7 +39,6 @@ TEST(RedisScripts, LeaveTheFormattingOfNumbersToRedis) {
 
 TEST(RedisScripts, UseTheFieldsOfListings) {
     EXPECT_NE(sync_script().text.find("'" + std::string(kTotalField) + "'"), std::string::npos);
-    EXPECT_NE(retire_script().text.find("'" + std::string(kStoppedField) + "'"), std::string::npos);
 }
 
 }  // namespace

@@ -172,23 +172,11 @@ Result<std::vector<KeyGrants>> ComponentFile::spend(const std::vector<KeySpend>&
             const auto held = totals_of(key, now);
             if (!held) return held.error();
             KeyGrants grants = decide_at_origin(spend, *held);
-            const CellComponent granted{
-                .cell = key.current, .own = grants.totals[0].own, .lifetime = key.lifetime};
+            CellComponent granted = cells_of(key)[0];
+            granted.own = grants.totals[0].own;
             if (granted.own == (*held)[0].own) return grants;
             if (auto error = lift(granted, key.incarnation, now)) return *std::move(error);
             return grants;
-        });
-}
-
-Result<std::vector<KeyTotals>> ComponentFile::retire(const std::vector<KeyComponents>& keys) {
-    const UnixTime now = options_.now();
-    return for_each_key<KeyTotals>(
-        FileAccess::kWrite, keys, [&](const KeyComponents& key) -> Result<KeyTotals> {
-            for (const CellComponent& component : cells_of(key)) {
-                if (auto error = move_to_stopped(component.cell, key.incarnation, now))
-                    return *std::move(error);
-            }
-            return totals_of(key, now);
         });
 }
 
@@ -285,6 +273,8 @@ std::optional<Error> ComponentFile::lift(const CellComponent& component,
                                          Incarnation incarnation,
                                          UnixTime now) {
     if (component.own == 0 || component.lifetime <= Duration::zero()) return std::nullopt;
+    if (incarnation != 0)
+        if (auto error = supersede(component.cell, incarnation, now)) return error;
     return lift(key_of(component.cell),
                 {.node = options_.node,
                  .incarnation = incarnation,
@@ -303,29 +293,28 @@ std::optional<Error> ComponentFile::lift(std::string_view cell_key, const Compon
     return std::nullopt;
 }
 
-std::optional<Error> ComponentFile::move_to_stopped(const CellName& cell,
-                                                    Incarnation incarnation,
-                                                    UnixTime now) {
+std::optional<Error> ComponentFile::supersede(const CellName& cell,
+                                              Incarnation incarnation,
+                                              UnixTime now) {
     const auto components = components_of(cell, now);
     if (!components) return components.error();
-    Component stopped{.node = kStoppedNodes, .incarnation = 0, .count = 0, .expires = now};
-    bool has_own = false;
-    for (const Component& component : *components) {
-        const bool is_stopped = component.node == kStoppedNodes;
-        if (!is_stopped && !is_own(component, incarnation)) continue;
-        has_own |= !is_stopped;
-        stopped.count = saturating_add(stopped.count, component.count);
-        stopped.expires = std::max(stopped.expires, component.expires);
-    }
-    if (!has_own) return std::nullopt;
+    const auto is_of_node = [&](const Component& one) { return one.node == options_.node; };
+    const auto is_this = [&](const Component& one) { return is_own(one, incarnation); };
+    if (std::ranges::any_of(*components, is_this)) return std::nullopt;
+    Component base{.node = options_.node, .incarnation = 0, .count = 0, .expires = now};
     const std::string key = key_of(cell);
-    if (auto error = lift(key, stopped)) return error;
-    const int code = statements_.remove.bind(1, key)
-                         .bind(2, options_.node)
-                         .bind(3, std::int64_t{incarnation})
-                         .run();
-    if (code != SQLITE_DONE) return database_.error(code);
-    return std::nullopt;
+    for (const Component& component : *components) {
+        if (!is_of_node(component)) continue;
+        base.count = saturating_add(base.count, component.count);
+        base.expires = std::max(base.expires, component.expires);
+        if (component.incarnation == 0) continue;
+        const int code = statements_.remove.bind(1, key)
+                             .bind(2, component.node)
+                             .bind(3, std::int64_t{component.incarnation})
+                             .run();
+        if (code != SQLITE_DONE) return database_.error(code);
+    }
+    return base.count == 0 ? std::nullopt : lift(key, base);
 }
 
 std::optional<Error> ComponentFile::delete_expired(std::size_t at_most) {

@@ -24,6 +24,9 @@ enum class FileAccess : std::uint8_t { kRead, kWrite };
 // ComponentFile holds a row for each cell and owner, with the count and the time at which it
 // expires. Expired rows are not read, and are deleted a bounded number at a time.
 //
+// What it has acknowledged it holds until the process ends, so that counts are never restored here,
+// and calls come in order, so that none is of an incarnation that is superseded.
+//
 // Each call is one transaction. A call that fails has changed nothing but deleted expired rows.
 //
 // Thread-compatible. Calls block on the disk.
@@ -37,7 +40,6 @@ class ComponentFile {
     // As in Origin.
     Result<std::vector<KeyTotals>> sync(const std::vector<KeyComponents>& keys);
     Result<std::vector<KeyGrants>> spend(const std::vector<KeySpend>& keys);
-    Result<std::vector<KeyTotals>> retire(const std::vector<KeyComponents>& keys);
     Result<std::vector<CellListing>> list(const std::vector<CellName>& cells);
 
     // Writes a row. After a write that was refused it also fails while there is no room for a large
@@ -80,9 +82,11 @@ class ComponentFile {
                                             Incarnation incarnation,
                                             UnixTime now);
     [[nodiscard]] std::optional<Error> lift(std::string_view cell_key, const Component& component);
-    [[nodiscard]] std::optional<Error> move_to_stopped(const CellName& cell,
-                                                       Incarnation incarnation,
-                                                       UnixTime now);
+    // Before the first write of a component of this node: adds those of earlier incarnations to the
+    // node's base, of incarnation 0.
+    [[nodiscard]] std::optional<Error> supersede(const CellName& cell,
+                                                 Incarnation incarnation,
+                                                 UnixTime now);
     [[nodiscard]] std::optional<Error> delete_expired(std::size_t at_most);
     Result<KeyTotals> totals_of(const KeyComponents& key, UnixTime now);
     Result<CellTotals> totals_of(const CellName& cell, Incarnation incarnation, UnixTime now);

@@ -37,9 +37,9 @@ FileWorker::Job job_of(Work<T> work, std::shared_ptr<std::optional<T>> value) {
 }
 
 // The answers by key; none for each of `keys` if the call has none.
-template <class T>
-std::vector<std::optional<T>> by_key(std::optional<std::vector<T>> answers, std::size_t keys) {
-    if (!answers) return std::vector<std::optional<T>>(keys);
+template <class Answer, class T>
+std::vector<Answer> by_key(std::optional<std::vector<T>> answers, std::size_t keys) {
+    if (!answers) return std::vector<Answer>(keys);
     return {std::move_iterator(answers->begin()), std::move_iterator(answers->end())};
 }
 
@@ -253,10 +253,6 @@ class SqliteOrigin final : public Origin {
         });
     }
 
-    void retire(std::vector<KeyComponents> keys, Synced synced) override {
-        call(FileAccess::kWrite, std::move(keys), &ComponentFile::retire, std::move(synced));
-    }
-
     void list(std::vector<CellName> cells, Listed listed) override {
         call(FileAccess::kRead, std::move(cells), &ComponentFile::list, std::move(listed));
     }
@@ -264,18 +260,18 @@ class SqliteOrigin final : public Origin {
     std::string node() const override { return node_; }
 
   private:
-    template <class Key, class T>
+    template <class Key, class T, class Answer>
     void call(FileAccess access,
               std::vector<Key> keys,
               Result<std::vector<T>> (ComponentFile::*method)(const std::vector<Key>&),
-              std::function<void(std::vector<std::optional<T>>)> answered) {
+              std::function<void(std::vector<Answer>)> answered) {
         const auto calls = calls_;  // the answer may destroy the origin
         const std::size_t size = keys.size();
         calls->call<std::vector<T>>(
             access,
             [keys = std::move(keys), method](ComponentFile& file) { return (file.*method)(keys); },
             [size, answered = std::move(answered)](std::optional<std::vector<T>> answers) {
-                answered(by_key(std::move(answers), size));
+                answered(by_key<Answer>(std::move(answers), size));
             });
     }
 
@@ -292,7 +288,7 @@ Result<std::unique_ptr<Origin>> open_sqlite_origin(boost::asio::io_context& loop
         return Error{kInvalidOption,
                      "the timeout of the SQLite origin is " +
                          std::to_string(options.timeout.count()) + " ms; allowed is 1 ms and more"};
-    if (options.node.empty() || options.node == kStoppedNodes)
+    if (options.node.empty())
         return Error{kInvalidOption,
                      "the node's name in the SQLite origin is \"" + options.node +
                          "\"; allowed is any text but that"};

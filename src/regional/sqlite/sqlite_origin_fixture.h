@@ -184,11 +184,6 @@ class SqliteOriginFixture : public testing::Test {
                    [&](auto answered) { origin.spend({spend}, answered); })
             .at(0);
     }
-    KeyAnswer retire(Origin& origin, const KeyComponents& components) {
-        return answer_of<std::vector<KeyAnswer>>(
-                   [&](auto answered) { origin.retire({components}, answered); })
-            .at(0);
-    }
     HeartbeatAnswer heartbeat(Origin& origin) {
         return answer_of<HeartbeatAnswer>([&](auto answered) { origin.heartbeat(answered); });
     }
