@@ -28,92 +28,81 @@ local function count(text)
   if number and number >= 0 then return add(number, 0) end
 end
 
--- The counts of a cell from the fields total, lost and that of the owner; or nil and the error.
+-- Total, component and what is known to have been spent, from the fields total, lost and that of the
+-- owner; or nil and the error.
 local function read_cell(held)
   if held.err then return nil, held.err end
-  local spent, own, lost = count(held[1]), count(held[2]), count(held[3])
-  if not (spent and own and lost) then return nil, kNotACell end
-  return {total = math.max(spent - lost, 0), own = own, known = lost > 0 and spent or 0,
-          is_new = not held[2], has_lost = lost > 0}
+  local spent, component, missing = count(held[1]), count(held[2]), count(held[3])
+  if not (spent and component and missing) then return nil, kNotACell end
+  if missing > 0 then return math.max(spent - missing, 0), component, spent end
+  return spent, component, 0
 end
 
--- Calls `visit` with the incarnation and the field of each other one of the node of `owner`.
-local function each_incarnation(key, owner, visit)
+-- Looks at the components of other incarnations of the node. Returns whether one is later. With
+-- `adds`, adds the others to the base of the node.
+local function has_successor(key, owner, adds)
   local node, number = string.match(owner, '^(.*)%.(%d+)$')
-  if not node then return end
+  if not node then return false end
+  local found = false
   for _, field in ipairs(redis.call('HKEYS', key)) do
     local other_node, other = string.match(field, '^(.*)%.(%d+)$')
-    if other_node == node then visit((other - number) % 4294967296, field, node) end
+    if other_node == node and other ~= number then
+      if (other - number) % 4294967296 < 2147483648 then
+        found = true
+      elseif adds then
+        local base = count(redis.call('HGET', key, node)) or 0
+        redis.call('HSET', key, node, add(base, count(redis.call('HGET', key, field)) or 0))
+        redis.call('HDEL', key, field)
+      end
+    end
   end
-end
-
--- Whether the cell has a component of a later incarnation of the node.
-local function is_superseded(key, owner)
-  local found = false
-  each_incarnation(key, owner, function(ahead)
-    if ahead < 2147483648 then found = true end
-  end)
   return found
 end
 
--- Adds the components of earlier incarnations to the base of the node.
-local function supersede(key, owner)
-  each_incarnation(key, owner, function(_, field, node)
-    local base = count(redis.call('HGET', key, node)) or 0
-    redis.call('HSET', key, node, add(base, count(redis.call('HGET', key, field)) or 0))
-    redis.call('HDEL', key, field)
-  end)
-end
-
 -- A key that is new has no time to live; PTTL is -1 then.
-local function write_cell(key, owner, cell, lifetime)
-  local spent = math.max(cell.total, cell.known)
-  local fields = {'total', spent}
-  if cell.own > 0 then
-    if cell.is_new then supersede(key, owner) end
-    fields[3], fields[4] = owner, cell.own
-  end
-  if spent > cell.total then
-    fields[#fields + 1], fields[#fields + 2] = 'lost', spent - cell.total
-  elseif cell.has_lost then
+local function write_cell(key, owner, held, total, component, known, lifetime)
+  local spent, added = total, 0
+  if known > total then
+    spent = known
+    redis.call('HSET', key, 'lost', known - total)
+  elseif held[3] then
     redis.call('HDEL', key, 'lost')
   end
-  local added = redis.call('HSET', key, unpack(fields))
-  if (added > 0 or cell.own % 16 == 0) and redis.call('PTTL', key) < lifetime then
+  if component > 0 then
+    if not held[2] then has_successor(key, owner, true) end
+    added = redis.call('HSET', key, 'total', spent, owner, component)
+  else
+    added = redis.call('HSET', key, 'total', spent)
+  end
+  if (added > 0 or component % 16 == 0) and redis.call('PTTL', key) < lifetime then
     redis.call('PEXPIRE', key, lifetime)
   end
 end
 
 -- Lifts the counts of a cell as OriginCell::lift() in regional/origin_cell.h does, without writing
--- them. Sets cell.changed, or cell.superseded.
-local function lift(key, owner, cell, own, peers)
-  if cell.is_new and cell.total > 0 and is_superseded(key, owner) then
-    cell.superseded = true
-    return
+-- them. Returns them, whether they changed, and whether the call is superseded.
+local function lift(key, owner, held, own, peers, total, component, known)
+  if not held[2] and total > 0 and has_successor(key, owner, false) then
+    return total, component, known, false, true
   end
-  if own > cell.own then
-    cell.total = add(cell.total, own - cell.own)
-    cell.own = own
-    cell.changed = true
+  local changed = own > component
+  if changed then
+    total = add(total, own - component)
+    component = own
   end
-  local known = add(own, peers)
-  if known > math.max(cell.total, cell.known) then
-    cell.known = known
-    cell.changed = true
+  local least = add(own, peers)
+  if least > total and least > known then
+    known = least
+    changed = true
     found_lost = found_lost + 1
   end
-end
-
--- The total in a reply; with what is known to have been spent where that is more.
-local function reply_of(cell)
-  if cell.known > cell.total then return {cell.total, cell.known} end
-  return cell.total
+  return total, component, known, changed, false
 end
 )";
 
 // What most of Redis' time goes into: the usual call is served without calls of functions, which
 // takes a fifth less. Numbers are passed on as texts, for a tenth less: Redis would print them as
-// doubles.
+// doubles. A reply has the total, or a pair with what is known to have been spent if that is more.
 constexpr std::string_view kSync = R"(
 local call, pcall, tonumber, format = redis.call, redis.pcall, tonumber, string.format
 local find = string.find
@@ -125,13 +114,18 @@ for i = 1, #KEYS do
   local total, component = tonumber(held[1] or 0), tonumber(held[2] or 0)
   if not total or not component or not (total >= 0 and component >= 0) or held.err or held[3] or
       peers > total - component or (not held[2] and find(owner, '.', 1, true)) then
-    local cell, why = read_cell(held)
-    if cell then
-      lift(key, owner, cell, own, peers)
-      if cell.changed then write_cell(key, owner, cell, tonumber(ARGV[4 * i])) end
-      total, component = reply_of(cell), cell.own
+    local known
+    total, component, known = read_cell(held)
+    if total then
+      local changed
+      total, component, known, changed =
+        lift(key, owner, held, own, peers, total, component, known)
+      if changed then
+        write_cell(key, owner, held, total, component, known, tonumber(ARGV[4 * i]))
+      end
+      if known > total then total = {total, known} end
     else
-      total, component = why, 0
+      total, component = component, 0
     end
   elseif own <= component then
     total, component = add(total, 0), add(component, 0)
@@ -178,45 +172,53 @@ local function weighted(previous, weight)
   return (previous - rest) / duration * weight + quotient
 end
 
-local function read(key)
-  return read_cell(redis.pcall('HMGET', key, 'total', owner, 'lost'))
-end
-local cell, why = read(KEYS[1])
-if not cell then return redis.error_reply(why) end
-local before, why_before = read(KEYS[2])
-if not before then return redis.error_reply(why_before) end
+local held = redis.pcall('HMGET', KEYS[1], 'total', owner, 'lost')
+local total, component, known = read_cell(held)
+if not total then return redis.error_reply(component) end
+local held_before = redis.pcall('HMGET', KEYS[2], 'total', owner, 'lost')
+local previous, previous_own, previous_known = read_cell(held_before)
+if not previous then return redis.error_reply(previous_own) end
 
-local used, known_peers = tonumber(ARGV[4]), tonumber(ARGV[6])
-local previous_peers = tonumber(ARGV[10])
-lift(KEYS[1], owner, cell, used, known_peers)
-lift(KEYS[2], owner, before, tonumber(ARGV[8]), previous_peers)
-if before.changed then write_cell(KEYS[2], owner, before, tonumber(ARGV[9])) end
-
-local function peers_of(cell, known)
-  return math.max(cell.total - cell.own, cell.known - cell.own, known)
+local used, peers, previous_peers = tonumber(ARGV[4]), tonumber(ARGV[6]), tonumber(ARGV[10])
+local changed, superseded, previous_changed
+total, component, known, changed, superseded =
+  lift(KEYS[1], owner, held, used, peers, total, component, known)
+previous, previous_own, previous_known, previous_changed = lift(
+  KEYS[2], owner, held_before, tonumber(ARGV[8]), previous_peers, previous, previous_own,
+  previous_known)
+if previous_changed then
+  write_cell(KEYS[2], owner, held_before, previous, previous_own, previous_known,
+             tonumber(ARGV[9]))
 end
-local peers = add(peers_of(cell, known_peers), tonumber(ARGV[7]))
-local previous = add(peers_of(before, previous_peers), tonumber(ARGV[11]))
-previous = add(previous, before.own)
+
+local others = add(math.max(total - component, known - component, peers), tonumber(ARGV[7]))
+local spent_before = add(
+  math.max(previous - previous_own, previous_known - previous_own, previous_peers),
+  tonumber(ARGV[11]))
+spent_before = add(spent_before, previous_own)
 local granted = {}
 for i = 12, #ARGV, 3 do
   local weight = duration - tonumber(ARGV[i])
   local cost, limit = tonumber(ARGV[i + 1]), tonumber(ARGV[i + 2])
-  local left = limit - add(peers, used) - cost
-  local passes = not cell.superseded and limit > 0 and left >= 0 and
-      weighted(previous, weight) <= left
+  local left = limit - add(others, used) - cost
+  local passes = not superseded and limit > 0 and left >= 0 and
+      (spent_before == 0 or weighted(spent_before, weight) <= left)
   if passes then
     used = add(used, cost)
-    if used > cell.own then
-      cell.total = add(cell.total, used - cell.own)
-      cell.own = used
-      cell.changed = true
+    if used > component then
+      total = add(total, used - component)
+      component = used
+      changed = true
     end
   end
   granted[#granted + 1] = passes and '1' or '0'
 end
-if cell.changed then write_cell(KEYS[1], owner, cell, tonumber(ARGV[5])) end
-return {reply_of(cell), cell.own, reply_of(before), before.own, table.concat(granted), found_lost}
+if changed then
+  write_cell(KEYS[1], owner, held, total, component, known, tonumber(ARGV[5]))
+end
+if known > total then total = {total, known} end
+if previous_known > previous then previous = {previous, previous_known} end
+return {total, component, previous, previous_own, table.concat(granted), found_lost}
 )";
 
 // For keys that hold nothing of value for longer than a few heartbeats: a value of another type,
