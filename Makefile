@@ -47,7 +47,7 @@ package-test: ## Build and run what ships elsewhere: packages, the image, the ch
 	@tests/chart/run build/release/sluice build/chart
 	@tests/upgrade/run build/release/sluice build/upgrade
 
-bench: ## Measure speed and memory; writes core, http, bodies, grpc, regional, global and rules.json to build/bench/
+bench: ## Measure speed and memory; writes core, http, bodies, grpc, regional, global, rules and calls.json to build/bench/
 	@$(SETUP) build bench
 	@$(call configure,bench)
 	@cmake --build --preset bench
@@ -58,6 +58,7 @@ bench: ## Measure speed and memory; writes core, http, bodies, grpc, regional, g
 	@bench/regional/run build/bench build/bench
 	@bench/global/run build/bench build/bench
 	@build/bench/bench/rules/match_bench build/bench/rules.json
+	@build/bench/bench/rules/call_bench build/bench/calls.json
 
 bench-peers: ## Measure Sluice beside other limiters; writes a section of docs/benchmarks.md
 	@$(SETUP) build bench
