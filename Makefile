@@ -47,16 +47,18 @@ package-test: ## Build and run what ships elsewhere: packages, the image, the ch
 	@tests/chart/run build/release/sluice build/chart
 	@tests/upgrade/run build/release/sluice build/upgrade
 
-bench: ## Measure speed and memory; writes core, http, grpc, regional, global and rules.json to build/bench/
+bench: ## Measure speed and memory; writes core, http, bodies, grpc, regional, global, rules and calls.json to build/bench/
 	@$(SETUP) build bench
 	@$(call configure,bench)
 	@cmake --build --preset bench
 	@bench/run build/bench
 	@bench/http/run build/bench/sluice build/bench
+	@build/bench/bench/http/body_bench build/bench/bodies.json
 	@bench/grpc/run build/bench build/bench
 	@bench/regional/run build/bench build/bench
 	@bench/global/run build/bench build/bench
 	@build/bench/bench/rules/match_bench build/bench/rules.json
+	@build/bench/bench/rules/call_bench build/bench/calls.json
 
 bench-peers: ## Measure Sluice beside other limiters; writes a section of docs/benchmarks.md
 	@$(SETUP) build bench

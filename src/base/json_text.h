@@ -7,37 +7,41 @@
 #include <string>
 #include <string_view>
 
+#include "base/utf8.h"
+
 namespace sluice {
 
-// Appends `text` in quotes. Quotes and backslashes get a backslash, line feed, carriage return and
-// tab become \n, \r and \t, other ASCII control characters \u00XX: the result is one line and a
-// TOML string as well. Other bytes are copied unchanged, so the result is JSON only if `text` is
-// UTF-8.
+// Appends `text` in quotes: JSON whatever bytes it holds, on one line, and a TOML string as well.
+// Quotes and backslashes get a backslash, line feed, carriage return and tab become \n, \r and \t,
+// other ASCII control characters \u00XX. Each byte that is not part of UTF-8 becomes U+FFFD.
 inline void append_json_string(std::string& out, std::string_view text) {
     constexpr std::string_view kHex = "0123456789abcdef";
     constexpr std::string_view kNamed = "\n\r\t";
     constexpr std::string_view kLetters = "nrt";
-    const auto is_control = [](char c) {
-        return static_cast<unsigned char>(c) < 0x20 || c == 0x7f;
+    const auto is_copied = [](char c) {
+        const auto byte = static_cast<unsigned char>(c);
+        return byte >= 0x20 && byte < 0x7f && c != '"' && c != '\\';
     };
-    const auto needs_escape = [&](char c) { return is_control(c) || c == '"' || c == '\\'; };
     out += '"';
-    while (!text.empty()) {
-        const auto stop = std::find_if(text.begin(), text.end(), needs_escape);
+    for (;;) {
+        const auto stop = std::find_if_not(text.begin(), text.end(), is_copied);
         out.append(text.begin(), stop);
-        if (stop == text.end()) break;
-        const auto byte = static_cast<unsigned char>(*stop);
-        out += '\\';
-        if (const std::size_t letter = kNamed.find(*stop); letter != std::string_view::npos) {
-            out += kLetters[letter];
-        } else if (is_control(*stop)) {
-            out += "u00";
-            out += kHex[byte >> 4U];
-            out += kHex[byte & 15U];
+        text = {stop, text.end()};
+        if (text.empty()) break;
+        const auto byte = static_cast<unsigned char>(text.front());
+        std::size_t length = 1;
+        if (byte >= 0x80) {
+            length = utf8_sequence_length(text);
+            out += length == 0 ? kReplacementCharacter : text.substr(0, length);
+        } else if (const std::size_t letter = kNamed.find(text.front());
+                   letter != std::string_view::npos) {
+            (out += '\\') += kLetters[letter];
+        } else if (byte < 0x20 || byte == 0x7f) {
+            ((out += "\\u00") += kHex[byte >> 4U]) += kHex[byte & 15U];
         } else {
-            out += *stop;
+            (out += '\\') += text.front();
         }
-        text = {stop + 1, text.end()};
+        text.remove_prefix(std::max<std::size_t>(length, 1));
     }
     out += '"';
 }

@@ -302,8 +302,8 @@ const std::array kCatalog = {
     Setting{
         "behind_proxy",
         "",
-        "A proxy in front terminates TLS: accept tokens over plain HTTP from other machines, and "
-        "any Host",
+        "A proxy in front terminates TLS: accept tokens over plain HTTP from other machines, and, "
+        "if there are tokens, any Host",
         "true or false",
         [](Settings& s, const Value& v) { return assign(s.behind_proxy, as_bool(v)); },
         [](const Settings& s) { return show_bool(s.behind_proxy); }},

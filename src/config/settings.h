@@ -153,9 +153,9 @@ struct Settings {
     std::chrono::milliseconds drain_timeout{10'000};
     bool test_clock = false;
     std::chrono::milliseconds test_global_interval{0};  // 0: as in production
-    bool behind_proxy = false;                 // a proxy in front terminates TLS and checks hosts
-    bool insecure_http = false;                // accept tokens over plain HTTP
-    std::vector<std::string> allowed_hosts{};  // on loopback, besides loopback names
+    bool behind_proxy = false;                          // a proxy in front terminates TLS
+    bool insecure_http = false;                         // accept tokens over plain HTTP
+    std::vector<std::string> allowed_hosts{};           // on loopback, besides loopback names
     TlsSettings tls;
     LogSettings log;
     HttpSettings http;

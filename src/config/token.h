@@ -24,7 +24,6 @@ struct Permissions {
 };
 inline constexpr Permissions kAllPermissions{true, true, true, true, true, true};
 
-// Each request is compared with all tokens, so their number is bounded.
 inline constexpr std::size_t kMaxTokens = 1000;
 inline constexpr std::size_t kMaxTokenLength = 512;
 

@@ -53,7 +53,8 @@ void append_time(std::string& out, UnixTime now) {
 // Whether a value can stand in a line of text without quotes.
 bool is_plain(std::string_view text) {
     const auto needs_quotes = [](char c) {
-        return c <= ' ' || c == '"' || c == '=' || c == '\\' || c == 0x7f;
+        const auto byte = static_cast<unsigned char>(c);
+        return byte <= ' ' || byte >= 0x7f || c == '"' || c == '=' || c == '\\';
     };
     return !text.empty() && std::none_of(text.begin(), text.end(), needs_quotes);
 }

@@ -49,9 +49,9 @@ class LogField {
 using LogFields = std::initializer_list<LogField>;
 
 // Writes whole lines; those of different threads never mix. A value can't break out of its line or
-// its quotes, whatever bytes it holds. Callers never wait for the descriptor: lines that it does
-// not accept in time are dropped and counted, and a `log_lines_dropped` line has their number.
-// Thread-safe.
+// its quotes, and a line is UTF-8, whatever bytes it holds. Callers never wait for the descriptor:
+// lines that it does not accept in time are dropped and counted, and a `log_lines_dropped` line has
+// their number. Thread-safe.
 //
 //     log.info("started", {{"address", "127.0.0.1:8080"}, {"threads", 4}});
 //

@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include "base/utf8.h"
 #include "log/captured_log.h"
 
 namespace sluice {
@@ -45,6 +46,17 @@ TEST(Log, ValueCannotForgeALine) {
         out.log.info("event", {{"value", "a\nb\x01%v"}});
         EXPECT_EQ(out.text().find('\n'), out.text().size() - 1);
         EXPECT_NE(out.text().find("\"a\\nb\\u0001%v\""), std::string::npos) << out.text();
+    }
+}
+
+TEST(Log, LinesAreUtf8WhateverAValueHolds) {
+    for (const LogFormat format : {LogFormat::kText, LogFormat::kJson}) {
+        CapturedLog out({.format = format});
+        out.log.info("event", {{"value", "caf\xC3\xA9 \xFF\xC3"}, {"name", "\xFE"}});
+        const std::string text = out.text();
+        EXPECT_EQ(to_utf8(text), text);
+        EXPECT_NE(text.find("\"caf\xC3\xA9 \xEF\xBF\xBD\xEF\xBF\xBD\""), std::string::npos) << text;
+        EXPECT_NE(text.find("\"\xEF\xBF\xBD\""), std::string::npos) << text;
     }
 }
 

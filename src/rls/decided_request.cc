@@ -18,41 +18,66 @@ bool is_quota(const DecidedDescriptor& item, const AnswerOptions& options) {
                                   item.kind == DecidedDescriptor::Kind::kLimited);
 }
 
-DescriptorStatus status_of(const DecidedDescriptor& item, UnixTime now) {
-    DescriptorStatus status;
-    if (item.kind == DecidedDescriptor::Kind::kUnlimited) status.limit_remaining = kMostOnWire;
-    if (item.kind != DecidedDescriptor::Kind::kLimited) return status;
-    status.code = item.is_over() && !item.is_shadowed() ? Code::kOverLimit : Code::kOk;
-    status.current_limit = CurrentLimit{.requests_per_unit = on_wire(item.limit),
-                                        .unit = unit_of(item.duration),
-                                        .name = item.rule == nullptr ? "" : item.rule->name};
+void write_status(const DecidedDescriptor& item, UnixTime now, DescriptorStatus& status) {
+    status.code = Code::kOk;
+    if (item.kind != DecidedDescriptor::Kind::kLimited) {
+        const bool is_unlimited = item.kind == DecidedDescriptor::Kind::kUnlimited;
+        status.limit_remaining = is_unlimited ? kMostOnWire : 0;
+        status.current_limit.reset();
+        status.duration_until_reset.reset();
+        return;
+    }
+    if (item.is_over() && !item.is_shadowed()) status.code = Code::kOverLimit;
+    if (!status.current_limit) status.current_limit.emplace();
+    status.current_limit->requests_per_unit = on_wire(item.limit);
+    status.current_limit->unit = unit_of(item.duration);
+    status.current_limit->name = item.rule == nullptr ? "" : std::string_view(item.rule->name);
     // Nothing, as in envoyproxy/ratelimit, also where fewer hits would have fitted.
     status.limit_remaining = item.is_over() ? 0 : on_wire(item.decision.remaining);
     status.duration_until_reset =
         std::max(std::chrono::ceil<std::chrono::seconds>(item.decision.reset_at - now),
                  std::chrono::seconds{0});
-    return status;
 }
 
-void add_headers(std::vector<HeaderValue>& headers,
-                 const LimitHeaders& names,
-                 const DescriptorStatus& status) {
-    headers.push_back({names.limit, std::to_string(status.current_limit->requests_per_unit)});
-    headers.push_back({names.remaining, std::to_string(status.limit_remaining)});
-    headers.push_back({names.reset, std::to_string(status.duration_until_reset->count())});
+// Writes header fields over those of an earlier answer.
+class HeaderWriter {
+  public:
+    explicit HeaderWriter(std::vector<HeaderValue>& headers) : headers_(headers) {}
+    ~HeaderWriter() { headers_.resize(used_); }
+    HeaderWriter(const HeaderWriter&) = delete;
+    HeaderWriter& operator=(const HeaderWriter&) = delete;
+
+    // The caller appends the value.
+    std::string& add(std::string_view name) {
+        if (used_ == headers_.size()) headers_.emplace_back();
+        HeaderValue& header = headers_[used_++];
+        header.key = name;
+        header.value.clear();
+        return header.value;
+    }
+
+  private:
+    std::vector<HeaderValue>& headers_;
+    std::size_t used_ = 0;
+};
+
+void add_headers(HeaderWriter& headers, const LimitHeaders& names, const DescriptorStatus& status) {
+    headers.add(names.limit) += std::to_string(status.current_limit->requests_per_unit);
+    headers.add(names.remaining) += std::to_string(status.limit_remaining);
+    headers.add(names.reset) += std::to_string(status.duration_until_reset->count());
 }
 
 // The fields that answers over HTTP have, too.
-void add_ietf_headers(std::vector<HeaderValue>& headers,
+void add_ietf_headers(HeaderWriter& headers,
                       const DescriptorStatus& status,
                       std::chrono::milliseconds window) {
     const auto seconds = std::chrono::ceil<std::chrono::seconds>(window).count();
-    headers.push_back({"RateLimit-Policy",
-                       "\"default\";q=" + std::to_string(status.current_limit->requests_per_unit) +
-                           ";w=" + std::to_string(seconds)});
-    headers.push_back({"RateLimit",
-                       "\"default\";r=" + std::to_string(status.limit_remaining) +
-                           ";t=" + std::to_string(status.duration_until_reset->count())});
+    std::string& policy = headers.add("RateLimit-Policy");
+    policy.append("\"default\";q=").append(std::to_string(status.current_limit->requests_per_unit));
+    policy.append(";w=").append(std::to_string(seconds));
+    std::string& state = headers.add("RateLimit");
+    state.append("\"default\";r=").append(std::to_string(status.limit_remaining));
+    state.append(";t=").append(std::to_string(status.duration_until_reset->count()));
 }
 
 MetadataFields metadata_of(const RateLimitRequest& request, const Descriptor& descriptor) {
@@ -109,14 +134,14 @@ Summary summarise(std::span<const DecidedDescriptor> items,
     return summary;
 }
 
-void count_hits(const DecidedDescriptor& item) {
-    if (item.kind != DecidedDescriptor::Kind::kLimited || item.counters == nullptr) return;
-    count(*item.counters,
-          {.hits = static_cast<std::uint64_t>(item.hits),
-           .limit = static_cast<std::uint64_t>(item.limit),
-           .remaining = static_cast<std::uint64_t>(item.decision.remaining),
-           .is_over = item.is_over(),
-           .is_shadowed = item.is_shadowed()});
+void count_hits(const DecidedDescriptor& item, RuleWriter& writer) {
+    if (item.kind != DecidedDescriptor::Kind::kLimited || item.series == nullptr) return;
+    writer.count(*item.series,
+                 {.hits = static_cast<std::uint64_t>(item.hits),
+                  .limit = static_cast<std::uint64_t>(item.limit),
+                  .remaining = static_cast<std::uint64_t>(item.decision.remaining),
+                  .is_over = item.is_over(),
+                  .is_shadowed = item.is_shadowed()});
 }
 
 }  // namespace
@@ -177,28 +202,30 @@ void DecidedRequest::enter_batch(std::span<const std::size_t> indices,
 
 void DecidedRequest::write(RateLimitResponse& response,
                            const AnswerOptions& options,
-                           RuleMetrics& metrics) const {
-    response.clear();
-    for (const DecidedDescriptor& item : used()) {
-        response.statuses.push_back(status_of(item, now));
-        if (method != Method::kCheck) count_hits(item);
+                           RuleWriter& writer) const {
+    response.statuses.resize(count);
+    for (std::size_t i = 0; i < count; ++i) {
+        write_status(items[i], now, response.statuses[i]);
+        if (method != Method::kCheck) count_hits(items[i], writer);
     }
+    response.dynamic_metadata.reset();
+    HeaderWriter response_headers(response.response_headers_to_add);
+    HeaderWriter request_headers(response.request_headers_to_add);
     const Summary summary = summarise(used(), response.statuses, options);
     response.overall_code = summary.code;
     if (summary.code == Code::kOverLimit && (options.shadow_mode || method == Method::kReport)) {
         response.overall_code = Code::kOk;
-        if (options.shadow_mode) metrics.note_global_shadow();
+        if (options.shadow_mode) writer.note_global_shadow();
     }
     if (summary.tightest) {
         const DescriptorStatus& tightest = response.statuses[*summary.tightest];
         if (options.response_headers)
-            add_headers(response.response_headers_to_add, *options.response_headers, tightest);
+            add_headers(response_headers, *options.response_headers, tightest);
         if (options.ietf_headers) {
-            add_ietf_headers(
-                response.response_headers_to_add, tightest, used()[*summary.tightest].duration);
+            add_ietf_headers(response_headers, tightest, items[*summary.tightest].duration);
         }
         if (options.request_headers)
-            add_headers(response.request_headers_to_add, *options.request_headers, tightest);
+            add_headers(request_headers, *options.request_headers, tightest);
     }
     if (metadata) write_metadata(response);
 }

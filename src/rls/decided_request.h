@@ -31,9 +31,10 @@ struct DecidedDescriptor {
         kLimited,
     };
     Kind kind = Kind::kNoLimit;
-    const LimitRule* rule = nullptr;                       // null: none, or a limit of the client
-    RuleCounters* counters = nullptr;                      // null: not counted
-    std::shared_ptr<RuleCounters> counters_by_value = {};  // keeps them, unless they are the rule's
+    const LimitRule* rule = nullptr;  // null: none, or a limit of the client
+    RuleSeries* series = nullptr;     // null: not counted
+    // Keeps the series while the answer waits; null: the rules in force and the writer do.
+    std::shared_ptr<RuleSeries> kept_series = {};
     std::string identifier = {};
     std::int64_t limit = 0;
     std::chrono::milliseconds duration{};
@@ -82,10 +83,9 @@ struct DecidedRequest {
                      const AnswerOptions& options,
                      Limiter& limiter);
 
-    // Writes the answer, once all items are decided, and counts it.
-    void write(RateLimitResponse& response,
-               const AnswerOptions& options,
-               RuleMetrics& metrics) const;
+    // Writes the answer, once all items are decided, and counts it. The memory of an answer that
+    // `response` held before is reused.
+    void write(RateLimitResponse& response, const AnswerOptions& options, RuleWriter& writer) const;
 
   private:
     void write_metadata(RateLimitResponse& response) const;

@@ -47,12 +47,15 @@ void count_decisions(const DecidedRequest& request,
 }
 
 // Fills in the answer to a request that is decided or failed.
-void complete(DecidedRequest& request, const ServiceParts& parts, Answer& answer) {
+void complete(DecidedRequest& request,
+              const AnswerOptions& options,
+              RuleWriter& writer,
+              Answer& answer) {
     answer.error = std::exchange(request.error, std::nullopt);
     if (answer.error) {
-        parts.metrics.note_error();
+        writer.note_error();
     } else {
-        request.write(answer.response, *parts.options, parts.metrics);
+        request.write(answer.response, options, writer);
     }
 }
 
@@ -117,7 +120,8 @@ class PendingAnswer {
         Answer answer;
         if (parts_.activity != nullptr && !request_.error)
             count_decisions(request_, *parts_.options, *parts_.activity);
-        complete(request_, parts_, answer);
+        parts_.metrics.write_shared(
+            [&](RuleWriter& writer) { complete(request_, *parts_.options, writer, answer); });
         later_(std::move(answer));
     }
 
@@ -139,6 +143,14 @@ void RateLimiter::apply_override(std::string_view domain, DecidedDescriptor& ite
     item.duration = applied->value.duration;
 }
 
+// The series of `labels_`, instead of that of the rule.
+RuleSeries* RateLimiter::series_by_value(RuleSeries* rule) {
+    RuleSeries* const series = writer_.by_value(labels_, rule, work_.now);
+    for (std::string* label : {&labels_.domain, &labels_.key1, &labels_.key2})
+        release_large(*label);
+    return series;
+}
+
 std::optional<Error> RateLimiter::find_limit(const RateLimitRequest& request,
                                              const Descriptor& descriptor,
                                              DecidedDescriptor& item) {
@@ -154,30 +166,27 @@ std::optional<Error> RateLimiter::find_limit(const RateLimitRequest& request,
                              std::to_string(static_cast<std::uint32_t>(descriptor.limit->unit)) +
                              "; allowed: 1 to 7 (second, minute, hour, day, month, year, week)"};
         }
-        MetricLabels labels{.domain = std::string(request.domain), .key1 = {}};
+        labels_.begin(request.domain);
         for (std::size_t depth = 0; depth < entries.size(); ++depth) {
             append_entry(item.identifier, entries[depth]);
-            append_level(labels, depth, composite_key(entries[depth].key, entries[depth].value));
+            append_level(labels_, depth, entries[depth].key, entries[depth].value);
         }
         finish_identifier(item.identifier);
         if (item.identifier.empty()) return std::nullopt;  // a descriptor without entries
         item.kind = Kind::kLimited;
         item.limit = descriptor.limit->requests_per_unit;
         item.duration = *window;
-        item.counters_by_value = parts_.metrics.by_value(std::move(labels), nullptr, work_.now);
-        item.counters = item.counters_by_value.get();
+        item.series = series_by_value(nullptr);
     } else {
         item.rule = active.rules->match(request.domain, entries, item.identifier);
         if (item.rule == nullptr) return std::nullopt;
         item.kind = item.rule->unlimited ? Kind::kUnlimited : Kind::kLimited;
         item.limit = item.rule->requests_per_unit;
         item.duration = item.rule->duration;
-        const auto& counters = active.counters[item.rule->index];
-        item.counters = counters.get();
+        item.series = active.series[item.rule->index].get();
         if (item.rule->has_metrics_by_value) {
-            item.counters_by_value = parts_.metrics.by_value(
-                active.rules->labels_of(*item.rule, request.domain, entries), counters, work_.now);
-            item.counters = item.counters_by_value.get();
+            active.rules->write_labels(*item.rule, request.domain, entries, labels_);
+            item.series = series_by_value(item.series);
         }
     }
     if (item.kind == Kind::kLimited) apply_override(request.domain, item);
@@ -248,37 +257,43 @@ bool RateLimiter::decide_item(DecidedDescriptor& item) {
 bool RateLimiter::decide_batch() {
     if (batch_.empty()) return true;
     const AnswerOptions& options = *parts_.options;
-    std::vector<Request> requests;
+    batch_requests_.clear();
     for (const std::size_t index : batch_)
-        requests.push_back(work_.request_of(work_.items[index], options));
-    const auto decided = parts_.limiter.try_limit_many(requests, work_.now);
+        batch_requests_.push_back(work_.request_of(work_.items[index], options));
+    const auto decided = parts_.limiter.try_limit_many(batch_requests_, work_.now);
     if (!decided) return false;
     work_.enter_batch(batch_, *decided, options, parts_.limiter);
     batch_.clear();
     return true;
 }
 
-bool RateLimiter::decide(
-    Method method, const RateLimitRequest& request, UnixTime now, Answer& answer, Later& later) {
+bool RateLimiter::decide(Method method,
+                         const RateLimitRequest& request,
+                         UnixTime now,
+                         Answer& answer) {
     rules_.refresh();
     overrides_.refresh();
+    writer_.refresh();
     work_.method = method;
     work_.now = now;
     work_.domain = request.domain;
     work_.error = find_limits(request);
     work_.metadata.reset();
     if (parts_.options->dynamic_metadata && !work_.error) work_.metadata = metadata_of(request);
-    if (work_.error || decide_items()) {
-        if (parts_.recorder != nullptr && !work_.error)
-            count_decisions(work_, *parts_.options, *parts_.recorder);
-        complete(work_, parts_, answer);
-        return true;
-    }
+    if (!work_.error && !decide_items()) return false;
+    if (parts_.recorder != nullptr && !work_.error)
+        count_decisions(work_, *parts_.options, *parts_.recorder);
+    complete(work_, *parts_.options, writer_, answer);
+    return true;
+}
+
+void RateLimiter::ask_origin(Later later) {
     work_.rules = rules_.get().shared_from_this();
+    for (DecidedDescriptor& item : work_.used())
+        if (item.series != nullptr) item.kept_series = item.series->shared_from_this();
     const auto pending =
         std::make_shared<PendingAnswer>(std::exchange(work_, {}), parts_, std::move(later));
     PendingAnswer::ask(pending, batch_);
-    return false;
 }
 
 }  // namespace sluice::rls

@@ -207,7 +207,7 @@ std::optional<Error> RuleSet::Builder::add_descriptor(const DomainConfig& config
                 .labels = level.labels,
                 .full_key = level.full_key + "." + text,
                 .has_value_metrics = level.has_value_metrics || descriptor.value_to_metric};
-    append_level(below.labels, level.depth, text);
+    append_level(below.labels, level.depth, descriptor.key, descriptor.value);
 
     const std::string& value = descriptor.value;
     Node node{.rule = kNone,

@@ -2,13 +2,16 @@
 
 #include <algorithm>
 #include <array>
+#include <cerrno>
+#include <cstring>
 #include <filesystem>
-#include <fstream>
-#include <iterator>
 #include <sstream>
 #include <system_error>
 
+#include <fcntl.h>
 #include <simdjson.h>
+#include <sys/stat.h>
+#include <unistd.h>
 #include <yaml-cpp/eventhandler.h>
 
 #include "rls/yaml_fields.h"
@@ -256,19 +259,48 @@ Error unreadable(const std::string& path, const std::string& why) {
     return {kInvalidOption, path + ": can't be read: " + why};
 }
 
-Result<std::string> read_file(const std::string& path) {
-    std::error_code failed;
-    const auto size = std::filesystem::file_size(path, failed);
-    if (failed) return unreadable(path, failed.message());
-    if (size > kMaxRuleFileBytes) {
-        return Error{kInvalidOption,
-                     path + ": is " + std::to_string(size) + " bytes long; allowed: up to " +
-                         std::to_string(kMaxRuleFileBytes)};
+// Closes the descriptor of an open file.
+class OpenFile {
+  public:
+    // Doesn't wait for the other end of a pipe.
+    explicit OpenFile(const std::string& path)
+        : descriptor_(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)) {}
+    ~OpenFile() {
+        if (descriptor_ >= 0) ::close(descriptor_);
     }
-    std::ifstream file(path, std::ios::binary);
-    std::string text{std::istreambuf_iterator<char>(file), {}};
-    if (file.bad() || !file.is_open()) return unreadable(path, "the file can't be opened");
-    return text;
+    OpenFile(const OpenFile&) = delete;
+    OpenFile& operator=(const OpenFile&) = delete;
+
+    int descriptor() const { return descriptor_; }
+    bool is_regular() const {
+        struct stat status {};
+        return ::fstat(descriptor_, &status) == 0 && S_ISREG(status.st_mode);
+    }
+
+  private:
+    const int descriptor_;
+};
+
+// The size that a file reports is no bound: it may grow meanwhile, or report none, as in /proc.
+Result<std::string> read_file(const std::string& path) {
+    const OpenFile file(path);
+    if (file.descriptor() < 0) return unreadable(path, std::strerror(errno));
+    if (!file.is_regular()) return unreadable(path, "it is no regular file");
+    constexpr std::size_t kPiece = 65'536;
+    std::string text;
+    for (;;) {
+        const std::size_t size = text.size();
+        text.resize(size + kPiece);
+        const ssize_t count = ::read(file.descriptor(), text.data() + size, kPiece);
+        if (count < 0 && errno != EINTR) return unreadable(path, std::strerror(errno));
+        text.resize(size + static_cast<std::size_t>(std::max<ssize_t>(count, 0)));
+        if (count == 0) return text;
+        if (text.size() > kMaxRuleFileBytes) {
+            return Error{kInvalidOption,
+                         path + ": is longer than allowed: up to " +
+                             std::to_string(kMaxRuleFileBytes) + " bytes"};
+        }
+    }
 }
 
 bool is_hidden(const std::filesystem::path& path) {

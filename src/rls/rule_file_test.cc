@@ -5,6 +5,7 @@
 #include <string>
 
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 namespace sluice::rls {
@@ -265,6 +266,28 @@ class TemporaryFolder {
   private:
     const std::string path_;
 };
+
+// A file of /proc reports no size, and this one has hundreds of gigabytes.
+TEST(RuleFile, IsReadUpToItsLimitWhateverSizeItReports) {
+    const std::string endless = "/proc/self/pagemap";
+    std::error_code failed;
+    if (::access(endless.c_str(), R_OK) != 0) GTEST_SKIP() << "the system has no such file";
+    ASSERT_EQ(std::filesystem::file_size(endless, failed), 0U);
+    const auto rules = load_rules(endless, SameDomain::kRefuse);
+    ASSERT_FALSE(rules);
+    EXPECT_EQ(rules.error().message, endless + ": is longer than allowed: up to 16777216 bytes");
+}
+
+TEST(RuleFile, IsNoPipeAndNoDevice) {
+    const std::string pipe = testing::TempDir() + "rules-pipe-" + std::to_string(::getpid());
+    ASSERT_EQ(::mkfifo(pipe.c_str(), 0600), 0);
+    for (const std::string& path : {pipe, std::string("/dev/zero")}) {
+        const auto rules = load_rules(path, SameDomain::kRefuse);
+        ASSERT_FALSE(rules);
+        EXPECT_EQ(rules.error().message, path + ": can't be read: it is no regular file");
+    }
+    std::filesystem::remove(pipe);
+}
 
 TEST(RuleFolder, IsReadWithItsSubfoldersButNotHiddenFiles) {
     const TemporaryFolder folder;

@@ -156,6 +156,23 @@ TEST_F(RuleMetricsTest, KeepTheSeriesOfAValueWhoseRuleHasNoRoom) {
     EXPECT_EQ(value("rate_limit_total_hits", R"({domain="web",key1="user_x"})"), "1");
 }
 
+TEST_F(RuleMetricsTest, AddUpWhatSeveralWritersHaveCounted) {
+    load_descriptors({"key: user, rate_limit: {unit: minute, requests_per_unit: 10}"});
+    RuleSeries& series = *current_.get()->series.front();
+    const CountedHits hits{
+        .hits = 1, .limit = 10, .remaining = 9, .is_over = false, .is_shadowed = false};
+    for (int i = 0; i < 3; ++i) {
+        RuleWriter first(metrics_);
+        RuleWriter second(metrics_);
+        first.count(series, hits);
+        second.count(series, hits);
+        second.note_error();
+    }
+    metrics_.write_shared([&](RuleWriter& writer) { writer.count(series, hits); });
+    EXPECT_EQ(rule_value("total_hits"), "7") << "also of writers that are gone";
+    EXPECT_EQ(value("should_rate_limit_error", ""), "3");
+}
+
 TEST_F(RuleMetricsTest, CountLoadsAndErrors) {
     metrics_.note_load(true);
     metrics_.note_load(false);

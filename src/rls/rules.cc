@@ -30,10 +30,16 @@ std::string composite_key(std::string_view key, std::string_view value) {
     return text;
 }
 
-void append_level(MetricLabels& labels, std::size_t depth, std::string_view level) {
+void append_level(MetricLabels& labels,
+                  std::size_t depth,
+                  std::string_view key,
+                  std::string_view value) {
     std::string& label = depth == 0 ? labels.key1 : labels.key2;
     if (depth > 1) label += '.';
-    append_utf8(label, level);
+    append_utf8(label, key);
+    if (value.empty()) return;
+    label += '_';
+    append_utf8(label, value);
 }
 
 std::size_t RuleSet::Texts::place_of(std::uint64_t hash, std::string_view text) const {
@@ -141,10 +147,11 @@ const LimitRule* RuleSet::match(std::string_view domain,
     return &rules_[nodes_[at].rule];
 }
 
-MetricLabels RuleSet::labels_of(const LimitRule& rule,
-                                std::string_view domain,
-                                std::span<const DescriptorEntry> entries) const {
-    MetricLabels labels{.domain = std::string(domain), .key1 = {}};
+void RuleSet::write_labels(const LimitRule& rule,
+                           std::string_view domain,
+                           std::span<const DescriptorEntry> entries,
+                           MetricLabels& labels) const {
+    labels.begin(domain);
     std::uint32_t at = root_of(domain);
     for (std::size_t depth = 0; depth < entries.size(); ++depth) {
         at = child(at, entries[depth]);
@@ -152,11 +159,8 @@ MetricLabels RuleSet::labels_of(const LimitRule& rule,
         const bool by_value =
             !node.shares_threshold && (rule.detailed_metric || node.value_to_metric);
         const std::string_view own = node.value == kNone ? std::string_view() : texts_[node.value];
-        append_level(labels,
-                     depth,
-                     composite_key(entries[depth].key, by_value ? entries[depth].value : own));
+        append_level(labels, depth, entries[depth].key, by_value ? entries[depth].value : own);
     }
-    return labels;
 }
 
 }  // namespace sluice::rls

@@ -33,14 +33,24 @@ struct MetricLabels {
     std::string key1;
     std::string key2 = {};
 
+    // Starts over with the labels of a domain.
+    void begin(std::string_view of_domain) {
+        domain = of_domain;
+        key1.clear();
+        key2.clear();
+    }
+
     auto operator<=>(const MetricLabels&) const = default;
 };
 
 // "key_value", or "key" without a value.
 std::string composite_key(std::string_view key, std::string_view value);
-// Adds the level at `depth`, from 0 on, to the labels of the levels above. What is not UTF-8 is
-// replaced, so that labels that are written alike are equal.
-void append_level(MetricLabels& labels, std::size_t depth, std::string_view level);
+// Adds the level at `depth`, from 0 on, to the labels of the levels above: its composite key. What
+// is not UTF-8 is replaced, so that labels that are written alike are equal.
+void append_level(MetricLabels& labels,
+                  std::size_t depth,
+                  std::string_view key,
+                  std::string_view value);
 
 // One limit. Immutable.
 struct LimitRule {
@@ -96,10 +106,12 @@ class RuleSet {
                            std::span<const DescriptorEntry> entries,
                            std::string& identifier) const;
 
-    // The labels of a rule whose metrics are by value. Requires that match() returns `rule`.
-    MetricLabels labels_of(const LimitRule& rule,
-                           std::string_view domain,
-                           std::span<const DescriptorEntry> entries) const;
+    // `labels` become those of a rule whose metrics are by value; their memory is reused. Requires
+    // that match() returns `rule`.
+    void write_labels(const LimitRule& rule,
+                      std::string_view domain,
+                      std::span<const DescriptorEntry> entries,
+                      MetricLabels& labels) const;
 
     // In the order of the files.
     const std::deque<LimitRule>& rules() const { return rules_; }

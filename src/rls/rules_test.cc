@@ -152,7 +152,9 @@ MetricLabels labels_of(const RuleSet& rules, const std::vector<DescriptorEntry>&
     std::string identifier;
     const LimitRule* const rule = rules.match("web", entries, identifier);
     EXPECT_NE(rule, nullptr);
-    return rule == nullptr ? MetricLabels{} : rules.labels_of(*rule, "web", entries);
+    MetricLabels labels;
+    if (rule != nullptr) rules.write_labels(*rule, "web", entries, labels);
+    return labels;
 }
 
 TEST(Rules, LabelsMayNameTheValuesOfARequest) {

@@ -87,21 +87,19 @@ class ServiceFixture : public testing::Test {
         return request_;
     }
 
-    using Call = bool (RateLimiter::*)(const RateLimitRequest&,
-                                       UnixTime,
-                                       Answer&,
-                                       RateLimiter::Later&);
+    using Call = bool (RateLimiter::*)(const RateLimitRequest&, UnixTime, Answer&);
 
     // Makes a call, and waits for a deferred answer.
     Answer call(const RateLimitRequest& request,
                 UnixTime now = kNow,
                 Call method = &RateLimiter::should_rate_limit) {
         if (!service_) service_.emplace(parts());
-        std::promise<Answer> promise;
-        RateLimiter::Later later = [&](Answer late) { promise.set_value(std::move(late)); };
         Answer answer;
-        was_deferred_ = !((*service_).*method)(request, now, answer, later);
-        return was_deferred_ ? promise.get_future().get() : answer;
+        was_deferred_ = !((*service_).*method)(request, now, answer);
+        if (!was_deferred_) return answer;
+        std::promise<Answer> promise;
+        service_->ask_origin([&](Answer late) { promise.set_value(std::move(late)); });
+        return promise.get_future().get();
     }
 
     RateLimitResponse ask(const std::vector<TestDescriptor>& descriptors, UnixTime now = kNow) {

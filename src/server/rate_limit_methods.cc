@@ -4,20 +4,22 @@
 #include <cstdint>
 #include <memory>
 #include <string_view>
+#include <utility>
 
 #include "base/clock.h"
 #include "rls/messages.h"
-#include "server/later_answer.h"
 #include "server/rate_limit_span.h"
 
 namespace sluice::server {
 namespace {
 
-grpc::Answer encoded(const rls::Answer& answer) {
-    if (answer.error) return {.status = {grpc::Code::kUnknown, answer.error->message}, .bytes = {}};
-    grpc::Answer done;
-    rls::encode(answer.response, done.bytes);
-    return done;
+// Fills in an empty answer.
+void encode(const rls::Answer& answer, grpc::Answer& done) {
+    if (answer.error) {
+        done.status = {grpc::Code::kUnknown, answer.error->message};
+    } else {
+        rls::encode(answer.response, done.bytes);
+    }
 }
 
 // What the methods of one serving thread share; it keeps its memory from call to call.
@@ -27,32 +29,27 @@ struct Calls {
     trace::Tracer* const tracer;  // null: calls that wait are not traced
     rls::RateLimiter limiter;
     rls::RateLimitRequest request;
+    rls::Answer answer;
 };
 
-using Decide = bool (rls::RateLimiter::*)(const rls::RateLimitRequest&,
-                                          UnixTime,
-                                          rls::Answer&,
-                                          rls::RateLimiter::Later&);
+using Decide = bool (rls::RateLimiter::*)(const rls::RateLimitRequest&, UnixTime, rls::Answer&);
 
 void handle(Calls& calls, Decide decide, grpc::UnaryCall& call) {
     if (const auto error = rls::decode(call.request().message, calls.request)) {
         call.answer().status = {grpc::Code::kInvalidArgument, error->message};
         return;
     }
-    const auto pending = std::make_shared<LaterAnswer>();
-    rls::RateLimiter::Later later = LaterAnswer::receiver(pending);
-    rls::Answer answer;
     std::chrono::steady_clock::time_point since;
     if (calls.tracer != nullptr) since = std::chrono::steady_clock::now();
-    if ((calls.limiter.*decide)(calls.request, coarse_wall_time(), answer, later)) {
-        call.answer() = encoded(answer);
-        return;
-    }
+    if ((calls.limiter.*decide)(calls.request, coarse_wall_time(), calls.answer))
+        return encode(calls.answer, call.answer());
     auto span = begin_span(calls.tracer, call.request().traceparent, calls.request, since);
-    pending->send_by(
+    calls.limiter.ask_origin(
         [span = std::move(span), completion = call.defer()](const rls::Answer& late) mutable {
             end_span(span, late);
-            completion(encoded(late));
+            grpc::Answer done;
+            encode(late, done);
+            completion(std::move(done));
         });
 }
 

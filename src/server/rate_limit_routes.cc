@@ -7,7 +7,6 @@
 #include <utility>
 
 #include "rls/json_call.h"
-#include "server/later_answer.h"
 #include "server/rate_limit_span.h"
 
 namespace sluice::server {
@@ -21,6 +20,7 @@ struct Route {
     rls::RateLimiter limiter;
     const std::string workspace;  // of all counts of the service
     rls::JsonRequest decoded;
+    rls::Answer answer;
 };
 
 void write_failure(http::Call& call, const Error& error) {
@@ -57,17 +57,14 @@ void answer(Route& route, http::Call& call) {
         return write_failure(call, *error);
     if (!may_spend(call, route)) return;
 
-    const auto pending = std::make_shared<LaterAnswer>();
-    rls::RateLimiter::Later later = LaterAnswer::receiver(pending);
-    rls::Answer decided;
     std::chrono::steady_clock::time_point since;
     if (call.context.tracer != nullptr) since = std::chrono::steady_clock::now();
-    if (route.limiter.should_rate_limit(route.decoded.request, now, decided, later))
-        return write(call, decided);
+    if (route.limiter.should_rate_limit(route.decoded.request, now, route.answer))
+        return write(call, route.answer);
     auto span = begin_span(
         call.context.tracer, call.request.header("traceparent"), route.decoded.request, since);
     const auto deferred = http::DeferredCall::take(call, metrics::Route::kJson);
-    pending->send_by([deferred, span = std::move(span)](rls::Answer late) {
+    route.limiter.ask_origin([deferred, span = std::move(span)](rls::Answer late) {
         end_span(span, late);
         http::DeferredCall::answer(
             deferred, [late = std::move(late)](http::Call& resumed) { write(resumed, late); });

@@ -45,12 +45,10 @@ class RuleServiceTest : public testing::Test {
         request.entries = {{"user", "alice"}};
         request.descriptors = {{.first_entry = 0, .entry_count = 1}};
         rls::Answer answer;
-        rls::RateLimiter::Later later;
         EXPECT_TRUE(rate_limiter_->should_rate_limit(
             request,
             std::chrono::floor<std::chrono::milliseconds>(std::chrono::system_clock::now()),
-            answer,
-            later));
+            answer));
         if (answer.error) return answer.error->message;
         const auto& limit = answer.response.statuses.at(0).current_limit;
         return limit ? std::to_string(limit->requests_per_unit) : "none";

@@ -57,15 +57,15 @@ http::WireLimits admin_limits(const config::Settings& settings) {
     return limits;
 }
 
-// A listener on loopback accepts only known Host headers, against DNS rebinding. Behind a proxy,
-// the proxy chooses the host, except on the admin listener. On other addresses requests need a
-// token, which a web site doesn't have.
+// A listener on loopback accepts only known Host headers, against DNS rebinding. On other addresses
+// requests need a token, which a web site doesn't have.
 http::HostRule host_rule(const config::Settings& settings,
                          const config::Address& address,
                          http::ListenerRole role) {
     const bool is_proxied = settings.behind_proxy && role == http::ListenerRole::kPublic;
-    if (is_proxied || !config::is_loopback(address)) return {};
-    return http::HostRule::local(settings.allowed_hosts);
+    if (!config::is_loopback(address)) return {};
+    return is_proxied ? http::HostRule::proxied(settings.allowed_hosts)
+                      : http::HostRule::local(settings.allowed_hosts);
 }
 
 }  // namespace sluice::server

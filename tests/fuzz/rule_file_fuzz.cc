@@ -34,7 +34,8 @@ void match_all(const RuleSet& rules,
         if (rule != nullptr && rule->labels.domain != domain) fail("a foreign rule", identifier);
         if (rule != nullptr && (identifier.empty() || identifier.size() > 512))
             fail("an identifier of a wrong length", identifier);
-        if (rule != nullptr) rules.labels_of(*rule, domain, path);
+        MetricLabels labels;
+        if (rule != nullptr) rules.write_labels(*rule, domain, path, labels);
         match_all(rules, domain, descriptor.descriptors, path);
         path.pop_back();
     }

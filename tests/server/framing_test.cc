@@ -240,11 +240,22 @@ TEST(ForeignHost, IsAcceptedIfASettingAllowsIt) {
     const std::string request = post(kLimit, kBody, {{"Host", "example.com"}});
     const Server named({.flags = {"--allowed-hosts", "sluice.internal,Example.com"}});
     EXPECT_EQ(named.connect().ask(request).status, 200);
-    const Server behind_proxy({.flags = {"--behind-proxy"}});
-    EXPECT_EQ(behind_proxy.connect().ask(request).status, 200);
+    Fields fields = bearing("a-token");
+    fields.emplace_back("Host", "example.com");
+    const Server behind_proxy(
+        {.flags = {"--behind-proxy"}, .config = to_toml({.token = "a-token"})});
+    EXPECT_EQ(behind_proxy.connect().ask(post(kLimit, kBody, fields)).status, 200);
     expect_error(
         behind_proxy.connect_to_admin().ask("GET /metrics HTTP/1.1\r\nHost: example.com\r\n\r\n"),
         421);
+}
+
+// A foreign page can reach it through a browser on this machine as well as any other.
+TEST(ForeignHost, IsRefusedBehindAProxyWithoutTokens) {
+    const Server open({.flags = {"--behind-proxy", "--allowed-hosts", "limits.example"}});
+    expect_error(open.connect().ask(post(kLimit, kBody, {{"Host", "example.com"}})), 421);
+    for (const std::string host : {"limits.example", "localhost:8080"})
+        EXPECT_EQ(open.connect().ask(post(kLimit, kBody, {{"Host", host}})).status, 200) << host;
 }
 
 TEST_F(Framing, AMalformedRequestLineIsRefused) {

@@ -283,7 +283,10 @@ HandlerResult Api::handle(const RequestView& request, Reply& reply, Completion c
 
 // Runs all checks that need only the head. False: the request was answered with an error.
 bool Api::check(Call& call, const RouteEntry* route) {
-    if (!context_.hosts.allows(call.request)) {
+    tokens_.refresh();
+    const auto access =
+        tokens_.get().is_open() ? HostRule::Access::kOpen : HostRule::Access::kByToken;
+    if (!context_.hosts.allows(call.request, access)) {
         answer_error(call, 421, kForeignHost);
     } else if (route == nullptr) {
         answer_no_route(call);
@@ -296,7 +299,6 @@ bool Api::check(Call& call, const RouteEntry* route) {
 }
 
 bool Api::check_token(Call& call, const RouteEntry& route) {
-    tokens_.refresh();
     call.caller = caller_of(call.request, tokens_.get());
     if (call.caller == nullptr) {
         answer_unauthorised(call);

@@ -56,6 +56,16 @@ TEST_F(Authorisation, AMissingTokenIsAnsweredWithTheScheme) {
             {401, "Unauthorized", "A bearer token is required.", "unkey/authentication/missing"}));
 }
 
+TEST_F(Authorisation, WithoutTokensAProxyDoesNotAllowForeignHosts) {
+    ApiContext proxied = context(ListenerRole::kPublic);
+    proxied.hosts = HostRule::proxied({});
+    Api api(proxied);  // The fixture's requests name the host "h".
+    const Sent sent{.body = std::string(kDecision), .headers = {{"Authorization", "Bearer all"}}};
+    EXPECT_EQ(send(api, sent).status, 200);
+    tokens_.replace({});
+    EXPECT_EQ(send(api, sent).status, 421) << "also after a reload that removes the tokens";
+}
+
 TEST_F(Authorisation, AWrongTokenIsRefused) {
     const std::string unknown = "unkey/authentication/key_not_found";
     const std::string malformed = "unkey/authentication/malformed";

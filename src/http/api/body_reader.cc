@@ -19,6 +19,16 @@ namespace ondemand = simdjson::ondemand;
 // Bytes of a name or a number that an answer repeats.
 constexpr std::size_t kMaxEcho = 64;
 
+// Bytes of a name as it is written. The schemas' are shorter, even with each character escaped.
+constexpr std::size_t kMaxWrittenName = 128;
+
+// Bytes of a text as it is written. Each of kMaxCharacters takes at most 12, as two escapes.
+constexpr std::size_t kMaxWrittenText = 8192;
+static_assert(kMaxWrittenText > 12 * kMaxCharacters + 2);
+
+// Bytes of a number. A longer one would be whole only by its trailing zeros.
+constexpr std::size_t kMaxWrittenNumber = 1024;
+
 constexpr std::size_t kNotAnItem = static_cast<std::size_t>(-1);
 
 bool begins_character(char c) {
@@ -111,12 +121,12 @@ class ObjectReader {
     bool read(Value&& value) {
         ondemand::object object;
         if (value.get_object().get(object) != simdjson::SUCCESS) {
-            errors_.add(location(), "is " + type_of(value) + "; allowed: an object");
+            report("", [&] { return "is " + type_of(value) + "; allowed: an object"; });
             return true;
         }
         for (auto&& entry : object) {
             ondemand::field field;
-            if (std::move(entry).get(field) != simdjson::SUCCESS) return false;
+            if (errors_.is_full() || std::move(entry).get(field) != simdjson::SUCCESS) return false;
             read_field(field);
         }
         report_missing();
@@ -128,16 +138,18 @@ class ObjectReader {
 
   private:
     void read_field(ondemand::field& field) {
-        std::string_view name;
-        if (field.unescaped_key().get(name) != simdjson::SUCCESS) {
-            errors_.add(location(), "has a field whose name is not Unicode");
+        const std::string_view written = written_name(field);
+        std::string_view name = written;
+        if (written.size() <= kMaxWrittenName &&
+            field.unescaped_key().get(name) != simdjson::SUCCESS) {
+            report("", [] { return std::string("has a field whose name is not Unicode"); });
             return;
         }
         const FieldRule* rule = find_rule(name);
         if (rule == nullptr) {
-            errors_.add(location(name), "is unknown; allowed: " + allowed(where_.schema));
+            report(name, [&] { return "is unknown; allowed: " + allowed(where_.schema); });
         } else if (!mark_seen(*rule)) {
-            errors_.add(location(name), "is given twice");
+            report(name, [] { return std::string("is given twice"); });
         } else if (rule->text != nullptr) {
             read_text(*rule, field.value());
         } else if (rule->number != nullptr) {
@@ -147,6 +159,19 @@ class ObjectReader {
         } else {
             skipped_ = true;
         }
+    }
+
+    // The name as it is written, up to one byte more than kMaxWrittenName.
+    static std::string_view written_name(ondemand::field& field) {
+        const char* const begin = field.key().raw();
+        const auto most = static_cast<std::size_t>(field.value().raw_json_token().data() - begin);
+        if (most <= kMaxWrittenName) [[likely]]
+            return {begin, most};
+        // There may be space behind the name.
+        std::size_t length = 0;
+        while (length <= kMaxWrittenName && begin[length] != '"')
+            length += begin[length] == '\\' ? 2 : 1;
+        return {begin, std::min(length, kMaxWrittenName + 1)};
     }
 
     // Fields come in nearly the schema's order: the search starts after the field found last.
@@ -171,18 +196,29 @@ class ObjectReader {
     }
 
     void read_text(const FieldRule& rule, ondemand::value& value) {
+        if (value.raw_json_token().size() > kMaxWrittenText && is_overlong_text(value)) {
+            report(rule.name, [&] {
+                return "is more than " + std::to_string(kMaxCharacters) +
+                       " characters long; allowed: " + allowed(rule);
+            });
+            return;
+        }
         std::string_view text;
         if (value.get_string().get(text) == simdjson::SUCCESS) [[likely]] {
             fields_.*rule.text = text;
             check_length(rule, text);
             return;
         }
-        ondemand::json_type type{};
-        const bool is_string =
-            value.type().get(type) == simdjson::SUCCESS && type == ondemand::json_type::string;
-        const std::string what =
-            is_string ? "not Unicode: it has half of a surrogate pair" : type_of(value);
-        errors_.add(location(rule.name), "is " + what + "; allowed: " + allowed(rule));
+        report_value(rule, [&] {
+            const std::string what = type_of(value);
+            return what == "a string" ? "not Unicode: it has half of a surrogate pair" : what;
+        });
+    }
+
+    // The token may be followed by space.
+    static bool is_overlong_text(ondemand::value& value) {
+        const std::string_view token = trim_end(value.raw_json_token());
+        return token.starts_with('"') && token.size() > kMaxWrittenText;
     }
 
     void check_length(const FieldRule& rule, std::string_view text) {
@@ -191,9 +227,9 @@ class ObjectReader {
         }
         const auto length = static_cast<std::size_t>(std::ranges::count_if(text, begins_character));
         if (length >= static_cast<std::size_t>(rule.min) && length <= kMaxCharacters) return;
-        const std::string what =
-            text.empty() ? "empty" : std::to_string(length) + " characters long";
-        errors_.add(location(rule.name), "is " + what + "; allowed: " + allowed(rule));
+        report_value(rule, [&] {
+            return text.empty() ? "empty" : std::to_string(length) + " characters long";
+        });
     }
 
     void read_number(const FieldRule& rule, ondemand::value& value) {
@@ -207,18 +243,18 @@ class ObjectReader {
 
     // Handles a number that is out of range or not plain digits, or a value of another type.
     void read_odd_number(const FieldRule& rule, ondemand::value& value, std::string_view token) {
-        std::string what = type_of(value);
-        if (what == "a number") {
-            const auto whole = find_json_fault(token) ? std::nullopt : whole_number(token);
+        const std::string type = type_of(value);
+        const bool is_number = type == "a number";
+        if (is_number && token.size() <= kMaxWrittenNumber && !find_json_fault(token)) {
+            const auto whole = whole_number(token);
             if (whole && store_number(rule, *whole)) return;
-            what = echo(token);
         }
-        errors_.add(location(rule.name), "is " + what + "; allowed: " + allowed(rule));
+        report_value(rule, [&] { return is_number ? echo(token) : type; });
     }
 
     void read_boolean(const FieldRule& rule, ondemand::value& value) {
         if (value.get_bool().get(fields_.*rule.boolean) == simdjson::SUCCESS) return;
-        errors_.add(location(rule.name), "is " + type_of(value) + "; allowed: " + allowed(rule));
+        report_value(rule, [&] { return type_of(value); });
     }
 
     bool store_number(const FieldRule& rule, std::int64_t number) {
@@ -229,8 +265,22 @@ class ObjectReader {
     void report_missing() {
         for (const FieldRule& rule : where_.schema) {
             if (rule.presence == Presence::kOptional || (seen_ & bit_of(rule)) != 0) continue;
-            errors_.add(location(rule.name), "is missing; allowed: " + allowed(rule));
+            report(rule.name, [&] { return "is missing; allowed: " + allowed(rule); });
         }
+    }
+
+    // Adds an error about the field `name`, or about the object if that is empty. `describe` is
+    // called only if the error is kept.
+    template <class Describe>
+    void report(std::string_view name, Describe describe) {
+        errors_.add([&] {
+            return FieldError{name.empty() ? location() : location(name), describe()};
+        });
+    }
+    // The same for a value that its rule does not allow; `describe` says what it is.
+    template <class Describe>
+    void report_value(const FieldRule& rule, Describe describe) {
+        report(rule.name, [&] { return "is " + describe() + "; allowed: " + allowed(rule); });
     }
 
     std::string location() const {
@@ -247,6 +297,8 @@ class ObjectReader {
 };
 
 std::string describe(const JsonFault& fault, std::string_view body) {
+    if (fault.kind == JsonFault::Kind::kTooManyValues)
+        return "has more values; allowed: up to " + std::to_string(kMaxValues);
     const bool ends = fault.position == body.size();
     return (body.empty() ? "is empty"
             : ends       ? "ends too early"
@@ -284,6 +336,9 @@ bool is_at_end(ondemand::document& document) {
     return document.current_location().error() == simdjson::OUT_OF_BOUNDS;
 }
 
+// Further items of an array are not counted.
+constexpr std::size_t kMaxCountedItems = 10'000;
+
 bool read_items(ondemand::document& document,
                 Schema schema,
                 std::vector<Fields>& items,
@@ -298,16 +353,20 @@ bool read_items(ondemand::document& document,
     for (auto&& entry : array) {
         ondemand::value value;
         if (entry.get(value) != simdjson::SUCCESS) return false;
-        if (++count > kMaxItems) continue;
+        if (++count > kMaxCountedItems) break;
+        if (count > kMaxItems) continue;
         Fields& item = items.emplace_back();
         ObjectReader object({.item = count - 1, .schema = schema}, item, errors);
         if (!object.read(value)) return false;
         has_skipped |= object.has_skipped();
     }
     if (count < 1 || count > kMaxItems) {
-        errors.add("body", "has " + std::to_string(count) + " items; allowed: 1 to 100");
+        const std::string number = count > kMaxCountedItems
+                                       ? "more than " + std::to_string(kMaxCountedItems)
+                                       : std::to_string(count);
+        errors.add("body", "has " + number + " items; allowed: 1 to 100");
     }
-    return true;
+    return count <= kMaxCountedItems;
 }
 
 // The parts of a body that simdjson has parsed.
@@ -317,12 +376,12 @@ struct Coverage {
 };
 
 // simdjson is lazy and does not validate what it skips. So a body with an ignored value or with any
-// error is scanned in full; if that finds a syntax error, it replaces the field errors.
+// error is scanned; if that finds a syntax error, or too many values, it replaces the field errors.
 void check_rest_of_body(const Coverage& read, std::string_view body, FieldErrors& errors) {
     if (read.to_end && !read.has_skipped && errors.empty()) [[likely]] {
         return;
     }
-    if (const auto fault = find_json_fault(body)) {
+    if (const auto fault = find_json_fault(body, kMaxValues)) {
         errors.clear();
         errors.add("body", describe(*fault, body));
     } else if (!read.to_end && errors.empty()) {

@@ -2,11 +2,15 @@
 
 #include <algorithm>
 #include <array>
+#include <ctime>
+#include <limits>
 #include <random>
 #include <string>
 
 #include <gtest/gtest.h>
 
+#include "base/sanitizer.h"
+#include "http/api/body_shapes.h"
 #include "http/api/json.h"
 
 namespace sluice::http {
@@ -289,6 +293,104 @@ TEST_F(BodyReaderTest, ErrorsBeyondTheMaximumAreOnlyCounted) {
     EXPECT_EQ(read(body).size(), FieldErrors::kMaxKept);
     EXPECT_EQ(errors_.found(), 5005U);
     EXPECT_EQ(errors_.kept()[0].location, "body." + std::string(64, 'x') + "...");
+}
+
+TEST_F(BodyReaderTest, ErrorsBeyondTheMaximumAreNotDescribed) {
+    std::size_t described = 0;
+    for (std::size_t i = 0; i < FieldErrors::kMaxCounted; ++i) {
+        EXPECT_FALSE(errors_.is_full());
+        errors_.add([&] {
+            ++described;
+            return FieldError{"body", "is wrong"};
+        });
+    }
+    EXPECT_EQ(described, FieldErrors::kMaxKept);
+    EXPECT_TRUE(errors_.is_full());
+}
+
+TEST_F(BodyReaderTest, ReadsNoFieldsBeyondThoseThatAreCounted) {
+    EXPECT_EQ(read(filled(100'000, "{", R"("a":0,)", R"("a":0})")).size(), FieldErrors::kMaxKept);
+    EXPECT_EQ(errors_.found(), FieldErrors::kMaxCounted);
+    EXPECT_EQ(read_many(batch_of(60'000, "{", R"("":0,)", R"("":0})")).size(),
+              FieldErrors::kMaxKept);
+    EXPECT_EQ(errors_.found(), FieldErrors::kMaxCounted);
+}
+
+TEST_F(BodyReaderTest, ABodyWithIgnoredFieldsHasABoundedNumberOfValues) {
+    const std::string start =
+        R"({"namespace":"n","identifier":"i","limit":1,"duration":1000,"meta":[0)";
+    const auto body_with = [&](std::size_t more) {
+        std::string body = start;
+        for (std::size_t i = 0; i < more; ++i)
+            body += ",{}";
+        return body + "]}";
+    };
+    const auto read_v1 = [&](const std::string& body) {
+        errors_.clear();
+        reader_.read_object(body, kV1DecisionSchema, fields_, errors_);
+        return lines(errors_);
+    };
+    constexpr std::size_t kOthers = 7;  // the body, four fields, the list and its first item
+    EXPECT_EQ(read_v1(body_with(kMaxValues - kOthers)), Lines{});
+    EXPECT_EQ(read_v1(body_with(kMaxValues - kOthers + 1)),
+              Lines{"body has more values; allowed: up to 20000"});
+}
+
+TEST_F(BodyReaderTest, CountsItemsUpToAMaximum) {
+    EXPECT_EQ(read_many(filled(10'001, "[0", ",0", "]")).back(),
+              "body has 5000 items; allowed: 1 to 100");
+    EXPECT_EQ(read_many(filled(30'000, "[0", ",0", "]")).back(),
+              "body has more than 10000 items; allowed: 1 to 100");
+}
+
+TEST_F(BodyReaderTest, OverlongValuesAreNotEvaluated) {
+    EXPECT_EQ(
+        read(with("identifier", filled(9'000, "\"", "x", "\""))),
+        Lines{"body.identifier is more than 512 characters long; allowed: " + std::string(kText)});
+    EXPECT_EQ(read(with("identifier", "\"i\"" + std::string(9'000, ' '))), Lines{});
+    EXPECT_EQ(read(with("cost", filled(2'000, "1.", "0", ""))).front().substr(0, 20),
+              "body.cost is 1.00000");
+    EXPECT_EQ(read(with("cost", filled(1'000, "1.", "0", ""))), Lines{});
+    EXPECT_EQ(read(with("cost", "1,\"\\u0061" + std::string(200, 'b') + "\":1")).front(),
+              "body.\\u0061" + std::string(58, 'b') +
+                  "... is unknown; allowed: namespace, cost, duration, identifier, limit, debit");
+    const std::string space(200, ' ');
+    EXPECT_EQ(read(R"({"namespace":"n","identifier":"i","limit":1,"\u0064uration")" + space + ":" +
+                   space + "1000}"),
+              Lines{});
+}
+
+// Milliseconds of this thread: other processes may share the machine. The fastest of a few rounds.
+double time_to_read(BodyReader& reader, const BodyShape& shape) {
+    const auto now = [] {
+        timespec time{};
+        clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
+        return static_cast<double>(time.tv_sec) * 1e3 + static_cast<double>(time.tv_nsec) / 1e6;
+    };
+    double fastest = std::numeric_limits<double>::max();
+    for (int round = 0; round < 3; ++round) {
+        FieldErrors errors;
+        Fields fields;
+        std::vector<Fields> items;
+        const double start = now();
+        if (shape.schema.empty()) {
+            reader.read_array(shape.body, kBatchItemSchema, items, errors);
+        } else {
+            reader.read_object(shape.body, shape.schema, fields, errors);
+        }
+        fastest = std::min(fastest, now() - start);
+    }
+    return fastest;
+}
+
+// Of a harmless body each byte is looked at once, too: it has a long text of escapes. A sanitizer
+// slows simdjson's headers down, but not the part of it that is in its library.
+TEST_F(BodyReaderTest, NoShapeTakesMuchLongerThanAHarmlessOne) {
+    constexpr std::size_t kSize = std::size_t{1} << 20U;
+    constexpr double kTimes = SLUICE_ASAN ? 30 : 5;
+    const double harmless = time_to_read(reader_, harmless_shape(kSize));
+    for (const BodyShape& shape : body_shapes(kSize))
+        EXPECT_LT(time_to_read(reader_, shape), kTimes * harmless) << shape.name;
 }
 
 TEST_F(BodyReaderTest, AnEchoedNameEndsWithAWholeCharacter) {

@@ -48,6 +48,10 @@ void write_field_error(JsonWriter& json, std::string_view location, std::string_
     json.raw(R"({"location":)").text(location).raw(R"(,"message":)").text(message).raw("}");
 }
 
+std::string at_least(const FieldErrors& errors) {
+    return errors.is_full() ? "at least " : "";
+}
+
 void write_field_errors(JsonWriter& json, const FieldErrors& errors) {
     std::string_view separator;
     for (const FieldError& error : errors.kept()) {
@@ -58,7 +62,8 @@ void write_field_errors(JsonWriter& json, const FieldErrors& errors) {
     const std::size_t more = errors.found() - errors.kept().size();
     if (more > 0) {
         json.raw(separator);
-        write_field_error(json, "body", "has " + std::to_string(more) + " more problems");
+        write_field_error(
+            json, "body", "has " + at_least(errors) + std::to_string(more) + " more problems");
     }
 }
 
@@ -89,7 +94,8 @@ std::string v1_message(const ErrorAnswer& error) {
     const FieldError& first = error.field_errors->kept().front();
     const std::size_t more = error.field_errors->found() - 1;
     return first.location + " " + first.message +
-           (more == 0 ? "" : " (and " + std::to_string(more) + " more)");
+           (more == 0 ? ""
+                      : " (and " + at_least(*error.field_errors) + std::to_string(more) + " more)");
 }
 
 void write_v1(JsonWriter& json, const ErrorAnswer& error, const ErrorDefaults& defaults) {

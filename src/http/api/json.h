@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -23,7 +24,7 @@ class JsonWriter {
         return *this;
     }
 
-    // Writes a quoted, escaped string. `value` must be UTF-8.
+    // Writes a quoted, escaped string. Bytes that are not UTF-8 are replaced.
     JsonWriter& text(std::string_view value);
 
     JsonWriter& number(std::int64_t value);
@@ -39,18 +40,25 @@ class JsonWriter {
 // Exact: no floating point is involved.
 std::optional<std::int64_t> whole_number(std::string_view token);
 
-// A syntax error in a JSON text.
+// What is wrong with a JSON text.
 struct JsonFault {
+    enum class Kind {
+        kSyntax,
+        kTooManyValues,  // the one at `position` is beyond the limit; what follows is unknown
+    };
+    Kind kind;
     std::size_t position;       // of the first invalid byte; the text's size if it ends too early
     std::string_view expected;  // what is valid there instead
 };
 
-// Returns the first error in `text`; none if it is one JSON value by RFC 8259, in UTF-8.
+// Returns the first fault of `text`; none if it is one JSON value by RFC 8259, in UTF-8, that holds
+// no more than `max_values`, itself and nested ones included.
 //
 // BodyReader is built for speed and does not report positions. This scan runs only for bodies that
-// it has refused, so that the answer can name the byte. It needs one byte of memory per level of
-// nesting.
-std::optional<JsonFault> find_json_fault(std::string_view text);
+// it has refused or has not read in full, so that the answer can name the byte. It needs one byte
+// of memory per level of nesting.
+std::optional<JsonFault> find_json_fault(
+    std::string_view text, std::size_t max_values = std::numeric_limits<std::size_t>::max());
 
 }  // namespace sluice::http
 

@@ -103,6 +103,44 @@ TEST(JsonFault, AcceptsValidJson) {
     }
 }
 
+TEST(JsonFault, NamesTheFirstValueBeyondTheLimit) {
+    const std::string text = R"({"a":[1,{"b":""},[]],"c":null})";  // has 7 values
+    EXPECT_FALSE(find_json_fault(text, 7));
+    const auto fault = find_json_fault(text, 6);
+    ASSERT_TRUE(fault);
+    EXPECT_EQ(fault->kind, JsonFault::Kind::kTooManyValues);
+    EXPECT_EQ(text.substr(fault->position), "null}");
+    EXPECT_EQ(find_json_fault("[1,x", 1)->kind, JsonFault::Kind::kTooManyValues);
+    EXPECT_EQ(find_json_fault("[x,1", 2)->kind, JsonFault::Kind::kSyntax);
+}
+
+// Characters, escapes and faults at every offset from the words and blocks that are scanned at
+// once.
+TEST(JsonFault, FindsFaultsAtAnyOffset) {
+    for (const std::size_t length :
+         {0U, 1U, 7U, 8U, 9U, 15U, 16U, 17U, 4090U, 4095U, 4096U, 8200U}) {
+        for (const std::string& filler :
+             {std::string(length, 'x'),
+              std::string("\\u00e9\xC3\xA9") + std::string(length, 'x')}) {
+            const std::string start = "\"" + filler;
+            EXPECT_FALSE(find_json_fault(start + "\"")) << length;
+            for (const auto& [end, at] : {std::pair<std::string, std::size_t>{"\n", 0},
+                                          {"\\q", 1},
+                                          {"\\", 1},
+                                          {"\\u12", 4},
+                                          {"\\u12x4", 4},
+                                          {"\xFF", 0},
+                                          {"\xE2\x82\"", 2},
+                                          {"\\\xFF", 1},
+                                          {"", 0}}) {
+                const auto fault = find_json_fault(start + end);
+                ASSERT_TRUE(fault) << length << end;
+                EXPECT_EQ(fault->position, start.size() + at) << length << end;
+            }
+        }
+    }
+}
+
 TEST(JsonFault, AcceptsAnyDepthOfNesting) {
     const std::size_t depth = 500'000;
     EXPECT_FALSE(find_json_fault(std::string(depth, '[') + std::string(depth, ']')));

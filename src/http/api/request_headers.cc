@@ -168,16 +168,21 @@ bool ends_with_in_any_case(std::string_view text, std::string_view end) {
 
 }  // namespace
 
+HostRule::HostRule(Checks checks, std::vector<std::string> names)
+    : checks_(checks), names_(std::move(names)) {}
+
 HostRule HostRule::local(std::vector<std::string> names) {
-    HostRule rule;
-    rule.is_local_ = true;
-    rule.names_ = std::move(names);
-    return rule;
+    return {Checks::kAll, std::move(names)};
 }
 
-bool HostRule::allows(const RequestView& request) const {
-    if (!is_local_ || !request.has_header("host")) return true;
-    return allows_host(request.header("host"));
+HostRule HostRule::proxied(std::vector<std::string> names) {
+    return {Checks::kOpenAccess, std::move(names)};
+}
+
+bool HostRule::allows(const RequestView& request, Access access) const {
+    const bool is_checked =
+        checks_ == Checks::kAll || (checks_ == Checks::kOpenAccess && access == Access::kOpen);
+    return !is_checked || !request.has_header("host") || allows_host(request.header("host"));
 }
 
 bool HostRule::allows_host(std::string_view text) const {

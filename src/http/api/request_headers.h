@@ -43,6 +43,8 @@ std::optional<UnixTime> test_time(std::string_view value);
 // Immutable, hence thread-safe.
 class HostRule {
   public:
+    enum class Access { kOpen, kByToken };
+
     // Allows every host.
     HostRule() = default;
 
@@ -50,14 +52,21 @@ class HostRule {
     // with any port.
     static HostRule local(std::vector<std::string> names);
 
+    // The rule behind a proxy, which passes on the name that its client used: every host while
+    // requests need a token, which a foreign page doesn't have; otherwise as local().
+    static HostRule proxied(std::vector<std::string> names);
+
     // A request without a Host header, which HTTP/1.0 permits, comes from no browser and is
     // allowed.
-    bool allows(const RequestView& request) const;
+    bool allows(const RequestView& request, Access access) const;
 
   private:
+    enum class Checks { kNothing, kOpenAccess, kAll };
+
+    HostRule(Checks checks, std::vector<std::string> names);
     bool allows_host(std::string_view host) const;
 
-    bool is_local_ = false;
+    Checks checks_ = Checks::kNothing;
     std::vector<std::string> names_;
 };
 

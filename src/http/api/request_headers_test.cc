@@ -119,12 +119,17 @@ TEST(HeaderValues, TestTimeIsMillisecondsSince1970) {
     }
 }
 
-bool allows(const HostRule& rule, const std::string& fields, const std::string& version = "1.1") {
+using Access = HostRule::Access;
+
+bool allows(const HostRule& rule,
+            const std::string& fields,
+            const std::string& version = "1.1",
+            Access access = Access::kByToken) {
     const std::string head = "GET / HTTP/" + version + "\r\n" + fields + "\r\n";
     RequestView request;
     HeadFacts facts;
     EXPECT_EQ(parse_head(head, request, facts).status, 0) << head;
-    return rule.allows(request);
+    return rule.allows(request, access);
 }
 
 TEST(HostRule, AllowsEveryHostUnlessItIsLocal) {
@@ -181,6 +186,15 @@ TEST(HostRule, AllowsConfiguredNames) {
     EXPECT_TRUE(allows(rule, "Host: Sluice.Internal:8080\r\n"));
     EXPECT_TRUE(allows(rule, "Host: api\r\n"));
     EXPECT_FALSE(allows(rule, "Host: x.sluice.internal\r\n"));
+}
+
+TEST(HostRule, AllowsEveryHostBehindAProxyWhileRequestsNeedAToken) {
+    const HostRule rule = HostRule::proxied({"sluice.internal"});
+    EXPECT_TRUE(allows(rule, "Host: example.com\r\n", "1.1", Access::kByToken));
+    EXPECT_FALSE(allows(rule, "Host: example.com\r\n", "1.1", Access::kOpen));
+    EXPECT_TRUE(allows(rule, "Host: sluice.internal\r\n", "1.1", Access::kOpen));
+    EXPECT_TRUE(allows(rule, "Host: 127.0.0.1:80\r\n", "1.1", Access::kOpen));
+    EXPECT_TRUE(allows(rule, "", "1.0", Access::kOpen));
 }
 
 TEST(HostRule, AllowsARequestWithoutAHost) {

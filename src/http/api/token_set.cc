@@ -1,8 +1,11 @@
 #include "http/api/token_set.h"
 
 #include <algorithm>
+#include <cstring>
 
 #include <openssl/crypto.h>
+
+#include "base/random.h"
 
 namespace sluice::http {
 namespace {
@@ -18,16 +21,17 @@ bool Caller::may_use(std::string_view name_space) const {
         namespaces, [&](const overrides::Glob& pattern) { return pattern.matches(name_space); });
 }
 
-TokenSet::TokenSet(std::span<const config::Token> tokens) {
+TokenSet::TokenSet(std::span<const config::Token> tokens)
+    : callers_(tokens.size(), BucketHash{system_random()}) {
     anonymous_.namespaces.emplace_back("*");
     anonymous_.is_anonymous = true;
     for (const config::Token& token : tokens) {
-        hashes_.push_back(token.sha256);
-        callers_.push_back({.token = token.name,
-                            .workspace = token.workspace,
-                            .permissions = token.permissions,
-                            .namespaces = prepare(token.namespaces),
-                            .namespace_patterns = token.namespaces});
+        callers_.insert_or_assign(token.sha256,
+                                  Caller{.token = token.name,
+                                         .workspace = token.workspace,
+                                         .permissions = token.permissions,
+                                         .namespaces = prepare(token.namespaces),
+                                         .namespace_patterns = token.namespaces});
     }
 }
 
@@ -38,11 +42,20 @@ const Caller* TokenSet::find(std::string_view secret) const {
 }
 
 const Caller* TokenSet::find(const Sha256& presented) const {
-    std::size_t found = hashes_.size();
-    for (std::size_t i = 0; i < hashes_.size(); ++i) {
-        if (CRYPTO_memcmp(hashes_[i].data(), presented.data(), presented.size()) == 0) found = i;
-    }
-    return found == hashes_.size() ? nullptr : &callers_[found];
+    const auto found = callers_.find(presented);
+    return found == callers_.end() ? nullptr : &found->second;
+}
+
+// A digest is random already; the seed hides which bucket a digest falls into.
+std::size_t TokenSet::BucketHash::operator()(const Sha256& hash) const {
+    std::uint64_t words[2];
+    std::memcpy(words, hash.data(), sizeof words);
+    const std::uint64_t mixed = (words[0] ^ seed) * (words[1] | 1U);
+    return mixed ^ mixed >> 32U;
+}
+
+bool TokenSet::ConstantTimeEqual::operator()(const Sha256& a, const Sha256& b) const {
+    return CRYPTO_memcmp(a.data(), b.data(), a.size()) == 0;
 }
 
 }  // namespace sluice::http
