@@ -141,6 +141,10 @@ struct Options {
     std::vector<std::string> bus_workspaces = {};
 
     std::function<void(const BusChange&)> on_bus_change = {};
+
+    // Called when a thread of the limiter has caught an exception, on that thread. What it throws
+    // itself is ignored.
+    std::function<void(const ThreadFailure&)> on_thread_failure = {};
 };
 
 struct TestOptions;  // internal

@@ -10,6 +10,7 @@
 #include <thread>
 
 #include "base/fork.h"
+#include "base/thread.h"
 
 namespace sluice {
 
@@ -24,9 +25,10 @@ class TurnThread {
     TurnThread(const TurnThread&) = delete;
     TurnThread& operator=(const TurnThread&) = delete;
 
-    // The first turn comes at once. The thread destroys `turn` after the last one, before stop()
+    // The first turn comes at once. After one that throws, the next comes 100 ms later, unless
+    // the thread is to end. The thread destroys `turn` after the last one, before stop()
     // returns: what it owns is released there, however long that takes.
-    void start(Turn turn);
+    void start(ThreadOptions options, Turn turn);
     // Starts the next turn at once, after the current one. Does nothing in a child process, which
     // has its parent's memory but not its thread.
     void wake();
@@ -41,7 +43,7 @@ class TurnThread {
 
   private:
     struct State {
-        void run(Turn turn);
+        void run(const ThreadOptions& options, Turn turn);
 
         std::mutex mutex;  // guards the next three
         bool is_awake = false;

@@ -12,6 +12,7 @@
 #include <boost/asio/steady_timer.hpp>
 #include <unistd.h>
 
+#include "base/thread.h"
 #include "log/line_writer.h"
 #include "log/log.h"
 #include "server/certificate_watch.h"
@@ -68,7 +69,10 @@ class SignalLoop {
         supervisor_.ready(status_of(node.settings()));
         if (supervisor_.watchdog()) show_life(node);
         if (node.settings().tls.enabled()) await_renewal(node);
-        loop_.run();
+        // A handler that throws, most likely std::bad_alloc, has set its next turn before.
+        const ThreadOptions thread{.name = "sluice", .on_failure = node.on_thread_failure()};
+        while (!run_guarded(thread, [this] { loop_.run(); })) {
+        }
     }
 
   private:
@@ -80,11 +84,11 @@ class SignalLoop {
             if (loaded) log_warnings(*loaded, log_);
             const config::TlsSettings tls = loaded ? loaded->settings.tls : config::TlsSettings{};
             const CertificateFiles certificate(tls);
+            await_reload(node);
             const bool is_applied = node.reload(loaded);
             if (is_applied && tls.enabled()) certificate_ = CertificateWatch(certificate);
             supervisor_.ready(status_of(node.settings()) +
                               (is_applied ? "" : "; the last reload was refused, see the log"));
-            await_reload(node);
         });
     }
 
@@ -96,18 +100,13 @@ class SignalLoop {
             if (cancelled) return;
             const auto due = certificate_.check(node.settings().tls);
             if (due) certificate_.record(node.reload_certificate(*due));
-            await_renewal(node);
         });
     }
+            await_renewal(node);
 
     // Sends a keep-alive four times in the supervisor's interval, as long as all serving threads
     // run their event loops. One that is stuck ends the signs, and the supervisor the process.
     void show_life(Node& node) {
-        const bool is_alive = node.threads_respond();
-        if (is_alive) supervisor_.sign_of_life();
-        if (was_alive_ && !is_alive)
-            log_.error("thread_stuck", {{"why", "a serving thread does not run its event loop"}});
-        was_alive_ = is_alive;
         life_.expires_after(*supervisor_.watchdog() / 4);
         life_.async_wait([this, &node](error_code cancelled) {
             if (!cancelled) show_life(node);
@@ -117,6 +116,10 @@ class SignalLoop {
     void await_end(Node& node) {
         end_.async_wait([this, &node](error_code, int signal) {
             log_.info(
+        const bool is_alive = node.threads_respond();
+        if (is_alive) supervisor_.sign_of_life();
+        if (std::exchange(was_alive_, is_alive) && !is_alive)
+            log_.error("thread_stuck", {{"why", "a serving thread does not run its event loop"}});
                 "draining",
                 {{"signal", signal}, {"milliseconds", node.settings().drain_timeout.count()}});
             supervisor_.stopping("Draining", node.settings().drain_timeout + kLongestClose);

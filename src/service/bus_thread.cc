@@ -25,14 +25,18 @@ Result<std::unique_ptr<BusThread>> BusThread::start(const Options& options,
                                                     Bus::Receivers receivers) {
     auto bus = open_bus(options, std::move(receivers));
     if (!bus) return std::move(bus).error();
-    return std::make_unique<BusThread>(*std::move(bus), options.on_bus_change);
+    return std::make_unique<BusThread>(
+        *std::move(bus), options.on_bus_change, options.on_thread_failure);
 }
 
-BusThread::BusThread(std::unique_ptr<Bus> bus, std::function<void(const BusChange&)> on_change)
+BusThread::BusThread(std::unique_ptr<Bus> bus,
+                     std::function<void(const BusChange&)> on_change,
+                     OnThreadFailure on_failure)
     : on_change_(std::move(on_change)),
       bus_(std::move(bus)),
       queue_({.on_first = [this] { thread_.wake(); }}) {
-    thread_.start([this] { return turn(); });
+    thread_.start({.name = "sluice-bus", .on_failure = std::move(on_failure)},
+                  [this] { return turn(); });
 }
 
 BusThread::~BusThread() {

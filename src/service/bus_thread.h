@@ -29,7 +29,9 @@ class BusThread {
                                                     Bus::Receivers receivers);
 
     // For a bus that is open already.
-    BusThread(std::unique_ptr<Bus> bus, std::function<void(const BusChange&)> on_change);
+    BusThread(std::unique_ptr<Bus> bus,
+              std::function<void(const BusChange&)> on_change,
+              OnThreadFailure on_failure = {});
     ~BusThread();
     BusThread(const BusThread&) = delete;
     BusThread& operator=(const BusThread&) = delete;

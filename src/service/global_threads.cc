@@ -34,6 +34,9 @@ constexpr milliseconds kCleanupPause{200};
 // How long close() waits for a thread that may be stuck in a call.
 constexpr milliseconds kLastTurn{1'000};
 
+// Why a store failed that was called without success for another reason than its own.
+constexpr const char* kFailed = "the call failed in this process, for lack of memory for example";
+
 // The most listings that are pending at a time.
 constexpr std::size_t kMaxListings = 64;
 
@@ -61,6 +64,11 @@ GlobalThreads::GlobalThreads(Table& table, const Options& options, milliseconds 
                               : kPollInterval),
       on_change_(options.on_global_change),
       on_refusal_(options.on_global_refusal),
+      // A change that is lost between two queues is not published before the next one.
+      writing_thread_{.name = "sluice-publish",
+                      .on_failure = options.on_thread_failure,
+                      .after_failure = AfterFailure::kEnd},
+      reading_thread_{.name = "sluice-import", .on_failure = options.on_thread_failure},
       global_sync_(table,
                    {.region = options.region,
                     .interval = is_test_ ? test_interval : kGlobalInterval,
@@ -95,9 +103,12 @@ std::optional<Error> GlobalThreads::run(const Options& options) {
     reading_ = *std::move(reading);
     if (auto failed = start_bus(options)) return failed;
     try {
-        if (table_.sharing() == Sharing::kSole) start_thread(poller_, &GlobalThreads::poll_changes);
-        start_thread(writer_, &GlobalThreads::write);
-        start_thread(reader_, &GlobalThreads::read);
+        ThreadOptions polling = writing_thread_;
+        polling.name = "sluice-changes";
+        if (table_.sharing() == Sharing::kSole)
+            start_thread(poller_, std::move(polling), &GlobalThreads::poll_changes);
+        start_thread(writer_, writing_thread_, &GlobalThreads::write);
+        start_thread(reader_, reading_thread_, &GlobalThreads::read);
     } catch (...) {  // no turn has begun: this does not take long
         poller_.stop();
         writer_.stop();
@@ -251,8 +262,10 @@ BusStats GlobalThreads::bus_stats() const {
 }
 
 // Its turns begin once all threads are there.
-void GlobalThreads::start_thread(TurnThread& thread, Time (GlobalThreads::*turn)()) {
-    thread.start([this, turn] {
+void GlobalThreads::start_thread(TurnThread& thread,
+                                 ThreadOptions options,
+                                 Time (GlobalThreads::*turn)()) {
+    thread.start(std::move(options), [this, turn] {
         if (!may_begin_.load(std::memory_order_acquire)) return steady_clock::now() + kPollInterval;
         return (this->*turn)();
     });
@@ -325,8 +338,11 @@ Time GlobalThreads::read() {
     list_all();
     Importer& importer = global_sync_.importer();
     if (const auto query = global_sync_.next_import(steady_clock::now(), wall())) {
-        const auto end =
-            reading_->import(*query, [&](const RegionRow& row) { importer.merge(row); });
+        StoreResult<ImportEnd> end =
+            StoreFailure{.kind = StoreFailure::Kind::kLost, .why = kFailed};
+        run_guarded(reading_thread_, [&] {
+            end = reading_->import(*query, [&](const RegionRow& row) { importer.merge(row); });
+        });
         importer.answered(end, steady_clock::now());
         report_health();
     }
@@ -348,7 +364,9 @@ void GlobalThreads::list_all() {
     // After a failure the other listings fail at once: imports must not wait for all of them.
     bool may_list = true;
     for (const auto& [cells, listed] : listings) {
-        auto answer = is_over() || !may_list ? StoreFailure{} : reading_->list(cells);
+        StoreResult<std::vector<GlobalListing>> answer = StoreFailure{};
+        if (!is_over() && may_list)
+            run_guarded(reading_thread_, [&, &cells = cells] { answer = reading_->list(cells); });
         auto* const listing = std::get_if<std::vector<GlobalListing>>(&answer);
         may_list = listing != nullptr;
         listed(listing == nullptr ? std::nullopt : std::optional(std::move(*listing)));

@@ -75,7 +75,7 @@ class GlobalThreads {
     std::optional<Error> run(const Options& options);
     std::function<void(const CellName&, Count)> announcer(const Options& options);
     std::optional<Error> start_bus(const Options& options);
-    void start_thread(TurnThread& thread, Time (GlobalThreads::*turn)());
+    void start_thread(TurnThread& thread, ThreadOptions options, Time (GlobalThreads::*turn)());
 
     // Turns of the threads; each returns the time of the next one.
     Time poll_changes();
@@ -104,6 +104,8 @@ class GlobalThreads {
     const std::chrono::milliseconds poll_interval_;
     const std::function<void(const GlobalChange&)> on_change_;
     const std::function<void(const GlobalRefusal&)> on_refusal_;
+    const ThreadOptions writing_thread_;  // also of the poller, with another name
+    const ThreadOptions reading_thread_;
     GlobalSync global_sync_;
     std::unique_ptr<GlobalStore> writing_;
     std::unique_ptr<GlobalStore> reading_;

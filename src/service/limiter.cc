@@ -14,7 +14,9 @@
 
 #include "base/clock.h"
 #include "base/fork.h"
+#include "base/mutex.h"
 #include "base/random.h"
+#include "base/thread.h"
 #include "counter/table.h"
 #include "decide/debit.h"
 #include "decide/valid.h"
@@ -40,12 +42,40 @@ namespace {
 // How long the destructor waits for pending counts to be written.
 constexpr std::chrono::milliseconds kCloseTimeout{1'000};
 
+// Passes failures of threads on until it is closed: a thread that was stuck may go on after the
+// limiter is gone. Thread-safe.
+class FailureGate {
+  public:
+    explicit FailureGate(OnThreadFailure on_failure) : on_failure_(std::move(on_failure)) {}
+
+    void pass(const ThreadFailure& failure) {
+        const MutexLock lock(mutex_);
+        if (on_failure_) on_failure_(failure);
+    }
+    void close() {
+        const MutexLock lock(mutex_);
+        on_failure_ = nullptr;
+    }
+
+  private:
+    Mutex mutex_;
+    OnThreadFailure on_failure_ SLUICE_GUARDED_BY(mutex_);
+};
+
+Options gated(Options options, const std::shared_ptr<FailureGate>& gate) {
+    options.on_thread_failure = [gate](const ThreadFailure& failure) { gate->pass(failure); };
+    return options;
+}
+
 }  // namespace
 
 class Limiter::Core {
   public:
     Core(Options options, std::unique_ptr<Table> table)
-        : options_(std::move(options)), table_(std::move(table)), decider_(*table_) {}
+        : failure_gate_(std::make_shared<FailureGate>(std::move(options.on_thread_failure))),
+          options_(gated(std::move(options), failure_gate_)),
+          table_(std::move(table)),
+          decider_(*table_) {}
 
     std::optional<Error> start_global(std::chrono::milliseconds test_interval) {
         auto global = GlobalThreads::start(*table_, options_, test_interval);
@@ -282,6 +312,7 @@ class Limiter::Core {
     Core* next_kept_ = nullptr;
     const ForkMark made_;
     const Options options_;
+    const std::shared_ptr<FailureGate> failure_gate_;
     const std::unique_ptr<Table> table_;
     LocalDecider<RegionThread> decider_;
     std::unique_ptr<GlobalThreads> global_;  // null: no global store

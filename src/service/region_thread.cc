@@ -78,13 +78,21 @@ std::optional<Error> RegionThread::run(const Options& options,
                                                on_clock_offset_(offset);
                                        }});
     decider_.emplace(*region_, deadlines_);
-    deadline_thread_.start();
+    deadline_thread_.start(options.on_thread_failure);
     std::future<void> first_answer = first_answer_.get_future();
     asio::post(loop_, [this] { region_->start(); });
-    thread_ = std::thread([this] {
-        loop_.run();
-        ended_.set_value();
-    });
+    const auto on_failure = [this,
+                             report = options.on_thread_failure](const ThreadFailure& failure) {
+        end_failed();
+        if (report) report(failure);
+        report_change({true, "the thread of the origin has failed: " + std::string(failure.why)});
+    };
+    thread_ = start_thread(
+        {.name = "sluice-region", .on_failure = on_failure, .after_failure = AfterFailure::kEnd},
+        [this] {
+            loop_.run();
+            ended_.set_value();
+        });
     thread_id_ = thread_.get_id();
     first_answer.wait_for(kFirstAnswer);
     return std::nullopt;
@@ -137,7 +145,7 @@ void RegionThread::leave_note(std::string note, Limiter::Notes read) {
     const auto refuse = [](const Origin::NotesRead& reader) {
         if (reader) reader(std::nullopt);
     };
-    if (made_.is_in_child()) return refuse(shared);
+    if (made_.is_in_child() || is_stuck_.load(std::memory_order_relaxed)) return refuse(shared);
     asio::post(loop_, [this, refuse, note = std::move(note), shared = std::move(shared)]() mutable {
         if (is_unavailable()) return refuse(shared);
         origin_->leave_note(std::move(note), std::move(shared));
@@ -277,6 +285,18 @@ void RegionThread::end() {
 // An alarm that comes too early costs less than setting it anew.
 void RegionThread::set_alarm() {
     const auto at = earlier(region_->wake_at(), deadlines_.wake_at());
+// An exception has ended the thread. A count may be in none of the queues, so nothing is flushed
+// any more, and decisions are made from local counts.
+void RegionThread::end_failed() {
+    is_stuck_.store(true, std::memory_order_relaxed);
+    {
+        const MutexLock lock(mutex_);
+        has_ended_ = true;
+    }
+    if (!std::exchange(is_flushed_, true)) flushed_.set_value();
+    ended_.set_value();
+}
+
     if (!at || (alarm_set_ && *alarm_set_ <= *at)) return;
     alarm_set_ = at;
     alarm_.expires_at(*at);

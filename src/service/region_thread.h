@@ -180,6 +180,7 @@ class RegionThread {
     void end();
     void set_alarm();
 
+    void end_failed();
     const ForkMark made_;
     Table& table_;
     const Milliseconds timeout_;

@@ -28,6 +28,7 @@ struct NatsBusOptions {
     std::uint64_t seed = 0;  // of the jitter between attempts to connect
     // The most bytes of messages that wait to be sent.
     std::size_t most_queued_bytes = 4UL * 1024 * 1024;
+    OnThreadFailure on_thread_failure = {};
 };
 
 // The subject of a shard's announcements: "sluice.v1.00" to "sluice.v1.ff".
