@@ -254,7 +254,8 @@ class SLUICE_EXPORT Limiter {
     void leave_note(std::string note, Notes notes);
 
     // Writes pending counts to the origin, then to the global store, for up to `timeout`, and
-    // disconnects from both. Takes up to five seconds longer where a thread is stuck in a call.
+    // disconnects from both. Takes up to a second longer where threads are stuck in calls. An
+    // origin that refuses writes is not waited for.
     // Later requests are decided from local counts; those that are decided while it runs, or later,
     // may not be written to the origin any more. Not for two threads at a time, nor from within a
     // callback.

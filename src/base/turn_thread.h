@@ -14,6 +14,9 @@
 
 namespace sluice {
 
+// How long owners that are destroyed wait for a thread that may be stuck in a call.
+inline constexpr std::chrono::milliseconds kLastTurn{500};
+
 // Thread-safe, except start() and stop(), which only the owner may call.
 class TurnThread {
   public:

@@ -16,9 +16,6 @@ using std::chrono::steady_clock;
 // How often the status of the bus is checked while nothing is announced.
 constexpr milliseconds kStatusCheck{250};
 
-// How long close() waits for a thread that may be stuck in a callback.
-constexpr milliseconds kLastTurn{1'000};
-
 }  // namespace
 
 Result<std::unique_ptr<BusThread>> BusThread::start(const Options& options,
@@ -40,7 +37,7 @@ BusThread::BusThread(std::unique_ptr<Bus> bus,
 }
 
 BusThread::~BusThread() {
-    if (!made_.is_in_child()) static_cast<void>(close());
+    if (!made_.is_in_child()) static_cast<void>(close(steady_clock::now() + kLastTurn));
 }
 
 BusThread::Time BusThread::turn() {
@@ -60,8 +57,8 @@ void BusThread::note_status() {
     if (on_change_) on_change_({.unavailable = is_unavailable, .why = status.problem});
 }
 
-bool BusThread::close() {
-    const bool has_ended = thread_.stop(steady_clock::now() + kLastTurn);
+bool BusThread::close(Time last) {
+    const bool has_ended = thread_.stop(last);
     bus_->close();
     return has_ended;
 }

@@ -31,9 +31,6 @@ constexpr seconds kCleanup{60};
 constexpr std::size_t kCleanupRows = 1'000;
 constexpr milliseconds kCleanupPause{200};
 
-// How long close() waits for a thread that may be stuck in a call.
-constexpr milliseconds kLastTurn{1'000};
-
 // Why a store failed that was called without success for another reason than its own.
 constexpr const char* kFailed = "the call failed in this process, for lack of memory for example";
 
@@ -81,7 +78,7 @@ GlobalThreads::GlobalThreads(Table& table, const Options& options, milliseconds 
                    steady_clock::now()) {}
 
 GlobalThreads::~GlobalThreads() {
-    static_cast<void>(close(milliseconds{0}));
+    static_cast<void>(close(steady_clock::now(), steady_clock::now() + kLastTurn));
 }
 
 Result<std::unique_ptr<GlobalThreads>> GlobalThreads::start(Table& table,
@@ -173,12 +170,12 @@ std::vector<ComponentTable::Shown> GlobalThreads::known(const CellName& stored) 
         stored_key_id(stored), stored.sequence, steady_clock::now());
 }
 
-bool GlobalThreads::close(milliseconds timeout) {
+bool GlobalThreads::close(Time published_by, Time last) {
     if (has_ended_.exchange(true, std::memory_order_relaxed)) return have_threads_ended_;
-    have_threads_ended_ = bus_ == nullptr || bus_->close();
-    have_threads_ended_ &= poller_.stop(steady_clock::now() + kLastTurn);
+    have_threads_ended_ = bus_ == nullptr || bus_->close(last);
+    have_threads_ended_ &= poller_.stop(last);
     if (table_.sharing() == Sharing::kSole && have_threads_ended_) global_sync_.offer_changes();
-    if (timeout > milliseconds{0}) {
+    if (steady_clock::now() < published_by) {
         const auto published = std::make_shared<std::promise<void>>();
         std::future<void> end = published->get_future();
         {
@@ -186,12 +183,11 @@ bool GlobalThreads::close(milliseconds timeout) {
             published_ = published;
         }
         writer_.wake();
-        end.wait_for(timeout);
+        end.wait_until(published_by);
     }
     is_interrupted_.store(true, std::memory_order_release);
     for (GlobalStore* store : {writing_.get(), reading_.get()})
         if (store != nullptr) store->interrupt();
-    const Time last = steady_clock::now() + kLastTurn;
     have_threads_ended_ &= writer_.stop(last);
     have_threads_ended_ &= reader_.stop(last);
     {

@@ -55,9 +55,10 @@ class GlobalThreads {
     // The components of a cell that this node knows. The name is a stored one.
     std::vector<ComponentTable::Shown> known(const CellName& stored) const;
 
-    // Publishes pending rows, for up to `timeout`, and ends the threads. To be called by one
-    // thread. False if one is stuck in a call a second later: it then goes on to use this object.
-    [[nodiscard]] bool close(std::chrono::milliseconds timeout);
+    // Publishes pending rows, until `published_by`, and ends the threads. To be called by one
+    // thread. False if one is stuck in a call at `last`: it then goes on to use this object.
+    using Time = TurnThread::Time;
+    [[nodiscard]] bool close(Time published_by, Time last);
 
     GlobalStats stats() const;
     // See Limiter::regions().
@@ -65,7 +66,6 @@ class GlobalThreads {
     BusStats bus_stats() const;
 
   private:
-    using Time = TurnThread::Time;
     struct Listing {
         std::vector<CellName> cells;
         Listed listed;

@@ -26,8 +26,6 @@ constexpr milliseconds kFirstDelay{100};
 constexpr milliseconds kLongestDelay{5'000};
 // How often the connection is checked while nothing is sent.
 constexpr milliseconds kCheck{200};
-// How long close() waits for a thread that may be stuck in a call.
-constexpr milliseconds kLastTurn{1'000};
 
 void raise(BusTally::Counter& counter, std::uint64_t by) {
     counter.fetch_add(by, std::memory_order_relaxed);

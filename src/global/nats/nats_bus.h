@@ -52,7 +52,7 @@ class NatsBus final : public Bus {
     bool send(std::span<const RegionCount> counts) override;
     BusStatus status() const override;
     BusCounts counts() const override;
-    // Takes up to a second where a call of the library is stuck; its thread then ends later.
+    // Takes up to half a second where a call of the library is stuck; its thread then ends later.
     void close() override;
 
   private:

@@ -60,7 +60,7 @@ class AdsClient {
 
     // Starts the thread. Throws std::system_error if the system has no thread or descriptor left.
     AdsClient(Options options, Events events);
-    // Ends the thread, within a second unless the system is resolving the host's name.
+    // Ends the thread, soon: a lookup of the host's name that is underway is abandoned.
     ~AdsClient();
     AdsClient(const AdsClient&) = delete;
     AdsClient& operator=(const AdsClient&) = delete;
