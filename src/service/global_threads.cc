@@ -31,8 +31,8 @@ constexpr seconds kCleanup{60};
 constexpr std::size_t kCleanupRows = 1'000;
 constexpr milliseconds kCleanupPause{200};
 
-// Why a store failed that was called without success for another reason than its own.
-constexpr const char* kFailed = "the call failed in this process, for lack of memory for example";
+// Why a call failed that threw, most likely for this reason. Short enough to need no memory.
+constexpr const char* kFailed = "out of memory";
 
 // The most listings that are pending at a time.
 constexpr std::size_t kMaxListings = 64;
@@ -333,9 +333,9 @@ Time GlobalThreads::read() {
     if (!std::exchange(has_probed_, true)) probe();
     list_all();
     Importer& importer = global_sync_.importer();
+    // An import that has begun is answered in any case: nothing between the two throws.
+    StoreResult<ImportEnd> end = StoreFailure{.kind = StoreFailure::Kind::kLost, .why = kFailed};
     if (const auto query = global_sync_.next_import(steady_clock::now(), wall())) {
-        StoreResult<ImportEnd> end =
-            StoreFailure{.kind = StoreFailure::Kind::kLost, .why = kFailed};
         run_guarded(reading_thread_, [&] {
             end = reading_->import(*query, [&](const RegionRow& row) { importer.merge(row); });
         });
