@@ -14,13 +14,12 @@
 
 #include "base/clock.h"
 #include "base/fork.h"
-#include "base/mutex.h"
 #include "base/random.h"
-#include "base/thread.h"
 #include "counter/table.h"
 #include "decide/debit.h"
 #include "decide/valid.h"
 #include "global/stored_name.h"
+#include "service/failure_gate.h"
 #include "service/global_threads.h"
 #include "service/inspect.h"
 #include "service/local_decider.h"
@@ -42,40 +41,12 @@ namespace {
 // How long the destructor waits for pending counts to be written.
 constexpr std::chrono::milliseconds kCloseTimeout{1'000};
 
-// Passes failures of threads on until it is closed: a thread that was stuck may go on after the
-// limiter is gone. Thread-safe.
-class FailureGate {
-  public:
-    explicit FailureGate(OnThreadFailure on_failure) : on_failure_(std::move(on_failure)) {}
-
-    void pass(const ThreadFailure& failure) {
-        const MutexLock lock(mutex_);
-        if (on_failure_) on_failure_(failure);
-    }
-    void close() {
-        const MutexLock lock(mutex_);
-        on_failure_ = nullptr;
-    }
-
-  private:
-    Mutex mutex_;
-    OnThreadFailure on_failure_ SLUICE_GUARDED_BY(mutex_);
-};
-
-Options gated(Options options, const std::shared_ptr<FailureGate>& gate) {
-    options.on_thread_failure = [gate](const ThreadFailure& failure) { gate->pass(failure); };
-    return options;
-}
-
 }  // namespace
 
 class Limiter::Core {
   public:
     Core(Options options, std::unique_ptr<Table> table)
-        : failure_gate_(std::make_shared<FailureGate>(std::move(options.on_thread_failure))),
-          options_(gated(std::move(options), failure_gate_)),
-          table_(std::move(table)),
-          decider_(*table_) {}
+        : options_(std::move(options)), table_(std::move(table)), decider_(*table_) {}
 
     std::optional<Error> start_global(std::chrono::milliseconds test_interval) {
         auto global = GlobalThreads::start(*table_, options_, test_interval);
@@ -223,9 +194,8 @@ class Limiter::Core {
 
     // The region first: the counts it flushes last are published. An origin that is unavailable
     // does not use up the time of the global store, which then is the only one to keep the counts.
-    // Takes up to a second longer where threads are stuck in calls, however many.
-    // False if this object must not be destroyed: a thread is stuck in a call and goes on to use
-    // it, or this is a child process, and the locks and connections are its parent's.
+    // Takes up to a second longer where threads are stuck. False if this object must not be
+    // destroyed: they go on to use it, or this is a child process, with its parent's connections.
     [[nodiscard]] bool close(std::chrono::milliseconds timeout) {
         if (made_.is_in_child()) return region_ == nullptr && global_ == nullptr;
         const auto now = std::chrono::steady_clock::now();
@@ -312,8 +282,8 @@ class Limiter::Core {
     static inline std::atomic<Core*> kept_{nullptr};
     Core* next_kept_ = nullptr;
     const ForkMark made_;
-    const std::shared_ptr<FailureGate> failure_gate_;
-    const Options options_;
+    Options options_;  // constant after the next
+    const std::shared_ptr<FailureGate> failure_gate_ = put_gate(options_);
     const std::unique_ptr<Table> table_;
     LocalDecider<RegionThread> decider_;
     std::unique_ptr<GlobalThreads> global_;  // null: no global store
