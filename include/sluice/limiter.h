@@ -145,6 +145,10 @@ struct Options {
     std::vector<std::string> bus_workspaces = {};
 
     std::function<void(const BusChange&)> on_bus_change = {};
+
+    // Called when a thread of the limiter has caught an exception, on that thread. What it throws
+    // itself is ignored.
+    std::function<void(const ThreadFailure&)> on_thread_failure = {};
 };
 
 struct TestOptions;  // internal
@@ -254,7 +258,8 @@ class SLUICE_EXPORT Limiter {
     void leave_note(std::string note, Notes notes);
 
     // Writes pending counts to the origin, then to the global store, for up to `timeout`, and
-    // disconnects from both. Takes up to five seconds longer where a thread is stuck in a call.
+    // disconnects from both. Takes up to a second longer where threads are stuck in calls. An
+    // origin that refuses writes is not waited for.
     // Later requests are decided from local counts; those that are decided while it runs, or later,
     // may not be written to the origin any more. Not for two threads at a time, nor from within a
     // callback.

@@ -206,6 +206,16 @@ struct NodeNote {
     std::string text;
 };
 
+// An exception that a thread of the limiter has caught, most likely std::bad_alloc.
+struct ThreadFailure {
+    std::string_view thread;  // its name, as debuggers show it; valid during the call, like `why`
+    std::string_view why;
+    // False: the thread goes on, and what it was doing is made up for. True: it can't, since what
+    // it shares with other threads may be inconsistent. Without the thread of the origin, decisions
+    // are made from local counts; without that of the global store, nothing is published any more.
+    bool has_ended;
+};
+
 // A region, and the time since this node learnt of a new count of it; of this region, since it
 // published.
 struct KnownRegion {

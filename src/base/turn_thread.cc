@@ -3,21 +3,34 @@
 #include <utility>
 
 namespace sluice {
+namespace {
 
-void TurnThread::start(Turn turn) {
-    handle_.thread = std::thread(
-        [state = state_, turn = std::move(turn)]() mutable { state->run(std::move(turn)); });
+// The least pause after a turn that has thrown: wake() does not shorten it.
+constexpr std::chrono::milliseconds kAfterFailure{100};
+
+}  // namespace
+
+// A body that throws nothing: turns do.
+void TurnThread::start(ThreadOptions options, Turn turn) {
+    handle_.thread = start_thread({.name = options.name},
+                                  [state = state_, options, turn = std::move(turn)]() mutable {
+                                      state->run(options, std::move(turn));
+                                  });
     id_ = handle_.thread.get_id();
 }
 
-void TurnThread::State::run(Turn turn) {
+void TurnThread::State::run(const ThreadOptions& options, Turn turn) {
     std::unique_lock lock(mutex);
     while (!is_stopping) {
         is_awake = false;
         lock.unlock();
-        const Time next = turn();
+        Time next = Time::max();
+        const bool has_failed = !run_guarded(options, [&] { next = turn(); });
+        if (has_failed) next = Time::clock::now() + kAfterFailure;
         lock.lock();
-        woken.wait_until(lock, next, [this] { return is_awake || is_stopping; });
+        if (has_failed && options.after_failure == AfterFailure::kEnd) break;
+        const auto may_go_on = [&] { return is_stopping || (is_awake && !has_failed); };
+        woken.wait_until(lock, next, may_go_on);
     }
     lock.unlock();
     turn = nullptr;

@@ -10,8 +10,12 @@
 #include <thread>
 
 #include "base/fork.h"
+#include "base/thread.h"
 
 namespace sluice {
+
+// How long owners that are destroyed wait for a thread that may be stuck in a call.
+inline constexpr std::chrono::milliseconds kLastTurn{500};
 
 // Thread-safe, except start() and stop(), which only the owner may call.
 class TurnThread {
@@ -24,9 +28,10 @@ class TurnThread {
     TurnThread(const TurnThread&) = delete;
     TurnThread& operator=(const TurnThread&) = delete;
 
-    // The first turn comes at once. The thread destroys `turn` after the last one, before stop()
+    // The first turn comes at once. After one that throws, the next comes 100 ms later, unless
+    // the thread is to end. The thread destroys `turn` after the last one, before stop()
     // returns: what it owns is released there, however long that takes.
-    void start(Turn turn);
+    void start(ThreadOptions options, Turn turn);
     // Starts the next turn at once, after the current one. Does nothing in a child process, which
     // has its parent's memory but not its thread.
     void wake();
@@ -41,7 +46,7 @@ class TurnThread {
 
   private:
     struct State {
-        void run(Turn turn);
+        void run(const ThreadOptions& options, Turn turn);
 
         std::mutex mutex;  // guards the next three
         bool is_awake = false;

@@ -21,7 +21,7 @@ TEST(TurnThread, StopsAtOnceIfItWasNeverStarted) {
 
 TEST(TurnThread, StaysStoppedOnceItHasEnded) {
     TurnThread thread;
-    thread.start([] { return Clock::now() + 1h; });
+    thread.start({.name = "sluice-test"}, [] { return Clock::now() + 1h; });
     EXPECT_TRUE(thread.stop(Clock::now() + 20s));
     EXPECT_TRUE(thread.stop(Clock::now()));
 }
@@ -30,7 +30,8 @@ TEST(TurnThread, DestroysItsTurnOnItsThreadBeforeItIsStopped) {
     std::thread::id destroyed_by;
     const auto note = [&](int*) { destroyed_by = std::this_thread::get_id(); };
     TurnThread thread;
-    thread.start([owned = std::shared_ptr<int>(nullptr, note)] { return Clock::now() + 1h; });
+    thread.start({.name = "sluice-test"},
+                 [owned = std::shared_ptr<int>(nullptr, note)] { return Clock::now() + 1h; });
     EXPECT_TRUE(thread.stop(Clock::now() + 20s));
     EXPECT_NE(destroyed_by, std::thread::id{});
     EXPECT_NE(destroyed_by, std::this_thread::get_id());
@@ -39,9 +40,9 @@ TEST(TurnThread, DestroysItsTurnOnItsThreadBeforeItIsStopped) {
 TEST(TurnThread, ABlockingDestructorOfItsTurnDoesNotBlockStop) {
     const auto gate = std::make_shared<std::promise<void>>();
     TurnThread thread;
-    thread.start([owned = std::shared_ptr<int>(nullptr, [gate](int*) {
-                      gate->get_future().wait();
-                  })] { return Clock::now() + 1h; });
+    thread.start({.name = "sluice-test"}, [owned = std::shared_ptr<int>(nullptr, [gate](int*) {
+                                               gate->get_future().wait();
+                                           })] { return Clock::now() + 1h; });
     EXPECT_FALSE(thread.stop(Clock::now() + 10ms));
     gate->set_value();
 }
@@ -51,7 +52,7 @@ TEST(TurnThread, SaysThatItIsStuckUntilTheTurnEnds) {
     const auto gate = std::make_shared<std::promise<void>>();
     const auto entered = std::make_shared<std::promise<void>>();
     TurnThread thread;
-    thread.start([gate, entered] {
+    thread.start({.name = "sluice-test"}, [gate, entered] {
         entered->set_value();
         gate->get_future().wait();
         return Clock::now();

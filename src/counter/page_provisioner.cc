@@ -49,7 +49,6 @@ std::byte* make_block() {
 void set_up_thread() {
     const sched_param none{};
     pthread_setschedparam(pthread_self(), SCHED_BATCH, &none);
-    pthread_setname_np(pthread_self(), "sluice-memory");
 }
 
 }  // namespace
@@ -70,7 +69,7 @@ void PageProvisioner::start() {
         first_chunks_left_ = first_chunks_ == nullptr ? 0 : kFirstChunks;
     }
     try {
-        thread_.start([this, is_set_up = false]() mutable {
+        thread_.start({.name = "sluice-memory"}, [this, is_set_up = false]() mutable {
             if (!std::exchange(is_set_up, true)) set_up_thread();
             if (is_needed()) make_ready();
             return TurnThread::Time::clock::now() + std::chrono::hours(1);

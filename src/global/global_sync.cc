@@ -1,6 +1,7 @@
 #include "global/global_sync.h"
 
 #include <algorithm>
+#include <exception>
 #include <variant>
 
 #include "counter/epoch.h"
@@ -164,8 +165,13 @@ void GlobalSync::make_call(const Publisher::Call& call,
     const auto visit = [&](const RegionRow& row) {
         merge(row, {.source = ComponentSource::kStore, .wall = wall});
     };
-    const auto end = call.kind == Publisher::Call::Kind::kRead ? store.read(call.rows, visit)
-                                                               : store.publish(call.rows, visit);
+    StoreResult<PublishEnd> end = PublishEnd{};
+    try {
+        end = call.kind == Publisher::Call::Kind::kRead ? store.read(call.rows, visit)
+                                                        : store.publish(call.rows, visit);
+    } catch (const std::exception& failure) {  // for lack of memory: it is tried again
+        end = StoreFailure{.kind = StoreFailure::Kind::kLost, .why = failure.what()};
+    }
     answered(end, store.connections(), publish_queue_.now());
 }
 

@@ -35,13 +35,14 @@ std::optional<ImportQuery> Importer::next(Time now, std::optional<UnixTime> wall
         end_tick(now);
         return std::nullopt;
     }
-    underway_ = is_in_tick_ && changes_ ? &*changes_ : &*scan_;
+    Pass& pass = is_in_tick_ && changes_ ? *changes_ : *scan_;
+    ImportQuery query = pass.next;  // may throw: nothing is underway then
+    query.living_at = wall.value_or(UnixTime{});
+    query.page_rows = page_size_of(pass).rows;
+    underway_ = &pass;
     call_began_ = now;
     wall_ = wall;
     rows_of_page_ = 0;
-    ImportQuery query = underway_->next;
-    query.living_at = wall.value_or(UnixTime{});
-    query.page_rows = page_size_of(*underway_).rows;
     return query;
 }
 

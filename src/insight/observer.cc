@@ -99,10 +99,11 @@ Observer::Observer(Options options)
       activity_(options_.seed) {}
 
 void Observer::start() {
-    thread_.start([this, is_first = true]() mutable {
-        if (!std::exchange(is_first, false)) end_second();
-        return next_second() + kCollected;
-    });
+    thread_.start({.name = "sluice-observer", .on_failure = options_.on_thread_failure},
+                  [this, is_first = true]() mutable {
+                      if (!std::exchange(is_first, false)) end_second();
+                      return next_second() + kCollected;
+                  });
 }
 
 void Observer::stop() {

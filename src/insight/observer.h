@@ -73,6 +73,8 @@ class Observer {
         std::function<void()> on_second = [] {};
         // Called when a part of a second was skipped, and none of the one before.
         std::function<void(std::string_view why)> on_failure = [](std::string_view) {};
+        // Called when one of these callbacks has thrown.
+        OnThreadFailure on_thread_failure = {};
     };
     explicit Observer(Options options);
     ~Observer() { stop(); }

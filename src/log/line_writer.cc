@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "base/mutex.h"
+#include "base/thread.h"
 
 namespace sluice {
 namespace {
@@ -41,7 +42,7 @@ std::uint64_t lines_in(std::string_view text) {
 // Runs `start` with all signals blocked; a thread that it starts keeps them blocked. SIGPIPE from
 // its writes then ends nothing, and no handler of the process runs on it.
 template <class Start>
-std::thread without_signals(Start start) {
+auto without_signals(Start start) {
     sigset_t all;
     sigset_t before;
     sigfillset(&all);
@@ -110,14 +111,23 @@ class LineWriter::Queue {
 
     std::uint64_t dropped() const { return dropped_.load(std::memory_order_relaxed); }
 
+    void note_failure() { failures_.fetch_add(1, std::memory_order_relaxed); }
+    std::uint64_t failures() const { return failures_.load(std::memory_order_relaxed); }
+
     // The body of the writing thread.
     void run() {
         while (const Taken taken = take()) {
             std::string notice;
-            if (taken.gap > 0 && options_.describe_dropped)
-                notice = options_.describe_dropped(taken.gap);
+            // Without memory for the notice, the next one has this gap, too.
+            const bool is_described =
+                run_guarded({.name = "sluice-log",
+                             .on_failure = [this](const ThreadFailure&) { note_failure(); }},
+                            [&] {
+                                if (taken.gap > 0 && options_.describe_dropped)
+                                    notice = options_.describe_dropped(taken.gap);
+                            });
             const std::uint64_t lost = lines_in(write_out(batch_));
-            const bool is_reported = lost == 0 && write_out(notice).empty();
+            const bool is_reported = is_described && lost == 0 && write_out(notice).empty();
             finish(taken, lost, is_reported);
         }
         const MutexLock lock(mutex_);
@@ -197,13 +207,17 @@ class LineWriter::Queue {
     Clock::time_point close_deadline_ SLUICE_GUARDED_BY(mutex_){};
     // Written under the mutex, read by a scrape without it. Relaxed: a number that stands alone.
     std::atomic<std::uint64_t> dropped_{0};
+    std::atomic<std::uint64_t> failures_{0};  // likewise
 };
 
 LineWriter::LineWriter(Options options)
     : close_timeout_(options.close_timeout),
       queue_(std::make_shared<Queue>(std::move(options))),
-      thread_(without_signals([this] { return std::thread([queue = queue_] { queue->run(); }); })) {
-}
+      thread_(without_signals([this] {
+          const auto on_failure = [queue = queue_](const ThreadFailure&) { queue->note_failure(); };
+          return start_thread({.name = "sluice-log", .on_failure = on_failure},
+                              [queue = queue_] { queue->run(); });
+      })) {}
 
 LineWriter::~LineWriter() {
     if (queue_->close(close_timeout_)) {
@@ -223,6 +237,10 @@ bool LineWriter::flush(std::chrono::milliseconds timeout) {
 
 std::uint64_t LineWriter::dropped() const {
     return queue_->dropped();
+}
+
+std::uint64_t LineWriter::failures() const {
+    return queue_->failures();
 }
 
 }  // namespace sluice

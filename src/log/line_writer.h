@@ -46,6 +46,9 @@ class LineWriter {
     // Lines dropped so far: the queue was full, or the descriptor refused them.
     std::uint64_t dropped() const;
 
+    // Exceptions that the thread has survived so far, for lack of memory for example.
+    std::uint64_t failures() const;
+
   private:
     class Queue;
 

@@ -76,6 +76,8 @@ class Log {
 
     // Lines dropped so far.
     std::uint64_t dropped() const { return writer_.dropped(); }
+    // Failures of the writing thread so far; it went on after each.
+    std::uint64_t thread_failures() const { return writer_.failures(); }
 
   private:
     void write(LogLevel level, std::string_view event, LogFields fields);

@@ -230,6 +230,7 @@ void Metrics::write_process(const Readings& readings, Text& text) const {
         text.sample({{"result", kSuccessTexts[i]}}, reloads_[i].load(std::memory_order_relaxed));
     }
     text.single(kLogLinesDropped, readings.log_lines_dropped);
+    text.single(kThreadFailures, readings.thread_failures);
     text.single(kNodeReady, readings.ready ? 1 : 0);
     text.single(kThreads, options_.threads);
     text.begin(kUptime);

@@ -124,6 +124,7 @@ struct Readings {
     GrpcReadings grpc = {};
     TraceReadings trace = {};
     std::uint64_t log_lines_dropped = 0;
+    std::uint64_t thread_failures = 0;
     bool ready = false;
 };
 

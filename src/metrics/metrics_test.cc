@@ -182,6 +182,7 @@ TEST(Metrics, WhatOthersHoldIsReadAtEachScrape) {
             .connections = {.open = 5, .timeouts = 6},
             .grpc = {.calls = 20, .refused = 21, .cancelled = 22, .expired = 24, .floods = 23},
             .log_lines_dropped = 17,
+            .thread_failures = 19,
             .ready = true};
     };
     const Metrics metrics(std::move(with_readings));
@@ -199,6 +200,7 @@ TEST(Metrics, WhatOthersHoldIsReadAtEachScrape) {
     EXPECT_EQ(found.at("sluice_grpc_calls_expired_total"), 24);
     EXPECT_EQ(found.at("sluice_grpc_floods_total"), 23);
     EXPECT_EQ(found.at("sluice_log_lines_dropped_total"), 17);
+    EXPECT_EQ(found.at("sluice_thread_failures_total"), 19);
     EXPECT_EQ(found.at("sluice_ready"), 1);
 }
 

@@ -184,6 +184,8 @@ inline constexpr Name kReloads{"sluice_reloads_total", Type::kCounter,
     "Reloads of the configuration, by whether the new one was taken."};
 inline constexpr Name kLogLinesDropped{"sluice_log_lines_dropped_total", Type::kCounter,
     "Log lines dropped because standard error did not take them in time."};
+inline constexpr Name kThreadFailures{"sluice_thread_failures_total", Type::kCounter,
+    "Exceptions that background threads have survived, most likely for lack of memory."};
 inline constexpr Name kNodeReady{"sluice_ready", Type::kGauge,
     "1 while the node takes requests, 0 while it starts or drains."};
 inline constexpr Name kThreads{"sluice_threads", Type::kGauge,
@@ -282,6 +284,7 @@ inline constexpr std::array kAllNames = {
     kTraceDropped,
     kReloads,
     kLogLinesDropped,
+    kThreadFailures,
     kNodeReady,
     kThreads,
     kUptime,

@@ -12,7 +12,8 @@ using Clock = std::chrono::steady_clock;
 OverrideChanges::OverrideChanges(OverrideSet& set, Options options)
     : set_(set), options_(std::move(options)) {
     if (options_.interval.count() > 0) reload();
-    thread_.start([this] { return turn(); });
+    thread_.start({.name = "sluice-override", .on_failure = options_.on_thread_failure},
+                  [this] { return turn(); });
 }
 
 bool OverrideChanges::set(const OverrideKey& key,

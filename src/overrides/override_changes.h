@@ -34,6 +34,7 @@ class OverrideChanges {
         // nothing when it works again.
         std::function<void(const std::optional<Error>& failure)> on_health_change =
             [](const std::optional<Error>&) {};
+        OnThreadFailure on_thread_failure = {};
     };
     // Reloads once before it returns, if there is an interval. `set` must outlive this.
     OverrideChanges(OverrideSet& set, Options options);

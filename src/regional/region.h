@@ -94,6 +94,8 @@ class Region {
     // Flushes everything without delay. is_settled() becomes true after that.
     void begin_stop();
     bool is_settled() const { return is_settled_; }
+    // Whether the last write was refused. The region may then not settle.
+    bool refuses_writes() const { return !refused_.empty(); }
 
     // Answers all queued and later requests with no value.
     void give_up();

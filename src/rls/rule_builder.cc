@@ -162,10 +162,6 @@ std::optional<Error> RuleSet::Builder::wrong_descriptor(const DomainConfig& conf
         return refused(config, descriptor.line, what);
     };
     if (descriptor.key.empty()) return refuse("descriptor has empty key; allowed: any text");
-    if (set_.nodes_.size() >= kMaxRules) {
-        return refuse("there are more descriptors in all files; allowed: " +
-                      std::to_string(kMaxRules));
-    }
     if (level.depth >= kMaxRuleDepth)
         return refuse("descriptors are nested deeper; allowed: " + std::to_string(kMaxRuleDepth));
     if (descriptor.value.size() > overrides::Glob::kMaxBytes ||

@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <sstream>
 #include <system_error>
+#include <unordered_map>
 
 #include <fcntl.h>
 #include <simdjson.h>
@@ -60,7 +61,8 @@ constexpr std::array<std::string_view, 15> kAllKeys = {"domain",
 // Reads the structure of a file.
 class RuleFileReader {
   public:
-    explicit RuleFileReader(const std::string& source) : fields_(source) {}
+    RuleFileReader(const std::string& source, RuleBudget& budget)
+        : fields_(source), budget_(budget), source_bytes_(source.size()) {}
 
     Result<DomainConfig> read(const YAML::Node& root, const std::string& source);
 
@@ -75,7 +77,8 @@ class RuleFileReader {
     void set_metadata(const Field& field, DescriptorConfig& descriptor);
 
     YamlFields fields_;
-    std::size_t count_ = 0;  // of descriptors: an alias can repeat them without end
+    RuleBudget& budget_;
+    const std::size_t source_bytes_;
 };
 
 Result<DomainConfig> RuleFileReader::read(const YAML::Node& root, const std::string& source) {
@@ -102,8 +105,9 @@ std::vector<DescriptorConfig> RuleFileReader::read_descriptors(const Field& list
         return descriptors;
     }
     for (const YAML::Node& item : fields_.list(list)) {
-        if (++count_ > kMaxRules) {
-            fields_.fail(item, "there are more descriptors; allowed: " + std::to_string(kMaxRules));
+        // A rule keeps the name of its file.
+        if (const auto why = budget_.charge({.descriptors = 1, .text = source_bytes_})) {
+            fields_.fail(item, *why);
             break;
         }
         descriptors.push_back(read_descriptor(item, depth));
@@ -220,39 +224,93 @@ int line_of_deep_brackets(std::string_view text) {
     return 0;
 }
 
-// Where documents begin.
-class DocumentStarts final : public YAML::EventHandler {
-  public:
-    int line = 0;  // of the last one
+// Stops the parser, which has no other way to be stopped.
+struct Refused {
+    int line;
+    std::string why;
+};
 
-    void OnDocumentStart(const YAML::Mark& mark) override { line = mark.line + 1; }
+// Charges a document to the budget before any of it is kept. The costs of what an anchor names are
+// charged again for each alias. Also finds where a second document begins.
+class DocumentCost final : public YAML::EventHandler {
+  public:
+    explicit DocumentCost(RuleBudget& budget) : budget_(budget) {}
+
+    int line() const { return line_; }  // of the last document
+
+    void OnDocumentStart(const YAML::Mark& mark) override { line_ = mark.line + 1; }
     void OnDocumentEnd() override {}
-    void OnNull(const YAML::Mark&, YAML::anchor_t) override {}
-    void OnAlias(const YAML::Mark&, YAML::anchor_t) override {}
-    void OnScalar(const YAML::Mark&,
+    void OnNull(const YAML::Mark& mark, YAML::anchor_t anchor) override {
+        charge(mark, {.values = 1});
+        anchored_[anchor] = {.values = 1};
+    }
+    void OnAlias(const YAML::Mark& mark, YAML::anchor_t anchor) override {
+        const auto named = anchored_.find(anchor);
+        if (named == anchored_.end())
+            throw Refused{mark.line + 1, "an alias is in the value that it names; allowed: others"};
+        charge(mark, named->second);
+    }
+    void OnScalar(const YAML::Mark& mark,
                   const std::string&,
-                  YAML::anchor_t,
-                  const std::string&) override {}
-    void OnSequenceStart(const YAML::Mark&,
+                  YAML::anchor_t anchor,
+                  const std::string& text) override {
+        const RuleCost cost{.values = 1, .text = text.size()};
+        charge(mark, cost);
+        anchored_[anchor] = cost;
+    }
+    void OnSequenceStart(const YAML::Mark& mark,
                          const std::string&,
-                         YAML::anchor_t,
-                         YAML::EmitterStyle::value) override {}
-    void OnSequenceEnd() override {}
-    void OnMapStart(const YAML::Mark&,
+                         YAML::anchor_t anchor,
+                         YAML::EmitterStyle::value) override {
+        begin(mark, anchor);
+    }
+    void OnSequenceEnd() override { end(); }
+    void OnMapStart(const YAML::Mark& mark,
                     const std::string&,
-                    YAML::anchor_t,
-                    YAML::EmitterStyle::value) override {}
-    void OnMapEnd() override {}
+                    YAML::anchor_t anchor,
+                    YAML::EmitterStyle::value) override {
+        begin(mark, anchor);
+    }
+    void OnMapEnd() override { end(); }
+
+  private:
+    // A list or mapping that has begun, and what was spent before it.
+    struct Open {
+        YAML::anchor_t anchor;
+        RuleCost before;
+    };
+
+    void begin(const YAML::Mark& mark, YAML::anchor_t anchor) {
+        open_.push_back({anchor, budget_.spent()});
+        charge(mark, {.values = 1});
+    }
+
+    void end() {
+        const auto& [anchor, before] = open_.back();
+        const RuleCost& now = budget_.spent();
+        anchored_[anchor] = {.values = now.values - before.values, .text = now.text - before.text};
+        open_.pop_back();
+    }
+
+    void charge(const YAML::Mark& mark, const RuleCost& cost) {
+        if (auto why = budget_.charge(cost)) throw Refused{mark.line + 1, *std::move(why)};
+    }
+
+    RuleBudget& budget_;
+    int line_ = 0;
+    std::vector<Open> open_;
+    // What the anchors name; under 0, what no anchor does.
+    std::unordered_map<YAML::anchor_t, RuleCost> anchored_;
 };
 
 // The line where a second document begins; 0 if there is none. The parser finds documents without
 // end where a character such as a comma can't begin one, so no more than two are asked for.
-int line_of_second_document(const std::string& text) {
+int charge_documents(const std::string& text, RuleBudget& budget) {
     std::istringstream stream(text);
     YAML::Parser parser(stream);
-    DocumentStarts starts;
-    const bool has_second = parser.HandleNextDocument(starts) && parser.HandleNextDocument(starts);
-    return has_second ? starts.line : 0;
+    DocumentCost cost(budget);
+    const bool has_second = parser.HandleNextDocument(cost) && parser.HandleNextDocument(cost);
+    return has_second ? cost.line() : 0;
 }
 
 Error unreadable(const std::string& path, const std::string& why) {
@@ -309,7 +367,9 @@ bool is_hidden(const std::filesystem::path& path) {
 
 }  // namespace
 
-Result<DomainConfig> parse_rules(const std::string& text, const std::string& source) try {
+Result<DomainConfig> parse_rules(const std::string& text,
+                                 const std::string& source,
+                                 RuleBudget& budget) try {
     // The parser may not come to an end on other bytes.
     if (!simdjson::validate_utf8(text.data(), text.size()))
         return Error{kInvalidOption, source + ": is not UTF-8; allowed: text in UTF-8"};
@@ -323,12 +383,14 @@ Result<DomainConfig> parse_rules(const std::string& text, const std::string& sou
                      location(source, line) +
                          ": brackets are nested deeper; allowed: " + std::to_string(kMaxBrackets)};
     }
-    if (const int line = line_of_second_document(text)) {
+    if (const int line = charge_documents(text, budget)) {
         return Error{
             kInvalidOption,
             location(source, line) + ": a second YAML document begins; allowed: one for each file"};
     }
-    return RuleFileReader(source).read(YAML::Load(text), source);
+    return RuleFileReader(source, budget).read(YAML::Load(text), source);
+} catch (const Refused& refused) {
+    return Error{kInvalidOption, location(source, refused.line) + ": " + refused.why};
 } catch (const YAML::Exception& invalid) {
     return Error{kInvalidOption,
                  location(source, invalid.mark.line + 1) +
@@ -363,11 +425,12 @@ Result<std::vector<std::string>> list_rule_files(const std::string& path) {
 Result<std::shared_ptr<const RuleSet>> load_rules(const std::string& path, SameDomain same_domain) {
     auto files = list_rule_files(path);
     if (!files) return std::move(files).error();
+    RuleBudget budget;
     std::vector<DomainConfig> configs;
     for (const std::string& file : *files) {
         auto text = read_file(file);
         if (!text) return std::move(text).error();
-        auto config = parse_rules(*text, file);
+        auto config = parse_rules(*text, file, budget);
         if (!config) return std::move(config).error();
         configs.push_back(*std::move(config));
     }

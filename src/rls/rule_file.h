@@ -17,6 +17,7 @@
 #include <string_view>
 #include <vector>
 
+#include "rls/rule_budget.h"
 #include "rls/rule_config.h"
 #include "rls/rules.h"
 
@@ -27,8 +28,11 @@ inline constexpr std::size_t kMaxRuleFiles = 10'000;
 
 // Parses the text of one file, which is called `source` in messages. The error names the line, what
 // is wrong there and what is allowed. A key that is known but stands in the wrong place has no
-// effect, as in envoyproxy/ratelimit, and is a warning; an unknown one is an error.
-Result<DomainConfig> parse_rules(const std::string& text, const std::string& source);
+// effect, as in envoyproxy/ratelimit, and is a warning; an unknown one is an error. What the file
+// holds is charged to the budget of the load.
+Result<DomainConfig> parse_rules(const std::string& text,
+                                 const std::string& source,
+                                 RuleBudget& budget);
 
 // The files at `path`, a file or a folder, sorted. Of a folder and those below it, all files count
 // but those whose name, or whose folder's, begins with a dot.

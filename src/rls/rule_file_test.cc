@@ -48,7 +48,8 @@ descriptors:
 )";
 
 std::shared_ptr<const RuleSet> build(const std::string& yaml) {
-    auto config = parse_rules(yaml, "a.yaml");
+    RuleBudget budget;
+    auto config = parse_rules(yaml, "a.yaml", budget);
     EXPECT_TRUE(config) << (config ? "" : config.error().message);
     auto rules = RuleSet::build({*config}, SameDomain::kRefuse);
     EXPECT_TRUE(rules) << (rules ? "" : rules.error().message);
@@ -57,7 +58,8 @@ std::shared_ptr<const RuleSet> build(const std::string& yaml) {
 
 // The message about a file that is refused.
 std::string fault_of(const std::string& yaml) {
-    auto config = parse_rules(yaml, "a.yaml");
+    RuleBudget budget;
+    auto config = parse_rules(yaml, "a.yaml", budget);
     if (!config) return config.error().message;
     const auto rules = RuleSet::build({*std::move(config)}, SameDomain::kRefuse);
     return rules ? "no fault" : rules.error().message;
@@ -245,8 +247,78 @@ TEST(RuleFile, BoundsWhatAliasesRepeat) {
                  std::to_string(level) + " [{key: a, descriptors: " + below +
                  "}, {key: b, descriptors: " + below + "}]\n";
     }
-    EXPECT_NE(fault_of(yaml + lines).find("there are more descriptors; allowed: 100000"),
+    EXPECT_NE(fault_of(yaml + lines).find("there are more keys and values; allowed: 2000000"),
               std::string::npos);
+}
+
+std::string repeated(std::size_t times, const std::string& text) {
+    std::string all;
+    for (std::size_t i = 0; i < times; ++i)
+        all += text;
+    return all;
+}
+
+TEST(RuleFile, ChargesTheTextOfAnAnchorForEachAlias) {
+    const std::string name(1'000'000, 'n');
+    const std::string first = "domain: web\ndescriptors:\n  - key: a\n    rate_limit: {name: &n ";
+    EXPECT_EQ(
+        fault_of(first + name + "}\n" + repeated(60'000, "  - {key: a, rate_limit: {name: *n}}\n")),
+        "a.yaml:71: there are more bytes of keys and values; allowed: 67108864 bytes in all "
+        "rules together, each as often as aliases repeat it");
+    EXPECT_NE(fault_of("domain: web\ndescriptors:\n  - key: a\n    metadata: {a: [&n " + name +
+                       repeated(9'000, ", *n") + "]}\n")
+                  .find("a.yaml:4: there are more bytes of keys and values"),
+              std::string::npos);
+}
+
+TEST(RuleFile, ChargesTheItemsOfAnAnchorForEachAlias) {
+    const std::string list =
+        "domain: web\ndescriptors:\n  - key: a\n    rate_limit:\n      replaces: &r [" +
+        repeated(20'000, "{name: b}, ") + "]\n";
+    EXPECT_EQ(fault_of(list + repeated(20'000, "  - {key: a, rate_limit: {replaces: *r}}\n"))
+                  .substr(0, 59),
+              "a.yaml:38: there are more keys and values; allowed: 2000000");
+}
+
+// Keys that have no effect are warnings, which take memory as well.
+TEST(RuleFile, ChargesWarnings) {
+    const std::string fields = "domain: web\ndescriptors:\n  - &d {" +
+                               repeated(10'000, "unit: day, ") + "key: a}\n" +
+                               repeated(200, "  - *d\n");
+    EXPECT_NE(fault_of(fields).find("there are more keys and values"), std::string::npos);
+}
+
+TEST(RuleFile, RefusesAnAliasWithinItsAnchor) {
+    EXPECT_EQ(fault_of("domain: web\ndescriptors: &d\n  - {key: a, descriptors: *d}\n"),
+              "a.yaml:3: an alias is in the value that it names; allowed: others");
+}
+
+TEST(RuleFile, ReadsAliasesWithinTheBudget) {
+    EXPECT_EQ(fault_of("domain: web\ndescriptors:\n  - key: a\n    rate_limit: &l {unit: day, "
+                       "requests_per_unit: 5}\n" +
+                       [] {
+                           std::string lines;
+                           for (int i = 0; i < 1'000; ++i)
+                               lines += "  - {key: k" + std::to_string(i) + ", rate_limit: *l}\n";
+                           return lines;
+                       }()),
+              "no fault");
+}
+
+// As many rules as are allowed, of the usual size, are within the other limits as well.
+TEST(RuleFile, TheBudgetHoldsAsManyRulesAsAreAllowed) {
+    constexpr std::size_t kPart = 20;
+    std::string yaml = "domain: web\ndescriptors:\n";
+    for (std::size_t i = 0; i < kMaxRules / kPart; ++i)
+        yaml += "- key: tenant\n  value: customer-" + std::to_string(i) +
+                "\n  rate_limit: {unit: minute, requests_per_unit: 100, name: limit-" +
+                std::to_string(i) + "}\n";
+    RuleBudget budget;
+    const auto config = parse_rules(yaml, "rules/tenants/web.yaml", budget);
+    ASSERT_TRUE(config) << config.error().message;
+    EXPECT_EQ(budget.spent().descriptors, kMaxRules / kPart);
+    EXPECT_LT(kPart * budget.spent().values, kMaxRuleValues);
+    EXPECT_LT(kPart * budget.spent().text, kMaxRuleTextBytes);
 }
 
 // A folder that is removed with the object.
@@ -303,6 +375,31 @@ TEST(RuleFolder, IsReadWithItsSubfoldersButNotHiddenFiles) {
     ASSERT_TRUE(rules) << rules.error().message;
     EXPECT_TRUE((*rules)->has_domain("web"));
     EXPECT_TRUE((*rules)->has_domain("mail"));
+}
+
+// Each file alone is within the budget.
+TEST(RuleFolder, SharesABudget) {
+    const TemporaryFolder folder;
+    const auto write = [&](const std::string& domain, const std::string& lines, std::size_t times) {
+        folder.write(domain + ".yaml",
+                     "domain: " + domain + "\ndescriptors:\n" + repeated(times, lines));
+    };
+    for (const char* const domain : {"a", "b", "c"})
+        write(domain, "- key: k\n", 40'000);
+    auto rules = load_rules(folder.path(), SameDomain::kRefuse);
+    ASSERT_FALSE(rules);
+    EXPECT_EQ(rules.error().message,
+              folder.path() +
+                  "/c.yaml:20003: there are more descriptors; allowed: 100000 in all "
+                  "rules together, each as often as aliases repeat it");
+    const std::string text = "- {key: k, metadata: {a: [&n " + std::string(1'000'000, 'k') +
+                             repeated(13, ", *n") + "]}}\n";
+    for (const char* const domain : {"a", "b", "c", "d", "e"})
+        write(domain, text, 1);
+    rules = load_rules(folder.path(), SameDomain::kRefuse);
+    ASSERT_FALSE(rules);
+    EXPECT_EQ(rules.error().message.find(folder.path() + "/e.yaml:3: there are more bytes"), 0U)
+        << rules.error().message;
 }
 
 TEST(RuleFolder, OneBadFileSpoilsAll) {

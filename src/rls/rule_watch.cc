@@ -127,7 +127,8 @@ RuleWatch::Descriptor::~Descriptor() {
 
 Result<std::unique_ptr<RuleWatch>> RuleWatch::start(std::string path,
                                                     std::uint64_t fingerprint,
-                                                    std::function<void()> changed) try {
+                                                    std::function<void()> changed,
+                                                    OnThreadFailure on_failure) try {
     Descriptor stop(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
     if (stop.number() < 0) {
         return Error{kStoreFailed,
@@ -135,7 +136,8 @@ Result<std::unique_ptr<RuleWatch>> RuleWatch::start(std::string path,
     }
     std::unique_ptr<RuleWatch> watch(
         new RuleWatch(std::move(path), fingerprint, std::move(changed), std::move(stop)));
-    watch->thread_ = std::thread([raw = watch.get()] { raw->run(); });
+    watch->thread_ = start_thread({.name = "sluice-rules", .on_failure = std::move(on_failure)},
+                                  [raw = watch.get()] { raw->run(); });
     return watch;
 } catch (const std::system_error& refused) {
     return Error{kOutOfThreads, std::string("the system refused a thread: ") + refused.what()};
@@ -197,12 +199,14 @@ bool RuleWatch::wait_until_quiet(const Descriptor& watches) const {
     }
 }
 
-// New watches are set before the files are looked at: a change after that wakes the next wait.
+// New watches are set before the files are looked at: a change after that wakes the next wait. May
+// be called again after an exception: a change that was not handled is handled then.
 void RuleWatch::run() {
     Descriptor watches = watch_folders();
     for (;;) {
         const std::uint64_t now = fingerprint_of(path_);
-        if (now != std::exchange(fingerprint_, now)) changed_();
+        if (now != fingerprint_) changed_();
+        fingerprint_ = now;
         const WakeReason reason = wait(watches, kInterval);
         if (reason == WakeReason::kToStop) return;
         if (reason == WakeReason::kByChange && !wait_until_quiet(watches)) return;

@@ -11,6 +11,8 @@
 #include <string>
 #include <thread>
 
+#include "base/thread.h"
+
 namespace sluice::rls {
 
 // A number that changes when a file below `path` is written, added, removed or replaced, also
@@ -33,11 +35,12 @@ class RuleWatch {
     static constexpr std::chrono::milliseconds kInterval{10'000};
 
     // `fingerprint` is that of the files as the caller has read them, taken before: a change since
-    // then is reported, too. `changed` must not throw. kOutOfThreads, or kStoreFailed where the
-    // system refuses a descriptor.
+    // then is reported, too. If `changed` throws, it is called again. kOutOfThreads, or
+    // kStoreFailed where the system refuses a descriptor.
     static Result<std::unique_ptr<RuleWatch>> start(std::string path,
                                                     std::uint64_t fingerprint,
-                                                    std::function<void()> changed);
+                                                    std::function<void()> changed,
+                                                    OnThreadFailure on_failure = {});
     // Ends the thread; waits for a callback that is running.
     ~RuleWatch();
     RuleWatch(const RuleWatch&) = delete;

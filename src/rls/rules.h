@@ -21,7 +21,6 @@
 
 namespace sluice::rls {
 
-inline constexpr std::size_t kMaxRules = 100'000;  // descriptors of all domains, nested ones too
 // Of the names of all descriptors, each with those above it.
 inline constexpr std::size_t kMaxRuleNameBytes = 67'108'864;
 inline constexpr std::size_t kMaxRuleDepth = kMaxEntriesPerDescriptor;

@@ -15,7 +15,8 @@ namespace {
 using namespace std::chrono_literals;
 
 std::shared_ptr<const RuleSet> rules_of(const std::string& yaml) {
-    auto config = parse_rules(yaml, "a.yaml");
+    RuleBudget budget;
+    auto config = parse_rules(yaml, "a.yaml", budget);
     EXPECT_TRUE(config) << (config ? "" : config.error().message);
     if (!config) return RuleSet::none();
     auto rules = RuleSet::build({*std::move(config)}, SameDomain::kRefuse);

@@ -51,7 +51,8 @@ class ServiceFixture : public testing::Test {
         : limiter_(*Limiter::create({.region = "test", .max_keys = 10'000, .origin = origin})) {}
 
     void load(const std::string& yaml) {
-        auto config = parse_rules(yaml, "a.yaml");
+        RuleBudget budget;
+        auto config = parse_rules(yaml, "a.yaml", budget);
         ASSERT_TRUE(config) << config.error().message;
         const auto rules = RuleSet::build({*std::move(config)}, SameDomain::kRefuse);
         ASSERT_TRUE(rules) << rules.error().message;

@@ -27,15 +27,19 @@ bool read_bool(protozero::pbf_reader& reader) {
 // Reads one resource. What exceeds a bound is not read on, and reported by the first error.
 class RuleConfigReader {
   public:
+    explicit RuleConfigReader(RuleBudget& budget) : budget_(budget) {}
+
     DomainConfig read(protozero::pbf_reader reader) {
         DomainConfig config{.source = "xds resource"};
+        charge({.values = 1});
         while (reader.next()) {
             switch (reader.tag_and_type()) {
                 case tag_and_type(1, kBytes):
                     config.source = source_of(reader.get_view());
+                    source_bytes_ = config.source.size();
                     break;
                 case tag_and_type(2, kBytes):
-                    config.domain = reader.get_string();
+                    config.domain = read_text(reader);
                     break;
                 case tag_and_type(3, kBytes):
                     add_descriptor(reader.get_message(), config.descriptors, 1);
@@ -59,17 +63,19 @@ class RuleConfigReader {
     void add_descriptor(protozero::pbf_reader reader,
                         std::vector<DescriptorConfig>& descriptors,
                         std::size_t depth) {
-        if (++count_ > kMaxRules) fault_ = "has more descriptors; allowed: 100000";
-        if (depth > kMaxRuleDepth) fault_ = "has descriptors nested deeper; allowed: 64";
+        // A rule keeps the name of its resource.
+        charge({.descriptors = 1, .values = 1, .text = source_bytes_});
+        if (depth > kMaxRuleDepth)
+            refuse("descriptors are nested deeper; allowed: " + std::to_string(kMaxRuleDepth));
         if (!fault_.empty()) return;
         DescriptorConfig descriptor;
         while (reader.next()) {
             switch (reader.tag_and_type()) {
                 case tag_and_type(1, kBytes):
-                    descriptor.key = reader.get_string();
+                    descriptor.key = read_text(reader);
                     break;
                 case tag_and_type(2, kBytes):
-                    descriptor.value = reader.get_string();
+                    descriptor.value = read_text(reader);
                     break;
                 case tag_and_type(3, kBytes):
                     if (!descriptor.rate_limit) descriptor.rate_limit.emplace();
@@ -94,7 +100,7 @@ class RuleConfigReader {
         descriptors.push_back(std::move(descriptor));
     }
 
-    static void read_limit(protozero::pbf_reader reader, LimitConfig& limit) {
+    void read_limit(protozero::pbf_reader reader, LimitConfig& limit) {
         while (reader.next()) {
             switch (reader.tag_and_type()) {
                 case tag_and_type(1, kNumber):
@@ -107,9 +113,11 @@ class RuleConfigReader {
                     limit.unlimited = read_bool(reader);
                     break;
                 case tag_and_type(4, kBytes):
-                    limit.name = reader.get_string();
+                    limit.name = read_text(reader);
                     break;
                 case tag_and_type(5, kBytes):
+                    charge({.values = 1});
+                    if (!fault_.empty()) return;
                     limit.replaces.push_back(read_name(reader.get_message()));
                     break;
                 default:
@@ -125,11 +133,11 @@ class RuleConfigReader {
         return duration_of(unit) ? std::string(name_of(unit)) : std::to_string(number);
     }
 
-    static std::string read_name(protozero::pbf_reader reader) {
+    std::string read_name(protozero::pbf_reader reader) {
         std::string name;
         while (reader.next()) {
             if (reader.tag_and_type() == tag_and_type(1, kBytes)) {
-                name = reader.get_string();
+                name = read_text(reader);
             } else {
                 reader.skip();
             }
@@ -137,19 +145,35 @@ class RuleConfigReader {
         return name;
     }
 
-    std::size_t count_ = 0;
+    std::string read_text(protozero::pbf_reader& reader) {
+        const protozero::data_view text = reader.get_view();
+        charge({.values = 1, .text = text.size()});
+        return fault_.empty() ? std::string(text.data(), text.size()) : std::string();
+    }
+
+    void charge(const RuleCost& cost) {
+        if (!fault_.empty()) return;
+        if (auto why = budget_.charge(cost)) refuse(*std::move(why));
+    }
+
+    void refuse(std::string why) {
+        if (fault_.empty()) fault_ = std::move(why);
+    }
+
+    RuleBudget& budget_;
+    std::size_t source_bytes_ = 0;
     std::string fault_;
 };
 
 }  // namespace
 
-Result<DomainConfig> decode_rule_config(std::string_view bytes) try {
+Result<DomainConfig> decode_rule_config(std::string_view bytes, RuleBudget& budget) try {
     if (bytes.size() > kMaxRuleConfigBytes) {
         return Error{kInvalidOption,
                      "xds resource: is " + std::to_string(bytes.size()) +
                          " bytes long; allowed: up to " + std::to_string(kMaxRuleConfigBytes)};
     }
-    RuleConfigReader reader;
+    RuleConfigReader reader(budget);
     DomainConfig config = reader.read(protozero::pbf_reader(bytes.data(), bytes.size()));
     if (!reader.fault().empty())
         return Error{kInvalidOption, config.source + ": " + reader.fault()};
@@ -163,9 +187,10 @@ Result<DomainConfig> decode_rule_config(std::string_view bytes) try {
 
 Result<std::shared_ptr<const RuleSet>> decode_rules(std::span<const std::string_view> resources,
                                                     SameDomain same_domain) {
+    RuleBudget budget;
     std::vector<DomainConfig> configs;
     for (const std::string_view resource : resources) {
-        auto config = decode_rule_config(resource);
+        auto config = decode_rule_config(resource, budget);
         if (!config) return std::move(config).error();
         configs.push_back(*std::move(config));
     }

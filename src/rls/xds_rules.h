@@ -10,6 +10,7 @@
 #include <span>
 #include <string_view>
 
+#include "rls/rule_budget.h"
 #include "rls/rule_config.h"
 #include "rls/rules.h"
 
@@ -19,9 +20,9 @@ inline constexpr std::string_view kRuleConfigType =
     "type.googleapis.com/ratelimit.config.ratelimit.v3.RateLimitConfig";
 inline constexpr std::size_t kMaxRuleConfigBytes = 16'777'216;
 
-// Decodes one resource. Unknown fields are skipped. The error names the resource and what is
-// allowed.
-Result<DomainConfig> decode_rule_config(std::string_view bytes);
+// Decodes one resource. Unknown fields are skipped. What it holds is charged to the budget of the
+// load. The error names the resource and what is allowed.
+Result<DomainConfig> decode_rule_config(std::string_view bytes, RuleBudget& budget);
 
 // Checks and arranges all resources of an answer, which replace all rules before. The error
 // goes to the server, as the reason of the rejection.

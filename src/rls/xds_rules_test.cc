@@ -123,10 +123,11 @@ TEST(XdsRules, AreBoundedInMemory) {
 TEST(XdsRules, AreNotReadBeyondTheirEnd) {
     const std::string descriptor = "\x1a\x01\x28";  // shadow_mode, without its value
     const std::vector<char> bytes(descriptor.begin(), descriptor.end());
-    EXPECT_FALSE(decode_rule_config({bytes.data(), bytes.size()}));
+    RuleBudget budget;
+    EXPECT_FALSE(decode_rule_config({bytes.data(), bytes.size()}, budget));
 }
 
-TEST(XdsRules, AreBoundedInDepthAndNumber) {
+TEST(XdsRules, AreBoundedInDepth) {
     std::string nested;
     for (std::size_t depth = 0; depth < 1'000; ++depth) {
         std::string outer;
@@ -137,16 +138,41 @@ TEST(XdsRules, AreBoundedInDepthAndNumber) {
     }
     std::string deep;
     protozero::pbf_writer(deep).add_message(3, nested);
-    const auto refused = decode_rule_config(deep);
+    RuleBudget budget;
+    const auto refused = decode_rule_config(deep, budget);
     ASSERT_FALSE(refused);
-    EXPECT_EQ(refused.error().message, "xds resource: has descriptors nested deeper; allowed: 64");
+    EXPECT_EQ(refused.error().message, "xds resource: descriptors are nested deeper; allowed: 64");
+}
 
-    std::string many;
-    for (std::size_t i = 0; i <= kMaxRules; ++i)
-        many += std::string("\x1a\x00", 2);
-    const auto too_many = decode_rule_config(many);
-    ASSERT_FALSE(too_many);
-    EXPECT_EQ(too_many.error().message, "xds resource: has more descriptors; allowed: 100000");
+// Why resources of which each holds `part` so many times are refused.
+std::string fault_of_many(std::string_view part, std::size_t times, std::size_t resources) {
+    std::string one;
+    for (std::size_t i = 0; i < times; ++i)
+        one += part;
+    const std::vector<std::string_view> all(resources, one);
+    const auto rules = decode_rules(all, SameDomain::kMerge);
+    return rules ? "no fault" : rules.error().message;
+}
+
+// 16 MiB of two bytes each would need gigabytes.
+TEST(XdsRules, ShareABudget) {
+    constexpr std::string_view kEmptyDescriptor{"\x1a\x00", 2};
+    EXPECT_EQ(fault_of_many(kEmptyDescriptor, kMaxRules / 10, 11),
+              "xds resource: there are more descriptors; allowed: 100000 in all rules together, "
+              "each as often as aliases repeat it");
+    std::string replaces;
+    for (std::size_t i = 0; i < 60; ++i)
+        replaces += std::string("\x2a\x00", 2);
+    const std::string limit = "\x1a\x78" + replaces;
+    const std::string descriptor = "\x1a\x7a" + limit;
+    EXPECT_NE(fault_of_many(descriptor, 10'000, 4).find("keys and values; allowed: 2000000"),
+              std::string::npos);
+    std::string text;
+    protozero::pbf_writer(text).add_string(1, std::string(1'000'000, 'k'));
+    std::string large;
+    protozero::pbf_writer(large).add_message(3, text);
+    EXPECT_NE(fault_of_many(large, 10, 7).find("bytes of keys and values; allowed: 67108864"),
+              std::string::npos);
 }
 
 }  // namespace

@@ -49,10 +49,15 @@ std::function<void(std::string, insight::Observer::Options::Notes)> exchange_of(
 
 }  // namespace
 
-Node::Node(config::Settings settings, Log& log, Limiter limiter, PassedSockets sockets)
+Node::Node(config::Settings settings,
+           Log& log,
+           std::unique_ptr<ThreadFailures> failures,
+           Limiter limiter,
+           PassedSockets sockets)
     : started_at_(exact_wall_time()),
       settings_(with_threads(std::move(settings))),
       log_(log),
+      failures_(std::move(failures)),
       sockets_(std::move(sockets)),
       limiter_(std::move(limiter)),
       tokens_(settings_.tokens),
@@ -64,16 +69,16 @@ Node::Node(config::Settings settings, Log& log, Limiter limiter, PassedSockets s
                     [this](std::string& out) {
                         if (rule_service_ != nullptr) rule_service_->write_metrics(out);
                     }}),
-      observer_(
-          {.seed = system_random(),
-           .read_status = [this] { return read_status(); },
-           .read_latency = [this] { return read_latency(); },
-           .exchange = exchange_of(settings_, limiter_),
-           .on_second =
-               [this] {
-                   if (admin_ != nullptr) admin_->send_events();
-               },
-           .on_failure = [this](std::string_view why) { log_observation_failure(log_, why); }}) {}
+      observer_({.seed = system_random(),
+                 .read_status = [this] { return read_status(); },
+                 .read_latency = [this] { return read_latency(); },
+                 .exchange = exchange_of(settings_, limiter_),
+                 .on_second =
+                     [this] {
+                         if (admin_ != nullptr) admin_->send_events();
+                     },
+                 .on_failure = [this](std::string_view why) { log_observation_failure(log_, why); },
+                 .on_thread_failure = failures_->reporter()}) {}
 
 // Pending responses end on the workers, so the stores that they wait for are closed first.
 Node::~Node() {
@@ -86,9 +91,11 @@ Node::~Node() {
 Result<std::unique_ptr<Node>> Node::start(const config::Settings& settings,
                                           Log& log,
                                           PassedSockets sockets) {
-    auto limiter = open_limiter(settings, log);
+    auto failures = std::make_unique<ThreadFailures>(log);
+    auto limiter = open_limiter(settings, log, failures->reporter());
     if (!limiter) return std::move(limiter).error();
-    std::unique_ptr<Node> node(new Node(settings, log, *std::move(limiter), std::move(sockets)));
+    std::unique_ptr<Node> node(
+        new Node(settings, log, std::move(failures), *std::move(limiter), std::move(sockets)));
     if (auto failed = node->open()) return *std::move(failed);
     return node;
 }
@@ -116,13 +123,13 @@ std::optional<Error> Node::open_overrides() {
     auto set = server::open_overrides(settings_, log_);
     if (!set) return std::move(set).error();
     overrides_ = *std::move(set);
-    override_changes_ = start_override_changes(settings_, *overrides_, log_);
+    override_changes_ = start_override_changes(settings_, *overrides_, log_, failures_->reporter());
     return std::nullopt;
 }
 
 std::optional<Error> Node::open_rules() {
     if (settings_.rules.empty()) return std::nullopt;
-    auto service = RuleService::start(settings_, log_);
+    auto service = RuleService::start(settings_, log_, failures_->reporter());
     if (!service) return std::move(service).error();
     rule_service_ = *std::move(service);
     return std::nullopt;
@@ -130,7 +137,7 @@ std::optional<Error> Node::open_rules() {
 
 std::optional<Error> Node::open_tracer() {
     if (settings_.trace.endpoint.empty()) return std::nullopt;
-    auto tracer = start_tracer(settings_, log_);
+    auto tracer = start_tracer(settings_, log_, failures_->reporter());
     if (!tracer) return std::move(tracer).error();
     tracer_ = *std::move(tracer);
     return std::nullopt;
@@ -158,7 +165,8 @@ std::optional<Error> Node::start_workers() {
             Worker::Options{.listener = {.limits = limits, .tls = tls_},
                             .log = log_,
                             .log_requests = settings_.log.requests,
-                            .observer = observer_}));
+                            .observer = observer_,
+                            .on_thread_failure = failures_->reporter()}));
         const auto port = workers_.back()->listen((*places)[i]);
         if (!port) return failed(port.error());
         settings_.listen.port = *port;
@@ -233,7 +241,8 @@ std::optional<Error> Node::start_admin() {
         Worker::Options{.listener = {.limits = admin_limits(settings_), .tls = tls_},
                         .log = log_,
                         .log_requests = settings_.log.requests,
-                        .observer = observer_});
+                        .observer = observer_,
+                        .on_thread_failure = failures_->reporter()});
     const auto port = admin_->listen(places->front());
     if (!port) return failed(port.error());
     wanted.port = *port;

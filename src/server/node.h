@@ -29,6 +29,7 @@
 #include "server/grpc_endpoint.h"
 #include "server/passed_sockets.h"
 #include "server/rule_service.h"
+#include "server/thread_failures.h"
 #include "trace/tracer.h"
 
 namespace sluice::server {
@@ -50,6 +51,9 @@ class Node {
     ~Node();
     Node(const Node&) = delete;
     Node& operator=(const Node&) = delete;
+
+    // Reports a failure of a thread that works with the node; the node must outlive it.
+    OnThreadFailure on_thread_failure() { return failures_->reporter(); }
 
     // The settings in use, with the actual port and number of threads.
     const config::Settings& settings() const { return settings_; }
@@ -76,7 +80,11 @@ class Node {
     void close();
 
   private:
-    Node(config::Settings settings, Log& log, Limiter limiter, PassedSockets sockets);
+    Node(config::Settings settings,
+         Log& log,
+         std::unique_ptr<ThreadFailures> failures,
+         Limiter limiter,
+         PassedSockets sockets);
     std::optional<Error> open();
     std::optional<Error> open_overrides();
     std::optional<Error> open_tls();
@@ -101,6 +109,7 @@ class Node {
     const UnixTime started_at_;
     config::Settings settings_;
     Log& log_;
+    const std::unique_ptr<ThreadFailures> failures_;  // never null; the threads hold its address
     // Kept open, so that connections wait in the kernel until the next process serves them.
     const PassedSockets sockets_;
     // Decisions that wait in the limiter end their spans. Null: no traces.

@@ -43,6 +43,7 @@ metrics::Readings Node::read() const {
     if (tracer_ != nullptr) readings.trace = readings_of(tracer_->stats());
     readings.overrides_held = overrides_->size();
     readings.log_lines_dropped = log_.dropped();
+    readings.thread_failures = failures_->count();
     readings.ready = readiness_.load(std::memory_order_relaxed) == http::Readiness::kReady;
     const auto add = [](std::uint64_t& sum, const http::WireCounter& counter) {
         sum += static_cast<std::uint64_t>(counter.get());

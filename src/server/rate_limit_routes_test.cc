@@ -37,8 +37,9 @@ class RateLimitRoutesTest : public http::ApiFixture {
     explicit RateLimitRoutesTest(const std::vector<config::Token>& tokens = {},
                                  const std::string& origin = "")
         : ApiFixture(tokens, origin) {
-        const auto rules =
-            rls::RuleSet::build({*rls::parse_rules(kRules, "a.yaml")}, rls::SameDomain::kRefuse);
+        rls::RuleBudget budget;
+        const auto rules = rls::RuleSet::build({*rls::parse_rules(kRules, "a.yaml", budget)},
+                                               rls::SameDomain::kRefuse);
         rules_.replace(rule_metrics_.activate(*rules));
         http::ApiContext with_service = context(http::ListenerRole::kPublic);
         with_service.rate_limits = {

@@ -82,7 +82,7 @@ std::string short_hash(std::string_view identifier) {
     return to_hex(sha256_of(identifier)).substr(0, 16);
 }
 
-Options limiter_options(const config::Settings& settings, Log& log) {
+Options limiter_options(const config::Settings& settings, Log& log, OnThreadFailure on_failure) {
     const config::OriginTlsSettings& tls = settings.origin_tls;
     return {.region = settings.region,
             .max_keys = settings.max_keys,
@@ -141,7 +141,8 @@ Options limiter_options(const config::Settings& settings, Log& log) {
                     } else {
                         log.info("bus_recovered");
                     }
-                }};
+                },
+            .on_thread_failure = std::move(on_failure)};
 }
 
 Error without_prefix(std::string_view prefix, Error error) {
@@ -221,9 +222,11 @@ Error setting_error(const char* setting, const std::string& value, const std::st
     return {kInvalidOption, std::string(setting) + " is " + value + ": " + why};
 }
 
-Result<Limiter> open_limiter(const config::Settings& settings, Log& log) {
+Result<Limiter> open_limiter(const config::Settings& settings,
+                             Log& log,
+                             OnThreadFailure on_failure) {
     if (auto failed = open_data_dir(settings.data_dir, log)) return *std::move(failed);
-    auto limiter = create_limiter(limiter_options(settings, log),
+    auto limiter = create_limiter(limiter_options(settings, log, std::move(on_failure)),
                                   {.global_interval = settings.test_global_interval});
     if (!limiter) return limiter_error(settings, limiter.error());
     return limiter;
@@ -239,7 +242,8 @@ Opened open_overrides(const config::Settings& settings, Log& log) {
 
 std::unique_ptr<overrides::OverrideChanges> start_override_changes(const config::Settings& settings,
                                                                    OverrideSet& set,
-                                                                   Log& log) {
+                                                                   Log& log,
+                                                                   OnThreadFailure on_failure) {
     const auto on_health_change = [&set, &log](const std::optional<Error>& failure) {
         if (failure) {
             log.warn("override_store_unavailable",
@@ -255,10 +259,13 @@ std::unique_ptr<overrides::OverrideChanges> start_override_changes(const config:
     return std::make_unique<overrides::OverrideChanges>(
         set,
         overrides::OverrideChanges::Options{.interval = interval,
-                                            .on_health_change = on_health_change});
+                                            .on_health_change = on_health_change,
+                                            .on_thread_failure = std::move(on_failure)});
 }
 
-Result<std::unique_ptr<trace::Tracer>> start_tracer(const config::Settings& settings, Log& log) {
+Result<std::unique_ptr<trace::Tracer>> start_tracer(const config::Settings& settings,
+                                                    Log& log,
+                                                    OnThreadFailure on_failure) {
     auto collector = parse_collector_url(settings.trace.endpoint);
     if (!collector) {
         return setting_error(
@@ -269,13 +276,15 @@ Result<std::unique_ptr<trace::Tracer>> start_tracer(const config::Settings& sett
          .one_in = settings.trace.one_in,
          .with_identifiers = settings.trace.identifiers,
          .resource = {{"service.version", kVersion}, {"sluice.region", settings.region}},
-         .on_change = [&log](const std::string& why) {
-             if (why.empty()) {
-                 log.info("trace_recovered");
-             } else {
-                 log.warn("trace_unavailable", {{"why", why}});
-             }
-         }});
+         .on_change =
+             [&log](const std::string& why) {
+                 if (why.empty()) {
+                     log.info("trace_recovered");
+                 } else {
+                     log.warn("trace_unavailable", {{"why", why}});
+                 }
+             },
+         .on_thread_failure = std::move(on_failure)});
 }
 
 Result<std::shared_ptr<const http::TlsContext>> load_tls(const config::TlsSettings& tls) {

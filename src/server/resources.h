@@ -9,6 +9,7 @@
 #include <memory>
 #include <string>
 
+#include "base/thread.h"
 #include "config/settings.h"
 #include "http/wire/tls.h"
 #include "log/log.h"
@@ -24,7 +25,9 @@ Error setting_error(const char* setting, const std::string& value, const std::st
 // Creates the data directory if it is missing, with mode 700 whatever the umask; logs a warning if
 // other users may enter an existing one. Then opens the limiter with its origin and global store.
 // Changes of their state are logged. `log` must outlive the limiter.
-Result<Limiter> open_limiter(const config::Settings& settings, Log& log);
+Result<Limiter> open_limiter(const config::Settings& settings,
+                             Log& log,
+                             OnThreadFailure on_failure);
 
 // Opens the override store: the global store if there is one, otherwise a file in the data
 // directory, otherwise memory. With a global store, the data directory keeps a copy of the last
@@ -37,11 +40,14 @@ Result<std::unique_ptr<overrides::OverrideSet>> open_overrides(const config::Set
 // outlive the returned object.
 std::unique_ptr<overrides::OverrideChanges> start_override_changes(const config::Settings& settings,
                                                                    overrides::OverrideSet& set,
-                                                                   Log& log);
+                                                                   Log& log,
+                                                                   OnThreadFailure on_failure);
 
 // Starts the tracer that `trace.endpoint` asks for. It logs when the collector stops taking spans
 // and when it takes them again. `log` must outlive the tracer.
-Result<std::unique_ptr<trace::Tracer>> start_tracer(const config::Settings& settings, Log& log);
+Result<std::unique_ptr<trace::Tracer>> start_tracer(const config::Settings& settings,
+                                                    Log& log,
+                                                    OnThreadFailure on_failure);
 
 // Loads the certificate, its key and the client authorities.
 Result<std::shared_ptr<const http::TlsContext>> load_tls(const config::TlsSettings& tls);

@@ -29,7 +29,9 @@ class RuleService {
     // Requires that the setting `rules` is not empty. Rules that are invalid are no error: they are
     // logged and counted, and calls fail until there are valid ones. An error is about the setting,
     // or kOutOfThreads. `log` must outlive the service.
-    static Result<std::unique_ptr<RuleService>> start(const config::Settings& settings, Log& log);
+    static Result<std::unique_ptr<RuleService>> start(const config::Settings& settings,
+                                                      Log& log,
+                                                      OnThreadFailure on_failure = {});
 
     // For a RateLimiter on a serving thread. The service and the other two must outlive it.
     rls::ServiceParts parts(Limiter& limiter,
@@ -47,8 +49,10 @@ class RuleService {
 
   private:
     RuleService(const config::Settings& settings, Log& log);
-    std::optional<Error> watch_files(const config::Settings& settings);
-    std::optional<Error> subscribe(const config::Settings& settings, Log& log);
+    std::optional<Error> watch_files(const config::Settings& settings, OnThreadFailure on_failure);
+    std::optional<Error> subscribe(const config::Settings& settings,
+                                   Log& log,
+                                   OnThreadFailure on_failure);
 
     const bool needs_rules_;
     rls::RuleMetrics metrics_;

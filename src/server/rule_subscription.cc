@@ -47,9 +47,11 @@ Result<grpc::AdsClient::Options> client_options(const config::Settings& settings
 
 Result<std::unique_ptr<RuleSubscription>> RuleSubscription::start(const config::Settings& settings,
                                                                   rls::RuleSource& source,
-                                                                  Log& log) try {
+                                                                  Log& log,
+                                                                  OnThreadFailure on_failure) try {
     auto options = client_options(settings);
     if (!options) return std::move(options).error();
+    options->on_thread_failure = std::move(on_failure);
     std::unique_ptr<RuleSubscription> subscription(
         new RuleSubscription(settings, *std::move(options), source, log));
     subscription->first_result_.get_future().wait_for(kFirstRules);

@@ -14,6 +14,7 @@
 #include <string>
 #include <string_view>
 
+#include "base/thread.h"
 #include "config/settings.h"
 #include "grpc/client/ads_client.h"
 #include "log/log.h"
@@ -36,7 +37,8 @@ class RuleSubscription {
     // must outlive the subscription.
     static Result<std::unique_ptr<RuleSubscription>> start(const config::Settings& settings,
                                                            rls::RuleSource& source,
-                                                           Log& log);
+                                                           Log& log,
+                                                           OnThreadFailure on_failure = {});
 
     void write_metrics(std::string& out) const;
 

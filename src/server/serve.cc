@@ -12,9 +12,11 @@
 #include <boost/asio/steady_timer.hpp>
 #include <unistd.h>
 
+#include "base/thread.h"
 #include "log/line_writer.h"
 #include "log/log.h"
 #include "server/certificate_watch.h"
+#include "server/exit_deadline.h"
 #include "server/node.h"
 #include "server/passed_sockets.h"
 #include "server/supervisor.h"
@@ -27,8 +29,8 @@ namespace {
 namespace asio = boost::asio;
 using boost::system::error_code;
 
-// The time that Node::close() may take beyond the drain timeout, and that of the last lines.
-constexpr std::chrono::seconds kLongestClose{5};
+// The most that the end of the process takes beyond the drain timeout.
+constexpr std::chrono::seconds kLongestClose{1};
 
 void log_warnings(const config::Loaded& loaded, Log& log) {
     for (const std::string& warning : loaded.warnings)
@@ -49,9 +51,11 @@ class SignalLoop {
     SignalLoop(const config::Sources& sources,
                const config::TlsSettings& tls,
                const Supervisor& supervisor,
+               ExitDeadline& exit_deadline,
                Log& log)
         : sources_(sources),
           supervisor_(supervisor),
+          exit_deadline_(exit_deadline),
           log_(log),
           certificate_(CertificateFiles(tls)),
           end_(loop_, SIGTERM, SIGINT),
@@ -60,6 +64,8 @@ class SignalLoop {
           renewal_(loop_) {
         // Writes to a closed connection fail instead of ending the process.
         std::signal(SIGPIPE, SIG_IGN);
+        // As do writes beyond the limit on the size of files.
+        std::signal(SIGXFSZ, SIG_IGN);
     }
 
     void run(Node& node) {
@@ -68,13 +74,17 @@ class SignalLoop {
         supervisor_.ready(status_of(node.settings()));
         if (supervisor_.watchdog()) show_life(node);
         if (node.settings().tls.enabled()) await_renewal(node);
-        loop_.run();
+        // A handler that throws, most likely std::bad_alloc, has set its next turn before.
+        const ThreadOptions thread{.name = "sluice", .on_failure = node.on_thread_failure()};
+        while (!run_guarded(thread, [this] { loop_.run(); })) {
+        }
     }
 
   private:
     void await_reload(Node& node) {
         reload_.async_wait([this, &node](error_code cancelled, int) {
             if (cancelled) return;
+            await_reload(node);
             supervisor_.reloading("Reloading settings");
             const auto loaded = config::load_settings(sources_);
             if (loaded) log_warnings(*loaded, log_);
@@ -84,7 +94,6 @@ class SignalLoop {
             if (is_applied && tls.enabled()) certificate_ = CertificateWatch(certificate);
             supervisor_.ready(status_of(node.settings()) +
                               (is_applied ? "" : "; the last reload was refused, see the log"));
-            await_reload(node);
         });
     }
 
@@ -94,28 +103,29 @@ class SignalLoop {
         renewal_.expires_after(kCertificateInterval);
         renewal_.async_wait([this, &node](error_code cancelled) {
             if (cancelled) return;
+            await_renewal(node);
             const auto due = certificate_.check(node.settings().tls);
             if (due) certificate_.record(node.reload_certificate(*due));
-            await_renewal(node);
         });
     }
 
     // Sends a keep-alive four times in the supervisor's interval, as long as all serving threads
     // run their event loops. One that is stuck ends the signs, and the supervisor the process.
     void show_life(Node& node) {
-        const bool is_alive = node.threads_respond();
-        if (is_alive) supervisor_.sign_of_life();
-        if (was_alive_ && !is_alive)
-            log_.error("thread_stuck", {{"why", "a serving thread does not run its event loop"}});
-        was_alive_ = is_alive;
         life_.expires_after(*supervisor_.watchdog() / 4);
         life_.async_wait([this, &node](error_code cancelled) {
             if (!cancelled) show_life(node);
         });
+        const bool is_alive = node.threads_respond();
+        if (is_alive) supervisor_.sign_of_life();
+        if (std::exchange(was_alive_, is_alive) && !is_alive)
+            log_.error("thread_stuck", {{"why", "a serving thread does not run its event loop"}});
     }
 
     void await_end(Node& node) {
         end_.async_wait([this, &node](error_code, int signal) {
+            exit_deadline_.set(std::chrono::steady_clock::now() + node.settings().drain_timeout +
+                               ExitDeadline::kGrace);
             log_.info(
                 "draining",
                 {{"signal", signal}, {"milliseconds", node.settings().drain_timeout.count()}});
@@ -135,6 +145,7 @@ class SignalLoop {
 
     const config::Sources& sources_;
     const Supervisor& supervisor_;
+    ExitDeadline& exit_deadline_;
     Log& log_;
     CertificateWatch certificate_;
     asio::io_context loop_{1};
@@ -208,14 +219,17 @@ std::optional<Error> serve(const config::Sources& sources) {
     Log log({.level = loaded->settings.log.level, .format = loaded->settings.log.format});
     log_warnings(*loaded, log);
     remove_orphans();
+    ExitDeadline exit_deadline(log);
     // Constructed first: a signal that arrives during the start takes effect after it.
-    SignalLoop signals(all_sources, loaded->settings.tls, supervisor, log);
+    SignalLoop signals(all_sources, loaded->settings.tls, supervisor, exit_deadline, log);
     auto node = Node::start(loaded->settings, log, *std::move(sockets));
     if (!node) return std::move(node).error();
     log_start((*node)->settings(), log);
     print_greeting((*node)->settings());
     signals.run(**node);
     (*node)->close();
+    // All counts are written that can be: what is left takes no time, or hangs.
+    exit_deadline.set(std::chrono::steady_clock::now() + ExitDeadline::kGrace);
     node->reset();
     log.info("stopped");
     return std::nullopt;

@@ -1,13 +1,11 @@
 #include "server/worker.h"
 
-#include <cstdlib>
 #include <exception>
 #include <string>
 #include <string_view>
 #include <utility>
 
 #include <boost/asio/post.hpp>
-#include <pthread.h>
 
 #include "http/api/request_report.h"
 
@@ -74,6 +72,7 @@ void log_observation_failure(Log& log, std::string_view why) {
 Worker::Worker(const http::ApiContext& context, Options options)
     : log_(options.log),
       observer_(options.observer),
+      on_failure_(std::move(options.on_thread_failure)),
       recorder_(context.role == http::ListenerRole::kPublic
                     ? std::make_unique<insight::Recorder>(observer_.activity().hash())
                     : nullptr),
@@ -102,11 +101,13 @@ Result<std::uint16_t> Worker::listen_grpc(const http::ListenAddress& address,
 
 void Worker::run() {
     if (recorder_ != nullptr) collect_activity();
-    thread_ = std::thread([this] {
-        // As `top -H` and a debugger show it.
-        pthread_setname_np(pthread_self(), "sluice-worker");
-        run_loop();
-    });
+    // An exception that gets here leaves the listener and its timers in an unknown state.
+    thread_ = start_thread(
+        {.name = "sluice-worker", .on_failure = on_failure_, .after_failure = AfterFailure::kEnd},
+        [this] {
+            while (!loop_.stopped())
+                loop_.run();
+        });
 }
 
 bool Worker::responds() {
@@ -162,19 +163,6 @@ http::ApiContext Worker::with_hooks(http::ApiContext context, const Options& opt
     context.report = request_log(log_, options.log_requests);
     context.recorder = recorder_.get();
     return context;
-}
-
-// An exception that gets here leaves the listener and its timers in an unknown state. A thread that
-// no longer accepts would look alive, so the process ends, to be restarted by its supervisor.
-void Worker::run_loop() {
-    try {
-        while (!loop_.stopped())
-            loop_.run();
-    } catch (const std::exception& error) {
-        log_.error("worker_fault", {{"why", error.what()}});
-        log_.flush();
-        std::abort();
-    }
 }
 
 }  // namespace sluice::server

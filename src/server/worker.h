@@ -17,6 +17,7 @@
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/steady_timer.hpp>
 
+#include "base/thread.h"
 #include "http/api/api.h"
 #include "http/wire/listener.h"
 #include "insight/observer.h"
@@ -36,6 +37,7 @@ class Worker {
         Log& log;
         bool log_requests;  // false: only requests that fail with status 500 are logged
         insight::Observer& observer;
+        OnThreadFailure on_thread_failure;
     };
 
     Worker(const http::ApiContext& context, Options options);
@@ -72,12 +74,12 @@ class Worker {
 
   private:
     http::ApiContext with_hooks(http::ApiContext context, const Options& options);
-    void run_loop();
     void collect_activity();
     void observe(const std::function<void()>& act);
 
     Log& log_;
     insight::Observer& observer_;
+    const OnThreadFailure on_failure_;
     std::unique_ptr<insight::Recorder> recorder_;  // null on an admin listener
     boost::asio::io_context loop_{1};
     boost::asio::executor_work_guard<boost::asio::io_context::executor_type> work_;

@@ -16,27 +16,28 @@ using std::chrono::steady_clock;
 // How often the status of the bus is checked while nothing is announced.
 constexpr milliseconds kStatusCheck{250};
 
-// How long close() waits for a thread that may be stuck in a callback.
-constexpr milliseconds kLastTurn{1'000};
-
 }  // namespace
 
 Result<std::unique_ptr<BusThread>> BusThread::start(const Options& options,
                                                     Bus::Receivers receivers) {
     auto bus = open_bus(options, std::move(receivers));
     if (!bus) return std::move(bus).error();
-    return std::make_unique<BusThread>(*std::move(bus), options.on_bus_change);
+    return std::make_unique<BusThread>(
+        *std::move(bus), options.on_bus_change, options.on_thread_failure);
 }
 
-BusThread::BusThread(std::unique_ptr<Bus> bus, std::function<void(const BusChange&)> on_change)
+BusThread::BusThread(std::unique_ptr<Bus> bus,
+                     std::function<void(const BusChange&)> on_change,
+                     OnThreadFailure on_failure)
     : on_change_(std::move(on_change)),
       bus_(std::move(bus)),
       queue_({.on_first = [this] { thread_.wake(); }}) {
-    thread_.start([this] { return turn(); });
+    thread_.start({.name = "sluice-bus", .on_failure = std::move(on_failure)},
+                  [this] { return turn(); });
 }
 
 BusThread::~BusThread() {
-    if (!made_.is_in_child()) static_cast<void>(close());
+    if (!made_.is_in_child()) static_cast<void>(close(steady_clock::now() + kLastTurn));
 }
 
 BusThread::Time BusThread::turn() {
@@ -56,8 +57,8 @@ void BusThread::note_status() {
     if (on_change_) on_change_({.unavailable = is_unavailable, .why = status.problem});
 }
 
-bool BusThread::close() {
-    const bool has_ended = thread_.stop(steady_clock::now() + kLastTurn);
+bool BusThread::close(Time last) {
+    const bool has_ended = thread_.stop(last);
     bus_->close();
     return has_ended;
 }

@@ -29,7 +29,9 @@ class BusThread {
                                                     Bus::Receivers receivers);
 
     // For a bus that is open already.
-    BusThread(std::unique_ptr<Bus> bus, std::function<void(const BusChange&)> on_change);
+    BusThread(std::unique_ptr<Bus> bus,
+              std::function<void(const BusChange&)> on_change,
+              OnThreadFailure on_failure = {});
     ~BusThread();
     BusThread(const BusThread&) = delete;
     BusThread& operator=(const BusThread&) = delete;
@@ -41,15 +43,14 @@ class BusThread {
     bool is_unavailable() const { return is_unavailable_.load(std::memory_order_relaxed); }
 
     // Ends the thread and leaves the bus, without sending what is queued. To be called by one
-    // thread. False if the thread is stuck in a callback a second later: it then goes on to use
-    // this object.
-    [[nodiscard]] bool close();
+    // thread. False if the thread is stuck in a callback at `last`: it then goes on to use this
+    // object. Takes up to half a second longer where the bus is stuck.
+    using Time = TurnThread::Time;
+    [[nodiscard]] bool close(Time last);
 
     BusStats stats() const;
 
   private:
-    using Time = TurnThread::Time;
-
     Time turn();
     void note_status();
 

@@ -106,7 +106,7 @@ TEST_F(BusThreadTest, ReportsAnOutageAndItsEndOnceEach) {
 }
 
 TEST_F(BusThreadTest, SendsNothingAfterItIsClosed) {
-    EXPECT_TRUE(eu_.close());
+    EXPECT_TRUE(eu_.close(std::chrono::steady_clock::now() + kLastTurn));
     eu_.queue().add(cell("a"), 1, steady_clock::now());
     std::this_thread::sleep_for(milliseconds(40));
     EXPECT_EQ(received_.get(), "");

@@ -30,8 +30,9 @@ std::optional<DeadlineQueue::Time> DeadlineQueue::wake_at() const {
     return pending_.begin()->first.first;
 }
 
-void DeadlineThread::start() {
-    thread_.start([this] { return turn(); });
+void DeadlineThread::start(OnThreadFailure on_failure) {
+    thread_.start({.name = "sluice-deadline", .on_failure = std::move(on_failure)},
+                  [this] { return turn(); });
 }
 
 void DeadlineThread::add(Key key, std::function<void()> expire) {

@@ -54,7 +54,7 @@ class DeadlineThread {
     // Requires every deadline to be at least `shortest` away when it is added.
     explicit DeadlineThread(Time::duration shortest) : shortest_(shortest) {}
 
-    void start();
+    void start(OnThreadFailure on_failure);
     // Ends the thread; false if it is stuck in a callback at `deadline`. It then goes on to use
     // this object.
     bool stop(Time deadline) { return thread_.stop(deadline); }

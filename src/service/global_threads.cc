@@ -31,8 +31,8 @@ constexpr seconds kCleanup{60};
 constexpr std::size_t kCleanupRows = 1'000;
 constexpr milliseconds kCleanupPause{200};
 
-// How long close() waits for a thread that may be stuck in a call.
-constexpr milliseconds kLastTurn{1'000};
+// Why a call failed that threw, most likely for this reason. Short enough to need no memory.
+constexpr const char* kFailed = "out of memory";
 
 // The most listings that are pending at a time.
 constexpr std::size_t kMaxListings = 64;
@@ -61,6 +61,11 @@ GlobalThreads::GlobalThreads(Table& table, const Options& options, milliseconds 
                               : kPollInterval),
       on_change_(options.on_global_change),
       on_refusal_(options.on_global_refusal),
+      // A change that is lost between two queues is not published before the next one.
+      writing_thread_{.name = "sluice-publish",
+                      .on_failure = options.on_thread_failure,
+                      .after_failure = AfterFailure::kEnd},
+      reading_thread_{.name = "sluice-import", .on_failure = options.on_thread_failure},
       global_sync_(table,
                    {.region = options.region,
                     .interval = is_test_ ? test_interval : kGlobalInterval,
@@ -73,7 +78,7 @@ GlobalThreads::GlobalThreads(Table& table, const Options& options, milliseconds 
                    steady_clock::now()) {}
 
 GlobalThreads::~GlobalThreads() {
-    static_cast<void>(close(milliseconds{0}));
+    static_cast<void>(close(steady_clock::now(), steady_clock::now() + kLastTurn));
 }
 
 Result<std::unique_ptr<GlobalThreads>> GlobalThreads::start(Table& table,
@@ -95,9 +100,12 @@ std::optional<Error> GlobalThreads::run(const Options& options) {
     reading_ = *std::move(reading);
     if (auto failed = start_bus(options)) return failed;
     try {
-        if (table_.sharing() == Sharing::kSole) start_thread(poller_, &GlobalThreads::poll_changes);
-        start_thread(writer_, &GlobalThreads::write);
-        start_thread(reader_, &GlobalThreads::read);
+        ThreadOptions polling = writing_thread_;
+        polling.name = "sluice-changes";
+        if (table_.sharing() == Sharing::kSole)
+            start_thread(poller_, std::move(polling), &GlobalThreads::poll_changes);
+        start_thread(writer_, writing_thread_, &GlobalThreads::write);
+        start_thread(reader_, reading_thread_, &GlobalThreads::read);
     } catch (...) {  // no turn has begun: this does not take long
         poller_.stop();
         writer_.stop();
@@ -162,12 +170,12 @@ std::vector<ComponentTable::Shown> GlobalThreads::known(const CellName& stored) 
         stored_key_id(stored), stored.sequence, steady_clock::now());
 }
 
-bool GlobalThreads::close(milliseconds timeout) {
+bool GlobalThreads::close(Time published_by, Time last) {
     if (has_ended_.exchange(true, std::memory_order_relaxed)) return have_threads_ended_;
-    have_threads_ended_ = bus_ == nullptr || bus_->close();
-    have_threads_ended_ &= poller_.stop(steady_clock::now() + kLastTurn);
+    have_threads_ended_ = bus_ == nullptr || bus_->close(last);
+    have_threads_ended_ &= poller_.stop(last);
     if (table_.sharing() == Sharing::kSole && have_threads_ended_) global_sync_.offer_changes();
-    if (timeout > milliseconds{0}) {
+    if (steady_clock::now() < published_by) {
         const auto published = std::make_shared<std::promise<void>>();
         std::future<void> end = published->get_future();
         {
@@ -175,12 +183,11 @@ bool GlobalThreads::close(milliseconds timeout) {
             published_ = published;
         }
         writer_.wake();
-        end.wait_for(timeout);
+        end.wait_until(published_by);
     }
     is_interrupted_.store(true, std::memory_order_release);
     for (GlobalStore* store : {writing_.get(), reading_.get()})
         if (store != nullptr) store->interrupt();
-    const Time last = steady_clock::now() + kLastTurn;
     have_threads_ended_ &= writer_.stop(last);
     have_threads_ended_ &= reader_.stop(last);
     {
@@ -251,8 +258,10 @@ BusStats GlobalThreads::bus_stats() const {
 }
 
 // Its turns begin once all threads are there.
-void GlobalThreads::start_thread(TurnThread& thread, Time (GlobalThreads::*turn)()) {
-    thread.start([this, turn] {
+void GlobalThreads::start_thread(TurnThread& thread,
+                                 ThreadOptions options,
+                                 Time (GlobalThreads::*turn)()) {
+    thread.start(std::move(options), [this, turn] {
         if (!may_begin_.load(std::memory_order_acquire)) return steady_clock::now() + kPollInterval;
         return (this->*turn)();
     });
@@ -324,9 +333,12 @@ Time GlobalThreads::read() {
     if (!std::exchange(has_probed_, true)) probe();
     list_all();
     Importer& importer = global_sync_.importer();
+    // An import that has begun is answered in any case: nothing between the two throws.
+    StoreResult<ImportEnd> end = StoreFailure{.kind = StoreFailure::Kind::kLost, .why = kFailed};
     if (const auto query = global_sync_.next_import(steady_clock::now(), wall())) {
-        const auto end =
-            reading_->import(*query, [&](const RegionRow& row) { importer.merge(row); });
+        run_guarded(reading_thread_, [&] {
+            end = reading_->import(*query, [&](const RegionRow& row) { importer.merge(row); });
+        });
         importer.answered(end, steady_clock::now());
         report_health();
     }
@@ -348,7 +360,9 @@ void GlobalThreads::list_all() {
     // After a failure the other listings fail at once: imports must not wait for all of them.
     bool may_list = true;
     for (const auto& [cells, listed] : listings) {
-        auto answer = is_over() || !may_list ? StoreFailure{} : reading_->list(cells);
+        StoreResult<std::vector<GlobalListing>> answer = StoreFailure{};
+        if (!is_over() && may_list)
+            run_guarded(reading_thread_, [&, &cells = cells] { answer = reading_->list(cells); });
         auto* const listing = std::get_if<std::vector<GlobalListing>>(&answer);
         may_list = listing != nullptr;
         listed(listing == nullptr ? std::nullopt : std::optional(std::move(*listing)));

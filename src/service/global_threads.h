@@ -55,9 +55,10 @@ class GlobalThreads {
     // The components of a cell that this node knows. The name is a stored one.
     std::vector<ComponentTable::Shown> known(const CellName& stored) const;
 
-    // Publishes pending rows, for up to `timeout`, and ends the threads. To be called by one
-    // thread. False if one is stuck in a call a second later: it then goes on to use this object.
-    [[nodiscard]] bool close(std::chrono::milliseconds timeout);
+    // Publishes pending rows, until `published_by`, and ends the threads. To be called by one
+    // thread. False if one is stuck in a call at `last`: it then goes on to use this object.
+    using Time = TurnThread::Time;
+    [[nodiscard]] bool close(Time published_by, Time last);
 
     GlobalStats stats() const;
     // See Limiter::regions().
@@ -65,7 +66,6 @@ class GlobalThreads {
     BusStats bus_stats() const;
 
   private:
-    using Time = TurnThread::Time;
     struct Listing {
         std::vector<CellName> cells;
         Listed listed;
@@ -75,7 +75,7 @@ class GlobalThreads {
     std::optional<Error> run(const Options& options);
     std::function<void(const CellName&, Count)> announcer(const Options& options);
     std::optional<Error> start_bus(const Options& options);
-    void start_thread(TurnThread& thread, Time (GlobalThreads::*turn)());
+    void start_thread(TurnThread& thread, ThreadOptions options, Time (GlobalThreads::*turn)());
 
     // Turns of the threads; each returns the time of the next one.
     Time poll_changes();
@@ -104,6 +104,8 @@ class GlobalThreads {
     const std::chrono::milliseconds poll_interval_;
     const std::function<void(const GlobalChange&)> on_change_;
     const std::function<void(const GlobalRefusal&)> on_refusal_;
+    const ThreadOptions writing_thread_;  // also of the poller, with another name
+    const ThreadOptions reading_thread_;
     GlobalSync global_sync_;
     std::unique_ptr<GlobalStore> writing_;
     std::unique_ptr<GlobalStore> reading_;

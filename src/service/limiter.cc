@@ -19,6 +19,7 @@
 #include "decide/debit.h"
 #include "decide/valid.h"
 #include "global/stored_name.h"
+#include "service/failure_gate.h"
 #include "service/global_threads.h"
 #include "service/inspect.h"
 #include "service/local_decider.h"
@@ -193,17 +194,17 @@ class Limiter::Core {
 
     // The region first: the counts it flushes last are published. An origin that is unavailable
     // does not use up the time of the global store, which then is the only one to keep the counts.
-    // False if this object must not be destroyed: a thread is stuck in a call and goes on to use
-    // it, or this is a child process, and the locks and connections are its parent's.
+    // Takes up to a second longer where threads are stuck. False if this object must not be
+    // destroyed: they go on to use it, or this is a child process, with its parent's connections.
     [[nodiscard]] bool close(std::chrono::milliseconds timeout) {
         if (made_.is_in_child()) return region_ == nullptr && global_ == nullptr;
-        const auto end = std::chrono::steady_clock::now() + timeout;
-        const auto first = global_ == nullptr ? timeout : timeout / 2;
-        const bool has_ended = region_ == nullptr || region_->close(first);
-        if (global_ == nullptr) return has_ended;
-        const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(
-            end - std::chrono::steady_clock::now());
-        return global_->close(std::max(left, std::chrono::milliseconds{0})) && has_ended;
+        const auto now = std::chrono::steady_clock::now();
+        const auto last = now + timeout + kLastTurn;
+        if (region_ != nullptr) region_->stop(now + (global_ == nullptr ? timeout : timeout / 2));
+        bool has_ended = global_ == nullptr || global_->close(now + timeout, last);
+        has_ended &= region_ == nullptr || region_->join(last);
+        failure_gate_->close();
+        return has_ended;
     }
 
     // Closes and destroys it, or keeps it until the process ends.
@@ -281,7 +282,8 @@ class Limiter::Core {
     static inline std::atomic<Core*> kept_{nullptr};
     Core* next_kept_ = nullptr;
     const ForkMark made_;
-    const Options options_;
+    Options options_;  // constant after the next
+    const std::shared_ptr<FailureGate> failure_gate_ = put_gate(options_);
     const std::unique_ptr<Table> table_;
     LocalDecider<RegionThread> decider_;
     std::unique_ptr<GlobalThreads> global_;  // null: no global store

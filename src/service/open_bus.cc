@@ -26,7 +26,8 @@ Result<std::unique_ptr<Bus>> open_nats(const Options& options, Bus::Receivers re
                               .credentials = options.bus_credentials,
                               .region = options.region,
                               .workspaces = stored_workspaces(options.bus_workspaces),
-                              .seed = system_random()},
+                              .seed = system_random(),
+                              .on_thread_failure = options.on_thread_failure},
                              std::move(receivers));
     if (!bus) return bus_error(std::move(bus).error());
     return bus;

@@ -29,7 +29,8 @@ Result<std::unique_ptr<Origin>> open_sqlite(const Options& options, boost::asio:
                               {.path = options.origin.substr(kSqliteScheme.size()),
                                .region = options.region,
                                .node = new_node(),
-                               .timeout = options.origin_timeout});
+                               .timeout = options.origin_timeout,
+                               .on_thread_failure = options.on_thread_failure});
 }
 
 Result<std::unique_ptr<Origin>> open_redis(const Options& options, boost::asio::io_context& loop) {

@@ -21,9 +21,6 @@ namespace {
 // How long start() waits for the first answer of the origin.
 constexpr milliseconds kFirstAnswer{1'000};
 
-// How long close() waits for a thread that may be stuck in a call.
-constexpr milliseconds kLastTurn{1'000};
-
 using Alarm = std::optional<steady_clock::time_point>;
 
 Alarm earlier(Alarm a, Alarm b) {
@@ -52,7 +49,9 @@ RegionThread::RegionThread(Table& table, const Options& options)
 
 // Where the start has failed, the members end what there is.
 RegionThread::~RegionThread() {
-    if (thread_id_ != std::thread::id{}) static_cast<void>(close(milliseconds{0}));
+    if (thread_id_ == std::thread::id{}) return;
+    stop(steady_clock::now());
+    static_cast<void>(join(steady_clock::now() + kLastTurn));
 }
 
 std::optional<Error> RegionThread::run(const Options& options,
@@ -83,13 +82,21 @@ std::optional<Error> RegionThread::run(const Options& options,
                                                on_clock_offset_(offset);
                                        }});
     decider_.emplace(*region_, deadlines_);
-    deadline_thread_.start();
+    deadline_thread_.start(options.on_thread_failure);
     std::future<void> first_answer = first_answer_.get_future();
     asio::post(loop_, [this] { region_->start(); });
-    thread_ = std::thread([this] {
-        loop_.run();
-        ended_.set_value();
-    });
+    const auto on_failure = [this,
+                             report = options.on_thread_failure](const ThreadFailure& failure) {
+        end_failed();
+        if (report) report(failure);
+        report_change({true, "the thread of the origin has failed: " + std::string(failure.why)});
+    };
+    thread_ = start_thread(
+        {.name = "sluice-region", .on_failure = on_failure, .after_failure = AfterFailure::kEnd},
+        [this] {
+            loop_.run();
+            ended_.set_value();
+        });
     thread_id_ = thread_.get_id();
     first_answer.wait_for(kFirstAnswer);
     return std::nullopt;
@@ -142,26 +149,28 @@ void RegionThread::leave_note(std::string note, Limiter::Notes read) {
     const auto refuse = [](const Origin::NotesRead& reader) {
         if (reader) reader(std::nullopt);
     };
-    if (made_.is_in_child()) return refuse(shared);
+    if (made_.is_in_child() || is_stuck_.load(std::memory_order_relaxed)) return refuse(shared);
     asio::post(loop_, [this, refuse, note = std::move(note), shared = std::move(shared)]() mutable {
         if (is_unavailable()) return refuse(shared);
         origin_->leave_note(std::move(note), std::move(shared));
     });
 }
 
-bool RegionThread::close(milliseconds timeout) {
-    if (!thread_.joinable()) return deadline_thread_.stop(steady_clock::now() + kLastTurn);
-    if (stage_.load(std::memory_order_relaxed) == Stage::kRunning) {
-        std::future<void> flushed = flushed_.get_future();
-        stage_.store(Stage::kFlushing, std::memory_order_relaxed);
-        wake();
-        flushed.wait_for(timeout);
-        // From here on decisions are made from local counts.
-        stage_.store(Stage::kStopping, std::memory_order_relaxed);
-        wake();
-        end_ = ended_.get_future();
-    }
-    const bool has_ended = end_.wait_for(kLastTurn) == std::future_status::ready;
+void RegionThread::stop(Time flushed_by) {
+    if (stage_.load(std::memory_order_relaxed) != Stage::kRunning) return;
+    std::future<void> flushed = flushed_.get_future();
+    stage_.store(Stage::kFlushing, std::memory_order_relaxed);
+    wake();
+    flushed.wait_until(flushed_by);
+    // From here on decisions are made from local counts.
+    stage_.store(Stage::kStopping, std::memory_order_relaxed);
+    wake();
+    end_ = ended_.get_future();
+}
+
+bool RegionThread::join(Time last) {
+    if (!thread_.joinable()) return deadline_thread_.stop(last);
+    const bool has_ended = end_.wait_until(last) == std::future_status::ready;
     if (has_ended) thread_.join();
     {
         const MutexLock lock(mutex_);
@@ -169,7 +178,7 @@ bool RegionThread::close(milliseconds timeout) {
     }
     // Finishes what other threads deferred before they saw that it is closed.
     deadline_thread_.expire_all();
-    return deadline_thread_.stop(steady_clock::now() + kLastTurn) && has_ended;
+    return deadline_thread_.stop(last) && has_ended;
 }
 
 OriginStats RegionThread::stats() const {
@@ -234,7 +243,9 @@ void RegionThread::step() {
     if (stage == Stage::kFlushing && !std::exchange(has_begun_flush_, true)) region_->begin_stop();
     region_->step();
     set_alarm();
-    if (stage == Stage::kFlushing && region_->is_settled() && !std::exchange(is_flushed_, true))
+    // An origin that refuses writes, such as one on a full disk, does not use up the time to stop.
+    const bool is_done = region_->is_settled() || region_->refuses_writes();
+    if (stage == Stage::kFlushing && is_done && !std::exchange(is_flushed_, true))
         flushed_.set_value();
 }
 
@@ -277,6 +288,18 @@ void RegionThread::end() {
     region_->give_up();
     deadlines_.end_all();
     loop_.stop();
+}
+
+// An exception has ended the thread. A count may be in none of the queues, so nothing is flushed
+// any more, and decisions are made from local counts.
+void RegionThread::end_failed() {
+    is_stuck_.store(true, std::memory_order_relaxed);
+    {
+        const MutexLock lock(mutex_);
+        has_ended_ = true;
+    }
+    if (!std::exchange(is_flushed_, true)) flushed_.set_value();
+    ended_.set_value();
 }
 
 // An alarm that comes too early costs less than setting it anew.

@@ -142,11 +142,13 @@ class RegionThread {
     // The owner that listings show for this node.
     const std::string& node() const { return node_; }
 
-    // Writes unsynced counts to the origin, for up to `timeout`. Then finishes all pending
-    // decisions and ends the thread; from then on the region is unavailable. To be called by one
-    // thread, which is not its own. False if the thread is stuck in a call a second later: it then
-    // goes on to use this object.
-    [[nodiscard]] bool close(std::chrono::milliseconds timeout);
+    // Writes unsynced counts to the origin, until `flushed_by`. Then the thread finishes all
+    // pending decisions and ends; from then on the region is unavailable. To be called by one
+    // thread, which is not its own, as the next.
+    void stop(Time flushed_by);
+    // Waits for the thread after stop(). False if it is stuck in a call at `last`: it then goes on
+    // to use this object.
+    [[nodiscard]] bool join(Time last);
 
     OriginStats stats() const;
     void count_fallback() { decider_->count_fallback(); }
@@ -178,6 +180,7 @@ class RegionThread {
     void begin_queued();
     void begin_list(const std::shared_ptr<PendingList>& call);
     void end();
+    void end_failed();
     void set_alarm();
 
     const ForkMark made_;
@@ -200,15 +203,15 @@ class RegionThread {
     std::string node_;
     std::promise<void> first_answer_;
     bool has_answered_ = false;
-    std::promise<void> flushed_;    // all counts are written, after close() asked for it
-    bool has_begun_flush_ = false;  // close() asked for it
+    std::promise<void> flushed_;    // all counts are written, after stop() asked for it
+    bool has_begun_flush_ = false;  // stop() asked for it
     bool is_flushed_ = false;
     std::promise<void> ended_;  // set by the thread's last step
     std::future<void> end_;     // the closing thread's
     // Set by a thread that wants a turn, cleared when the turn begins: what was written before is
     // visible in it.
     std::atomic<bool> is_turn_posted_{false};
-    // Written by close(), read by any. Relaxed: the turn that close() posts sees it; a caller that
+    // Written by stop(), read by any. Relaxed: the turn that stop() posts sees it; a caller that
     // misses it defers its decision, and gets it all the same.
     std::atomic<Stage> stage_{Stage::kRunning};
     // Another thread had to make a decision, and the region's thread has made no step since.

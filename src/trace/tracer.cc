@@ -76,7 +76,7 @@ class Tracer::Queue {
         if (spans_.size() == batch_size_) changed_.notify_all();
     }
 
-    // Sends batches until close().
+    // Sends batches until close(). May be called again after an exception.
     void run() {
         while (const auto batch = next_batch()) {
             if (!batch->empty()) send(*batch);
@@ -84,6 +84,13 @@ class Tracer::Queue {
         const MutexLock lock(mutex_);
         has_ended_ = true;
         changed_.notify_all();
+    }
+
+    // Called by the thread.
+    void note_failure(const ThreadFailure& failure) {
+        dropped_.fetch_add(std::exchange(underway_, 0), std::memory_order_relaxed);
+        const MutexLock lock(mutex_);
+        if (!is_abandoned_ && options_.on_thread_failure) options_.on_thread_failure(failure);
     }
 
     // True if the thread has ended within `timeout`; else it ends after its current batch.
@@ -123,9 +130,11 @@ class Tracer::Queue {
     }
 
     void send(const std::vector<FinishedSpan>& batch) {
+        underway_ = batch.size();
         const auto failed =
             post_spans(options_.collector, otlp_json(options_.resource, batch), options_.timeout);
-        (failed ? dropped_ : sent_).fetch_add(batch.size(), std::memory_order_relaxed);
+        (failed ? dropped_ : sent_)
+            .fetch_add(std::exchange(underway_, 0), std::memory_order_relaxed);
         const bool was_unavailable = unavailable_.exchange(failed.has_value());
         if (failed.has_value() == was_unavailable || !options_.on_change) return;
         const MutexLock lock(mutex_);
@@ -134,6 +143,7 @@ class Tracer::Queue {
 
     const TracerOptions options_;
     const std::size_t batch_size_ = std::min(kLargestBatch, options_.capacity);
+    std::size_t underway_ = 0;  // spans of the batch that is being sent; the thread's
     Mutex mutex_;
     std::condition_variable_any changed_;
     std::vector<FinishedSpan> spans_ SLUICE_GUARDED_BY(mutex_);
@@ -165,7 +175,11 @@ Result<std::unique_ptr<Tracer>> Tracer::start(TracerOptions options) try {
     options.resource.emplace_back("service.name", "sluice");
     options.resource.emplace_back("service.instance.id", random_id());
     std::unique_ptr<Tracer> tracer(new Tracer(std::move(options)));
-    tracer->thread_ = std::thread([queue = tracer->queue_] { queue->run(); });
+    const auto on_failure = [queue = tracer->queue_](const ThreadFailure& failure) {
+        queue->note_failure(failure);
+    };
+    tracer->thread_ = start_thread({.name = "sluice-trace", .on_failure = on_failure},
+                                   [queue = tracer->queue_] { queue->run(); });
     return tracer;
 } catch (const std::system_error& refused) {
     return Error{kOutOfThreads, std::string("the system refused a thread: ") + refused.what()};

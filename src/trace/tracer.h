@@ -13,6 +13,7 @@
 #include <string_view>
 #include <thread>
 
+#include "base/thread.h"
 #include "trace/span.h"
 #include "url/collector_url.h"
 
@@ -30,6 +31,8 @@ struct TracerOptions {
     // The collector fails (with the reason) or works again (empty). Called by the sending thread,
     // never after the tracer is gone; must neither block nor throw, nor use the tracer.
     std::function<void(const std::string& why)> on_change = {};
+    // The sending thread has lost a batch by an exception, most likely std::bad_alloc.
+    OnThreadFailure on_thread_failure = {};
 };
 
 struct TracerStats {

@@ -44,7 +44,8 @@ void match_all(const RuleSet& rules,
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-    const auto config = parse_rules(std::string(data, data + size), "fuzz");
+    RuleBudget budget;
+    const auto config = parse_rules(std::string(data, data + size), "fuzz", budget);
     if (!config) {
         if (!config.error().message.starts_with("fuzz")) fail("no place", config.error().message);
         return 0;

@@ -9,6 +9,7 @@ import signal
 import socket
 import ssl
 import subprocess
+import tempfile
 import threading
 import time
 import unittest
@@ -277,7 +278,8 @@ class Tls(unittest.TestCase):
             time.sleep(0.05)
 
     def test_a_reload_changes_the_certificate_of_new_connections(self):
-        with Served(*self.flags) as served:
+        with tempfile.NamedTemporaryFile("r", prefix="sluice-tls-") as log, \
+                open(log.name, "w", encoding="utf-8") as written, Served(*self.flags, log=written) as served:
             credentials = grpc.ssl_channel_credentials(root_certificates=self.read("ca.pem"))
             with grpc.secure_channel(f"localhost:{served.port}", credentials) as channel:
                 watch = health_pb2_grpc.HealthStub(channel).Watch(health_pb2.HealthCheckRequest(), timeout=30)
@@ -290,7 +292,10 @@ class Tls(unittest.TestCase):
                 self.certificates.sign("other", "other")
                 os.replace(self.path("other.pem"), self.path("server.pem"))
                 served.process.send_signal(signal.SIGHUP)
-                time.sleep(0.3)
+                deadline = time.monotonic() + 20
+                while not any(" reload_refused " in line for line in log):
+                    self.assertLess(time.monotonic(), deadline, "the reload was not refused")
+                    time.sleep(0.05)
                 self.assertEqual(self.common_name(served), "renewed")
                 self.assertTrue(watch.is_active(), "the connection from before goes on")
 
@@ -309,11 +314,19 @@ class Tls(unittest.TestCase):
             trusted = self.read("ca.pem")
             shutil.copy(other.path("ca.pem"), self.path("ca.pem"))
             served.process.send_signal(signal.SIGHUP)
-            time.sleep(0.3)
             credentials = grpc.ssl_channel_credentials(root_certificates=trusted, **stranger)
-            with grpc.secure_channel(f"localhost:{served.port}", credentials) as channel:
-                answer = health_pb2_grpc.HealthStub(channel).Check(health_pb2.HealthCheckRequest(), timeout=10)
-                self.assertEqual(answer.status, SERVING)
+            deadline = time.monotonic() + 20
+            while True:
+                with grpc.secure_channel(f"localhost:{served.port}", credentials) as channel:
+                    stub = health_pb2_grpc.HealthStub(channel)
+                    try:
+                        answer = stub.Check(health_pb2.HealthCheckRequest(), timeout=10)
+                        break
+                    except grpc.RpcError as refused:
+                        self.assertEqual(refused.code(), grpc.StatusCode.UNAVAILABLE)
+                self.assertLess(time.monotonic(), deadline, "the new authority is not in use")
+                time.sleep(0.05)
+            self.assertEqual(answer.status, SERVING)
             credentials = grpc.ssl_channel_credentials(root_certificates=trusted, **keys)
             with grpc.secure_channel(f"localhost:{served.port}", credentials) as channel:
                 stub = health_pb2_grpc.HealthStub(channel)

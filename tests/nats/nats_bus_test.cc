@@ -1,5 +1,8 @@
 // Members of a bus over a real NATS server.
+#include <atomic>
+#include <new>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -42,6 +45,27 @@ TEST_F(NatsBusTest, CountsAndKeepsApartWhatPeersAnnounce) {
     EXPECT_EQ(peer.received("eu", "alice"), 0U);
     EXPECT_EQ(peer.counts().announcements_received, 0U);
     EXPECT_GE(peer.counts().own_region, 1U);  // and perhaps a greeting
+}
+
+// An exception must not pass through the client library, which calls on a thread of its own.
+TEST_F(NatsBusTest, SurvivesAReceiverWithoutMemory) {
+    std::atomic<int> failures{0};
+    std::atomic<Count> received{0};
+    NatsBusOptions options = options_for(server_.url(), "us");
+    options.on_thread_failure = [&](const ThreadFailure&) { ++failures; };
+    const auto receive = [&](const BusMessage& message) {
+        if (message.counts.empty()) return;  // a greeting
+        if (failures == 0) throw std::bad_alloc();
+        received = message.counts.front().count;
+    };
+    const auto us =
+        *NatsBus::open(std::move(options), {.other_region = receive, .own_region = receive});
+    BusMember eu(server_.url(), "eu");
+    ASSERT_TRUE(eu.connects() && eventually([&] { return us->status().is_connected; }));
+    EXPECT_TRUE(eu.send({count_of("alice", 3)}));
+    EXPECT_TRUE(eventually([&] { return failures == 1; }));
+    EXPECT_TRUE(eu.send({count_of("alice", 4)}));
+    EXPECT_TRUE(eventually([&] { return received == 4U; }));
 }
 
 TEST_F(NatsBusTest, SplitsLargeBatches) {

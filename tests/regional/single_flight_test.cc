@@ -1,13 +1,17 @@
 // The number of calls to the origin: one for all queued requests, none for denied ones.
 #include <sluice/limiter.h>
 
+#include <algorithm>
+#include <array>
 #include <atomic>
 #include <chrono>
+#include <fstream>
 #include <string>
 #include <thread>
 #include <vector>
 
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include "support/eventually.h"
 #include "support/held_cells.h"
@@ -29,6 +33,14 @@ Request request_for_alice(std::int64_t limit) {
     return {.name_space = "flight", .identifier = "alice", .limit = limit, .duration = 5min};
 }
 
+// Whether a thread of this process sleeps, such as on a condition variable. False for 0.
+bool sleeps(pid_t thread) {
+    std::ifstream file("/proc/self/task/" + std::to_string(thread) + "/stat");
+    std::string status;
+    std::getline(file, status);
+    return status.find(") S ") != std::string::npos;
+}
+
 class SingleFlight : public testing::Test {
   protected:
     std::uint64_t calls() const { return node_.stats().origin.spend_calls; }
@@ -42,12 +54,17 @@ TEST_F(SingleFlight, CallersThatArriveWhileACallIsUnderwayShareTheNext) {
     redis_.pause();
     std::atomic<int> passed{0};
     std::vector<std::thread> threads;
-    const auto call = [&] { passed += node_.limit(request, kStart)->passed ? 1 : 0; };
+    std::array<std::atomic<pid_t>, kCallers> callers{};
+    std::atomic<std::size_t> begun{0};
+    const auto call = [&] {
+        callers[begun++] = gettid();
+        passed += node_.limit(request, kStart)->passed ? 1 : 0;
+    };
     threads.emplace_back(call);
     ASSERT_TRUE(eventually([&] { return calls() == 1; }));
     for (int i = 1; i < kCallers; ++i)
         threads.emplace_back(call);
-    std::this_thread::sleep_for(200ms);  // until they wait
+    EXPECT_TRUE(eventually([&] { return std::ranges::all_of(callers, sleeps); }));
     EXPECT_EQ(passed, 0);
     redis_.resume();
     for (std::thread& thread : threads)

@@ -1,4 +1,5 @@
 // A stalled Redis: it accepts connections and answers nothing.
+#include <atomic>
 #include <chrono>
 #include <iostream>
 #include <string>
@@ -83,11 +84,10 @@ TEST(Stall, DelaysAtMostOneRequestPerFiveSecondsAndLosesNothing) {
             elsewhere.ask({.identifier = "warm"});
             ++warm;
         }
-        if (Clock::now() - begin > 3s && !was_degraded) {
-            was_degraded = true;
-            EXPECT_EQ(readiness(server), kDegraded);
-            EXPECT_EQ(metric(server, "sluice_origin_unavailable"), 1);
-            EXPECT_GT(metric(server, "sluice_origin_fallbacks_total"), fallbacks);
+        if (!was_degraded && i % 20 == 0) {
+            was_degraded = readiness(server) == kDegraded &&
+                           metric(server, "sluice_origin_unavailable") == 1 &&
+                           metric(server, "sluice_origin_fallbacks_total") > fallbacks;
         }
         std::this_thread::sleep_for(5ms);
     }
@@ -123,14 +123,16 @@ TEST(Stall, ShorterThanTheTimeoutIsNoOutage) {
     const Server server(sharing(redis.url(), {"--origin-timeout", "10s"}));
     LimitClient client(server);
     redis.pause();
+    std::atomic<bool> has_resumed{false};
     std::thread waker([&] {
         std::this_thread::sleep_for(300ms);
+        has_resumed = true;
         redis.resume();
     });
     const LimitResult result = client.ask({.identifier = "cold"});
+    EXPECT_TRUE(has_resumed) << "it did not wait";
     waker.join();
     EXPECT_TRUE(result.passed);
-    EXPECT_GT(result.took, 200ms);
     EXPECT_EQ(readiness(server), kReady);
     EXPECT_EQ(metric(server, "sluice_origin_fallbacks_total"), 0);
     EXPECT_EQ(metric(server, "sluice_origin_outages_total"), 0);

@@ -100,9 +100,9 @@ TEST(BlockedOutput, SecondSignalEndsTheServerAtOnce) {
     Server server({.flags = {"--drain-timeout", "1h"}, .streams = {.err = err.writer()}});
     Connection unfinished = server.connect();
     unfinished.send("GET /");
-    server.get("/healthz");  // what was sent before has arrived
+    ASSERT_TRUE(unfinished.await_read());
     server.program().signal(SIGTERM);
-    std::this_thread::sleep_for(100ms);
+    ASSERT_TRUE(server.await_closed());
     EXPECT_TRUE(server.program().running());
     server.program().signal(SIGTERM);
     EXPECT_EQ(server.program().wait(8s).exit_code, 128 + SIGTERM);

@@ -1,9 +1,11 @@
 #include "stress/failing_system.h"
 
+#include <array>
 #include <atomic>
 #include <cerrno>
 #include <cstddef>
 #include <cstdlib>
+#include <cstring>
 #include <new>
 
 #include <dlfcn.h>
@@ -14,8 +16,22 @@ namespace {
 thread_local constinit int allocations_left = 0;
 std::atomic<int> threads_left{0};
 
+// Written by the test while the threads run, and read by them.
+std::atomic<const char*> failing_thread{nullptr};
+std::atomic<int> thread_allocations_left{0};
+
+// Whether this is the allocation of another thread that is to fail.
+bool is_chosen() {
+    const char* const chosen = failing_thread.load();
+    if (chosen == nullptr) return false;
+    std::array<char, 16> name{};
+    pthread_getname_np(pthread_self(), name.data(), name.size());
+    return std::strcmp(name.data(), chosen) == 0 && thread_allocations_left.fetch_sub(1) == 1;
+}
+
 void* allocate(std::size_t size, std::size_t alignment) {
     if (allocations_left > 0 && --allocations_left == 0) throw std::bad_alloc();
+    if (is_chosen()) throw std::bad_alloc();
     // A multiple of the alignment, as aligned_alloc() wants it.
     const std::size_t whole = (size + alignment - 1) / alignment * alignment;
     void* const block = std::aligned_alloc(alignment, whole == 0 ? alignment : whole);
@@ -35,6 +51,16 @@ bool stop_failing() {
     const int left = allocations_left;
     allocations_left = 0;
     return left == 0;
+}
+
+void fail_allocation_of(const char* thread, int nth) {
+    thread_allocations_left.store(nth);
+    failing_thread.store(thread);
+}
+
+bool stop_failing_threads() {
+    failing_thread.store(nullptr);
+    return thread_allocations_left.load() <= 0;
 }
 
 void fail_thread(int nth) {

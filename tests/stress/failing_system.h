@@ -9,6 +9,12 @@ void fail_allocation(int nth);
 // Has none fail any more. True if one has.
 bool stop_failing();
 
+// Has the `nth` operator new from now on, of the threads with this name together, throw, once. The
+// name is a literal.
+void fail_allocation_of(const char* thread, int nth);
+// Has none of these fail any more. True if one has.
+bool stop_failing_threads();
+
 // Has the `nth` pthread_create() from now on fail, once. 0: none does.
 void fail_thread(int nth);
 

@@ -2,8 +2,12 @@
 
 #include <array>
 #include <cerrno>
+#include <chrono>
+#include <cstdio>
 #include <cstring>
+#include <fstream>
 #include <stdexcept>
+#include <thread>
 #include <utility>
 
 #include <arpa/inet.h>
@@ -105,6 +109,38 @@ void Connection::send(std::string_view bytes) {
 bool Connection::try_send(std::string_view bytes) {
     const ssize_t sent = ::send(socket_, bytes.data(), bytes.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
     return sent >= 0 || errno == EAGAIN;
+}
+
+// By the queues of both ends as the kernel shows them: what is neither in ours nor in the server's
+// was read.
+bool Connection::await_read() const {
+    sockaddr_in own{};
+    sockaddr_in peer{};
+    socklen_t size = sizeof own;
+    ::getsockname(socket_, reinterpret_cast<sockaddr*>(&own), &size);
+    size = sizeof peer;
+    ::getpeername(socket_, reinterpret_cast<sockaddr*>(&peer), &size);
+    const auto queued = [](const sockaddr_in& here, const sockaddr_in& there) {
+        std::ifstream table("/proc/net/tcp");
+        std::string line;
+        while (std::getline(table, line)) {
+            unsigned from = 0;
+            unsigned to = 0;
+            unsigned unsent = 0;
+            unsigned unread = 0;
+            const int fields = std::sscanf(
+                line.c_str(), " %*u: %*8x:%x %*8x:%x %*x %x:%x", &from, &to, &unsent, &unread);
+            if (fields == 4 && from == ntohs(here.sin_port) && to == ntohs(there.sin_port))
+                return std::pair(unsent, unread);
+        }
+        return std::pair(1U, 1U);
+    };
+    const auto deadline = std::chrono::steady_clock::now() + kTimeout;
+    while (queued(own, peer).first != 0 || queued(peer, own).second != 0) {
+        if (std::chrono::steady_clock::now() > deadline) return false;
+        std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    }
+    return true;
 }
 
 void Connection::finish_sending() const {

@@ -41,6 +41,9 @@ class Connection {
     // Sends without blocking. Returns whether the connection is still open.
     bool try_send(std::string_view bytes);
 
+    // Waits until the server has read all that was sent. Returns false after kTimeout.
+    bool await_read() const;
+
     // Shuts down the sending side.
     void finish_sending() const;
 

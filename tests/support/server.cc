@@ -51,6 +51,19 @@ bool Server::becomes_ready() {
     return false;
 }
 
+bool Server::await_closed() const {
+    const auto deadline = std::chrono::steady_clock::now() + kTimeout;
+    try {
+        while (std::chrono::steady_clock::now() < deadline) {
+            connect();
+            std::this_thread::sleep_for(std::chrono::milliseconds(5));
+        }
+    } catch (const std::runtime_error&) {
+        return true;
+    }
+    return false;
+}
+
 std::string Server::url() const {
     return (options_.trusted.empty() ? "http://127.0.0.1:" : "https://127.0.0.1:") +
            std::to_string(port_);

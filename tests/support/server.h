@@ -33,6 +33,8 @@ class Server {
     std::string url() const;
     Program& program() { return *program_; }
     Connection connect() const;
+    // Waits until it takes no new connections. Returns false after kTimeout.
+    bool await_closed() const;
     Connection connect_to_admin() const;
 
     // One POST on a connection of its own.

@@ -26,8 +26,6 @@ constexpr milliseconds kFirstDelay{100};
 constexpr milliseconds kLongestDelay{5'000};
 // How often the connection is checked while nothing is sent.
 constexpr milliseconds kCheck{200};
-// How long close() waits for a thread that may be stuck in a call.
-constexpr milliseconds kLastTurn{1'000};
 
 void raise(BusTally::Counter& counter, std::uint64_t by) {
     counter.fetch_add(by, std::memory_order_relaxed);
@@ -62,7 +60,9 @@ class NatsBus::Link {
                   .region = options.region,
                   .subjects = subjects_of(options.workspaces),
                   .greeting = encode_greeting(options.region),
-                  .greeting_subject = subject_of(0)},
+                  .greeting_subject = subject_of(0),
+                  .thread = {.name = "sluice-nats",
+                             .on_failure = std::move(options.on_thread_failure)}},
           most_queued_bytes_(options.most_queued_bytes),
           jitter_(options.seed),
           next_server_(options.seed % access_.url.servers.size()),
@@ -227,7 +227,7 @@ Result<std::unique_ptr<Bus>> NatsBus::open(NatsBusOptions options, Receivers rec
 }
 
 NatsBus::NatsBus(std::shared_ptr<Link> link) : link_(std::move(link)) {
-    thread_.start([held = link_] { return held->turn(); });
+    thread_.start(link_->access().thread, [held = link_] { return held->turn(); });
 }
 
 NatsBus::~NatsBus() {

@@ -28,6 +28,7 @@ struct NatsBusOptions {
     std::uint64_t seed = 0;  // of the jitter between attempts to connect
     // The most bytes of messages that wait to be sent.
     std::size_t most_queued_bytes = 4UL * 1024 * 1024;
+    OnThreadFailure on_thread_failure = {};
 };
 
 // The subject of a shard's announcements: "sluice.v1.00" to "sluice.v1.ff".
@@ -51,7 +52,7 @@ class NatsBus final : public Bus {
     bool send(std::span<const RegionCount> counts) override;
     BusStatus status() const override;
     BusCounts counts() const override;
-    // Takes up to a second where a call of the library is stuck; its thread then ends later.
+    // Takes up to half a second where a call of the library is stuck; its thread then ends later.
     void close() override;
 
   private:

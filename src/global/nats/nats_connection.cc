@@ -42,17 +42,23 @@ std::string words_of(natsStatus status) {
 // Without a handler, the library writes errors to standard error.
 void ignore_error(natsConnection*, natsSubscription*, natsStatus, void*) {}
 
-// The closure of a subscription owns a share of the inbox.
-using InboxShare = std::shared_ptr<BusInbox>;
+// The closure of a subscription.
+struct Receiver {
+    std::shared_ptr<BusInbox> inbox;
+    ThreadOptions thread;
+};
 
+// A message whose receiver fails is lost, like one that the server drops.
 void on_message(natsConnection*, natsSubscription*, natsMsg* message, void* closure) {
-    const auto size = static_cast<std::size_t>(natsMsg_GetDataLength(message));
-    (*static_cast<InboxShare*>(closure))->receive({natsMsg_GetData(message), size});
+    const auto& [inbox, thread] = *static_cast<const Receiver*>(closure);
+    const std::string_view bytes(natsMsg_GetData(message),
+                                 static_cast<std::size_t>(natsMsg_GetDataLength(message)));
+    run_guarded(thread, [&inbox = inbox, bytes] { inbox->receive(bytes); });
     natsMsg_Destroy(message);
 }
 
 void on_complete(void* closure) {
-    delete static_cast<InboxShare*>(closure);
+    delete static_cast<Receiver*>(closure);
 }
 
 natsStatus set_login(natsOptions* options, const NatsAccess& access) {
@@ -146,7 +152,7 @@ NatsConnection::Opened NatsConnection::open(const NatsAccess& access,
     if (status != NATS_OK) return shown + ": " + words_of(status);
     std::unique_ptr<NatsConnection> connection(new NatsConnection(connected, shown));
     for (const std::string& subject : access.subjects)
-        if (auto failed = connection->subscribe(subject, inbox)) return *std::move(failed);
+        if (auto failed = connection->subscribe(access, subject, inbox)) return *std::move(failed);
     if (auto failed = connection->greet(access)) return *std::move(failed);
     return connection;
 }
@@ -157,15 +163,16 @@ NatsConnection::~NatsConnection() {
     natsConnection_Destroy(connection_);
 }
 
-std::optional<std::string> NatsConnection::subscribe(const std::string& subject,
+std::optional<std::string> NatsConnection::subscribe(const NatsAccess& access,
+                                                     const std::string& subject,
                                                      const std::shared_ptr<BusInbox>& inbox) {
-    auto share = std::make_unique<InboxShare>(inbox);
+    auto receiver = std::make_unique<Receiver>(Receiver{inbox, access.thread});
     natsSubscription* subscription = nullptr;
     natsStatus status = natsConnection_Subscribe(
-        &subscription, connection_, subject.c_str(), on_message, share.get());
+        &subscription, connection_, subject.c_str(), on_message, receiver.get());
     if (status != NATS_OK) return server_ + ": " + words_of(status);
     subscriptions_.push_back(subscription);
-    natsSubscription_SetOnCompleteCB(subscription, on_complete, share.release());
+    natsSubscription_SetOnCompleteCB(subscription, on_complete, receiver.release());
     status = natsSubscription_SetPendingLimits(subscription, kMaxPendingMessages, kMaxPendingBytes);
     if (status != NATS_OK) return server_ + ": " + words_of(status);
     return std::nullopt;

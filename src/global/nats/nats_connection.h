@@ -11,6 +11,7 @@
 #include <variant>
 #include <vector>
 
+#include "base/thread.h"
 #include "global/bus_inbox.h"
 #include "url/nats_url.h"
 #include "url/url_parts.h"
@@ -36,6 +37,8 @@ struct NatsAccess {
     std::vector<std::string> subjects = {};  // to subscribe to
     std::string greeting = {};               // a message that shows whether publishing is permitted
     std::string greeting_subject = {};
+    // The name of the bus's own thread, and what is called when it or the library's fails.
+    ThreadOptions thread = {.name = "sluice-nats"};
 };
 
 // Checks the files. The error names the file and what is wrong with it.
@@ -67,7 +70,8 @@ class NatsConnection {
     NatsConnection(natsConnection* connection, std::string server)
         : connection_(connection), server_(std::move(server)) {}
     // Each returns what failed, if anything did.
-    std::optional<std::string> subscribe(const std::string& subject,
+    std::optional<std::string> subscribe(const NatsAccess& access,
+                                         const std::string& subject,
                                          const std::shared_ptr<BusInbox>& inbox);
     std::optional<std::string> greet(const NatsAccess& access);
     std::string words() const;

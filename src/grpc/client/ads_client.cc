@@ -54,7 +54,11 @@ AdsClient::AdsClient(Options options, Events events)
       jitter_(system_random()),
       stop_event_(create_event()) {
     try {
-        thread_ = std::thread([this] { run(); });
+        const auto on_failure = [this](const ThreadFailure& failure) {
+            if (options_.on_thread_failure) options_.on_thread_failure(failure);
+            if (events_.on_disconnected) events_.on_disconnected(failure.why);
+        };
+        thread_ = start_thread({.name = "sluice-xds", .on_failure = on_failure}, [this] { run(); });
     } catch (...) {
         close(stop_event_);
         throw;

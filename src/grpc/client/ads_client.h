@@ -12,6 +12,7 @@
 #include <thread>
 
 #include "base/jitter.h"
+#include "base/thread.h"
 #include "grpc/client/client_session.h"
 #include "grpc/client/client_socket.h"
 #include "grpc/client/client_tls.h"
@@ -44,6 +45,9 @@ class AdsClient {
         // Between two responses that are handled. Of those that arrive meanwhile, older ones are
         // skipped.
         std::chrono::milliseconds pause{50};
+        // The thread has caught an exception, most likely std::bad_alloc, which has ended the
+        // stream; it connects again.
+        OnThreadFailure on_thread_failure = {};
     };
     // Called on the client's thread.
     struct Events {
@@ -56,7 +60,7 @@ class AdsClient {
 
     // Starts the thread. Throws std::system_error if the system has no thread or descriptor left.
     AdsClient(Options options, Events events);
-    // Ends the thread, within a second unless the system is resolving the host's name.
+    // Ends the thread, soon: a lookup of the host's name that is underway is abandoned.
     ~AdsClient();
     AdsClient(const AdsClient&) = delete;
     AdsClient& operator=(const AdsClient&) = delete;

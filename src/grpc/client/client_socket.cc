@@ -17,6 +17,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "base/host_lookup.h"
 #include "base/tls_files.h"
 #include "base/tls_host.h"
 
@@ -63,19 +64,22 @@ ClientSocket::~ClientSocket() {
 std::string ClientSocket::connect(const std::string& host,
                                   std::uint16_t port,
                                   milliseconds timeout) {
-    addrinfo hints{};
-    hints.ai_socktype = SOCK_STREAM;
-    addrinfo* found = nullptr;
-    const std::string service = std::to_string(port);
-    if (const int error = getaddrinfo(host.c_str(), service.c_str(), &hints, &found))
-        return "can't resolve " + host + ": " + gai_strerror(error);
-    const std::unique_ptr<addrinfo, void (*)(addrinfo*)> addresses(found, freeaddrinfo);
+    const auto unresolved = [&](const std::string& why) {
+        return "can't resolve " + host + ": " + why;
+    };
+    auto lookup = HostLookup::start(host, port);
+    if (!lookup) return unresolved(lookup.error().message);
+    if (wait_for(lookup->descriptor(), POLLIN, timeout) != Ready::kSocket)
+        return unresolved("it takes too long");
+    const auto addresses = lookup->take();
+    if (!addresses) return unresolved(addresses.error().message);
     std::string why;
-    for (const addrinfo* address = found; address != nullptr; address = address->ai_next) {
+    for (const addrinfo* address = addresses->get(); address != nullptr;
+         address = address->ai_next) {
         why = connect(*address, timeout);
         if (why.empty()) return why;
     }
-    return "can't connect to " + host + ":" + service + ": " + why;
+    return "can't connect to " + host + ":" + std::to_string(port) + ": " + why;
 }
 
 std::string ClientSocket::connect(const addrinfo& address, milliseconds timeout) {
@@ -125,11 +129,17 @@ std::string ClientSocket::shake_hands(milliseconds timeout) {
 ClientSocket::Ready ClientSocket::wait(short events, milliseconds timeout) const {
     // TLS may hold bytes that the socket has no more.
     const bool has_bytes = tls_ != nullptr && SSL_pending(tls_.get()) > 0;
-    std::array polled{pollfd{socket_, events, 0}, pollfd{stop_event_, POLLIN, 0}};
-    const int count =
-        poll(polled.data(), polled.size(), has_bytes ? 0 : static_cast<int>(timeout.count()));
+    const Ready ready = wait_for(socket_, events, has_bytes ? milliseconds::zero() : timeout);
+    return ready == Ready::kTimeout && has_bytes ? Ready::kSocket : ready;
+}
+
+ClientSocket::Ready ClientSocket::wait_for(int descriptor,
+                                           short events,
+                                           milliseconds timeout) const {
+    std::array polled{pollfd{descriptor, events, 0}, pollfd{stop_event_, POLLIN, 0}};
+    const int count = poll(polled.data(), polled.size(), static_cast<int>(timeout.count()));
     if (polled[1].revents != 0) return Ready::kStopped;
-    return count > 0 || has_bytes ? Ready::kSocket : Ready::kTimeout;
+    return count > 0 ? Ready::kSocket : Ready::kTimeout;
 }
 
 ssize_t ClientSocket::read(std::span<char> to) {

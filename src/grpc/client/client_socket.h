@@ -30,7 +30,8 @@ class ClientSocket {
     ClientSocket(const ClientSocket&) = delete;
     ClientSocket& operator=(const ClientSocket&) = delete;
 
-    // Both return why they failed; empty on success. `timeout` is for each address of the host.
+    // Both return why they failed; empty on success. `timeout` is for the lookup of the host, and
+    // for each of its addresses.
     std::string connect(const std::string& host,
                         std::uint16_t port,
                         std::chrono::milliseconds timeout);
@@ -38,7 +39,7 @@ class ClientSocket {
                           const std::string& host,
                           std::chrono::milliseconds timeout);
 
-    enum class Ready { kSocket, kTimeout, kStopped };
+    enum class Ready { kSocket, kTimeout, kStopped };  // kSocket: or another descriptor
     Ready wait(short events, std::chrono::milliseconds timeout) const;
 
     // The number of bytes read, 0 if there are none for now, -1 at the end.
@@ -48,6 +49,7 @@ class ClientSocket {
     bool write(std::string& bytes);
 
   private:
+    Ready wait_for(int descriptor, short events, std::chrono::milliseconds timeout) const;
     std::string connect(const addrinfo& address, std::chrono::milliseconds timeout);
     std::string shake_hands(std::chrono::milliseconds timeout);
 

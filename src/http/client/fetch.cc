@@ -1,16 +1,23 @@
 #include "http/client/fetch.h"
 
+#include <charconv>
+#include <cstdint>
+#include <cstring>
 #include <optional>
+#include <vector>
 
 #include <boost/asio/connect.hpp>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/ip/tcp.hpp>
+#include <boost/asio/posix/stream_descriptor.hpp>
 #include <boost/asio/ssl/stream.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <boost/beast/core/flat_buffer.hpp>
 #include <boost/beast/http/parser.hpp>
 #include <boost/beast/http/string_body.hpp>
+#include <netdb.h>
 
+#include "base/host_lookup.h"
 #include "base/tls_host.h"
 
 namespace sluice::http {
@@ -34,14 +41,29 @@ class Connection {
     }
 
     error_code connect(const FetchRequest& request) {
-        error_code failed;
-        Tcp::resolver resolver(loop_);
-        const auto addresses = resolver.resolve(
-            request.host, request.port, asio::ip::resolver_base::numeric_service, failed);
-        if (failed) return failed;
+        std::uint16_t port = 0;
+        std::from_chars(request.port.data(), request.port.data() + request.port.size(), port);
+        auto lookup = HostLookup::start(request.host, port);
+        if (!lookup) return asio::error::no_buffer_space;
+        lookup_end_.assign(lookup->descriptor());
+        const error_code late = run([&](auto done) {
+            lookup_end_.async_wait(asio::posix::descriptor_base::wait_read,
+                                   [done](error_code error) { done(error, 0); });
+        });
+        lookup_end_.release();  // the lookup owns it
+        if (late) return late;
+        const auto found = lookup->take();
+        if (!found) return asio::error::host_not_found;
+        std::vector<Tcp::endpoint> endpoints;
+        for (const addrinfo* address = found->get(); address != nullptr;
+             address = address->ai_next) {
+            Tcp::endpoint& endpoint = endpoints.emplace_back();
+            endpoint.resize(address->ai_addrlen);
+            std::memcpy(endpoint.data(), address->ai_addr, address->ai_addrlen);
+        }
         return run([&](auto done) {
             asio::async_connect(
-                socket_, addresses, [done](error_code error, const auto&) { done(error, 0); });
+                socket_, endpoints, [done](error_code error, const auto&) { done(error, 0); });
         });
     }
 
@@ -100,6 +122,7 @@ class Connection {
             if (cancelled) return;
             is_late = true;
             error_code ignored;
+            lookup_end_.cancel(ignored);
             socket_.close(ignored);
         });
         start([&](error_code error, std::size_t size) {
@@ -115,6 +138,7 @@ class Connection {
     const std::chrono::steady_clock::time_point deadline_;
     asio::io_context loop_{1};
     asio::steady_timer timer_{loop_};
+    asio::posix::stream_descriptor lookup_end_{loop_};
     Tcp::socket socket_{loop_};
     std::optional<asio::ssl::stream<Tcp::socket&>> tls_;
     std::size_t transferred_ = 0;  // by the last step

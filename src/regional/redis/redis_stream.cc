@@ -4,7 +4,11 @@
 
 #include <boost/asio/connect.hpp>
 #include <boost/asio/local/stream_protocol.hpp>
+#include <boost/asio/post.hpp>
 #include <boost/asio/write.hpp>
+#include <fcntl.h>
+#include <netdb.h>
+#include <netinet/in.h>
 #include <openssl/ssl.h>
 
 #include "base/tls_files.h"
@@ -32,6 +36,10 @@ std::string describe_connect(error_code failed) {
 
 RedisStream::Failure failure(error_code failed) {
     return failed ? RedisStream::Failure(describe(failed)) : std::nullopt;
+}
+
+std::string not_found(const std::string& why) {
+    return "the host name is not found: " + why;
 }
 
 std::string describe_tls_failure(SSL* connection, error_code failed) {
@@ -76,7 +84,7 @@ Result<std::shared_ptr<asio::ssl::context>> redis_tls_context(const RedisTlsFile
 }
 
 RedisStream::RedisStream(asio::io_context& loop, asio::ssl::context* tls)
-    : resolver_(loop), socket_(loop) {
+    : lookup_end_(loop), socket_(loop) {
     if (tls != nullptr) tls_.emplace(socket_, *tls);
 }
 
@@ -93,15 +101,26 @@ void RedisStream::connect(const RedisAddress& address, Connected connected) {
 }
 
 void RedisStream::resolve(const RedisAddress& address, Connected connected) {
-    resolver_.async_resolve(
-        address.host,
-        std::to_string(address.port),
-        asio::ip::tcp::resolver::numeric_service,
-        [this, connected = std::move(connected)](error_code failed, const auto& found) mutable {
-            if (failed) return connected("the host name is not found: " + failed.message());
+    auto lookup = HostLookup::start(address.host, address.port);
+    const int end = lookup ? ::fcntl(lookup->descriptor(), F_DUPFD_CLOEXEC, 0) : -1;
+    if (end < 0) {
+        const std::string why = lookup ? "the system refused a descriptor" : lookup.error().message;
+        return asio::post(lookup_end_.get_executor(),
+                          [connected = std::move(connected), why] { connected(not_found(why)); });
+    }
+    lookup_ = *std::move(lookup);
+    lookup_end_.assign(end);
+    lookup_end_.async_wait(
+        asio::posix::descriptor_base::wait_read,
+        [this, connected = std::move(connected)](error_code cancelled) mutable {
+            if (cancelled || !lookup_) return connected(not_found("the stream was closed"));
+            const auto found = std::exchange(lookup_, std::nullopt)->take();
+            error_code ignored;
+            lookup_end_.close(ignored);
+            if (!found) return connected(not_found(found.error().message));
             std::vector<Endpoint> endpoints;
-            for (const auto& entry : found)
-                endpoints.emplace_back(entry.endpoint());
+            for (const addrinfo* one = found->get(); one != nullptr; one = one->ai_next)
+                endpoints.emplace_back(one->ai_addr, one->ai_addrlen, IPPROTO_TCP);
             try_endpoints(std::move(endpoints), std::move(connected));
         });
 }
@@ -151,7 +170,8 @@ void RedisStream::write(std::string_view bytes, Written written) {
 
 void RedisStream::close() {
     error_code ignored;
-    resolver_.cancel();
+    lookup_.reset();
+    lookup_end_.close(ignored);
     socket_.close(ignored);
 }
 

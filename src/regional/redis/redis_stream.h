@@ -18,9 +18,11 @@
 #include <boost/asio/generic/stream_protocol.hpp>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/ip/tcp.hpp>
+#include <boost/asio/posix/stream_descriptor.hpp>
 #include <boost/asio/ssl/context.hpp>
 #include <boost/asio/ssl/stream.hpp>
 
+#include "base/host_lookup.h"
 #include "url/redis_url.h"
 
 namespace sluice {
@@ -75,7 +77,8 @@ class RedisStream {
     void try_endpoints(std::vector<Endpoint> endpoints, Connected connected);
     void shake_hands(Connected connected);
 
-    boost::asio::ip::tcp::resolver resolver_;
+    std::optional<HostLookup> lookup_;                  // while it is underway
+    boost::asio::posix::stream_descriptor lookup_end_;  // a duplicate of its descriptor
     Socket socket_;
     std::optional<boost::asio::ssl::stream<Socket&>> tls_;
     std::string host_;  // that the certificate must name

@@ -90,7 +90,8 @@ class FileWorker::Queue {
 
 Result<std::unique_ptr<FileWorker>> FileWorker::start(boost::asio::io_context& loop,
                                                       std::unique_ptr<ComponentFile> file,
-                                                      Ended ended) {
+                                                      Ended ended,
+                                                      OnThreadFailure on_failure) {
     std::unique_ptr<FileWorker> worker(new FileWorker);
     worker->queue_ = std::make_shared<Queue>(loop, std::move(ended));
     // The thread alone owns the file: closing it may block as well.
@@ -100,7 +101,7 @@ Result<std::unique_ptr<FileWorker>> FileWorker::start(boost::asio::io_context& l
         return TurnThread::Time::max();
     };
     try {
-        worker->thread_.start(turn);
+        worker->thread_.start({.name = "sluice-file", .on_failure = std::move(on_failure)}, turn);
     } catch (const std::system_error& error) {
         return Error{kOutOfThreads,
                      std::string("a thread for the region's counts: ") + error.what()};

@@ -38,7 +38,8 @@ class FileWorker {
     // `loop` must outlive it. Fails if the system refuses a thread.
     static Result<std::unique_ptr<FileWorker>> start(boost::asio::io_context& loop,
                                                      std::unique_ptr<ComponentFile> file,
-                                                     Ended ended);
+                                                     Ended ended,
+                                                     OnThreadFailure on_failure);
 
     // Drops queued jobs and closes the file. If a job is stuck, the thread is detached: it closes
     // the file and ends when the job does.

@@ -52,7 +52,9 @@ class FileCalls : public std::enable_shared_from_this<FileCalls> {
     FileCalls(boost::asio::io_context& loop, const SqliteOriginOptions& options)
         : path_(options.path), timeout_(options.timeout), timer_(loop), probe_timer_(loop) {}
 
-    std::optional<Error> open(boost::asio::io_context& loop, std::unique_ptr<ComponentFile> file);
+    std::optional<Error> open(boost::asio::io_context& loop,
+                              std::unique_ptr<ComponentFile> file,
+                              OnThreadFailure on_thread_failure);
     void start(OriginEvents events);
     // Afterwards no call is answered.
     void stop();
@@ -95,14 +97,16 @@ class FileCalls : public std::enable_shared_from_this<FileCalls> {
 };
 
 std::optional<Error> FileCalls::open(boost::asio::io_context& loop,
-                                     std::unique_ptr<ComponentFile> file) {
-    auto worker =
-        FileWorker::start(loop,
-                          std::move(file),
-                          [weak = weak_from_this()](JobId job, const std::optional<Error>& error) {
-                              const auto self = weak.lock();
-                              if (self && !self->is_stopped_) self->on_ended(job, error);
-                          });
+                                     std::unique_ptr<ComponentFile> file,
+                                     OnThreadFailure on_thread_failure) {
+    auto worker = FileWorker::start(
+        loop,
+        std::move(file),
+        [weak = weak_from_this()](JobId job, const std::optional<Error>& error) {
+            const auto self = weak.lock();
+            if (self && !self->is_stopped_) self->on_ended(job, error);
+        },
+        std::move(on_thread_failure));
     if (!worker) return std::move(worker).error();
     worker_ = *std::move(worker);
     return std::nullopt;
@@ -294,9 +298,11 @@ Result<std::unique_ptr<Origin>> open_sqlite_origin(boost::asio::io_context& loop
                          "\"; allowed is any text but that"};
     const auto calls = std::make_shared<FileCalls>(loop, options);
     std::string node = options.node;
+    OnThreadFailure on_thread_failure = std::move(options.on_thread_failure);
     auto file = ComponentFile::open(std::move(options));
     if (!file) return std::move(file).error();
-    if (auto error = calls->open(loop, *std::move(file))) return *std::move(error);
+    if (auto error = calls->open(loop, *std::move(file), std::move(on_thread_failure)))
+        return *std::move(error);
     return std::unique_ptr<Origin>(new SqliteOrigin(std::move(node), calls));
 }
 

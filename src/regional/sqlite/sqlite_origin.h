@@ -14,6 +14,7 @@
 #include <boost/asio/io_context.hpp>
 
 #include "base/clock.h"
+#include "base/thread.h"
 #include "regional/origin.h"
 
 namespace sluice {
@@ -33,6 +34,7 @@ struct SqliteOriginOptions {
     std::int64_t max_bytes = std::int64_t{1} << 33;
     // Replaced by tests. Called on the thread of the file, which may outlive the origin.
     std::function<UnixTime()> now = exact_wall_time;
+    OnThreadFailure on_thread_failure = {};  // of the thread of the file
 };
 
 // Opens the file for this process alone, reads it once to check that it is intact, and creates its
