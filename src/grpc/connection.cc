@@ -13,6 +13,10 @@ using http::Transport;
 // Bytes of answers that are collected for one write.
 constexpr std::size_t kSendThreshold = 64UL * 1024;
 
+// A session handles all that it is given. So it gets this many bytes at a time: it handles no more
+// frames beyond the budget of a turn than fit into them.
+constexpr std::size_t kPiece = 512;
+
 // The time for a client to acknowledge that the connection will end. Calls that it has sent before
 // are accepted.
 constexpr std::chrono::milliseconds kAcknowledgeTime{1'000};
@@ -47,7 +51,7 @@ void GrpcProtocol::on_alarms(Alarms& alarms,
 Connection::Connection(GrpcProtocol& grpc, http::LoopState& loop, http::AcceptedSocket accepted)
     : SocketConnection(loop, accepted, grpc.alpn()),
       grpc_(grpc),
-      session_(grpc.context_, accepted.peer, [this] { on_answered(); }),
+      session_(grpc.context_, accepted.peer, loop.turn, [this] { on_answered(); }),
       alarm_(grpc.alarms_.end()),
       deadline_(grpc.deadlines_.end()),
       awaited_alarm_(grpc.awaited_.end()) {
@@ -72,29 +76,32 @@ std::size_t Connection::held_bytes() const {
 }
 
 void Connection::run() {
-    has_input_ = false;
+    if (session_.has_output()) flush();
     const auto can_read = [&] {
-        return is_readable() && !is_closed() && !has_unsent() && !is_closing_ && !is_broken_;
+        return can_write() && !is_broken_ && (is_readable() || !kept().empty()) &&
+               loop().turn.may_continue();
     };
-    for (int reads = 0; can_read(); ++reads) {
-        if (reads == kReadsPerTurn) {
-            loop().enqueue(this);
-            break;
+    while (can_read()) {
+        if (!kept().empty()) {
+            serve({kept().data(), kept().size()});
+        } else {
+            const Transport::Transfer moved = read_input();
+            if (moved.outcome != Transport::Outcome::kMoved) break;
+            serve({loop().input.data(), moved.bytes});
         }
-        const Transport::Transfer moved = read_input();
-        if (moved.outcome != Transport::Outcome::kMoved) break;
-        serve({loop().input.data(), moved.bytes});
     }
-    // Answers to deferred calls; or what the socket did not take before.
-    if (!has_input_ && !is_closed() && !has_unsent() && !is_closing_) flush();
+    if (can_write()) flush();
 }
 
 void Connection::serve(std::string_view bytes) {
-    has_input_ = true;
     // loop().now is a coarse reading of the same clock.
-    if (!session_.receive(bytes, ServerSession::Time{loop().now})) is_broken_ = true;
+    const ServerSession::Time now{loop().now};
+    while (!bytes.empty() && !is_broken_ && loop().turn.may_continue()) {
+        is_broken_ |= !session_.receive(bytes.substr(0, kPiece), now);
+        bytes.remove_prefix(std::min(kPiece, bytes.size()));
+    }
+    keep(is_broken_ ? std::string_view() : bytes);
     if (state_ == State::kAnnounced && session_.has_drain_ack()) start_drain();
-    flush();
 }
 
 void Connection::flush() {
@@ -104,7 +111,8 @@ void Connection::flush() {
         is_broken_ |= !session_.send(output, kSendThreshold);
         has_more = output.size() >= kSendThreshold;
         // What is left is sent first.
-        is_closing_ |= !has_more && (is_broken_ || session_.is_finished());
+        const bool is_all = !has_more && !loop().turn.is_over();
+        is_closing_ |= is_all && (is_broken_ || session_.is_finished());
         if (!output.empty() || is_closing_) send_output();
     }
     if (is_closed()) return;
@@ -120,8 +128,14 @@ void Connection::flush() {
 // A write timeout is absolute: it ends a connection that has had unsent answers all the time.
 // Requests have times of their own: others end beside one that is awaited.
 Phase Connection::phase() const {
+    // The client was not offered all answers yet.
+    if (loop().turn.is_over()) {
+        const bool is_kept = session_.calls() == 0 || place()->phase == Phase::kWrite;
+        return is_kept ? place()->phase : Phase::kDeferred;
+    }
     if (session_.has_unsent_answers()) return Phase::kWrite;
-    return session_.calls() > 0 ? Phase::kDeferred : Phase::kIdle;
+    if (session_.calls() > 0) return Phase::kDeferred;
+    return session_.has_had_calls() ? Phase::kIdle : Phase::kNew;
 }
 
 void Connection::on_timeout() {
@@ -134,13 +148,13 @@ void Connection::on_timeout() {
         return;
     }
     loop().counters.timeouts.add(1);
+    if (expired == Phase::kNew && is_established()) return evict();
     abort();
 }
 
 void Connection::on_drain() {
     // Calls that have arrived but were not read yet are answered.
-    assume_readable();
-    on_turn();
+    poll();
     if (is_closed() || is_closing_) return;
     if (!is_established()) return close();
     if (state_ == State::kServing) announce_drain();
@@ -148,7 +162,15 @@ void Connection::on_drain() {
 
 void Connection::refuse() {
     session_.drain();
-    flush();
+    loop().enqueue(this);
+}
+
+// The client repeats calls that it has sent meanwhile: GOAWAY says that they were not handled.
+void Connection::evict() {
+    session_.drain();
+    loop().turn.begin();
+    if (is_established() && !is_lingering() && can_write()) flush();
+    close();
 }
 
 void Connection::shed() {
@@ -162,8 +184,7 @@ void Connection::on_alarm() {
             return announce_drain();
         case State::kAnnounced:
             start_drain();
-            if (is_established() && !has_unsent() && !is_lingering()) flush();
-            return;
+            return loop().enqueue(this);
         case State::kDraining:
             if (is_old_) return abort();
             is_old_ = true;
@@ -175,7 +196,7 @@ void Connection::announce_drain() {
     state_ = State::kAnnounced;
     set_alarm(kAcknowledgeTime);
     session_.announce_drain();
-    if (is_established() && !has_unsent() && !is_lingering()) flush();
+    loop().enqueue(this);
 }
 
 void Connection::start_drain() {
@@ -247,8 +268,8 @@ void Connection::on_awaited_alarm() {
     // The answers to overdue calls are sent in a turn of its own.
     if (session_.end_overdue(now - loop().limits.body_timeout, now)) return set_awaited_alarm();
     loop().counters.timeouts.add(1);
-    flush();
-    if (!is_closed() && !is_lingering()) abort();
+    is_broken_ = true;
+    loop().enqueue(this);
 }
 
 // While the loop has deferred calls, it does not wait long for sockets.

@@ -51,8 +51,9 @@ class GrpcProtocol final : public http::Protocol {
     Alarms awaited_;    // looks for incomplete requests that are overdue
 };
 
-// Handles all calls that have arrived in a read and sends their answers in one write. While bytes
-// can't be sent, nothing is read.
+// Sends the answers that are there, then handles calls that have arrived and sends their answers,
+// until there are none or the turn is over. While bytes can't be sent, or answers wait for the next
+// turn, nothing is read.
 class Connection final : public http::SocketConnection {
   public:
     Connection(GrpcProtocol& grpc, http::LoopState& loop, http::AcceptedSocket accepted);
@@ -61,6 +62,7 @@ class Connection final : public http::SocketConnection {
     void on_timeout() override;
     void on_drain() override;
     void refuse() override;
+    void evict() override;
     void shed() override;
     // The time of set_alarm() has come.
     void on_alarm();
@@ -82,6 +84,7 @@ class Connection final : public http::SocketConnection {
     std::size_t held_bytes() const override;
     void on_close() override;
 
+    bool can_write() const { return !is_closed() && !has_unsent() && !is_closing_; }
     void serve(std::string_view bytes);
     void flush();
     void announce_drain();
@@ -104,7 +107,6 @@ class Connection final : public http::SocketConnection {
     State state_ = State::kServing;
     bool is_old_ = false;            // has reached its age
     bool is_broken_ = false;         // nothing more is read; what is left is sent
-    bool has_input_ = false;         // of this turn
     std::size_t deferred_ = 0;       // as counted in the loop
     std::uint64_t ended_calls_ = 0;  // when the phase's timer was last restarted
 };

@@ -49,28 +49,27 @@ class HealthService::Watch final : public StreamHandler {
     ~Watch() override { service_.watches_.erase(this); }
 
     void on_message(std::string_view message) override {
-        auto name = parse_name(message);
-        if (!name || name_) return writer_.finish(malformed());
-        name_ = std::move(name);
+        const auto name = parse_name(message);
+        if (!name || is_known_) return writer_.finish(malformed());
+        is_known_ = service_.has(*name);
         publish();
     }
 
     void on_end() override {
-        if (!name_) writer_.finish(malformed());
+        if (!is_known_) writer_.finish(malformed());
     }
 
     void publish() {
-        if (!name_) return;
+        if (!is_known_) return;
         Serving state = Serving::kUnknown;
-        if (service_.has(*name_))
-            state = service_.is_serving_() ? Serving::kServing : Serving::kNotServing;
+        if (*is_known_) state = service_.is_serving_() ? Serving::kServing : Serving::kNotServing;
         if (std::exchange(sent_, state) != state) writer_.send(encode(state));
     }
 
   private:
     HealthService& service_;
     StreamWriter& writer_;
-    std::optional<std::string> name_;  // once the request has arrived
+    std::optional<bool> is_known_;  // the service; none until the request has arrived
     Serving sent_ = Serving::kUnset;
 };
 

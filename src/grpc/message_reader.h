@@ -7,6 +7,8 @@
 #include <string>
 #include <string_view>
 
+#include "base/allocated_bytes.h"
+
 namespace sluice::grpc {
 
 // A flag and the length of the message, big-endian.
@@ -39,7 +41,8 @@ class MessageReader {
     // True inside of a message or its prefix.
     bool is_partial() const { return !is_complete_ && !buffer_.empty(); }
 
-    std::size_t buffered() const { return buffer_.size(); }
+    // The memory that it has allocated.
+    std::size_t held_bytes() const { return allocated_bytes(buffer_); }
     // Starts over; keeps a buffer of up to `kept` bytes.
     void reset(std::size_t kept);
 

@@ -89,5 +89,19 @@ TEST(FrameBudget, AllowsABurstAndARate) {
     EXPECT_EQ(spend_all(), 3);
 }
 
+TEST(MessageReader, CountsTheMemoryThatALongMessageHasLeft) {
+    MessageReader reader;
+    EXPECT_EQ(reader.held_bytes(), 0U);
+    std::string bytes;
+    append_message(std::string(100'000, 'x'), bytes);
+    bytes += '\0';
+    std::string_view rest = bytes;
+    EXPECT_EQ(reader.read(rest, 1'000'000), MessageReader::Outcome::kMessage);
+    EXPECT_EQ(reader.read(rest, 1'000'000), MessageReader::Outcome::kNeedMore);
+    EXPECT_GT(reader.held_bytes(), 100'000U);
+    reader.reset(1'000);
+    EXPECT_EQ(reader.held_bytes(), 0U);
+}
+
 }  // namespace
 }  // namespace sluice::grpc

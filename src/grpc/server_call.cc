@@ -50,6 +50,13 @@ std::string_view code_text(Code code) {
     return kTexts[std::min<std::size_t>(static_cast<std::size_t>(code), kTexts.size() - 1)];
 }
 
+// Bytes of a status message that are sent. Some messages quote what the client has sent.
+constexpr std::size_t kMessageSent = 2048;
+
+std::string encode_message(const Status& status) {
+    return percent_encode(std::string_view(status.message).substr(0, kMessageSent));
+}
+
 constexpr std::string_view kContentType = "application/grpc";
 
 void empty(std::string& text) {
@@ -92,8 +99,9 @@ void ServerCall::end() {
 
 // Updates the session's sum of held memory.
 void ServerCall::account() {
-    const std::size_t held =
-        kCallBytes + reader_.buffered() + answer_.bytes.size() + outbox_.size();
+    const std::size_t held = kCallBytes + reader_.held_bytes() + allocated_bytes(answer_.bytes) +
+                             allocated_bytes(answer_.status.message) + allocated_bytes(outbox_) +
+                             allocated_bytes(traceparent_) + allocated_bytes(refusal_.message);
     session_->held_bytes_ += held - accounted_;
     accounted_ = held;
 }
@@ -137,6 +145,7 @@ bool ServerCall::on_field(std::string_view name, std::string_view value) {
 
 void ServerCall::on_head() {
     is_head_complete_ = true;
+    account();
     // The fields behind the limit were not read.
     if (refusal_.code == Code::kResourceExhausted)
         return refuse(refusal_.code, std::move(refusal_.message));
@@ -149,6 +158,7 @@ void ServerCall::on_head() {
     const auto* open = std::get_if<StreamOpener>(&method_->second);
     if (open == nullptr) return;
     session_->context_.counters.calls.add(1);
+    session_->turn_.spend_call();
     set_awaited(false);
     handler_ = (*open)(*this);
 }
@@ -177,7 +187,10 @@ void ServerCall::read_messages(std::string_view bytes) {
                 return;
             case Outcome::kMessage:
                 ++messages_;
-                if (handler_ != nullptr) handler_->on_message(reader_.message());
+                if (handler_ == nullptr) break;
+                session_->turn_.spend_call();
+                handler_->on_message(reader_.message());
+                reader_.reset(kBufferKept);
                 break;
             case Outcome::kCompressed:
                 return refuse(Code::kUnimplemented,
@@ -236,11 +249,13 @@ void ServerCall::drop_deferral() {
 void ServerCall::dispatch() {
     if (request_.deadline && *request_.deadline <= session_->now_) return expire();
     session_->context_.counters.calls.add(1);
+    session_->turn_.spend_call();
     request_.path = method_->first;
     request_.peer = session_->peer_;
     request_.message = reader_.message();
     request_.traceparent = traceparent_;
     (*std::get_if<UnaryHandler>(&method_->second))(*this);
+    reader_.reset(kBufferKept);
     if (is_deferred_) return account();
     submit_answer();
 }
@@ -294,7 +309,8 @@ void ServerCall::submit_trailers_only(const Status& status, std::string_view htt
     is_answered_ = is_submitted_ = true;
     set_awaited(false);
     set_flag(is_unsent_, true, session_->unsent_answers_);
-    const std::string message = percent_encode(status.message);
+    account();
+    const std::string message = encode_message(status);
     const std::array fields{constant_field(":status", http_status),
                             constant_field("content-type", kContentType),
                             constant_field("grpc-status", code_text(status.code)),
@@ -304,7 +320,7 @@ void ServerCall::submit_trailers_only(const Status& status, std::string_view htt
 }
 
 void ServerCall::submit_trailers() {
-    const std::string message = percent_encode(answer_.status.message);
+    const std::string message = encode_message(answer_.status);
     const std::array fields{constant_field("grpc-status", code_text(answer_.status.code)),
                             copied_field("grpc-message", message)};
     nghttp2_submit_trailer(session_->http2_, stream_, fields.data(), message.empty() ? 1 : 2);
@@ -333,6 +349,7 @@ void ServerCall::finish(Status status) {
         set_awaited(false);
         set_flag(is_unsent_, true, session_->unsent_answers_);
         answer_.status = std::move(status);
+        account();
         nghttp2_session_resume_data(session_->http2_, stream_);
     } else {
         submit_trailers_only(status, "200");
@@ -378,7 +395,7 @@ ssize_t ServerCall::produce_stream(char* to, std::size_t size, std::uint32_t& fl
     std::memcpy(to, outbox_.data() + sent_, count);
     sent_ += count;
     if (sent_ == outbox_.size()) {
-        outbox_.clear();
+        empty(outbox_);
         sent_ = 0;
         if (is_answered_) {
             end_body(flags);

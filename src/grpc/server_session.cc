@@ -22,6 +22,9 @@ constexpr std::int64_t kControlFramesPerCall = 4;
 // Bytes that the client may send on the connection before an update of its window.
 constexpr std::int32_t kConnectionWindow = 1024 * 1024;
 
+// Lists of this many elements are kept when they are empty.
+constexpr std::size_t kListKept = 1024;
+
 // The content of the PING that follows the announcement of a drain.
 constexpr std::array<std::uint8_t, 8> kDrainPing{'d', 'r', 'a', 'i', 'n', 'i', 'n', 'g'};
 
@@ -94,9 +97,11 @@ struct ServerSession::Callbacks : SessionCallbacks<ServerSession> {
 
 ServerSession::ServerSession(SessionContext& context,
                              std::string_view peer,
+                             http::Turn& turn,
                              std::function<void()> wake)
     : context_(context),
       peer_(peer),
+      turn_(turn),
       wake_(std::move(wake)),
       control_frames_(context.limits.control_frames),
       resets_(context.limits.resets) {
@@ -141,6 +146,7 @@ void ServerSession::watch_deadlines() {
         if (call != nullptr && !call->is_answered_) call->watch_deadline(deadlines_);
     }
     timed_.clear();
+    if (timed_.capacity() > kListKept) timed_ = {};
 }
 
 std::optional<ServerSession::Time> ServerSession::next_deadline() const {
@@ -173,7 +179,7 @@ bool ServerSession::end_overdue(Time since, Time now) {
 }
 
 bool ServerSession::send(std::string& out, std::size_t enough) {
-    while (out.size() < enough) {
+    while (out.size() < enough && turn_.may_continue()) {
         const std::uint8_t* bytes = nullptr;
         const ssize_t size = nghttp2_session_mem_send(http2_, &bytes);
         if (size < 0) return false;
@@ -181,6 +187,10 @@ bool ServerSession::send(std::string& out, std::size_t enough) {
         out += text_of(bytes, static_cast<std::size_t>(size));
     }
     return true;
+}
+
+bool ServerSession::has_output() const {
+    return nghttp2_session_want_write(http2_) != 0;
 }
 
 bool ServerSession::is_finished() const {
@@ -218,6 +228,7 @@ void ServerSession::close_call(ServerCall* call, std::uint32_t error) {
     calls_.back()->index_ = call->index_;
     calls_[call->index_] = calls_.back();
     calls_.pop_back();
+    if (calls_.empty() && calls_.capacity() > kListKept) calls_ = {};
     ++ended_calls_;
     if (!call->is_request_complete_ && !call->is_reset_) history_.on_server_end(call->stream());
     // A client may reset with NO_ERROR, too.
@@ -262,6 +273,7 @@ void ServerSession::check_stream(const nghttp2_frame_hd& frame) {
 // Charges the client for a frame that brings no call forward. Frames of unknown types are skipped
 // by nghttp2 before they get here.
 void ServerSession::charge(const nghttp2_frame_hd& frame) {
+    turn_.spend_record();
     const bool is_acknowledgement = (frame.flags & NGHTTP2_FLAG_ACK) != 0;
     const bool ends = (frame.flags & NGHTTP2_FLAG_END_STREAM) != 0;
     switch (frame.type) {
@@ -329,6 +341,7 @@ void ServerSession::end(std::uint32_t error) {
 // A call that was answered before the client has sent everything is reset, so that the client
 // stops.
 void ServerSession::on_frame_sent(const nghttp2_frame& frame) {
+    turn_.spend_record();
     if (frame.hd.type != NGHTTP2_HEADERS || !ends_stream(frame)) return;
     const ServerCall* call = find(frame.hd.stream_id);
     if (call == nullptr || call->is_request_complete_) return;

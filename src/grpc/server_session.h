@@ -20,6 +20,7 @@
 #include "grpc/server_call.h"
 #include "grpc/stream_history.h"
 #include "http/wire/limits.h"
+#include "http/wire/turn.h"
 
 namespace sluice::grpc {
 
@@ -67,9 +68,12 @@ class ServerSession {
   public:
     using Time = std::chrono::steady_clock::time_point;
 
-    // `wake` is called when a deferred answer or a streamed message can be sent. Throws
-    // std::bad_alloc.
-    ServerSession(SessionContext& context, std::string_view peer, std::function<void()> wake);
+    // Frames and calls are charged to `turn`, which must outlive the session. `wake` is called when
+    // a deferred answer or a streamed message can be sent. Throws std::bad_alloc.
+    ServerSession(SessionContext& context,
+                  std::string_view peer,
+                  http::Turn& turn,
+                  std::function<void()> wake);
     // Cancels all calls.
     ~ServerSession();
     ServerSession(const ServerSession&) = delete;
@@ -79,9 +83,11 @@ class ServerSession {
     // close.
     bool receive(std::string_view bytes, Time now);
 
-    // Appends bytes for the client to `out`, until there are none or `out` has `enough` bytes.
-    // False: the connection is broken.
+    // Appends bytes for the client to `out`, until there are none, `out` has `enough` bytes, or the
+    // turn is over. False: the connection is broken.
     bool send(std::string& out, std::size_t enough);
+    // True if send() has bytes, unless the client's windows are closed.
+    bool has_output() const;
 
     // The earliest deadline of a call that waits for its answer or its request.
     std::optional<Time> next_deadline() const;
@@ -109,6 +115,8 @@ class ServerSession {
     bool has_unsent_answers() const { return unsent_answers_ > 0; }
     // Since when the oldest incomplete request, or message of a stream, is awaited. None: none is.
     std::optional<Time> awaited_since() const;
+    // True once a call has begun.
+    bool has_had_calls() const { return !calls_.empty() || ended_calls_ > 0; }
     // Calls that have ended.
     std::uint64_t ended_calls() const { return ended_calls_; }
     // Memory of requests and answers.
@@ -143,6 +151,7 @@ class ServerSession {
 
     SessionContext& context_;
     const std::string peer_;
+    http::Turn& turn_;
     const std::function<void()> wake_;
     nghttp2_session* http2_ = nullptr;
     std::vector<ServerCall*> calls_;

@@ -2,6 +2,7 @@
 #ifndef SLUICE_GRPC_SERVER_SESSION_FIXTURE_H_
 #define SLUICE_GRPC_SERVER_SESSION_FIXTURE_H_
 
+#include <cstddef>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -49,7 +50,8 @@ class ServerSessionTest : public testing::Test {
 
     ServerSession& session() {
         if (session_ == nullptr)
-            session_ = std::make_unique<ServerSession>(context, "192.0.2.1", [this] { ++wakes; });
+            session_ =
+                std::make_unique<ServerSession>(context, "192.0.2.1", turn, [this] { ++wakes; });
         return *session_;
     }
 
@@ -59,6 +61,9 @@ class ServerSessionTest : public testing::Test {
         if (message == "throw") throw std::runtime_error("as asked");
         if (message == "later") {
             held.push_back(call.defer());
+        } else if (message == "spacious") {
+            call.answer().bytes.reserve(kSpacious);
+            call.answer().bytes = "spacious";
         } else if (message == "deny") {
             call.answer().status = {Code::kPermissionDenied, "50 % of ä\n"};
         } else {
@@ -73,8 +78,11 @@ class ServerSessionTest : public testing::Test {
 
     TestResponse call(const TestRequest& request) { return peer.call(session(), request); }
 
+    static constexpr std::size_t kSpacious = 1UL << 20U;
+
     MethodRegistry methods;
     SessionContext context{.methods = methods};
+    http::Turn turn = endless_turn();
     std::vector<std::function<void()>> posted;
     std::vector<std::string> failures;
     std::vector<Completion> held;

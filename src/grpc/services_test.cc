@@ -63,7 +63,8 @@ class ServicesTest : public testing::Test {
     MethodRegistry methods;
     SessionContext context{.methods = methods};
     TestPeer peer;
-    ServerSession session{context, "192.0.2.1", {}};
+    http::Turn turn = endless_turn();
+    ServerSession session{context, "192.0.2.1", turn, {}};
 };
 
 TEST_F(ServicesTest, CheckReturnsTheStateOfKnownNames) {

@@ -4,6 +4,7 @@
 #include <array>
 #include <chrono>
 #include <cstring>
+#include <limits>
 
 #include "base/check.h"
 #include "grpc/header_values.h"
@@ -183,6 +184,11 @@ TestResponse TestPeer::call(ServerSession& server, const TestRequest& request) {
     const std::int32_t stream = start(request);
     exchange(server);
     return responses_[stream];
+}
+
+http::Turn endless_turn() {
+    constexpr std::size_t kEndless = std::numeric_limits<std::size_t>::max();
+    return http::Turn({.bytes = kEndless, .records = kEndless, .calls = kEndless});
 }
 
 std::string framed(std::string_view message) {

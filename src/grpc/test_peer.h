@@ -12,6 +12,8 @@
 
 #include <nghttp2/nghttp2.h>
 
+#include "http/wire/turn.h"
+
 namespace sluice::grpc {
 
 class ServerSession;
@@ -82,6 +84,9 @@ class TestPeer {
     std::map<std::int32_t, TestResponse> responses_;
     std::map<std::int32_t, Body> bodies_;
 };
+
+// A turn that is never over.
+http::Turn endless_turn();
 
 // "message" with its prefix.
 std::string framed(std::string_view message);

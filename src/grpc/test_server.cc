@@ -51,6 +51,7 @@ GrpcTestServer::~GrpcTestServer() {
 
 void GrpcTestServer::say(UnaryCall& call) {
     const std::string message(call.request().message);
+    ++calls_;
     if (message == "later") {
         auto completion = std::make_shared<Completion>(call.defer());
         answering_.emplace_back([completion] { (*completion)({.bytes = "answered later"}); });
@@ -58,6 +59,8 @@ void GrpcTestServer::say(UnaryCall& call) {
         held_.push_back(call.defer());
         // Release: a test that sees the count knows that the call has arrived.
         held_count_.fetch_add(1, std::memory_order_release);
+    } else if (message == "count") {
+        call.answer().bytes = std::to_string(calls_);
     } else if (message == "page") {
         call.answer().bytes.assign(64UL * 1024, 'x');
     } else {
@@ -70,6 +73,10 @@ void GrpcTestServer::release_held() {
         for (Completion& completion : std::exchange(held_, {}))
             completion({.bytes = "released"});
     });
+}
+
+void GrpcTestServer::post(std::function<void()> act) {
+    boost::asio::post(loop_, std::move(act));
 }
 
 void GrpcTestServer::start_drain(std::chrono::milliseconds timeout) {

@@ -5,6 +5,7 @@
 #include <atomic>
 #include <chrono>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <thread>
@@ -24,6 +25,7 @@ namespace sluice::grpc {
 //     later   is answered by another thread
 //     held    is answered after release_held()
 //     page    is answered with 64 KiB
+//     count   is answered with the number of calls so far, with this one
 // /test.Echo/Repeat repeats each message.
 class GrpcTestServer {
   public:
@@ -42,6 +44,8 @@ class GrpcTestServer {
 
     int held() const { return held_count_.load(std::memory_order_acquire); }
     void release_held();
+    // Runs `act` on the server's thread.
+    void post(std::function<void()> act);
     void start_drain(std::chrono::milliseconds timeout);
     bool is_drained() const { return is_drained_.load(std::memory_order_acquire); }
 
@@ -54,6 +58,7 @@ class GrpcTestServer {
     SessionContext context_{.methods = methods_};
     std::unique_ptr<http::Listener> listener_;
     std::uint16_t port_ = 0;
+    int calls_ = 0;                        // of the server's thread
     std::vector<Completion> held_;         // of the server's thread
     std::vector<std::thread> answering_;   // of the server's thread
     std::atomic<int> held_count_{0};       // written by the server's thread, read by tests

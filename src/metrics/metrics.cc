@@ -203,6 +203,7 @@ void Metrics::write_connections(const ConnectionReadings& readings, Text& text) 
     text.single(kConnectionsOpen, readings.open);
     text.single(kConnectionsAccepted, readings.accepted);
     text.single(kConnectionsRefused, readings.refused);
+    text.single(kConnectionsEvicted, readings.evicted);
     text.single(kConnectionsShed, readings.shed);
     text.single(kBufferedBytes, readings.buffered_bytes);
     text.single(kAcceptFailures, readings.accept_failures);

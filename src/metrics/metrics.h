@@ -25,6 +25,7 @@ struct ConnectionReadings {
     std::uint64_t open = 0;
     std::uint64_t accepted = 0;
     std::uint64_t refused = 0;
+    std::uint64_t evicted = 0;
     std::uint64_t shed = 0;
     std::uint64_t buffered_bytes = 0;
     std::uint64_t accept_failures = 0;

@@ -150,7 +150,9 @@ inline constexpr Name kConnectionsOpen{"sluice_http_connections_open", Type::kGa
 inline constexpr Name kConnectionsAccepted{"sluice_http_connections_accepted_total", Type::kCounter,
     "Connections accepted."};
 inline constexpr Name kConnectionsRefused{"sluice_http_connections_refused_total", Type::kCounter,
-    "Connections refused because as many as allowed were open."};
+    "Connections refused because as many as allowed were open and none was idle."};
+inline constexpr Name kConnectionsEvicted{"sluice_http_connections_evicted_total", Type::kCounter,
+    "Idle connections closed to admit new ones because as many as allowed were open."};
 inline constexpr Name kConnectionsShed{"sluice_http_connections_shed_total", Type::kCounter,
     "Connections closed to keep the buffered bytes within their limit, the largest first."};
 inline constexpr Name kBufferedBytes{"sluice_http_buffered_bytes", Type::kGauge,
@@ -269,6 +271,7 @@ inline constexpr std::array kAllNames = {
     kConnectionsOpen,
     kConnectionsAccepted,
     kConnectionsRefused,
+    kConnectionsEvicted,
     kConnectionsShed,
     kBufferedBytes,
     kAcceptFailures,

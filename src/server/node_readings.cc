@@ -52,6 +52,7 @@ metrics::Readings Node::read() const {
         add(readings.connections.open, counters.connections);
         add(readings.connections.accepted, counters.accepted);
         add(readings.connections.refused, counters.refused);
+        add(readings.connections.evicted, counters.evicted);
         add(readings.connections.accept_failures, counters.accept_failures);
         add(readings.connections.timeouts, counters.timeouts);
         add(readings.connections.shed, counters.shed);

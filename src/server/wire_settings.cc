@@ -41,7 +41,7 @@ http::WireLimits wire_limits(const config::Settings& settings, std::size_t conne
     const config::HttpSettings& http = settings.http;
     limits.connections = (connections + settings.threads - 1) / settings.threads;
     limits.buffered = std::max(http.max_buffered_bytes / settings.threads, kMinBuffered);
-    limits.pipelined = http.max_pipelined;
+    limits.turn.calls = http.max_pipelined;
     limits.header_timeout = http.header_timeout;
     limits.body_timeout = http.body_timeout;
     limits.idle_timeout = http.idle_timeout;

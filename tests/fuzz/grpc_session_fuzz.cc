@@ -5,6 +5,7 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -42,7 +43,9 @@ Log serve(std::string_view bytes, std::size_t piece) {
     SessionContext context{.methods = methods};
     context.limits.message = 4'096;
     context.limits.header_list = 1'024;
-    ServerSession session(context, "192.0.2.1", {});
+    constexpr std::size_t kEndless = std::numeric_limits<std::size_t>::max();
+    http::Turn turn({.bytes = kEndless, .records = kEndless, .calls = kEndless});
+    ServerSession session(context, "192.0.2.1", turn, {});
     std::string out;
     while (!bytes.empty() && log.is_open) {
         const std::string_view part = bytes.substr(0, piece);

@@ -124,27 +124,37 @@ TEST(SlowClient, IsCounted) {
     EXPECT_EQ(sum_of(server.get("/metrics").body, "sluice_http_timeouts_total"), 1);
 }
 
-TEST(TooManyClients, AreRefusedUntilOthersDisconnect) {
+TEST(TooManyClients, AreRefusedWhileAllOthersHaveARequest) {
     const Server server({.flags = {"--threads", "1"}, .config = "[http]\nmax_connections = 2\n"});
-    {
-        Connection first = server.connect();
-        Connection second = server.connect();
-        EXPECT_EQ(first.ask(get_request("/healthz")).status, 200);
-        EXPECT_EQ(second.ask(get_request("/healthz")).status, 200);
-        Connection third = server.connect();
-        third.try_send(get_request("/healthz"));
-        const std::string rest = third.receive_rest();
-        EXPECT_TRUE(rest.empty() || rest.starts_with("HTTP/1.1 503 ")) << rest;
-        EXPECT_EQ(first.ask(get_request("/healthz")).status, 200);
+    Connection first = server.connect();
+    Connection second = server.connect();
+    for (Connection* connection : {&first, &second}) {
+        EXPECT_EQ(connection->ask(get_request("/healthz")).status, 200);
+        const std::string request = post(kLimit, kBody);
+        connection->send(request.substr(0, request.size() - 1));
     }
-    for (int tries = 0; tries < 500; ++tries) {
-        try {
-            if (server.get("/healthz").status == 200) return;
-        } catch (const std::runtime_error&) {  // still counted
-        }
-        std::this_thread::sleep_for(10ms);
+    Connection third = server.connect();
+    third.try_send(get_request("/healthz"));
+    const std::string rest = third.receive_rest();
+    EXPECT_TRUE(rest.empty() || rest.starts_with("HTTP/1.1 503 ")) << rest;
+    for (Connection* connection : {&first, &second}) {
+        connection->send(kBody.substr(kBody.size() - 1));
+        EXPECT_EQ(connection->receive().status, 200);
     }
-    FAIL() << "closed connections did not make room for new ones";
+    EXPECT_EQ(sum_of(server.get("/metrics").body, "sluice_http_connections_refused_total"), 1);
+}
+
+TEST(TooManyClients, ThatSendNothingKeepNoOthersOut) {
+    constexpr int kMost = 20;
+    const Server server({.flags = {"--threads", "1"}, .config = "[http]\nmax_connections = 20\n"});
+    std::vector<Connection> silent;
+    for (int i = 0; i < 5 * kMost; ++i)
+        silent.push_back(server.connect());
+    for (int i = 0; i < 2 * kMost; ++i)
+        EXPECT_EQ(server.get("/healthz").status, 200);
+    const std::string metrics = server.get("/metrics").body;
+    EXPECT_GE(sum_of(metrics, "sluice_http_connections_evicted_total"), 4 * kMost);
+    EXPECT_EQ(sum_of(metrics, "sluice_http_connections_refused_total"), 0);
 }
 
 }  // namespace

@@ -16,9 +16,6 @@ namespace {
 // unread here.
 constexpr std::size_t kSendThreshold = 32UL * 1024;
 
-// An input buffer that is larger than this, and than twice its content, is replaced.
-constexpr std::size_t kLargeInput = 64UL * 1024;
-
 // Exchanges kept for reuse, unless their reply has grown beyond kLargestSpareReply.
 constexpr std::size_t kSpareExchanges = 64;
 constexpr std::size_t kLargestSpareReply = 64UL * 1024;
@@ -49,13 +46,14 @@ Connection::Connection(HttpProtocol& http, LoopState& loop, AcceptedSocket accep
 Connection::~Connection() = default;
 
 std::size_t Connection::held_bytes() const {
-    return allocated_bytes(pending_);
+    return exchange_ == nullptr ? 0 : exchange_->held_bytes();
 }
 
 void Connection::on_timeout() {
     const Phase expired = place()->phase;
     if (expired == Phase::kIdle || expired == Phase::kLinger) return close();
     loop().counters.timeouts.add(1);
+    if (expired == Phase::kNew && is_established()) return evict();
     if (expired == Phase::kWrite || !is_established()) return abort();
     refuse({408, "The request did not arrive in time."});
 }
@@ -66,9 +64,12 @@ void Connection::on_drain() {
         return close();
     }
     // Answers requests that have arrived but were not read yet.
-    assume_readable();
-    on_turn();
+    poll();
     if (is_closed() || !is_free() || reader_.part() != RequestReader::Part::kNothing) return;
+    evict();
+}
+
+void Connection::evict() {
     finish_writing();
     close();
 }
@@ -82,7 +83,7 @@ void Connection::refuse(ProtocolError error) {
     write_error({.status = error.status, .detail = error.detail});
     send_output();
     if (is_closed()) return;
-    release_pending();
+    release_kept();
     update_phase(PhaseTimer::kRestart);
     record_held_bytes();
 }
@@ -107,19 +108,21 @@ void Connection::run() {
         if (exchange_->state() == PendingExchange::State::kWaiting) return discard_input();
         has_turn_ = true;
     }
-    if (is_free() && has_turn_) serve({pending_.data(), pending_.size()});
-    for (int reads = 0; is_readable() && !is_closed() && is_free() && !has_turn_; ++reads) {
-        if (reads == kReadsPerTurn) return loop().enqueue(this);
-        read_some();
+    while (!is_closed() && is_free()) {
+        if (has_turn_) {
+            if (!loop().turn.may_continue()) return;
+            serve(kept());
+        } else if (!is_readable() || !read_some()) {
+            return;
+        }
     }
 }
 
 // Notices the end of a client that reads a stream. Other clients that wait are not read from.
 void Connection::discard_input() {
     if (!is_streaming_) return;
-    for (int reads = 0; is_readable() && !is_closed(); ++reads) {
-        if (reads == kReadsPerTurn) return loop().enqueue(this);
-        static_cast<void>(read_input());
+    while (is_readable() && !is_closed()) {
+        if (read_input().outcome != Transport::Outcome::kMoved) return;
     }
 }
 
@@ -141,16 +144,17 @@ bool Connection::is_free() const {
            (exchange_ == nullptr || exchange_->state() != PendingExchange::State::kWaiting);
 }
 
-void Connection::read_some() {
+// False if nothing can be read in this turn.
+bool Connection::read_some() {
     const Transport::Transfer moved = read_input();
-    if (moved.outcome != Transport::Outcome::kMoved) return;
-    if (pending_.empty()) return serve({loop().input.data(), moved.bytes});
-    pending_.append(loop().input.data(), moved.bytes);
-    serve({pending_.data(), pending_.size()});
+    if (moved.outcome != Transport::Outcome::kMoved) return false;
+    const std::span<char> bytes(loop().input.data(), moved.bytes);
+    serve(kept().empty() ? bytes : keep_more(bytes));
+    return true;
 }
 
-// Answers the complete requests in `bytes`, which point into pending_ or the shared input, and
-// keeps the remaining bytes.
+// Answers the complete requests in `bytes`, which are kept or in the shared input, while the turn
+// may continue, and keeps the remaining bytes.
 void Connection::serve(std::span<char> bytes) {
     has_turn_ = false;
     loop().output.clear();
@@ -159,11 +163,12 @@ void Connection::serve(std::span<char> bytes) {
     if (exchange_ != nullptr) {
         if (!is_streaming_) --loop().deferred;
         finish_exchange();
+        loop().turn.spend_call();
         ++answered;
     }
-    while (!is_closing_) {
-        if (answered >= loop().limits.pipelined || loop().output.size() >= kSendThreshold) {
-            has_turn_ = !bytes.empty();
+    while (!is_closing_ && !bytes.empty()) {
+        if (loop().output.size() >= kSendThreshold || !loop().turn.may_continue()) {
+            has_turn_ = true;
             break;
         }
         const RequestReader::Outcome outcome = reader_.read(bytes, http_.request);
@@ -174,6 +179,8 @@ void Connection::serve(std::span<char> bytes) {
                          .accept = http_.request.header("accept")});
             break;
         }
+        has_requests_ = true;
+        loop().turn.spend_call();
         ++answered;
         const std::size_t used = reader_.used();
         const bool is_answered = answer(http_.request);
@@ -181,11 +188,10 @@ void Connection::serve(std::span<char> bytes) {
         if (!is_answered) break;
     }
     if (reader_.take_continue() && !is_closing_) answer_expectation(http_.request);
-    keep(is_streaming_ ? std::span<char>() : bytes);
+    keep(is_streaming_ || is_closing_ ? std::span<char>() : bytes);
     if (!loop().output.empty() || is_streaming_) send_output();
     if (is_closed()) return;
     update_phase(answered > 0 ? PhaseTimer::kRestart : PhaseTimer::kContinue);
-    if (has_turn_ && is_free()) loop().enqueue(this);
 }
 
 // False if the answer is deferred.
@@ -285,32 +291,14 @@ void Connection::write_error(const WireError& error) {
     is_closing_ = true;
 }
 
-// Keeps `rest`, which is at the end of pending_ or in the shared input, unless the connection is
-// closing.
-void Connection::keep(std::span<const char> rest) {
-    if (is_closing_ || rest.empty()) return release_pending();
-    const std::size_t size = rest.size();
-    const bool is_own =
-        rest.data() >= pending_.data() && rest.data() < pending_.data() + pending_.size();
-    const bool is_oversized = pending_.capacity() > std::max(kLargeInput, 2 * size);
-    if (is_own && is_oversized) {
-        pending_ = std::string(rest.data(), size);
-    } else if (is_own) {
-        pending_.erase(0, static_cast<std::size_t>(rest.data() - pending_.data()));
-        pending_.resize(size);
-    } else {
-        pending_.assign(rest.data(), size);
-    }
-}
-
-void Connection::release_pending() {
-    std::string().swap(pending_);
-}
-
 Phase Connection::phase() const {
     if (exchange_ != nullptr) return Phase::kDeferred;
+    // The timeout of a request that is incomplete goes on.
+    if (has_turn_ && reader_.part() != RequestReader::Part::kNothing) return place()->phase;
+    if (has_turn_) return Phase::kDeferred;
     if (reader_.part() == RequestReader::Part::kHead) return Phase::kHead;
-    return reader_.part() == RequestReader::Part::kBody ? Phase::kBody : Phase::kIdle;
+    if (reader_.part() == RequestReader::Part::kBody) return Phase::kBody;
+    return has_requests_ ? Phase::kIdle : Phase::kNew;
 }
 
 }  // namespace sluice::http

@@ -43,7 +43,7 @@ class HttpProtocol final : public Protocol {
 //
 // While a reply is streamed, what the client sends is discarded; its end closes the connection.
 //
-// pending_ holds bytes only of an unfinished request, or of requests that wait for a turn.
+// Bytes are kept only of an unfinished request, or of requests that wait for a turn.
 class Connection final : public SocketConnection {
   public:
     Connection(HttpProtocol& http, LoopState& loop, AcceptedSocket accepted);
@@ -52,6 +52,7 @@ class Connection final : public SocketConnection {
     void on_timeout() override;
     void on_drain() override;
     void refuse() override;
+    void evict() override;
     // Answers with 503 if no other answer is in progress, and closes.
     void shed() override;
 
@@ -68,7 +69,7 @@ class Connection final : public SocketConnection {
     // Answers with an error and closes.
     void refuse(ProtocolError error);
     bool is_free() const;
-    void read_some();
+    bool read_some();
     void serve(std::span<char> bytes);
     bool answer(RequestView& request);
     HandlerResult call_handler(RequestView& request);
@@ -78,14 +79,12 @@ class Connection final : public SocketConnection {
     void set_connection_facts(RequestView& request) const;
     void finish_exchange();
     void write_error(const WireError& error);
-    void keep(std::span<const char> rest);
-    void release_pending();
 
     HttpProtocol& http_;
     RequestReader reader_;
     std::unique_ptr<PendingExchange> exchange_;  // while an answer is deferred
-    std::string pending_;                        // bytes of unanswered requests
-    bool has_turn_ = false;                      // pending_ may hold complete requests
+    bool has_turn_ = false;                      // what is kept may hold complete requests
+    bool has_requests_ = false;                  // a request was complete
     bool is_streaming_ = false;                  // the head of a streamed reply was written
 };
 

@@ -12,6 +12,8 @@
 #include <string_view>
 #include <utility>
 
+#include "base/allocated_bytes.h"
+
 namespace sluice::http {
 
 class Connection;
@@ -73,6 +75,8 @@ class Reply {
 
     std::string& body() { return body_; }
     const std::string& body() const { return body_; }
+    // The memory that it has allocated.
+    std::size_t held_bytes() const { return allocated_bytes(fields_) + allocated_bytes(body_); }
 
     int status() const { return status_; }
     // The header fields so far, each with its CRLF.
@@ -226,6 +230,9 @@ class PendingExchange {
     bool is_open() const { return state_ == State::kHandling || connection_ != nullptr; }
     // See ReplyStream::send().
     bool send(std::string_view piece);
+
+    // The memory that it has allocated.
+    std::size_t held_bytes() const { return reply.held_bytes() + allocated_bytes(failure); }
 
     Reply reply;
     ReplyFraming framing;

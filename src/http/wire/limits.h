@@ -7,20 +7,24 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "http/wire/turn.h"
+
 namespace sluice::http {
 
 // Limits on everything that a client could make large or slow. They apply to one listener, that is,
 // to one thread.
 struct WireLimits {
-    std::size_t header = 16 * 1024;    // request line and fields together; 431 above
-    std::size_t body = 1024 * 1024;    // decoded; 413 above
-    std::size_t connections = 16'384;  // 503 above
+    std::size_t header = 16 * 1024;  // request line and fields together; 431 above
+    std::size_t body = 1024 * 1024;  // decoded; 413 above
+    // Above it an idle connection is closed; 503 if there is none.
+    std::size_t connections = 16'384;
     // Bytes allocated for unfinished requests, unsent answers and TLS records. Above it the
     // connections that hold the most are closed.
     std::size_t buffered = 256UL * 1024 * 1024;
-    std::size_t pipelined = 64;  // requests answered before the answers must be sent
+    TurnLimits turn{};
 
-    // From its first byte to its end; for TLS handshakes as well.
+    // For a head, from its first byte to its end; for a new connection until the first byte of its
+    // first request, with the TLS handshake.
     std::chrono::milliseconds header_timeout{10'000};
     std::chrono::milliseconds body_timeout{30'000};   // from its first byte to its end
     std::chrono::milliseconds idle_timeout{75'000};   // between requests
@@ -47,6 +51,7 @@ struct alignas(64) WireCounters {
     WireCounter connections;      // open now
     WireCounter accepted;         // connections ever accepted
     WireCounter refused;          // connections answered with 503 or closed at the cap
+    WireCounter evicted;          // idle connections closed at the cap to admit new ones
     WireCounter accept_failures;  // the system had no descriptor or memory for a connection
     WireCounter requests;         // handed to the handler
     WireCounter protocol_errors;  // answers that the handler wrote in protocol_error()

@@ -391,6 +391,10 @@ class Listener::EventLoop : public std::enable_shared_from_this<EventLoop> {
     }
 
     void open_connection(int socket, const sockaddr_storage& address) {
+        if (loop_.timeout_list.size() >= loop_.limits.connections) {
+            loop_.evict();
+            loop_.delete_closed();
+        }
         const std::size_t open = loop_.timeout_list.size();
         if (open >= loop_.limits.connections) {
             loop_.counters.refused.add(1);

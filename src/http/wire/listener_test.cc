@@ -1,7 +1,7 @@
 #include "http/wire/listener.h"
 
-#include <atomic>
 #include <chrono>
+#include <deque>
 #include <memory>
 #include <string>
 #include <thread>
@@ -30,8 +30,8 @@ TEST(Listener, AnswersOneRequestAfterTheOther) {
 }
 
 TEST(Listener, AnswersPipelinedRequestsInOrder) {
-    // More than limits.pipelined, and more than one read returns.
-    HttpTestServer server({.pipelined = 3});
+    // More than a turn, and more than one read returns.
+    HttpTestServer server({.turn = {.calls = 3}});
     TestClient client(server.port());
     std::string all;
     for (int i = 0; i < 5'000; ++i)
@@ -60,8 +60,6 @@ TEST(Listener, SendsPipelinedAnswersInOneWrite) {
 TEST(Listener, AcceptsRequestsByteByByte) {
     HttpTestServer server;
     TestClient client(server.port());
-    const int one = 1;
-    setsockopt(client.socket(), IPPROTO_TCP, 1 /* TCP_NODELAY */, &one, sizeof(one));
     for (const char c : post("/slow", "body"))
         client.send({&c, 1});
     EXPECT_EQ(client.read_answer(), "200 POST /slow? body");
@@ -121,8 +119,6 @@ TEST(Listener, AnswersARefusedExpectationAtOnceAndCloses) {
 TEST(Listener, ChecksAnExpectationWhoseHeadArrivesInParts) {
     HttpTestServer server;
     TestClient client(server.port());
-    const int one = 1;
-    setsockopt(client.socket(), IPPROTO_TCP, 1 /* TCP_NODELAY */, &one, sizeof(one));
     for (const char c : std::string_view("POST /closed HTTP/1.1\r\nHost: h\r\nX-Test: t\r\nExpect: "
                                          "100-continue\r\nTransfer-Encoding: chunked\r\n\r\n"))
         client.send({&c, 1});
@@ -264,28 +260,95 @@ TEST(Listener, AnswersASlowBodyWith408) {
 
 TEST(Listener, ClosesIdleConnectionsSilently) {
     HttpTestServer server({.idle_timeout = 50ms});
-    TestClient silent(server.port());
     TestClient client(server.port());
     client.send(get("/"));
     EXPECT_EQ(client.read_answer(), "200 GET /? ");
     EXPECT_EQ(client.read_to_end(), "");
-    EXPECT_EQ(silent.read_to_end(), "");
     EXPECT_EQ(server.counters().timeouts.get(), 0);
 }
 
-TEST(Listener, RefusesConnectionsAboveItsCap) {
+// The idle time is for clients that have sent a request.
+TEST(Listener, ClosesAConnectionWithoutARequestAfterTheTimeForAHead) {
+    HttpTestServer server({.header_timeout = 50ms});
+    TestClient silent(server.port());
+    EXPECT_EQ(silent.read_to_end(), "");
+    EXPECT_EQ(server.counters().timeouts.get(), 1);
+}
+
+TEST(Listener, ClosesTheLongestIdleConnectionAtItsCap) {
     HttpTestServer server({.connections = 2});
     TestClient one(server.port());
     TestClient two(server.port());
-    one.send(get("/"));
-    EXPECT_EQ(one.read_answer(), "200 GET /? ");
-    two.send(get("/"));
-    EXPECT_EQ(two.read_answer(), "200 GET /? ");
+    const auto ask = [](TestClient& client) {
+        client.send(get("/"));
+        return client.read_answer();
+    };
+    ASSERT_EQ(ask(one), "200 GET /? ");
+    ASSERT_EQ(ask(two), "200 GET /? ");
+    // Until the coarse clock of the server has moved.
+    std::this_thread::sleep_for(20ms);
+    ASSERT_EQ(ask(one), "200 GET /? ");
     TestClient three(server.port());
-    three.send(get("/"));
-    EXPECT_EQ(three.read_answer(), "503 The server has too many connections.");
-    EXPECT_EQ(three.read_answer(), "closed");
+    EXPECT_EQ(ask(three), "200 GET /? ");
+    EXPECT_EQ(two.read_to_end(), "");
+    EXPECT_EQ(ask(one), "200 GET /? ");
+    EXPECT_EQ(server.counters().evicted.get(), 1);
+    EXPECT_EQ(server.counters().refused.get(), 0);
+    EXPECT_EQ(server.counters().connections.get(), 2);
+}
+
+TEST(Listener, AdmitsNewConnectionsWhileManyAreSilent) {
+    HttpTestServer server({.connections = 20});
+    std::deque<TestClient> silent;
+    for (int i = 0; i < 100; ++i) {
+        TestClient& client = silent.emplace_back(server.port());
+        // Nothing, or the beginning of a head.
+        if (i % 2 == 0) client.send("GET / HT");
+    }
+    for (int i = 0; i < 30; ++i) {
+        TestClient client(server.port());
+        client.send(get("/"));
+        ASSERT_EQ(client.read_answer(), "200 GET /? ");
+    }
+    EXPECT_EQ(server.counters().refused.get(), 0);
+    EXPECT_GE(server.counters().evicted.get(), 80);
+}
+
+TEST(Listener, AnswersRequestsOfConnectionsThatArriveAtTheCapTogether) {
+    HttpTestServer server({.connections = 10});
+    BusyThread thread(server);
+    std::deque<TestClient> clients;
+    for (int i = 0; i < 40; ++i)
+        clients.emplace_back(server.port()).send(get("/"));
+    thread.release();
+    // None is closed before its request, which had arrived, is answered.
+    for (TestClient& client : clients)
+        EXPECT_EQ(client.read_answer(), "200 GET /? ");
+}
+
+TEST(Listener, ClosesNoConnectionWithARequestForANewOne) {
+    HttpTestServer server({.connections = 3});
+    TestClient waiting(server.port());
+    TestClient sending(server.port());
+    TestClient streaming(server.port());
+    waiting.send(get("/held"));
+    sending.send("POST /body HTTP/1.1\r\nHost: h\r\nContent-Length: 4\r\n\r\nbo");
+    streaming.send(get("/stream"));
+    wait_until([&] {
+        return server.handler().held_count.load(std::memory_order_acquire) == 1 &&
+               server.handler().stream_count.load(std::memory_order_acquire) == 1 &&
+               server.counters().buffered.get() > 0;
+    });
+    TestClient refused(server.port());
+    EXPECT_EQ(refused.read_answer(), "503 The server has too many connections.");
+    EXPECT_EQ(refused.read_answer(), "closed");
     EXPECT_EQ(server.counters().refused.get(), 1);
+    EXPECT_EQ(server.counters().evicted.get(), 0);
+    sending.send("dy");
+    EXPECT_EQ(sending.read_answer(), "200 POST /body? body");
+    sending.send(get("/finish"));
+    EXPECT_EQ(sending.read_answer(), "200 GET /finish? ");
+    EXPECT_EQ(waiting.read_answer(), "200 GET /held? ");
 }
 
 TEST(Listener, DrainsWithoutLosingRequestsInProgress) {
@@ -330,16 +393,14 @@ TEST(Listener, AnswersRequestsThatArriveRightBeforeTheDrain) {
 
 TEST(Listener, AnswersAllConnectionsThatWaitWhenTheDrainBegins) {
     HttpTestServer server;
-    std::atomic<bool> is_full{false};
-    server.post([&] { is_full.wait(false, std::memory_order_acquire); });
+    BusyThread thread(server);
     std::vector<std::unique_ptr<TestClient>> clients;
     for (int i = 0; i < 300; ++i) {
         clients.push_back(std::make_unique<TestClient>(server.port()));
         clients.back()->send(get("/last"));
     }
     server.start_drain(20s);
-    is_full.store(true, std::memory_order_release);
-    is_full.notify_all();
+    thread.release();
     for (const auto& client : clients) {
         ASSERT_EQ(client->read_answer(), "200 GET /last? ");
         client->finish_sending();

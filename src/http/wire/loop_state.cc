@@ -12,6 +12,9 @@ namespace {
 // Large enough for most bodies, small enough to stay in the second-level cache.
 constexpr std::size_t kInputSize = 64UL * 1024;
 
+// Connections that turn out to have a request before none is evicted.
+constexpr int kEvictionTries = 16;
+
 std::timespec read_clock(clockid_t id) {
     std::timespec time{};
     clock_gettime(id, &time);
@@ -30,9 +33,11 @@ std::chrono::milliseconds clock_resolution() {
 
 LoopState::LoopState(const WireLimits& wire_limits, std::function<void()> wake)
     : limits(wire_limits),
+      turn(wire_limits.turn),
       input(kInputSize),
       resolution_(clock_resolution()),
       wake_(std::move(wake)) {
+    timeout_list.set_timeout(Phase::kNew, limits.header_timeout);
     timeout_list.set_timeout(Phase::kIdle, limits.idle_timeout);
     timeout_list.set_timeout(Phase::kHead, limits.header_timeout);
     timeout_list.set_timeout(Phase::kBody, limits.body_timeout);
@@ -83,6 +88,23 @@ void LoopState::defer_delete(SocketConnection* connection) {
 
 void LoopState::delete_closed() {
     closed_.clear();
+}
+
+void LoopState::evict() {
+    for (int tries = 0; tries < kEvictionTries; ++tries) {
+        const auto* oldest = timeout_list.oldest({Phase::kNew, Phase::kIdle});
+        if (oldest == nullptr) oldest = timeout_list.oldest({Phase::kHead});
+        if (oldest == nullptr) return;
+        SocketConnection* connection = oldest->item.get();
+        const auto place = connection->place();
+        const auto [phase, since] = std::pair(place->phase, place->since);
+        // A request that has arrived is answered.
+        connection->poll();
+        if (connection->is_closed()) return;
+        if (place->phase != phase || place->since != since) continue;
+        counters.evicted.add(1);
+        return connection->evict();
+    }
 }
 
 void LoopState::shed_load() {

@@ -7,6 +7,7 @@
 #include <chrono>
 #include <cstddef>
 #include <functional>
+#include <initializer_list>
 #include <iterator>
 #include <limits>
 #include <list>
@@ -21,9 +22,10 @@ namespace sluice::http {
 
 class SocketConnection;
 
-// The event that a connection waits for. kDeferred: a deferred answer.
-enum class Phase { kIdle, kHead, kBody, kWrite, kLinger, kDeferred };
-inline constexpr std::size_t kPhases = 6;
+// The event that a connection waits for. kNew: the first request of a new connection, with the TLS
+// handshake. kDeferred: a deferred answer, or a turn.
+enum class Phase { kNew, kIdle, kHead, kBody, kWrite, kLinger, kDeferred };
+inline constexpr std::size_t kPhases = 7;
 
 // Owns items and finds those whose deadline has passed. All items of one phase have the same
 // timeout, so a list per phase in the order of arrival is sorted by deadline: each operation takes
@@ -68,6 +70,18 @@ class TimeoutList {
     }
 
     std::size_t size() const { return size_; }
+
+    // Returns the entry that has been in one of these phases for the longest time; null if there is
+    // none.
+    const Entry* oldest(std::initializer_list<Phase> phases) const {
+        const Entry* found = nullptr;
+        for (const Phase phase : phases) {
+            const auto& list = lists_[index(phase)];
+            if (list.empty()) continue;
+            if (found == nullptr || list.front().since < found->since) found = &list.front();
+        }
+        return found;
+    }
 
     // Calls `act` with each expired item. It must remove that item or make it enter a phase.
     template <class Act>
@@ -187,6 +201,11 @@ class LoopState {
     void defer_delete(SocketConnection* connection);
     void delete_closed();
 
+    // Closes the connection that has been idle for the longest time: between requests, or before
+    // its first one. If there is none, one with an incomplete head. Closes none if all have
+    // requests in progress.
+    void evict();
+
     // Closes the connections that hold the most until the total is within limits.buffered. Must
     // not be called while a connection uses the scratch memory below.
     void shed_load();
@@ -203,7 +222,8 @@ class LoopState {
     BufferLedger<SocketConnection> buffers;  // memory that connections keep between turns
     std::size_t deferred = 0;                // deferred exchanges
 
-    // Scratch memory of the connection that has its turn.
+    // Of the connection that has its turn: its budget, and scratch memory.
+    Turn turn;
     std::vector<char> input;
     std::string output;
 

@@ -13,6 +13,8 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "base/allocated_bytes.h"
+
 namespace sluice::http {
 
 namespace {
@@ -25,6 +27,9 @@ bool is_temporary(int error) {
 constexpr std::size_t kHandshakeBytes = 56UL * 1024;
 constexpr std::size_t kRecordBytes = 17UL * 1024;
 
+// OpenSSL reads the header of each record by itself.
+constexpr int kRecordHeader = 5;
+
 int clamp_to_int(std::size_t size) {
     return static_cast<int>(std::min<std::size_t>(size, INT_MAX));
 }
@@ -32,10 +37,15 @@ int clamp_to_int(std::size_t size) {
 // An output buffer that has grown beyond this for one answer is freed.
 constexpr std::size_t kOutputKept = 1024UL * 1024;
 
+// A buffer of kept bytes that is larger than this, and than twice its content, is replaced.
+constexpr std::size_t kLargeKept = 64UL * 1024;
+
 }  // namespace
 
 // A socket BIO. OpenSSL's own raises SIGPIPE, and does not report whether a read has emptied the
-// socket, which costs a system call per request.
+// socket, which costs a system call per request. This one also reads ahead: OpenSSL, which would
+// handle any number of records without data that it has read ahead, asks for one record at a time
+// and gets none when the turn is over.
 struct SocketBio {
     static BIO* create(Transport* transport) {
         static BIO_METHOD* const method = create_method();
@@ -60,10 +70,39 @@ struct SocketBio {
     static int read(BIO* bio, char* to, int size) {
         auto* transport = static_cast<Transport*>(BIO_get_data(bio));
         BIO_clear_retry_flags(bio);
-        const ssize_t got = recv(transport->socket_, to, static_cast<std::size_t>(size), 0);
-        transport->is_drained_ = got < size;
-        if (got < 0 && is_temporary(errno)) BIO_set_retry_read(bio);
-        return static_cast<int>(got);
+        if (!transport->turn_.may_continue()) {
+            BIO_set_retry_read(bio);
+            return -1;
+        }
+        if (transport->ahead_ == nullptr) {
+            const ssize_t got = read_ahead(*transport);
+            if (transport->is_empty_) BIO_set_retry_read(bio);
+            if (got <= 0) return static_cast<int>(got);
+        }
+        if (size == kRecordHeader) transport->turn_.spend_record();
+        return take(*transport, {to, static_cast<std::size_t>(size)});
+    }
+
+    // An exception must not pass through OpenSSL, which is written in C.
+    static ssize_t read_ahead(Transport& transport) {
+        std::unique_ptr<Transport::Ahead> ahead(new (std::nothrow) Transport::Ahead);
+        if (ahead == nullptr) return -1;
+        const ssize_t got = recv(transport.socket_, ahead->data(), ahead->size(), 0);
+        transport.is_empty_ = got < 0 && is_temporary(errno);
+        if (got <= 0) return got;
+        const auto bytes = static_cast<std::size_t>(got);
+        transport.is_drained_ = bytes < ahead->size();
+        transport.ahead_left_ = std::span<const char>(*ahead).first(bytes);
+        transport.ahead_ = std::move(ahead);
+        return got;
+    }
+
+    static int take(Transport& transport, std::span<char> to) {
+        const std::size_t count = std::min(to.size(), transport.ahead_left_.size());
+        std::memcpy(to.data(), transport.ahead_left_.data(), count);
+        transport.ahead_left_ = transport.ahead_left_.subspan(count);
+        if (transport.ahead_left_.empty()) transport.ahead_.reset();
+        return static_cast<int>(count);
     }
 
     static int write(BIO* bio, const char* from, int size) {
@@ -80,7 +119,8 @@ struct SocketBio {
     }
 };
 
-Transport::Transport(int socket, SSL_CTX* tls, Alpn alpn) : socket_(socket) {
+Transport::Transport(int socket, SSL_CTX* tls, Turn& turn, Alpn alpn)
+    : socket_(socket), turn_(turn) {
     if (tls == nullptr) return;
     tls_ = SSL_new(tls);
     if (tls_ == nullptr) {
@@ -100,16 +140,19 @@ Transport::~Transport() {
 
 std::size_t Transport::buffer_bytes() const {
     if (tls_ == nullptr || SSL_in_before(tls_) != 0) return 0;
-    if (SSL_is_init_finished(tls_) == 0) return kHandshakeBytes;
+    const std::size_t ahead = ahead_ == nullptr ? 0 : sizeof(Ahead);
+    if (SSL_is_init_finished(tls_) == 0) return ahead + kHandshakeBytes;
     // "RB": the header of a record has been read, and its body is awaited.
     const bool reads = SSL_has_pending(tls_) != 0 || SSL_rstate_string(tls_)[1] == 'B';
     const bool writes = SSL_want_write(tls_) != 0;
-    return (reads ? kRecordBytes : 0) + (writes ? kRecordBytes : 0);
+    return ahead + (reads ? kRecordBytes : 0) + (writes ? kRecordBytes : 0);
 }
 
+// Of an operation before which is_empty_ was false.
 Transport::Outcome Transport::tls_outcome(int result) {
     switch (SSL_get_error(tls_, result)) {
         case SSL_ERROR_WANT_READ:
+            return is_empty_ ? Outcome::kBlocked : Outcome::kPaused;
         case SSL_ERROR_WANT_WRITE:
             return Outcome::kBlocked;
         case SSL_ERROR_SSL:
@@ -124,28 +167,35 @@ Transport::Outcome Transport::tls_outcome(int result) {
 
 Transport::Outcome Transport::handshake() {
     if (tls_ == nullptr || SSL_is_init_finished(tls_) != 0) return Outcome::kMoved;
+    is_empty_ = false;
     const int result = SSL_do_handshake(tls_);
     return result == 1 ? Outcome::kMoved : tls_outcome(result);
 }
 
 Transport::Transfer Transport::read(std::span<char> to) {
     if (tls_ != nullptr) {
+        is_empty_ = false;
         const int got = SSL_read(tls_, to.data(), clamp_to_int(to.size()));
-        if (got <= 0) return {.outcome = tls_outcome(got)};
+        if (got <= 0) {
+            const Outcome outcome = tls_outcome(got);
+            return {.outcome = outcome, .is_exhausted = is_empty_};
+        }
         return {.outcome = Outcome::kMoved,
                 .bytes = static_cast<std::size_t>(got),
-                .is_exhausted = is_drained_ && SSL_has_pending(tls_) == 0};
+                .is_exhausted = is_drained_ && ahead_ == nullptr && SSL_has_pending(tls_) == 0};
     }
     const ssize_t got = recv(socket_, to.data(), to.size(), 0);
     if (got > 0) {
         const auto bytes = static_cast<std::size_t>(got);
         return {.outcome = Outcome::kMoved, .bytes = bytes, .is_exhausted = bytes < to.size()};
     }
-    return {.outcome = got < 0 && is_temporary(errno) ? Outcome::kBlocked : Outcome::kClosed};
+    const bool is_empty = got < 0 && is_temporary(errno);
+    return {.outcome = is_empty ? Outcome::kBlocked : Outcome::kClosed, .is_exhausted = is_empty};
 }
 
 Transport::Transfer Transport::write(std::string_view from) {
     if (tls_ != nullptr) {
+        is_empty_ = false;
         const int put = SSL_write(tls_, from.data(), clamp_to_int(from.size()));
         if (put <= 0) return {.outcome = tls_outcome(put)};
         return {.outcome = Outcome::kMoved, .bytes = static_cast<std::size_t>(put)};
@@ -174,14 +224,9 @@ Transport::Transfer Transport::discard(std::span<char> scratch) {
     return {.outcome = got < 0 && is_temporary(errno) ? Outcome::kBlocked : Outcome::kClosed};
 }
 
-std::size_t allocated_bytes(const std::string& text) {
-    static const std::size_t inside = std::string().capacity();
-    return text.capacity() > inside ? text.capacity() + 1 : 0;
-}
-
 SocketConnection::SocketConnection(LoopState& loop, AcceptedSocket accepted, Alpn alpn)
     : loop_(loop),
-      transport_(accepted.socket, accepted.tls, alpn),
+      transport_(accepted.socket, accepted.tls, loop.turn, alpn),
       is_established_(accepted.tls == nullptr),
       peer_size_(static_cast<std::uint8_t>(std::min(accepted.peer.size(), sizeof(peer_)))) {
     std::memcpy(peer_.data(), accepted.peer.data(), peer_size_);
@@ -192,38 +237,54 @@ SocketConnection::~SocketConnection() = default;
 SocketConnection* SocketConnection::open(std::unique_ptr<SocketConnection> owner) {
     SocketConnection* connection = owner.get();
     LoopState& loop = connection->loop_;
-    const Phase first = connection->is_established_ ? Phase::kIdle : Phase::kHead;
-    connection->place_ = loop.timeout_list.add(std::move(owner), first, loop.now);
+    connection->place_ = loop.timeout_list.add(std::move(owner), Phase::kNew, loop.now);
     connection->ledger_place_ = loop.buffers.add(connection);
     loop.counters.connections.add(1);
     return connection;
 }
 
 void SocketConnection::on_ready(SocketEvents events) {
-    is_readable_ |= events.readable;
+    if (events.readable) expect_input();
     is_hung_up_ |= events.hung_up;
-    work();
-    end_turn();
+    // One that waits for its turn does not get another before.
+    if (!is_queued_) on_turn();
 }
 
 void SocketConnection::on_turn() {
+    loop_.turn.begin();
     work();
     end_turn();
 }
 
+void SocketConnection::poll() {
+    expect_input();
+    on_turn();
+}
+
+void SocketConnection::expect_input() {
+    is_readable_ = true;
+    transport_.expect_input();
+}
+
 void SocketConnection::on_answered() {
+    if (is_closed_) return;
+    record_held_bytes();
     loop_.enqueue(this);
 }
 
 // The memory cap is enforced here, between turns.
 void SocketConnection::end_turn() {
-    if (!is_closed_) record_held_bytes();
+    if (!is_closed_) {
+        record_held_bytes();
+        if (loop_.turn.is_over()) loop_.enqueue(this);
+    }
     loop_.shed_load();
 }
 
 void SocketConnection::record_held_bytes() {
     loop_.buffers.set(ledger_place_,
-                      held_bytes() + allocated_bytes(unsent_) + transport_.buffer_bytes());
+                      held_bytes() + allocated_bytes(kept_) + allocated_bytes(unsent_) +
+                          transport_.buffer_bytes());
 }
 
 void SocketConnection::abort() {
@@ -255,8 +316,10 @@ bool SocketConnection::handshake() {
             is_established_ = true;
             // The client's first request may have arrived with the end of the handshake.
             is_readable_ = true;
-            update_phase(PhaseTimer::kRestart);
             return true;
+        case Transport::Outcome::kPaused:
+            loop_.enqueue(this);
+            return false;
         case Transport::Outcome::kBlocked:
             return false;
         default:
@@ -267,15 +330,41 @@ bool SocketConnection::handshake() {
 }
 
 Transport::Transfer SocketConnection::read_input() {
+    using Outcome = Transport::Outcome;
+    if (!loop_.turn.may_continue()) return {.outcome = Outcome::kPaused};
     const Transport::Transfer moved = transport_.read(loop_.input);
-    if (moved.outcome == Transport::Outcome::kClosed) {
-        close();
-    } else if (moved.outcome == Transport::Outcome::kBlocked ||
-               (moved.is_exhausted && !is_hung_up_)) {
-        // After a hang-up there are no further events: reading continues up to the end.
+    loop_.turn.spend_bytes(moved.bytes);
+    // After a hang-up there are no further events: reading continues up to the end.
+    if (moved.is_exhausted && (moved.outcome == Outcome::kBlocked || !is_hung_up_))
         is_readable_ = false;
-    }
+    if (moved.outcome == Outcome::kPaused) loop_.enqueue(this);
+    if (moved.outcome == Outcome::kClosed) close();
     return moved;
+}
+
+std::span<char> SocketConnection::keep_more(std::span<const char> bytes) {
+    kept_.append(bytes.data(), bytes.size());
+    return kept();
+}
+
+// Bytes at the end of kept_ are moved to its front.
+void SocketConnection::keep(std::span<const char> rest) {
+    if (rest.empty()) return release_kept();
+    const std::size_t size = rest.size();
+    const bool is_own = rest.data() >= kept_.data() && rest.data() < kept_.data() + kept_.size();
+    const bool is_oversized = kept_.capacity() > std::max(kLargeKept, 2 * size);
+    if (is_own && is_oversized) {
+        kept_ = std::string(rest.data(), size);
+    } else if (is_own) {
+        kept_.erase(0, static_cast<std::size_t>(rest.data() - kept_.data()));
+        kept_.resize(size);
+    } else {
+        kept_.assign(rest.data(), size);
+    }
+}
+
+void SocketConnection::release_kept() {
+    std::string().swap(kept_);
 }
 
 void SocketConnection::send_output() {
@@ -284,12 +373,14 @@ void SocketConnection::send_output() {
     while (sent < output.size()) {
         const Transport::Transfer moved = transport_.write(std::string_view(output).substr(sent));
         if (moved.outcome == Transport::Outcome::kClosed) return close();
-        if (moved.outcome == Transport::Outcome::kBlocked) {
+        if (moved.outcome == Transport::Outcome::kPaused) loop_.enqueue(this);
+        if (moved.outcome != Transport::Outcome::kMoved) {
             unsent_.assign(output, sent);
             break;
         }
         sent += moved.bytes;
     }
+    loop_.turn.spend_bytes(output.size());
     if (output.capacity() > kOutputKept) std::string().swap(output);
     if (unsent_.empty() && is_closing_) start_lingering();
 }
@@ -302,8 +393,10 @@ bool SocketConnection::send_unsent() {
             close();
             return false;
         }
-        if (moved.outcome == Transport::Outcome::kBlocked) return false;
+        if (moved.outcome == Transport::Outcome::kPaused) loop_.enqueue(this);
+        if (moved.outcome != Transport::Outcome::kMoved) return false;
         sent_ += moved.bytes;
+        loop_.turn.spend_bytes(moved.bytes);
     }
     std::string().swap(unsent_);
     sent_ = 0;
@@ -322,9 +415,9 @@ void SocketConnection::start_lingering() {
 }
 
 void SocketConnection::discard() {
-    for (int reads = 0; is_readable_; ++reads) {
-        if (reads == kReadsPerTurn) return loop_.enqueue(this);
+    while (is_readable_ && loop_.turn.may_continue()) {
         const Transport::Transfer moved = transport_.discard(loop_.input);
+        loop_.turn.spend_bytes(moved.bytes);
         if (moved.outcome == Transport::Outcome::kClosed) return close();
         if (moved.outcome == Transport::Outcome::kBlocked) is_readable_ = false;
     }

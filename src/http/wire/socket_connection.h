@@ -20,7 +20,9 @@ namespace sluice::http {
 // SIGPIPE.
 class Transport {
   public:
-    enum class Outcome { kMoved, kBlocked, kClosed };
+    // kBlocked: the socket will report a change. kPaused: it will not, since there may be more to
+    // read, but not at once: a TLS record had no data, or the turn is over.
+    enum class Outcome { kMoved, kBlocked, kPaused, kClosed };
 
     struct Transfer {
         Outcome outcome;
@@ -28,8 +30,9 @@ class Transport {
         bool is_exhausted = false;  // of a read: the socket is empty for now
     };
 
-    // Without a TLS context the connection is plain.
-    Transport(int socket, SSL_CTX* tls, Alpn alpn = Alpn::kHttp11);
+    // Without a TLS context the connection is plain. TLS records are read while `turn` may
+    // continue; it must outlive the transport.
+    Transport(int socket, SSL_CTX* tls, Turn& turn, Alpn alpn = Alpn::kHttp11);
     ~Transport();
     Transport(const Transport&) = delete;
     Transport& operator=(const Transport&) = delete;
@@ -37,13 +40,16 @@ class Transport {
     int socket() const { return socket_; }
     bool is_tls() const { return tls_ != nullptr; }
 
-    // Returns the memory that TLS holds for a handshake or an unfinished record. Its sessions,
+    // Returns the memory that TLS holds for a handshake or unread records. Its sessions,
     // about 14 KiB for each connection, are bounded by the number of connections instead.
     std::size_t buffer_bytes() const;
 
     // Returns kMoved when TLS is established or not used.
     Outcome handshake();
 
+    // More may have arrived since the last read. Without this call, one that only takes what was
+    // read ahead would report an empty socket.
+    void expect_input() { is_drained_ = false; }
     Transfer read(std::span<char> to);
     Transfer write(std::string_view from);
 
@@ -60,10 +66,19 @@ class Transport {
 
     Outcome tls_outcome(int result);
 
+    // Enough for the largest record.
+    static constexpr std::size_t kAheadSize = 17UL * 1024;
+    using Ahead = std::array<char, kAheadSize>;
+
     int socket_;
     bool is_drained_ = false;  // the last read got less than requested
+    bool is_empty_ = false;    // the last read got nothing
     bool is_broken_ = false;   // TLS has failed; nothing more may be sent
     SSL* tls_ = nullptr;
+    Turn& turn_;
+    // Bytes that were read from the socket and not given to OpenSSL yet; null: none.
+    std::unique_ptr<Ahead> ahead_;
+    std::span<const char> ahead_left_;
 };
 
 // A connected socket as accept4() returns it.
@@ -90,6 +105,9 @@ class Protocol {
 // 2. While bytes can't be sent, run() is not called: a client that does not read is not read from
 //    either.
 // 3. At the end of each turn the LoopState's ledger has the memory that the connection holds.
+// 4. A turn has the budget LoopState::turn, whatever the protocol. Where it is spent, reading
+// stops,
+//    and so does the protocol; the connection gets another turn, after the others.
 //
 // Owned by the LoopState's timeout_list; used by one thread.
 class SocketConnection {
@@ -109,6 +127,8 @@ class SocketConnection {
     };
     void on_ready(SocketEvents events);
     void on_turn();
+    // Handles what has arrived, whether or not the socket has reported it.
+    void poll();
     // A deferred answer is there.
     void on_answered();
 
@@ -117,6 +137,8 @@ class SocketConnection {
     virtual void on_drain() = 0;
     // The listener has too many connections.
     virtual void refuse() = 0;
+    // Closes at once, since another connection needs its place; it has no request in progress.
+    virtual void evict() = 0;
     // Frees its memory at once, by closing if necessary.
     virtual void shed() = 0;
     // Closes at once.
@@ -133,12 +155,19 @@ class SocketConnection {
     virtual void run() = 0;
     // The phase of a connection with nothing unsent.
     virtual Phase phase() const = 0;
-    // The memory that the protocol holds.
+    // The memory that the protocol holds, besides what is kept.
     virtual std::size_t held_bytes() const = 0;
     virtual void on_close() = 0;
 
-    // Reads into loop().input, at most kReadsPerTurn times in a turn. kMoved: there are bytes.
+    // Reads into loop().input, while the turn may continue. kMoved: there are bytes.
     Transport::Transfer read_input();
+    // Bytes that were read and not consumed.
+    std::span<char> kept() { return {kept_.data(), kept_.size()}; }
+    // Appends to them, and returns them all.
+    std::span<char> keep_more(std::span<const char> bytes);
+    // Replaces them by `rest`, which is at their end or in loop().input.
+    void keep(std::span<const char> rest);
+    void release_kept();
     // Sends loop().output, keeps what the socket does not take, and lingers if is_closing_.
     void send_output();
     // Closes without delivering what the client has not received.
@@ -157,17 +186,13 @@ class SocketConnection {
     bool is_lingering() const { return is_lingering_; }
     bool has_unsent() const { return !unsent_.empty(); }
     bool is_readable() const { return is_readable_; }
-    // Makes the next turn read, whatever the socket reported.
-    void assume_readable() { is_readable_ = true; }
 
     bool is_closing_ = false;  // no further request will be answered
-
-    // Reads of one connection before the next one gets its turn.
-    static constexpr int kReadsPerTurn = 8;
 
   private:
     friend class LoopState;
 
+    void expect_input();
     void work();
     void end_turn();
     bool handshake();
@@ -179,6 +204,7 @@ class SocketConnection {
     TimeoutList<std::unique_ptr<SocketConnection>>::Place place_;
     BufferLedger<SocketConnection>::Place ledger_place_;
     Transport transport_;
+    std::string kept_;      // bytes of requests
     std::string unsent_;    // bytes of answers
     std::size_t sent_ = 0;  // of unsent_
     bool is_readable_ = false;
@@ -190,9 +216,6 @@ class SocketConnection {
     std::uint8_t peer_size_;
     std::array<char, 46> peer_;
 };
-
-// Returns the bytes that `text` has allocated: none for a short string.
-std::size_t allocated_bytes(const std::string& text);
 
 }  // namespace sluice::http
 

@@ -7,6 +7,7 @@
 
 #include <boost/asio/post.hpp>
 #include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -19,6 +20,8 @@ HandlerResult FakeHandler::handle(const RequestView& request, Reply& reply, Comp
     ((reply.body() += request.method) += ' ') += request.path;
     ((reply.body() += '?') += request.query) += ' ';
     reply.body() += request.body;
+    ++requests_;
+    if (request.path == "/count") reply.body() = std::to_string(requests_);
     if (request.path == "/throw") throw std::runtime_error("as asked");
     if (request.path == "/big") reply.body().assign(8UL * 1024 * 1024, 'x');
     if (request.path == "/page") reply.body().assign(64UL * 1024, 'x');
@@ -131,6 +134,9 @@ void HttpTestServer::destroy_listener() {
 TestClient::TestClient(std::uint16_t port, int window)
     : socket_(::socket(AF_INET, SOCK_STREAM, 0)) {
     if (window > 0) setsockopt(socket_, SOL_SOCKET, SO_RCVBUF, &window, sizeof(window));
+    // What is sent is there at once, also while the server is busy.
+    const int one = 1;
+    setsockopt(socket_, IPPROTO_TCP, TCP_NODELAY, &one, sizeof(one));
     sockaddr_in address{};
     address.sin_family = AF_INET;
     address.sin_port = htons(port);

@@ -24,6 +24,7 @@ namespace sluice::http {
 //     /at-once  the same, by a completion that is called within handle()
 //     /held     on a request for /finish; dropped on one for /forget
 //     /dropped  never: the completion is dropped
+//     /count    the number of requests so far, with this one
 //     /throw    throws
 //     /big      8 MiB
 //     /page     64 KiB
@@ -47,6 +48,7 @@ class FakeHandler : public Handler {
     boost::asio::io_context& context_;
     void push(std::string_view piece);
 
+    int requests_ = 0;
     std::vector<Completion> held_;
     std::vector<ReplyStream> streams_;
 };
@@ -77,6 +79,33 @@ class HttpTestServer {
     std::uint16_t port_ = 0;
     std::atomic<bool> is_drained_{false};
     std::thread thread_;
+};
+
+// Keeps the thread of a server busy, so that what clients send meanwhile is there all at once.
+class BusyThread {
+  public:
+    // Returns when the thread is busy.
+    template <class Server>
+    explicit BusyThread(Server& server) {
+        server.post([state = state_] {
+            state->is_busy.store(true, std::memory_order_release);
+            state->is_busy.notify_all();
+            state->is_released.wait(false, std::memory_order_acquire);
+        });
+        state_->is_busy.wait(false, std::memory_order_acquire);
+    }
+
+    void release() {
+        state_->is_released.store(true, std::memory_order_release);
+        state_->is_released.notify_all();
+    }
+
+  private:
+    struct State {
+        std::atomic<bool> is_busy{false};      // written by the server's thread
+        std::atomic<bool> is_released{false};  // written by the test
+    };
+    std::shared_ptr<State> state_ = std::make_shared<State>();
 };
 
 // A blocking client. Reads give up after 20 seconds.

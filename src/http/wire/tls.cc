@@ -202,7 +202,9 @@ void set_behaviour(SSL_CTX* context) {
     SSL_CTX_set_mode(context,
                      SSL_MODE_RELEASE_BUFFERS | SSL_MODE_ENABLE_PARTIAL_WRITE |
                          SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER);
-    SSL_CTX_set_read_ahead(context, 1);
+    // SSL_read() returns after a record without data, such as a KeyUpdate. SocketBio reads ahead,
+    // and counts records of all kinds.
+    SSL_CTX_clear_mode(context, SSL_MODE_AUTO_RETRY);
     // Sessions are resumed by tickets; a cache would need a lock that all threads share.
     SSL_CTX_set_session_cache_mode(context, SSL_SESS_CACHE_OFF);
     SSL_CTX_set_alpn_select_cb(context, select_protocol, nullptr);
