@@ -209,8 +209,9 @@ Count Expectations::published_count(std::uint32_t region,
     const std::uint64_t regions = is_counted ? std::max(options_.regions, 2U) : 2;
     bool knows_others = false;
     for (std::uint32_t each = 0; each < options_.regions && is_counted; ++each)
-        knows_others |= each != region && granted(each, by_ms - world_lag_.count()) * 2 * regions >=
-                                              std::max(limit, 2 * regions);
+        knows_others |=
+            each != region && truth_.lost(key, sequence, each) == Truth::Lost::kNothing &&
+            granted(each, by_ms - world_lag_.count()) * 2 * regions >= std::max(limit, 2 * regions);
     return spent - std::min(spent,
                             most_unpublished({.limit = limit,
                                               .spent = spent,

@@ -127,6 +127,17 @@ std::vector<Entry*> Shard::entries_with_hash(std::uint64_t hash) {
     return found;
 }
 
+std::size_t Shard::add_entries(std::size_t from,
+                               std::size_t buckets,
+                               std::vector<Entry*>& entries) {
+    const MutexLock lock(mutex_);
+    const std::size_t end = std::min(from + buckets, bucket_count());
+    for (std::size_t i = from; i < end; ++i)
+        bucket_at(i).for_each([&](Entry& entry) { entries.push_back(&entry); });
+    Epoch::confirm_made();
+    return end - from;
+}
+
 void Shard::dispose(Entry& entry) {
     const MutexLock lock(mutex_);
     give_back(entry);

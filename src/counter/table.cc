@@ -196,16 +196,30 @@ Entry* Table::find_exactly(const LimitKey& key) {
     return found == all.end() ? nullptr : *found;
 }
 
-bool Table::list_again(Walk& walk, std::size_t buckets, UnixTime now) {
-    while (walk.shard <= shard_mask_) {
-        const std::size_t seen =
-            shards_[walk.shard].list_again(walk.bucket, buckets, now, changed_);
+template <class Visit>
+bool Table::walk_on(Walk& walk, std::size_t buckets, Visit visit) {
+    while (!is_done(walk)) {
+        const std::size_t seen = visit(shards_[walk.shard], walk.bucket, buckets);
         walk.bucket += seen;
         if (seen == buckets) return false;
         buckets -= seen;
         walk = {.shard = walk.shard + 1, .bucket = 0};
     }
     return true;
+}
+
+bool Table::list_again(Walk& walk, std::size_t buckets, UnixTime now) {
+    return walk_on(walk, buckets, [&](Shard& shard, std::size_t from, std::size_t most) {
+        return shard.list_again(from, most, now, changed_);
+    });
+}
+
+std::vector<Entry*> Table::next_entries(Walk& walk, std::size_t buckets) {
+    std::vector<Entry*> entries;
+    walk_on(walk, buckets, [&](Shard& shard, std::size_t from, std::size_t most) {
+        return shard.add_entries(from, most, entries);
+    });
+    return entries;
 }
 
 EntryPool::Stats Table::memory() const {

@@ -187,6 +187,10 @@ class alignas(64) Shard {
     // All entries whose keys have that hash. The caller is pinned.
     std::vector<Entry*> entries_with_hash(std::uint64_t hash);
 
+    // Adds the entries of up to `buckets` buckets, from the bucket `from` on, to `entries`. Returns
+    // as list_again() does. The caller is pinned.
+    std::size_t add_entries(std::size_t from, std::size_t buckets, std::vector<Entry*>& entries);
+
     // Disposes of an entry that the changed list returned as retired.
     void dispose(Entry& entry);
 
@@ -355,6 +359,12 @@ class Table {
     };
     bool list_again(Walk& walk, std::size_t buckets, UnixTime now);
 
+    // The entries of the next buckets, up to `buckets`; `walk` ends behind them, and is done when
+    // is_done() says so. The caller holds an EpochPin. An entry that is made meanwhile may be
+    // missed.
+    std::vector<Entry*> next_entries(Walk& walk, std::size_t buckets);
+    bool is_done(const Walk& walk) const { return walk.shard > shard_mask_; }
+
     // Frees an entry that the changed list returned as retired.
     void dispose(Entry& entry) { shard_at(entry.hash()).dispose(entry); }
 
@@ -371,6 +381,10 @@ class Table {
 
     // The entry for `key`, made or replaced if need be.
     Entry& ready_entry(HashedRequest request, UnixTime now, Needed needed);
+    // Calls visit(shard, first bucket, most buckets), which returns how many there were, until
+    // `buckets` were visited. Whether that was the end.
+    template <class Visit>
+    bool walk_on(Walk& walk, std::size_t buckets, Visit visit);
     // Empties the changed list in a child process, which has no consumer.
     void discard_changes();
     void settle_in_successor(HashedRequest request, Sequence sequence, Count cost) noexcept;
