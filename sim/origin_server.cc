@@ -37,9 +37,9 @@ OriginServer::OwnCell OriginServer::own_cell(Serial node,
 OriginServer::Cell* OriginServer::find(KeyIndex key, Sequence sequence) {
     if (key >= contents_.places.size() || contents_.places[key] == 0) return nullptr;
     KeyCells& held = contents_.keys[contents_.places[key] - 1];
-    Cell& cell = held.cells[static_cast<std::size_t>(sequence) % kTrueCells];
-    const bool lives = cell.sequence == sequence && scheduler_.now() < cell.dies;
-    return lives ? &cell : nullptr;
+    const auto cell = std::ranges::find(held.cells, sequence, &Cell::sequence);
+    const bool lives = cell != held.cells.end() && scheduler_.now() < cell->dies;
+    return lives ? &*cell : nullptr;
 }
 
 OriginServer::Cell* OriginServer::open(KeyIndex key, Sequence sequence) {
@@ -49,12 +49,9 @@ OriginServer::Cell* OriginServer::open(KeyIndex key, Sequence sequence) {
         contents_.places[key] = static_cast<std::uint32_t>(contents_.keys.size());
     }
     KeyCells& held = contents_.keys[contents_.places[key] - 1];
-    Cell& cell = held.cells[static_cast<std::size_t>(sequence) % kTrueCells];
-    if (cell.sequence > sequence && scheduler_.now() < cell.dies) return nullptr;
+    std::erase_if(held.cells, [&](const Cell& cell) { return scheduler_.now() >= cell.dies; });
+    Cell& cell = held.cells.emplace_back();
     cell.sequence = sequence;
-    cell.total = 0;
-    cell.dies = Moment{0};
-    cell.components.clear();
     return &cell;
 }
 
@@ -69,7 +66,6 @@ CellTotals OriginServer::lift(const OwnCell& own, Count to, Duration lifetime) {
     if (to == 0 || lifetime <= Duration::zero()) return read(own);
     Cell* cell = find(own.key, own.sequence);
     if (cell == nullptr) cell = open(own.key, own.sequence);
-    if (cell == nullptr) return {.total = to, .own = to};
     cell->dies = std::max(cell->dies, scheduler_.now() + lifetime);
     auto found = find_component(cell->components, own);
     if (found == cell->components.end())

@@ -77,8 +77,10 @@ Shard::~Shard() {
 
 Entry& Shard::find_or_make(const LimitKey& key, UnixTime now, Sharing sharing, Needed needed) {
     const MutexLock lock(mutex_);
-    if (Entry* const held = find_held(key, now)) return *held;
+    std::optional<Sequence> left;
+    if (Entry* const held = find_held(key, now, left)) return *held;
     Entry& entry = make(key, now, sharing);
+    if (left) entry.note_leap(*left);
     try {
         make_room(now, needed);
     } catch (...) {
@@ -91,22 +93,29 @@ Entry& Shard::find_or_make(const LimitKey& key, UnixTime now, Sharing sharing, N
     return entry;
 }
 
-Entry* Shard::find_held(const LimitKey& key, UnixTime now) {
+Entry* Shard::find_held(const LimitKey& key, UnixTime now, std::optional<Sequence>& left) {
     // All counts of an entry that `now` has outgrown are dead. It is closed before another one
-    // takes its place, as a thread with an earlier time may have found it and not outgrown it.
+    // takes its place, as a thread with another time may have found it, and would move it on.
     // Ends: an entry that can't be closed has just been moved on by such a thread.
     for (Entry* held = find(key); held != nullptr; held = find(key)) {
-        if (!held->outgrown(now)) return held;
-        drop_if_dead(*held, now);
+        if (held->must_start_over(now)) {
+            drop_if_ahead(*held, now);
+        } else if (held->outgrown(now)) {
+            left = held->high();
+            drop_if_dead(*held, now);
+        } else {
+            return held;
+        }
     }
     return nullptr;
 }
 
 Entry& Shard::make(const LimitKey& key, UnixTime now, Sharing sharing) {
-    // An eviction of this key has been counted before its lock was released, so the number is new
-    // to it.
+    // A removal of this key while its counts mattered has been counted before its lock was
+    // released, so the number is new to it.
     const auto incarnation =
-        static_cast<std::uint32_t>(tally_->evicted.load(std::memory_order_relaxed));
+        static_cast<std::uint32_t>(tally_->evicted.load(std::memory_order_relaxed) +
+                                   tally_->started_over.load(std::memory_order_relaxed));
     const UnixTime forgotten_until = forgotten_.until(key.duration(), now);
     return pool_.make(key, now, forgotten_until, sharing, incarnation);
 }
@@ -262,6 +271,14 @@ bool Shard::drop_if_dead(Entry& entry, UnixTime now) {
     Tally::add(tally_->expired);
     remove(entry);
     return true;
+}
+
+// Removes an entry that must start over, synced or not: its counts are of windows to come.
+void Shard::drop_if_ahead(Entry& entry, UnixTime now) {
+    const Sequence high = entry.high();
+    if (!entry.must_start_over(now) || !entry.close(high)) return;
+    Tally::add(tally_->started_over);
+    remove(entry);
 }
 
 // The consumer of the changed list disposes of it if it holds it; else it is freed here.

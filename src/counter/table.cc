@@ -169,7 +169,7 @@ Table::~Table() {
 Entry& Table::ready_entry(HashedRequest request, UnixTime now, Needed needed) {
     const LimitKey key(request);
     Entry* const entry = find(key);
-    if (entry != nullptr && !entry->outgrown(now)) return *entry;
+    if (entry != nullptr && !entry->outgrown(now) && !entry->must_start_over(now)) return *entry;
     const bool is_in_child = made_.is_in_child();
     if (is_in_child && sharing_ != Sharing::kAlone) discard_changes();
     Entry& made = shard_of(key).find_or_make(key, now, sharing_, needed);
@@ -236,9 +236,11 @@ EntryPool::Stats Table::memory() const {
 // the cost stays unsynced, as that of a key evicted at twice the cap does.
 void Table::settle_in_successor(HashedRequest request, Sequence sequence, Count cost) noexcept try {
     for (;;) {  // ends: each repetition follows another removal of the same key
+        const Entry* const held = find_exactly(LimitKey(request));
+        if (held != nullptr && sequence < held->high() - 2) return;  // dead in the successor, too
         const UnixTime then = start_of(sequence, request.request.duration);
         Entry& entry = ready_entry(request, then, {});
-        if (!entry.admitted(sequence).add(sequence, cost)) return;  // dead in the successor, too
+        if (!entry.admitted(sequence).add(sequence, cost)) return;
         entry.note_late();
         if (changed_.mark(entry)) return;
     }

@@ -16,6 +16,7 @@
 #include <functional>
 #include <limits>
 #include <memory>
+#include <optional>
 #include <span>
 #include <utility>
 #include <vector>
@@ -180,8 +181,8 @@ class alignas(64) Shard {
         return bucket_at_offset(exists ? offset : offset & mask >> 1U);
     }
 
-    // The entry for `key`, made if there is none. An entry that `now` has outgrown is replaced. The
-    // entries in `needed` are evicted last of all.
+    // The entry for `key`, made if there is none. An entry that `now` has outgrown, or that must
+    // start over, is replaced. The entries in `needed` are evicted last of all.
     Entry& find_or_make(const LimitKey& key, UnixTime now, Sharing sharing, Needed needed);
 
     // All entries whose keys have that hash. The caller is pinned.
@@ -221,7 +222,9 @@ class alignas(64) Shard {
         return end_.load(std::memory_order_relaxed) >> offset_bits();
     }
 
-    Entry* find_held(const LimitKey& key, UnixTime now) SLUICE_REQUIRES(mutex_);
+    // `left` gets the newest sequence of an entry that was outgrown.
+    Entry* find_held(const LimitKey& key, UnixTime now, std::optional<Sequence>& left)
+        SLUICE_REQUIRES(mutex_);
     Entry& make(const LimitKey& key, UnixTime now, Sharing sharing) SLUICE_REQUIRES(mutex_);
     void insert(Entry& entry) SLUICE_REQUIRES(mutex_);
     void make_room(UnixTime now, Needed needed) SLUICE_REQUIRES(mutex_);
@@ -229,6 +232,7 @@ class alignas(64) Shard {
     void sweep(UnixTime now) SLUICE_REQUIRES(mutex_);
     bool evict(UnixTime now, Needed needed) SLUICE_REQUIRES(mutex_);
     bool drop_if_dead(Entry& entry, UnixTime now) SLUICE_REQUIRES(mutex_);
+    void drop_if_ahead(Entry& entry, UnixTime now) SLUICE_REQUIRES(mutex_);
     bool drop(Entry& entry) SLUICE_REQUIRES(mutex_);
     void finish_leaving() SLUICE_REQUIRES(mutex_);
     void leave_queue(Entry& entry) SLUICE_REQUIRES(mutex_);
@@ -294,6 +298,15 @@ class Table {
             at = ready.locate(now);
             if (at.sequence != Entry::kClosed) return ready;
         }
+    }
+
+    // The same, for what follows the decision of a request at `now`: the clock may have stepped
+    // back since, and the key started over, so the ring does not leap ahead again.
+    Entry& entry_of(const LimitKey& key, UnixTime now) {
+        Entry* const entry = find(key);
+        if (entry != nullptr && entry->would_leap(now)) return *entry;
+        Instant at;
+        return entry_for(key, now, at);
     }
 
     // Calls `made` with each entry that a request makes, perhaps more than once, before the request
