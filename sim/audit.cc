@@ -69,6 +69,7 @@ void Audit::track_incarnation(Slot& slot, Incarnation incarnation) {
     slot.sent = {};
     slot.strict_until = UnixTime::min();
     slot.was_read = false;
+    if (config_.has_far_steps) slot.newest = slot.newest_sent = -1;
 }
 
 // Checks what the table holds of a cell against the ground truth. Returns all spend that it knows.
@@ -312,7 +313,12 @@ void Audit::check_denial(const DecisionRecord& record, const Observation& seen, 
                                   .duration_ms = duration,
                                   .cost = record.cost,
                                   .limit = load_.limit};
-    ++(naive_pass(by_true_time) ? totals_.false_denials : totals_.true_denials);
+    const bool is_false = naive_pass(by_true_time);
+    ++(is_false ? totals_.false_denials : totals_.true_denials);
+    if (is_false && expectations_.has_recovered_clock(right_since_ms_, record.arrived_ms))
+        fail("denied k" + number(record.key) +
+             ", which everything granted so far would let pass, two windows after its clock was "
+             "right again");
 }
 
 void Audit::grant(const DecisionRecord& record, Observation& seen) {

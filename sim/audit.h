@@ -57,6 +57,8 @@ class Audit {
         std::size_t max_keys;
         // Some rules do not apply to clocks that step.
         bool has_steps = false;
+        // Further ones not to clocks that step by more than a window: a key starts over then.
+        bool has_far_steps = false;
         // Messages may be repeated: a node can't know what a repeated spend was granted.
         bool has_duplicates = false;
         std::uint64_t share_parts = kAuditedShareParts;
@@ -110,6 +112,8 @@ class Audit {
     void counted_nodes(const Membership::AnsweredHeartbeat& heartbeat) {
         members_.counted(config_.serial, heartbeat);
     }
+    // The clock that was wrong is right again.
+    void corrected(std::int64_t now_ms) { right_since_ms_ = now_ms; }
     // The process is resumed after a pause.
     void resumed(std::int64_t now_ms) { resumed_ms_ = now_ms; }
 
@@ -266,6 +270,7 @@ class Audit {
     std::vector<Slot> slots_;
     Totals totals_;
     std::int64_t resumed_ms_ = std::numeric_limits<std::int64_t>::min();
+    std::int64_t right_since_ms_ = std::numeric_limits<std::int64_t>::max();
 };
 
 }  // namespace sluice::sim

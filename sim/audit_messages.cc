@@ -218,6 +218,8 @@ void Audit::lost_store() {
 // region's own row as a lower bound of its spend. Windows that have ended by the node's clock are
 // exempt. A node without an entry decides nothing.
 void Audit::imported(const RegionRow& row, UnixTime now) {
+    // A ring that is ahead has no place for it.
+    if (config_.has_far_steps) return;
     const Sequence sequence = row.cell.sequence;
     const Sequence today = instant_at(now, load_.duration).sequence;
     const KeyIndex key = key_of(row.cell.identifier);

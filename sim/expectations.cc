@@ -1,6 +1,7 @@
 #include "sim/expectations.h"
 
 #include <algorithm>
+#include <cstdlib>
 
 #include "global/accuracy_bound.h"
 #include "sim/bounds.h"
@@ -123,6 +124,12 @@ Expectations::Expectations(const Options& options, const Truth& truth, UnixTime 
       calendar_(options),
       origin_lag_(origin_lag(options)),
       world_lag_(world_lag(options)),
+      has_far_steps_(std::ranges::any_of(options.faults.scheduled,
+                                         [&](const Fault& fault) {
+                                             return fault.kind == FaultKind::kClockStep &&
+                                                    std::abs(fault.amount) >
+                                                        Moment{options.load.duration}.count();
+                                         })),
       // An evicted key loses what was imported for it.
       has_small_tables_(options.max_keys < 1'000'000),
       // Far beyond the cap, nodes drop counts that they can't write to an unavailable origin.
@@ -164,7 +171,8 @@ Count Expectations::foreign_count(std::uint32_t region,
     const std::int64_t by_ms = at_ms - world_lag_.count();
     const std::int64_t skew_ms = duration_cast<Duration>(2 * options_.faults.skew).count();
     const bool is_dying = at_ms + skew_ms >= (sequence + 2) * options_.load.duration.count();
-    if (has_small_tables_ || is_dying || !calendar_.is_world_quiet(moment(by_ms), moment(at_ms)))
+    if (has_small_tables_ || has_far_steps_ || is_dying ||
+        !calendar_.is_world_quiet(moment(by_ms), moment(at_ms)))
         return 0;
     Count sum = 0;
     for (std::uint32_t other = 0; other < options_.regions; ++other) {
@@ -172,6 +180,11 @@ Count Expectations::foreign_count(std::uint32_t region,
         sum += published_count(other, key, sequence, by_ms);
     }
     return sum;
+}
+
+bool Expectations::has_recovered_clock(std::int64_t since_ms, std::int64_t at_ms) const {
+    const std::int64_t two_windows = 2 * options_.load.duration.count();
+    return options_.faults.skew == Moment{0} && since_ms <= at_ms - two_windows;
 }
 
 // What may be admitted in a window without a fault, if requests come as evenly as the load says.
@@ -209,8 +222,9 @@ Count Expectations::published_count(std::uint32_t region,
     const std::uint64_t regions = is_counted ? std::max(options_.regions, 2U) : 2;
     bool knows_others = false;
     for (std::uint32_t each = 0; each < options_.regions && is_counted; ++each)
-        knows_others |= each != region && granted(each, by_ms - world_lag_.count()) * 2 * regions >=
-                                              std::max(limit, 2 * regions);
+        knows_others |=
+            each != region && truth_.lost(key, sequence, each) == Truth::Lost::kNothing &&
+            granted(each, by_ms - world_lag_.count()) * 2 * regions >= std::max(limit, 2 * regions);
     return spent - std::min(spent,
                             most_unpublished({.limit = limit,
                                               .spent = spent,

@@ -131,6 +131,12 @@ class Expectations {
     // that arrived before and is decided after that can't read it.
     bool is_forgotten(Sequence sequence, std::int64_t at_ms) const;
 
+    // Whether clocks step by more than a window, so that keys start over.
+    bool has_far_steps() const { return has_far_steps_; }
+    // Whether a clock that became right at `since_ms` must deny nothing at `at_ms` because it was
+    // wrong.
+    bool has_recovered_clock(std::int64_t since_ms, std::int64_t at_ms) const;
+
     std::optional<Permille> bound() const;
 
     // The longest time until other regions know what a region admitted.
@@ -151,6 +157,7 @@ class Expectations {
     const FaultCalendar calendar_;
     Duration origin_lag_;
     Duration world_lag_;
+    bool has_far_steps_;
     bool has_small_tables_;
     bool may_drop_;
 };

@@ -77,6 +77,15 @@ TEST_F(ExpectationsTest, ExpectsOfOtherRegionsAllButHalfOfTheirShare) {
     EXPECT_EQ(foreign_count(50'000), 335U);
 }
 
+// Region 2 does not know of region 1, whose share it would use otherwise.
+TEST_F(ExpectationsTest, ExpectsNoShareOfAnotherRegionThatHasLostItsSpend) {
+    grant(1, 2, 170, 30'000);
+    grant(0, 1, 900, 30'000);
+    EXPECT_EQ(foreign_count(80'000), 102U) << "830 / (4 x 3) - 1 may be kept back";
+    truth_.lose(0, kWindow, 0, Truth::Lost::kToRegion);
+    EXPECT_EQ(foreign_count(80'000), 5U) << "1,000 / (2 x 3) - 1 may";
+}
+
 TEST_F(ExpectationsTest, ExpectsNothingWhileAFaultIsRecent) {
     grant(0, 4, 7, 3'000);
     grant(1, 2, 900, 1'000);

@@ -141,7 +141,7 @@ const char* const kFaultHelp =
     "  bus-down  bus-loss=0.5  bus-slow=1s                             (with --bus)\n"
     "  partition:node-N  partition:region-N  partition:store\n"
     "  crash:node-N  restart:node-N  rolling-restart=5s  pause:node-N\n"
-    "  clock-step=-2s:node-N  burst=10\n"
+    "  clock-step=-2s:node-N (for good without a LENGTH)  burst=10\n"
     "  volley=100 (that many requests for the first key, to each node at once)\n"
     "such as origin-empty@30s, store-down@60s+120s, partition:region-2@30s+60s";
 

@@ -27,6 +27,7 @@ TEST(Fault, ParsesNameTargetTimeAndLength) {
 TEST(Fault, ParsesAmounts) {
     EXPECT_EQ(parsed("origin-slow=20ms@1s+1s").amount, Moment{milliseconds{20}}.count());
     EXPECT_EQ(parsed("clock-step=-2s:node-3@1s").amount, Moment{seconds{-2}}.count());
+    EXPECT_EQ(parsed("clock-step=1h:node-1@30s+20s").lasts, seconds{20});
     EXPECT_EQ(parsed("store-busy=0.25@1s+1s").amount, 250);
     EXPECT_EQ(parsed("burst=10@1s+1s").amount, 10'000);
     EXPECT_EQ(parsed("volley=200@1s").amount, 200);

@@ -102,7 +102,10 @@ void Fleet::begin(std::size_t index) {
         case FaultKind::kRollingRestart:
             return restart_all(Moment{fault.amount});
         case FaultKind::kClockStep:
-            each_alive(fault.target, [&](Node& node) { node.step_clock(Moment{fault.amount}); });
+            each_alive(fault.target, [&](Node& node) {
+                const Moment by{fault.amount};
+                fault.lasts == Moment{0} ? node.step_clock(by) : node.set_clock_ahead(by);
+            });
             return;
         case FaultKind::kPause:
             each_alive(fault.target, [&](Node& node) { node.pause_until(fault.at + fault.lasts); });
@@ -168,6 +171,9 @@ void Fleet::end(std::size_t index) {
         case FaultKind::kCrash:
             for (std::uint32_t i = 0; i < current_.size(); ++i)
                 if (!current_[i]->is_alive()) start_node(i);
+            break;
+        case FaultKind::kClockStep:
+            each_alive(fault.target, [](Node& node) { node.correct_clock(); });
             break;
         case FaultKind::kBurst:
             arrivals_.burst = 1'000;

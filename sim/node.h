@@ -52,7 +52,10 @@ class Node {
     // Ends like a terminated process: flushes for up to a second first.
     void close(std::function<void()> ended);
     void pause_until(Moment when);
+    // Its clock steps for good, or is wrong by that much until correct_clock().
     void step_clock(Moment by) { skew_ += by; }
+    void set_clock_ahead(Moment by) { ahead_ = by; }
+    void correct_clock();
 
     bool is_alive() const { return process_.is_alive; }
     bool takes_requests() const { return process_.is_alive && !is_closing_; }
@@ -69,7 +72,8 @@ class Node {
 
     // By its own clock.
     UnixTime wall() const {
-        return world_.wall() + std::chrono::duration_cast<std::chrono::milliseconds>(skew_);
+        return world_.wall() +
+               std::chrono::duration_cast<std::chrono::milliseconds>(skew_ + ahead_);
     }
 
     // Checks a live node after all faults: nothing waits, everything is flushed.
@@ -120,6 +124,7 @@ class Node {
     World& world_;
     const Place place_;
     Moment skew_;
+    Moment ahead_{0};
     ProcessState process_;
     std::unique_ptr<Table> table_;
     std::unique_ptr<Audit> audit_;

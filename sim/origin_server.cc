@@ -21,9 +21,9 @@ constexpr std::uint64_t kRequestBytes = 24;
 OriginServer::Cell* OriginServer::find(KeyIndex key, Sequence sequence) {
     if (key >= contents_.places.size() || contents_.places[key] == 0) return nullptr;
     KeyCells& held = contents_.keys[contents_.places[key] - 1];
-    Cell& cell = held.cells[static_cast<std::size_t>(sequence) % kTrueCells];
-    const bool lives = cell.sequence == sequence && scheduler_.now() < cell.dies;
-    return lives ? &cell : nullptr;
+    const auto cell = std::ranges::find(held.cells, sequence, &Cell::sequence);
+    const bool lives = cell != held.cells.end() && scheduler_.now() < cell->dies;
+    return lives ? &*cell : nullptr;
 }
 
 OriginServer::Cell* OriginServer::open(KeyIndex key, Sequence sequence) {
@@ -33,11 +33,9 @@ OriginServer::Cell* OriginServer::open(KeyIndex key, Sequence sequence) {
         contents_.places[key] = static_cast<std::uint32_t>(contents_.keys.size());
     }
     KeyCells& held = contents_.keys[contents_.places[key] - 1];
-    Cell& cell = held.cells[static_cast<std::size_t>(sequence) % kTrueCells];
-    if (cell.sequence > sequence && scheduler_.now() < cell.dies) return nullptr;
+    std::erase_if(held.cells, [&](const Cell& cell) { return scheduler_.now() >= cell.dies; });
+    Cell& cell = held.cells.emplace_back();
     cell.sequence = sequence;
-    cell.dies = Moment{0};
-    cell.counts = {};
     return &cell;
 }
 
@@ -52,7 +50,6 @@ CellTotals OriginServer::lift(const OriginCell::Owner& owner, const CellComponen
     const KeyIndex key = key_of(component.cell.identifier);
     Cell* cell = find(key, component.cell.sequence);
     if (cell == nullptr) cell = open(key, component.cell.sequence);
-    if (cell == nullptr) return {.total = component.own, .own = component.own};
     cell->dies = std::max(cell->dies, scheduler_.now() + component.lifetime);
     return cell->counts.lift(owner, component);
 }

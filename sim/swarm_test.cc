@@ -101,6 +101,10 @@ TEST(SwarmRegressions, PassWhereTheAuditWasWrong) {
         FailedSeed{3'210'000'427,
                    "a bus that lost announcements was expected to be replaced by urged publishes, "
                    "though it was never silent"},
+        FailedSeed{
+            640'060'002,
+            "an origin was emptied that alone held what a stopped node had spent: its region "
+            "was taken for one that other regions know of"},
     });
 }
 
@@ -110,6 +114,10 @@ TEST(SwarmRegressions, PassWhereTheCodeWasWrong) {
         FailedSeed{3'200'050'050,
                    "a count that no announcement carried was left out of a regular publish, since "
                    "there was a bus"},
+        FailedSeed{640'023'553,
+                   "a count was not due before all regions were counted, and not offered again "
+                   "afterwards, since its key was idle"},
+        FailedSeed{640'026'456, "the same, with a bus"},
         FailedSeed{1'259, "a node that ended lost what a batch had spent after its last flush"},
         FailedSeed{1'700'001'526,
                    "an origin left out what it had granted to a call in the window before, whose "

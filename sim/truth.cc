@@ -132,6 +132,10 @@ void Truth::demand(KeyIndex key, Sequence sequence, Count cost) {
 void Truth::admit(
     KeyIndex key, Sequence sequence, std::uint32_t region, Count cost, std::int64_t now_ms) {
     if (cost == 0) return;
+    const std::int64_t duration_ms = load_.duration.count();
+    keys_[key].trailing.add(now_ms, cost, duration_ms);
+    const Count sum = keys_[key].trailing.sum_at(now_ms, duration_ms);
+    worst_trailing_ = std::max(worst_trailing_, sum * 1'000 / std::max<Count>(load_.limit, 1));
     TrueCell* const cell = open(key, sequence);
     if (cell == nullptr) {
         PastCell& past = past_[{key, sequence}];
@@ -142,10 +146,6 @@ void Truth::admit(
     }
     cell->total += cost;
     (region == keys_[key].home ? cell->at_home : by_region_[place(key, sequence, region)]) += cost;
-    const std::int64_t duration_ms = load_.duration.count();
-    keys_[key].trailing.add(now_ms, cost, duration_ms);
-    const Count sum = keys_[key].trailing.sum_at(now_ms, duration_ms);
-    worst_trailing_ = std::max(worst_trailing_, sum * 1'000 / std::max<Count>(load_.limit, 1));
 }
 
 Count Truth::total(KeyIndex key, Sequence sequence) const {

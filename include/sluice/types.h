@@ -139,6 +139,8 @@ struct Stats {
     std::uint64_t keys_held;
     std::uint64_t keys_created;
     std::uint64_t keys_expired;  // removed after their counts had expired
+    // Removed and begun again because the clock had stepped back by more than two windows.
+    std::uint64_t keys_started_over;
     std::uint64_t keys_evicted;  // displaced at max_keys, with counts that were still in use
     // Of these, displaced before their counts were written: at twice max_keys, while the origin was
     // unavailable, or during a request, without memory to hold the key again.

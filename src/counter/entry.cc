@@ -35,7 +35,8 @@ Entry::Entry(const LimitKey& key,
     }
     const Sequence high = high_.load(std::memory_order_relaxed);
     const bool past_forgotten = start_of(high, duration()) <= forgotten_until;
-    past_forgotten_.store(past_forgotten, std::memory_order_relaxed);
+    const auto began = static_cast<std::uint8_t>(high & kLeftBits);
+    came_from_.store(past_forgotten ? began | kPastForgotten : began, std::memory_order_relaxed);
     for (Sequence sequence = high - 2; sequence <= high + 1; ++sequence) {
         for (Ring* ring : {&admitted_, &peers_, &global_}) {
             (*ring)[place_of(sequence)].reset(sequence);
@@ -69,8 +70,8 @@ Instant Entry::clamped(UnixTime now, Sequence high) const {
     const Instant asked = instant_at(now, duration());
     // Acquire: pairs with the release in advance(). An old flag beside a new `high` only errs
     // towards the newest.
-    const bool past_forgotten = past_forgotten_.load(std::memory_order_acquire);
-    const Sequence oldest = past_forgotten ? high : high - 1;
+    const bool past_forgotten = (came_from_.load(std::memory_order_acquire) & kPastForgotten) != 0;
+    const Sequence oldest = past_forgotten || asked.sequence < high - 2 ? high : high - 1;
     if (asked.sequence >= oldest) return asked;
     return {.sequence = oldest, .elapsed = Duration::zero()};
 }
@@ -112,6 +113,7 @@ bool Entry::advance(Sequence to) {
         if (high == kClosed) return false;
         SLUICE_CHECK(to - high <= kMaxLeap);
         forget_synced(high, to);
+        if (to - high >= kFewestLeapt) note_leap(high);
         bool opened = true;
         for (Sequence sequence = std::max(high + 2, to - 2); opened && sequence <= to + 1;
              ++sequence) {
@@ -119,7 +121,8 @@ bool Entry::advance(Sequence to) {
         }
         if (opened && high_.compare_exchange_strong(
                           high, to, std::memory_order_release, std::memory_order_acquire)) {
-            past_forgotten_.store(false, std::memory_order_release);
+            if ((came_from_.load(std::memory_order_relaxed) & kPastForgotten) != 0)
+                came_from_.fetch_and(kLeftBits, std::memory_order_release);
             return true;
         }
         high = this->high();
@@ -127,15 +130,29 @@ bool Entry::advance(Sequence to) {
     return true;
 }
 
-std::optional<UnixTime> Entry::close_if_dead(UnixTime now) {
-    Sequence high = this->high();
-    const UnixTime dead_from = start_of(high + 3, duration());
-    // Acquire and release: no count of a dead cell is needed any more, but the order with advance()
-    // is.
-    if (now < dead_from ||
-        !high_.compare_exchange_strong(high, kClosed, std::memory_order_acq_rel)) {
-        return std::nullopt;
+void Entry::note_leap(Sequence sequence) {
+    const auto left = static_cast<std::uint8_t>(sequence & kLeftBits);
+    std::uint8_t before = came_from_.load(std::memory_order_relaxed);
+    // Ends: each repetition follows a step of another thread that moves the ring.
+    while (!came_from_.compare_exchange_weak(
+        before, (before & kPastForgotten) | left, std::memory_order_relaxed)) {
     }
+}
+
+// Only the low bits of the sequence that was left are known: one that looks the same waits for two
+// windows without need.
+std::optional<Sequence> Entry::starts_over_in(UnixTime now) const {
+    if (now >= start_of(high() - 2, duration())) return std::nullopt;
+    const Sequence asked = instant_at(now, duration()).sequence;
+    const Sequence left = came_from_.load(std::memory_order_relaxed) & kLeftBits;
+    const Sequence since = (asked - left) & kLeftBits;
+    return since < 2 ? asked + 2 - since : asked;
+}
+
+std::optional<UnixTime> Entry::close_if_dead(UnixTime now) {
+    const Sequence high = this->high();
+    const UnixTime dead_from = start_of(high + 3, duration());
+    if (now < dead_from || !close(high)) return std::nullopt;
     return dead_from;
 }
 
@@ -182,10 +199,14 @@ void Entry::set_refreshed(UnixTime at) {
         refreshed_at_ms_.store(time.time_since_epoch().count(), std::memory_order_seq_cst);
     };
     if (suspended_.load(std::memory_order_relaxed) != 0) return;
+    std::int64_t deadline = strict_until_ms_.load(std::memory_order_relaxed);
+    if (is_beyond(at, UnixTime{Duration{deadline}}))
+        strict_until_ms_.compare_exchange_strong(
+            deadline, kNever.time_since_epoch().count(), std::memory_order_seq_cst);
     if (is_strict(at)) return store(kStrict);
     store(at);
     const UnixTime until{Duration{strict_until_ms_.load(std::memory_order_seq_cst)}};
-    if (at < until) store(kStrict);
+    if (is_near(at, until)) store(kStrict);
 }
 
 void Entry::suspend_view() {
@@ -213,7 +234,7 @@ bool Entry::make_strict(UnixTime now, UnixTime until) {
     const std::int64_t until_ms = until.time_since_epoch().count();
     std::int64_t deadline = strict_until_ms_.load(std::memory_order_relaxed);
     // Ends: each repetition follows a later deadline by another thread.
-    while (deadline < until_ms) {
+    while (deadline < until_ms || is_beyond(now, UnixTime{Duration{deadline}})) {
         if (strict_until_ms_.compare_exchange_weak(deadline, until_ms, std::memory_order_seq_cst)) {
             // Not over the kNever of suspend_view(). Ends: each repetition follows another view.
             std::int64_t seen = refreshed_at_ms_.load(std::memory_order_seq_cst);
@@ -221,7 +242,7 @@ bool Entry::make_strict(UnixTime now, UnixTime until) {
                    !refreshed_at_ms_.compare_exchange_weak(
                        seen, kStrict.time_since_epoch().count(), std::memory_order_seq_cst)) {
             }
-            return deadline <= now.time_since_epoch().count();
+            return !is_near(now, UnixTime{Duration{deadline}});
         }
     }
     return false;

@@ -41,9 +41,10 @@ enum class ChangeState : std::uint8_t {
 
 // An entry holds the cells high-2 to high+1, where `high` is the newest sequence that a request was
 // decided at. Of these, high-1 and high can be current, each with its predecessor; high+1 takes the
-// counts of a peer whose clock is ahead. Counts of older sequences are gone for good: a request
-// from so far back is decided at the oldest instant that is held, never on an empty cell that once
-// held counts.
+// counts of a peer whose clock is ahead. Counts of older sequences are gone: a request that is late
+// by two windows is decided at the oldest instant that can be current, never on an empty cell that
+// once held counts. An older one shows that the clock has stepped back since the ring moved on; see
+// starts_over_in().
 //
 // Thread-safe: every method may race with every other, except the constructor and the destructor.
 //
@@ -111,6 +112,32 @@ class alignas(64) Entry {
         const Sequence newest = high();
         return newest == kClosed || now >= start_of(newest + kMaxLeap, duration());
     }
+
+    // A request from before all cells that are held shows that the clock that moved the ring was
+    // ahead, or that its own is behind. Its key starts over, in an entry that takes the place of
+    // this one, in the sequence that this returns: at once, unless the ring leapt here from its own
+    // sequence or the one before. Then it is the one in which nothing of before the leap counts any
+    // more. Until then, such requests are decided in the newest cell, together with what was
+    // spent there. So a step forward and back passes at most one limit too much, and two clocks
+    // that are used in turn replace an entry once in two windows. None if `now` is not that early.
+    std::optional<Sequence> starts_over_in(UnixTime now) const;
+    bool must_start_over(UnixTime now) const {
+        const auto from = starts_over_in(now);
+        return from && *from == instant_at(now, duration()).sequence;
+    }
+    // Closes the entry for good, unless its newest sequence is not `high` any more. Acquire and
+    // release: no count is needed any more, but the order with advance() is.
+    [[nodiscard]] bool close(Sequence high) {
+        return high_.compare_exchange_strong(high, kClosed, std::memory_order_acq_rel);
+    }
+    // Whether the ring would move to `now` without the cells between.
+    bool would_leap(UnixTime now) const {
+        const Sequence newest = high();
+        return newest != kClosed && now >= start_of(newest + kFewestLeapt, duration());
+    }
+    // The ring has come here from `sequence` without the cells between. Relaxed: published by the
+    // release of `high_` or of the entry.
+    void note_leap(Sequence sequence);
 
     // Closes the entry for good if all its cells are dead at `now`, and returns since when. A
     // thread that has found the entry before can't move its ring any more, and so can't spend in a
@@ -284,8 +311,9 @@ class alignas(64) Entry {
                (clear_flag(kLateFlag) & kLateFlag) != 0;
     }
 
-    // Whether a denial lies less than a duration back: strict mode.
-    bool is_strict(UnixTime now) const { return now < strict_until(); }
+    // Whether a denial lies less than a duration back: strict mode. A deadline further ahead was
+    // set by a clock that was ahead.
+    bool is_strict(UnixTime now) const { return is_near(now, strict_until()); }
     UnixTime strict_until() const {
         return UnixTime{Duration{strict_until_ms_.load(std::memory_order_relaxed)}};
     }
@@ -319,6 +347,8 @@ class alignas(64) Entry {
     // How far the ring may move at once: LapCount orders sequences that are within 4,096,
     // and up to kRingSize of these are taken by the cells themselves.
     static constexpr Sequence kMaxLeap = 4'000;
+    // A move by so many sequences or more keeps no cell that can be current.
+    static constexpr Sequence kFewestLeapt = 3;
     using Ring = CellCount[kRingSize];
 
     // Whether a word of set_synced() is about `sequence`.
@@ -329,6 +359,15 @@ class alignas(64) Entry {
     // Returns the flags before.
     std::uint8_t clear_flag(std::uint8_t flag) {
         return flags_.fetch_and(static_cast<std::uint8_t>(~flag), std::memory_order_seq_cst);
+    }
+    bool is_near(UnixTime now, UnixTime strict_until) const {
+        return now < strict_until && !is_beyond(now, strict_until);
+    }
+    // Whether no denial by a clock that is right can have set that deadline. Requests that have
+    // waited come with earlier times than others.
+    bool is_beyond(UnixTime now, UnixTime strict_until) const {
+        constexpr Duration kLongestWait{10'000};
+        return strict_until > now + duration() + kLongestWait;
     }
     bool advance(Sequence to);
     Instant clamped(UnixTime now, Sequence high) const;
@@ -353,9 +392,13 @@ class alignas(64) Entry {
     // Written by ChangedList and by the removal of the entry; see counter/changed.h for the orders.
     std::atomic<ChangeState> change_state_;
     std::atomic<bool> has_foreign_{false};  // set once, by the first raise; relaxed
-    // Whether counts of the window before the newest may have been forgotten, so that it can't be
-    // current. Cleared once (release, after `high` has moved on), read before `high` (acquire).
-    std::atomic<bool> past_forgotten_;
+    // Where the ring comes from. kPastForgotten: counts of the window before the newest may have
+    // been forgotten, so that it can't be current. Cleared once (release, after `high` has moved
+    // on), read before `high` (acquire). The other bits are the lowest of the sequence from which
+    // the ring last leapt over two cells or more, at first that in which it began: see note_leap().
+    static constexpr std::uint8_t kPastForgotten = 0x80;
+    static constexpr std::uint8_t kLeftBits = 0x7F;
+    std::atomic<std::uint8_t> came_from_;
     const std::uint8_t incarnation_[3];
 
     // Second cache line: the counts that a decision without sharing needs. `high` is written by the

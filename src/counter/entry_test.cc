@@ -53,11 +53,49 @@ TEST_F(EntryTest, DecidesAStepBackOfOneWindowAtItsOwnTime) {
     EXPECT_EQ(entry_.high(), 102);
 }
 
-TEST_F(EntryTest, DecidesALargerStepBackAtTheOldestInstantHeld) {
+TEST_F(EntryTest, DecidesARequestThatIsLateByTwoWindowsAtTheOldestInstantHeld) {
     entry_.locate(at(105'000));
-    const Instant back = entry_.locate(at(100'900));
+    const Instant back = entry_.locate(at(103'900));
     EXPECT_EQ(back.sequence, 104);
     EXPECT_EQ(back.elapsed, Duration::zero());
+    EXPECT_EQ(entry_.starts_over_in(at(103'900)), std::nullopt);
+}
+
+TEST_F(EntryTest, DecidesALargerStepBackWithWhatWasSpentAhead) {
+    entry_.locate(at(160'500));
+    const Instant back = entry_.locate(at(100'900));
+    EXPECT_EQ(back.sequence, 160);
+    EXPECT_EQ(back.elapsed, Duration::zero());
+}
+
+TEST_F(EntryTest, StartsOverWhereNothingCountsThatWasSpentBeforeTheLeap) {
+    entry_.locate(at(160'500));
+    for (const std::int64_t back : {100'000, 100'999, 101'000, 101'999}) {
+        EXPECT_EQ(entry_.starts_over_in(at(back)), 102) << back;
+        EXPECT_FALSE(entry_.must_start_over(at(back))) << back;
+    }
+    for (const std::int64_t back : {10'000, 99'999, 102'000, 157'999}) {
+        EXPECT_EQ(entry_.starts_over_in(at(back)), back / 1'000) << back;
+        EXPECT_TRUE(entry_.must_start_over(at(back))) << back;
+    }
+    EXPECT_EQ(entry_.starts_over_in(at(158'000)), std::nullopt);
+}
+
+TEST_F(EntryTest, RemembersWhereItLeaptFromWhileItMovesOn) {
+    entry_.locate(at(160'500));
+    for (std::int64_t now = 161'000; now < 170'000; now += 1'000)
+        entry_.locate(at(now));
+    EXPECT_EQ(entry_.starts_over_in(at(100'000)), 102);
+    entry_.locate(at(180'000));
+    EXPECT_EQ(entry_.starts_over_in(at(100'000)), 100);
+    EXPECT_EQ(entry_.starts_over_in(at(169'000)), 171);
+}
+
+TEST_F(EntryTest, CanBeClosedOnlyWhereItStands) {
+    EXPECT_FALSE(entry_.close(99));
+    EXPECT_TRUE(entry_.close(100));
+    EXPECT_EQ(entry_.locate(at(101'000)).sequence, Entry::kClosed);
+    EXPECT_FALSE(entry_.must_start_over(at(0)));
 }
 
 TEST_F(EntryTest, DecidesNothingBeforeWhatWasForgotten) {
@@ -256,6 +294,23 @@ TEST(SharedEntry, HasNoYoungViewWhileStrict) {
     EXPECT_EQ(entry.refreshed_at(), at(100'500));
     entry.make_strict(at(100'600), at(160'600));
     EXPECT_EQ(entry.refreshed_at(), Entry::kStrict);
+}
+
+TEST(SharedEntry, IsNotStrictUntilADeadlineOfAClockThatWasAhead) {
+    const Request request{
+        .workspace = "w", .name_space = "n", .identifier = "id", .duration = 1'800 * kSecond};
+    constexpr std::int64_t kNow = 100 * 1'800'000;
+    constexpr std::int64_t kAhead = kNow + 3'600'000;
+    Entry entry{key_of(request), at(kNow), at(0), Sharing::kShared};
+    entry.make_strict(at(kAhead), at(kAhead + 1'800'000));
+    EXPECT_TRUE(entry.is_strict(at(kAhead)));
+    EXPECT_FALSE(entry.is_strict(at(kNow)));
+    EXPECT_TRUE(entry.make_strict(at(kNow), at(kNow + 1'800'000))) << "by a new denial";
+    EXPECT_EQ(entry.strict_until(), at(kNow + 1'800'000));
+    entry.make_strict(at(kAhead), at(kAhead + 1'800'000));
+    entry.set_refreshed(at(kNow + 1'800'000 - 1));
+    EXPECT_EQ(entry.refreshed_at(), at(kNow + 1'800'000 - 1));
+    EXPECT_FALSE(entry.is_strict(at(kAhead))) << "and not when that time comes";
 }
 
 // Two sequences that are equal in the bits which are kept of them.

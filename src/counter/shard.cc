@@ -77,8 +77,10 @@ Shard::~Shard() {
 
 Entry& Shard::find_or_make(const LimitKey& key, UnixTime now, Sharing sharing, Needed needed) {
     const MutexLock lock(mutex_);
-    if (Entry* const held = find_held(key, now)) return *held;
+    std::optional<Sequence> left;
+    if (Entry* const held = find_held(key, now, left)) return *held;
     Entry& entry = make(key, now, sharing);
+    if (left) entry.note_leap(*left);
     try {
         make_room(now, needed);
     } catch (...) {
@@ -91,21 +93,27 @@ Entry& Shard::find_or_make(const LimitKey& key, UnixTime now, Sharing sharing, N
     return entry;
 }
 
-Entry* Shard::find_held(const LimitKey& key, UnixTime now) {
+Entry* Shard::find_held(const LimitKey& key, UnixTime now, std::optional<Sequence>& left) {
     // All counts of an entry that `now` has outgrown are dead. It is closed before another one
-    // takes its place, as a thread with an earlier time may have found it and not outgrown it.
+    // takes its place, as a thread with another time may have found it, and would move it on.
     // Ends: an entry that can't be closed has just been moved on by such a thread.
     for (Entry* held = find(key); held != nullptr; held = find(key)) {
-        if (!held->outgrown(now)) return held;
-        drop_if_dead(*held, now);
+        if (held->must_start_over(now)) {
+            drop_if_ahead(*held, now);
+        } else if (held->outgrown(now)) {
+            left = held->high();
+            drop_if_dead(*held, now);
+        } else {
+            return held;
+        }
     }
     return nullptr;
 }
 
 Entry& Shard::make(const LimitKey& key, UnixTime now, Sharing sharing) {
     const UnixTime forgotten_until = forgotten_.until(key.duration(), now);
-    // An eviction of this key was counted, so the number is new to it.
-    return pool_.make(key, now, forgotten_until, sharing, evictions_);
+    // A removal of this key while its counts mattered was counted, so the number is new to it.
+    return pool_.make(key, now, forgotten_until, sharing, removals_);
 }
 
 void Shard::insert(Entry& entry) {
@@ -122,6 +130,17 @@ std::vector<Entry*> Shard::entries_with_hash(std::uint64_t hash) {
     });
     Epoch::confirm_made();
     return found;
+}
+
+std::size_t Shard::add_entries(std::size_t from,
+                               std::size_t buckets,
+                               std::vector<Entry*>& entries) {
+    const MutexLock lock(mutex_);
+    const std::size_t end = std::min(from + buckets, bucket_count());
+    for (std::size_t i = from; i < end; ++i)
+        bucket_at(i).for_each([&](Entry& entry) { entries.push_back(&entry); });
+    Epoch::confirm_made();
+    return end - from;
 }
 
 void Shard::dispose(Entry& entry) {
@@ -253,6 +272,15 @@ bool Shard::drop_if_dead(Entry& entry, UnixTime now) {
     return true;
 }
 
+// Removes an entry that must start over, synced or not: its counts are of windows to come.
+void Shard::drop_if_ahead(Entry& entry, UnixTime now) {
+    const Sequence high = entry.high();
+    if (!entry.must_start_over(now) || !entry.close(high)) return;
+    ++removals_;
+    Tally::add(tally_->started_over);
+    remove(entry);
+}
+
 // The consumer of the changed list disposes of it if it holds it; else it is freed here.
 void Shard::remove(Entry& entry) {
     unlink(entry);
@@ -287,7 +315,7 @@ bool Shard::drop(Entry& entry) {
 }
 
 void Shard::count_eviction() {
-    ++evictions_;
+    ++removals_;
     Tally::add(tally_->evicted);
 }
 

@@ -169,7 +169,7 @@ Table::~Table() {
 Entry& Table::ready_entry(HashedRequest request, UnixTime now, Needed needed) {
     const LimitKey key(request);
     Entry* const entry = find(key);
-    if (entry != nullptr && !entry->outgrown(now)) return *entry;
+    if (entry != nullptr && !entry->outgrown(now) && !entry->must_start_over(now)) return *entry;
     const bool is_in_child = made_.is_in_child();
     if (is_in_child && sharing_ != Sharing::kAlone) discard_changes();
     Entry& made = shard_of(key).find_or_make(key, now, sharing_, needed);
@@ -196,18 +196,34 @@ Entry* Table::find_exactly(const LimitKey& key) {
     return found == all.end() ? nullptr : *found;
 }
 
-bool Table::list_again(Walk& walk, std::size_t buckets) {
-    while (walk.shard <= shard_mask_) {
-        const std::size_t seen =
-            shards_[walk.shard].list_again(walk.bucket, buckets, walk.which, changed_);
+template <class Visit>
+bool Table::walk_on(Walk& walk, std::size_t buckets, Visit visit) {
+    while (!is_done(walk)) {
+        const std::size_t seen = visit(shards_[walk.shard], walk.bucket, buckets);
         walk.bucket += seen;
         if (seen == buckets) return false;
         buckets -= seen;
         walk = {.which = walk.which, .shard = walk.shard + 1, .bucket = 0};
     }
+    return true;
+}
+
+bool Table::list_again(Walk& walk, std::size_t buckets) {
+    const auto list = [&](Shard& shard, std::size_t from, std::size_t most) {
+        return shard.list_again(from, most, walk.which, changed_);
+    };
+    if (!walk_on(walk, buckets, list)) return false;
     if (walk.which == Shard::Relisted::kAll) return true;
     walk = {.which = Shard::Relisted::kAll};
     return false;
+}
+
+std::vector<Entry*> Table::next_entries(Walk& walk, std::size_t buckets) {
+    std::vector<Entry*> entries;
+    walk_on(walk, buckets, [&](Shard& shard, std::size_t from, std::size_t most) {
+        return shard.add_entries(from, most, entries);
+    });
+    return entries;
 }
 
 EntryPool::Stats Table::memory() const {
@@ -224,9 +240,11 @@ EntryPool::Stats Table::memory() const {
 // the cost stays unsynced, as that of a key evicted at twice the cap does.
 void Table::settle_in_successor(HashedRequest request, Sequence sequence, Count cost) noexcept try {
     for (;;) {  // ends: each repetition follows another removal of the same key
+        const Entry* const held = find_exactly(LimitKey(request));
+        if (held != nullptr && sequence < held->high() - 2) return;  // dead in the successor, too
         const UnixTime then = start_of(sequence, request.request.duration);
         Entry& entry = ready_entry(request, then, {});
-        if (!entry.admitted(sequence).add(sequence, cost)) return;  // dead in the successor, too
+        if (!entry.admitted(sequence).add(sequence, cost)) return;
         entry.note_late();
         if (changed_.mark(entry)) return;
     }

@@ -16,6 +16,7 @@
 #include <functional>
 #include <limits>
 #include <memory>
+#include <optional>
 #include <span>
 #include <utility>
 #include <vector>
@@ -180,12 +181,16 @@ class alignas(64) Shard {
         return bucket_at_offset(exists ? offset : offset & mask >> 1U);
     }
 
-    // The entry for `key`, made if there is none. An entry that `now` has outgrown is replaced. The
-    // entries in `needed` are evicted last of all.
+    // The entry for `key`, made if there is none. An entry that `now` has outgrown, or that must
+    // start over, is replaced. The entries in `needed` are evicted last of all.
     Entry& find_or_make(const LimitKey& key, UnixTime now, Sharing sharing, Needed needed);
 
     // All entries whose keys have that hash. The caller is pinned.
     std::vector<Entry*> entries_with_hash(std::uint64_t hash);
+
+    // Adds the entries of up to `buckets` buckets, from the bucket `from` on, to `entries`. Returns
+    // as list_again() does. The caller is pinned.
+    std::size_t add_entries(std::size_t from, std::size_t buckets, std::vector<Entry*>& entries);
 
     // Disposes of an entry that the changed list returned as retired.
     void dispose(Entry& entry);
@@ -218,7 +223,9 @@ class alignas(64) Shard {
         return end_.load(std::memory_order_relaxed) >> offset_bits();
     }
 
-    Entry* find_held(const LimitKey& key, UnixTime now) SLUICE_REQUIRES(mutex_);
+    // `left` gets the newest sequence of an entry that was outgrown.
+    Entry* find_held(const LimitKey& key, UnixTime now, std::optional<Sequence>& left)
+        SLUICE_REQUIRES(mutex_);
     Entry& make(const LimitKey& key, UnixTime now, Sharing sharing) SLUICE_REQUIRES(mutex_);
     void insert(Entry& entry) SLUICE_REQUIRES(mutex_);
     void make_room(UnixTime now, Needed needed) SLUICE_REQUIRES(mutex_);
@@ -226,6 +233,7 @@ class alignas(64) Shard {
     void sweep(UnixTime now) SLUICE_REQUIRES(mutex_);
     bool evict(UnixTime now, Needed needed) SLUICE_REQUIRES(mutex_);
     bool drop_if_dead(Entry& entry, UnixTime now) SLUICE_REQUIRES(mutex_);
+    void drop_if_ahead(Entry& entry, UnixTime now) SLUICE_REQUIRES(mutex_);
     bool drop(Entry& entry) SLUICE_REQUIRES(mutex_);
     void finish_leaving() SLUICE_REQUIRES(mutex_);
     void leave_queue(Entry& entry) SLUICE_REQUIRES(mutex_);
@@ -248,7 +256,8 @@ class alignas(64) Shard {
 
     alignas(64) mutable ForkSafeMutex mutex_{ForkSafeMutex::Rank::kShard};
     std::size_t size_ SLUICE_GUARDED_BY(mutex_) = 0;
-    std::uint32_t evictions_ SLUICE_GUARDED_BY(mutex_) = 0;  // ever; modulo 2^32
+    // Of entries whose counts mattered, ever; modulo 2^32.
+    std::uint32_t removals_ SLUICE_GUARDED_BY(mutex_) = 0;
     std::size_t hand_ SLUICE_GUARDED_BY(mutex_) =
         0;  // the bucket that was looked at last for removals
     // Entries being removed. Some may have been used again since, and stay; some may have expired.
@@ -293,6 +302,15 @@ class Table {
             at = ready.locate(now);
             if (at.sequence != Entry::kClosed) return ready;
         }
+    }
+
+    // The same, for what follows the decision of a request at `now`: the clock may have stepped
+    // back since, and the key started over, so the ring does not leap ahead again.
+    Entry& entry_of(const LimitKey& key, UnixTime now) {
+        Entry* const entry = find(key);
+        if (entry != nullptr && entry->would_leap(now)) return *entry;
+        Instant at;
+        return entry_for(key, now, at);
     }
 
     // Calls `made` with each entry that a request makes, perhaps more than once, before the request
@@ -359,6 +377,12 @@ class Table {
     };
     bool list_again(Walk& walk, std::size_t buckets);
 
+    // The entries of the next buckets, up to `buckets`; `walk` ends behind them, and is done when
+    // is_done() says so. The caller holds an EpochPin. An entry that is made meanwhile may be
+    // missed.
+    std::vector<Entry*> next_entries(Walk& walk, std::size_t buckets);
+    bool is_done(const Walk& walk) const { return walk.shard > shard_mask_; }
+
     // Frees an entry that the changed list returned as retired.
     void dispose(Entry& entry) { shard_at(entry.hash()).dispose(entry); }
 
@@ -375,6 +399,10 @@ class Table {
 
     // The entry for `key`, made or replaced if need be.
     Entry& ready_entry(HashedRequest request, UnixTime now, Needed needed);
+    // Calls visit(shard, first bucket, most buckets), which returns how many there were, until
+    // `buckets` were visited. Whether that was the end.
+    template <class Visit>
+    bool walk_on(Walk& walk, std::size_t buckets, Visit visit);
     // Empties the changed list in a child process, which has no consumer.
     void discard_changes();
     void settle_in_successor(HashedRequest request, Sequence sequence, Count cost) noexcept;

@@ -319,6 +319,26 @@ TEST_F(JumpingClockTest, OneTimestampFarAheadDoesNotHoldBackNewKeys) {
     }
 }
 
+// Also one that is further ahead than laps of a ring can tell apart.
+TEST_F(JumpingClockTest, AKeyThatWasUsedFarAheadStartsOverWithinTwoWindows) {
+    for (const Duration ahead : {10 * kSecond, 3'600 * kSecond, 10'000 * kSecond}) {
+        open(1'000);
+        use("k", 7, 10, kStart);
+        const Entry& ahead_of_time = use("k", 3, 10, kStart + ahead);
+        const Sequence far = ahead_of_time.high();
+        for (const Duration back : {kSecond, Duration{1}, kSecond + Duration{999}}) {
+            EXPECT_EQ(ask("k", kSecond, kStart + back).sequence, far);
+        }
+        EXPECT_EQ(table_->tally().started_over.load(), 0U);
+        const Sequence usable = instant_at(kStart, kSecond).sequence + 2;
+        EXPECT_EQ(ask("k", kSecond, kStart + 2 * kSecond).sequence, usable);
+        const Entry& again = use("k", 0, 10, kStart + 2 * kSecond);
+        EXPECT_EQ(again.spent(usable), 0U);
+        EXPECT_EQ(table_->tally().started_over.load(), 1U);
+        EXPECT_EQ(table_->tally().held(), 1U);
+    }
+}
+
 TEST_F(JumpingClockTest, ATimestampFarAheadDoesNotUndoAStepBack) {
     open(1'000'000);
     ask_new_keys(300, kStart);
@@ -350,6 +370,43 @@ TEST_F(JumpingClockTest, AStepBackOfLessThanTwoWindowsOpensNoBudgetAgain) {
                 << duration.count() << " ms, " << back[i].count() << " ms back";
         }
     }
+}
+
+// Its former counts at the origin are those of another owner, and not to be taken for its own.
+TEST_F(TableTest, AKeyThatStartsOverIsANewIncarnationWithChangesOfItsOwn) {
+    open(1'000, Sharing::kShared);
+    Entry& ahead = use("k", 3, 10, kNow + 100 * kSecond);
+    ASSERT_TRUE(table_->changed().mark(ahead));
+    const std::uint32_t before = ahead.incarnation();
+    const Entry& again = use("k", 1, 10);
+    EXPECT_NE(&again, &ahead);
+    EXPECT_NE(again.incarnation(), before);
+    EXPECT_TRUE(ahead.is_retired());
+    EXPECT_FALSE(again.is_unsynced());
+    const ChangedList::Taken taken = table_->changed().take();
+    ASSERT_EQ(taken.retired.size(), 1U);
+    table_->dispose(*taken.retired.front());
+}
+
+// A thread spends far ahead, and is suspended before it marks the entry. Its key has started over
+// by then, and the cost is not entered in a window that has not come.
+TEST_F(TableTest, ACostThatIsSettledAfterItsKeyStartedOverMovesNothingAhead) {
+    open(1'000, Sharing::kShared);
+    const UnixTime later = kNow + 100 * kSecond;
+    Entry& ahead = use("k", 3, 10, later);
+    Entry& again = use("k", 1, 10);
+    ASSERT_NE(&again, &ahead);
+    const Request request{
+        .workspace = "w", .name_space = "n", .identifier = "k", .duration = kSecond};
+    table_->settle(ahead, instant_at(later, kSecond).sequence, 3, request);
+    EXPECT_EQ(table_->find(key("k")), &again);
+    EXPECT_EQ(again.high(), instant_at(kNow, kSecond).sequence);
+    // And the other way round: it was spent before the clock stepped forward.
+    Entry& far = use("k", 1, 10, later);
+    ASSERT_EQ(&far, &again) << "its ring has moved on";
+    table_->settle(ahead, instant_at(kNow, kSecond).sequence, 3, request);
+    EXPECT_EQ(table_->find(key("k")), &far);
+    EXPECT_EQ(far.high(), instant_at(later, kSecond).sequence);
 }
 
 TEST(Table, ReportsHowMuchMemoryWasRefused) {

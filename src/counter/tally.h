@@ -46,6 +46,7 @@ class alignas(64) Tally {
     using Counter = std::atomic<std::uint64_t>;
     Counter created{0};
     Counter expired{0};
+    Counter started_over{0};  // removed since the clock had stepped back
     Counter evicted{0};
     Counter evicted_unsynced{0};  // of these, with unsynced counts
     Counter cas_retries{0};

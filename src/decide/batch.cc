@@ -292,7 +292,7 @@ void Batch::report_denied(BatchDecision& batch) const {
         if (decision.passed) {
             decision.remaining += static_cast<std::int64_t>(together.cost);
         } else {
-            decision.retry_at = retry_at(*entries_[i], items_[i].at, together);
+            decision.retry_at = retry_at(*entries_[i], items_[i].at, now_, together);
             note_denial(table_, *entries_[i], now_, decision.retry_at);
         }
     }

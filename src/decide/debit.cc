@@ -59,7 +59,7 @@ Decision debit(Table& table, const Request& request, UnixTime now) {
                       .reset_at = start_of(entered.at.sequence + 1, request.duration),
                       .retry_at = std::nullopt};
     if (!passed) {
-        decision.retry_at = retry_at(*entry, entered.at, ask);
+        decision.retry_at = retry_at(*entry, entered.at, now, ask);
         note_denial(table, *entry, now, decision.retry_at);
     }
     if (entered.added != 0 && table.sharing() != Sharing::kAlone) {

@@ -58,12 +58,26 @@ Admission admit_after_race(Entry& entry, Attempt attempt) {
     }
 }
 
-std::optional<UnixTime> retry_at(const Entry& entry, Instant at, Ask ask) {
-    const Held held{entry.spent(at.sequence - 1),
-                    entry.spent(at.sequence),
-                    entry.spent(at.sequence + 1),
-                    entry.spent(at.sequence + 2)};
-    return first_pass(held, at, entry.duration(), ask);
+std::optional<UnixTime> retry_at(const Entry& entry, Instant at, UnixTime now, Ask ask) {
+    const Duration duration = entry.duration();
+    const auto from = [&](Instant instant) {
+        const Held held{entry.spent(instant.sequence - 1),
+                        entry.spent(instant.sequence),
+                        entry.spent(instant.sequence + 1),
+                        entry.spent(instant.sequence + 2)};
+        return first_pass(held, instant, duration, ask);
+    };
+    const auto starts_over = entry.starts_over_in(now);
+    if (!starts_over) return from(at);
+    // The clock has stepped back. The key starts over, unless the clock has come by then to where a
+    // request is only late, and decided at the oldest instant that is held.
+    const Sequence oldest = entry.high() - 1;
+    if (*starts_over < oldest - 1) {
+        const bool is_possible = ask.limit != 0 && ask.cost <= ask.limit;
+        return is_possible ? std::optional(start_of(*starts_over, duration)) : std::nullopt;
+    }
+    const auto retry = from({.sequence = oldest, .elapsed = Duration::zero()});
+    return retry == start_of(oldest, duration) ? start_of(oldest - 1, duration) : retry;
 }
 
 AdmitOutcome decide_at(Table& table,
@@ -116,7 +130,7 @@ void enter_grant(Table& table,
     const Request& request = hashed_request.request;
     const Ask ask = ask_of(request);
     const Sequence sequence = grant.sequence;
-    Entry& entry = *locate(table, hashed_request, now).entry;
+    Entry& entry = table.entry_of(LimitKey(hashed_request), now);
     entry.note_use(ask.limit, now);
     // A cell that is gone needs no count any more.
     if (entry.incarnation() == grant.incarnation) entry.admitted(sequence).add(sequence, ask.cost);
@@ -136,7 +150,7 @@ void enter_grant(Table& table,
 
 bool report_denial(Table& table, const Request& request, const Denial& denial, Decision& decision) {
     const auto& [entry, at, now, lag] = denial;
-    const std::optional<UnixTime> retry = retry_at(entry, at, ask_of(request));
+    const std::optional<UnixTime> retry = retry_at(entry, at, now, ask_of(request));
     if (lag > Duration::zero() && retry && *retry <= now + lag) return false;
     note_denial(table, entry, now, retry);
     decision = {.passed = false,

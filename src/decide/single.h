@@ -151,8 +151,8 @@ inline void undo(Entry& entry, Sequence sequence, Count cost) {
     entry.admitted(sequence).subtract(sequence, cost);
 }
 
-// After a denial at `at`: when the same request would pass if nothing else were spent.
-std::optional<UnixTime> retry_at(const Entry& entry, Instant at, Ask ask);
+// A request at `now` was denied at `at`: when it would pass if nothing else were spent.
+std::optional<UnixTime> retry_at(const Entry& entry, Instant at, UnixTime now, Ask ask);
 
 inline Ask ask_of(const Request& request) {
     return {.cost = static_cast<Count>(request.cost), .limit = static_cast<Count>(request.limit)};

@@ -178,10 +178,21 @@ void GlobalSync::make_call(const Publisher::Call& call,
 void GlobalSync::answered(const StoreResult<PublishEnd>& end, std::uint64_t connection, Time now) {
     const auto* const failure = std::get_if<StoreFailure>(&end);
     const auto* const done = std::get_if<PublishEnd>(&end);
-    if (done != nullptr && done->regions)
-        regions_.store(std::max(*done->regions, least_regions_), std::memory_order_relaxed);
+    if (done != nullptr && done->regions) set_regions(std::max(*done->regions, least_regions_));
     publisher_.answered(
         failure == nullptr ? std::nullopt : std::optional(*failure), connection, now);
+}
+
+// With more regions, shares are smaller, and counts that were offered too early are due. Idle keys
+// are not offered again by themselves.
+void GlobalSync::set_regions(std::size_t regions) {
+    if (regions_.exchange(regions, std::memory_order_relaxed) >= regions) return;
+    constexpr std::size_t kBucketsPerPin = 256;
+    for (Table::Walk walk; !table_.is_done(walk);) {
+        const EpochPin pin;
+        for (Entry* const entry : table_.next_entries(walk, kBucketsPerPin))
+            offer(*entry);
+    }
 }
 
 std::optional<ImportQuery> GlobalSync::next_import(Time now, std::optional<UnixTime> wall) {

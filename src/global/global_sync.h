@@ -110,6 +110,7 @@ class GlobalSync {
     std::function<void(const CellName&, Count)> announcing(
         std::function<void(const CellName&, Count)> announce);
     void take_counts(Entry& entry);
+    void set_regions(std::size_t regions);
     bool holds_long_key(const StoredKeyId& id, std::uint64_t table_hash);
     Entry* find_entry(const CellName& stored, const StoredKeyId& id);
 

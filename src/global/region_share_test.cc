@@ -56,6 +56,20 @@ TEST_F(RegionShareTest, ACountThatReachesHalfOfItsShareIsPublishedBeforeTheNextT
     EXPECT_EQ(node_.store.round_trips, 0U) << "an urged tick counts no regions";
 }
 
+// A half of a share of 15 with four regions. Nothing else would offer the idle key again.
+TEST_F(RegionShareTest, ACountThatARegionWhichJoinsMakesDueIsPublishedThoughItsKeyIsIdle) {
+    node_.tick();
+    spend(node_, 19);
+    node_.tick();
+    ASSERT_EQ(node_.global_sync.regions(), 3U);
+    EXPECT_EQ(row("k", "a"), 0U);
+    GlobalNode fourth(clock_, world_, "d");
+    for (int i = 0; i < 3; ++i)
+        node_.tick();
+    EXPECT_EQ(node_.global_sync.regions(), 4U);
+    EXPECT_EQ(row("k", "a"), 19U);
+}
+
 TEST_F(RegionShareTest, UrgedTicksKeepTheirDistanceAndLeaveTheRegularOneWhereItIs) {
     node_.tick();
     const auto regular = publisher().wake_at();

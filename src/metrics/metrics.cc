@@ -95,6 +95,7 @@ void Metrics::write_keys(const Readings& readings, Text& text) {
     text.single(kKeysHeld, readings.keys_held);
     text.single(kKeysCreated, readings.keys_created);
     text.single(kKeysExpired, readings.keys_expired);
+    text.single(kKeysStartedOver, readings.keys_started_over);
     text.single(kKeysEvicted, readings.keys_evicted);
     text.single(kKeysEvictedUnsynced, readings.keys_evicted_unsynced);
     text.single(kCasRetries, readings.cas_retries);

@@ -113,6 +113,7 @@ struct Readings {
     std::uint64_t keys_held = 0;
     std::uint64_t keys_created = 0;
     std::uint64_t keys_expired = 0;
+    std::uint64_t keys_started_over = 0;
     std::uint64_t keys_evicted = 0;
     std::uint64_t keys_evicted_unsynced = 0;
     std::uint64_t cas_retries = 0;

@@ -30,6 +30,8 @@ inline constexpr Name kKeysCreated{"sluice_keys_created_total", Type::kCounter,
     "Keys created because a request named them."};
 inline constexpr Name kKeysExpired{"sluice_keys_expired_total", Type::kCounter,
     "Keys removed after their counts had ceased to matter."};
+inline constexpr Name kKeysStartedOver{"sluice_keys_started_over_total", Type::kCounter,
+    "Keys whose counts were dropped because the clock had stepped back by more than two windows."};
 inline constexpr Name kKeysEvicted{"sluice_keys_evicted_total", Type::kCounter,
     "Keys displaced at the cap although their counts still mattered."};
 inline constexpr Name kKeysEvictedUnsynced{"sluice_keys_evicted_unsynced_total", Type::kCounter,
@@ -213,6 +215,7 @@ inline constexpr std::array kAllNames = {
     kKeysHeld,
     kKeysCreated,
     kKeysExpired,
+    kKeysStartedOver,
     kKeysEvicted,
     kKeysEvictedUnsynced,
     kCasRetries,

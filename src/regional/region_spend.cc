@@ -36,9 +36,8 @@ CellName cell_of(const Request& request, Sequence sequence) {
 }  // namespace
 
 Entry& Region::entry_for(const CellName& cell, UnixTime now) {
-    Instant at;
     const Request request = request_of(cell);
-    return table_.entry_for(table_.key(request), now, at);
+    return table_.entry_of(table_.key(request), now);
 }
 
 void Region::spend(const Request& request, UnixTime now, Decided decided) {

@@ -58,6 +58,7 @@ metrics::Readings readings_of(const Stats& stats) {
     readings.keys_held = stats.keys_held;
     readings.keys_created = stats.keys_created;
     readings.keys_expired = stats.keys_expired;
+    readings.keys_started_over = stats.keys_started_over;
     readings.keys_evicted = stats.keys_evicted;
     readings.keys_evicted_unsynced = stats.keys_evicted_unsynced;
     readings.cas_retries = stats.cas_retries;

@@ -438,6 +438,7 @@ Stats Limiter::stats() const {
     return {.keys_held = tally.held(),
             .keys_created = read(tally.created),
             .keys_expired = read(tally.expired),
+            .keys_started_over = read(tally.started_over),
             .keys_evicted = read(tally.evicted),
             .keys_evicted_unsynced = read(tally.evicted_unsynced),
             .cas_retries = read(tally.cas_retries),

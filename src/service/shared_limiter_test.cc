@@ -59,6 +59,31 @@ TEST_F(SharedLimiterTest, ANewNodeKnowsWhatTheRegionSpent) {
     EXPECT_TRUE(b.limit(request("x", 1'000, 100), kNow)->passed);
 }
 
+// The origin still holds what was spent before the clock stepped forward and back.
+TEST_F(SharedLimiterTest, AKeyThatStartsOverReadsItsCountsFromTheOrigin) {
+    Limiter a = join();
+    Limiter b = join();
+    const UnixTime far = kNow + 3600s;
+    EXPECT_TRUE(b.limit(request("x", 1'000, 900), kNow)->passed);
+    EXPECT_TRUE(a.limit(request("x", 1'000, 1), far)->passed);
+    ASSERT_EQ(a.stats().keys_started_over, 0U);
+    EXPECT_FALSE(a.limit(request("x", 1'000, 101), kNow)->passed);
+    EXPECT_TRUE(a.limit(request("x", 1'000, 100), kNow)->passed);
+    EXPECT_EQ(a.stats().keys_started_over, 1U);
+}
+
+TEST_F(SharedLimiterTest, AStrictKeyStartsOverToo) {
+    Limiter a = join();
+    const UnixTime far = kNow + 3600s;
+    EXPECT_TRUE(a.limit(request("x", 10, 10), kNow)->passed);
+    EXPECT_TRUE(a.limit(request("x", 10, 10), far)->passed);
+    EXPECT_FALSE(a.limit(request("x", 10), far)->passed);
+    EXPECT_FALSE(a.limit(request("x", 10), kNow)->passed);
+    for (int i = 0; i < 10; ++i)
+        EXPECT_TRUE(a.limit(request("x", 10), kNow + 120s)->passed);
+    EXPECT_FALSE(a.limit(request("x", 10), kNow + 120s)->passed);
+}
+
 TEST_F(SharedLimiterTest, AWarmKeyIsDecidedHereOnceTheNodesAreCounted) {
     Limiter a = join();
     Limiter b = join();

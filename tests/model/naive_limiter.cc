@@ -53,6 +53,27 @@ std::int64_t NaiveLimiter::Counts::at(std::int64_t sequence) const {
     return cell == cells.end() ? 0 : cell->second;
 }
 
+std::int64_t NaiveLimiter::Counts::starts_over_in(std::int64_t asked) const {
+    for (const std::int64_t since : {0, 1})
+        if ((asked - left - since) % 128 == 0) return asked + 2 - since;
+    return asked;
+}
+
+void NaiveLimiter::Counts::move_to(std::int64_t asked) {
+    const bool is_far_back = asked < highest - 2;
+    if (highest == -1 || (is_far_back && starts_over_in(asked) == asked)) {
+        *this = {.highest = asked, .left = asked, .cells = {}};
+    } else if (asked > highest) {
+        if (asked > highest + 2) left = highest;
+        highest = asked;
+    }
+}
+
+std::int64_t NaiveLimiter::Counts::decided_at(std::int64_t now, std::int64_t duration) const {
+    if (now / duration < highest - 2) return highest * duration;
+    return std::max(now, (highest - 1) * duration);
+}
+
 // Both sides of `current + previous * (duration - elapsed) / duration + demand <= limit` are
 // multiplied by the duration, so that nothing is rounded.
 bool NaiveLimiter::fits(const Query& query, std::int64_t demand, std::int64_t instant) {
@@ -82,6 +103,16 @@ std::int64_t NaiveLimiter::room(const Query& query, std::int64_t demand) {
 std::optional<UnixTime> NaiveLimiter::first_fit(const Query& query) {
     if (query.limit == 0 || query.demand > query.limit) return std::nullopt;
     std::int64_t early = query.instant;
+    // A clock that has stepped back comes to where the key starts over, or to where a request is
+    // only late.
+    const Counts& counts = *query.counts;
+    if (const std::int64_t asked = query.now / query.duration; asked < counts.highest - 2) {
+        const std::int64_t over = counts.starts_over_in(asked);
+        const std::int64_t late = counts.highest - 2;
+        if (over < late) return unix_time(over * query.duration);
+        early = (late + 1) * query.duration;
+        if (fits(query, query.demand, early)) return unix_time(late * query.duration);
+    }
     for (std::int64_t sequence = early / query.duration;; ++sequence) {
         std::int64_t late = (sequence + 1) * query.duration - 1;
         if (fits(query, query.demand, late)) {
@@ -123,9 +154,10 @@ std::vector<NaiveLimiter::Query> NaiveLimiter::queries_of(std::span<const Reques
                                    .name_space = std::string(request.name_space),
                                    .identifier = std::string(request.identifier),
                                    .duration = duration}];
-        counts.highest = std::max(counts.highest, now / duration);
+        counts.move_to(now / duration);
         Query query{.counts = &counts,
-                    .instant = std::max(now, (counts.highest - 1) * duration),
+                    .now = now,
+                    .instant = counts.decided_at(now, duration),
                     .duration = duration,
                     .limit = request.limit,
                     .cost = request.cost,

@@ -54,6 +54,28 @@ TEST_F(Limit, ADenialIsStatus200WithRetryAt) {
     EXPECT_TRUE(expect_data(at(90'000, kBody)).at("success").as_bool());
 }
 
+// One time that is an hour ahead, and one in microseconds.
+TEST_F(Limit, ATimeFarAheadCostsTwoWindowsAtMost) {
+    for (const std::int64_t ahead : {std::int64_t{3'600'000}, 999 * kBegin}) {
+        const std::string body = R"({"namespace":"ahead","identifier":")" + std::to_string(ahead) +
+                                 R"(","limit":10,"duration":60000})";
+        const auto passes = [&](std::int64_t elapsed) {
+            return expect_data(at(elapsed, body)).at("success").as_bool();
+        };
+        for (int i = 0; i < 10; ++i)
+            ASSERT_TRUE(passes(0));
+        ASSERT_TRUE(passes(ahead));
+        int passed = 0;
+        for (std::int64_t i = 0; i < 30; ++i)
+            passed += passes(i) ? 1 : 0;
+        EXPECT_LE(passed, 9) << "and one ahead: a limit beyond the limit";
+        const auto denied = expect_data(at(30, body));
+        EXPECT_EQ(denied.at("retryAt").as_int64(), kBegin + 120'000);
+        for (int i = 0; i < 200; ++i)  // nine in a window
+            EXPECT_TRUE(passes(120'000 + i * 7'000)) << i;
+    }
+}
+
 TEST_F(Limit, HasNoRetryAtIfItCanNeverPass) {
     const std::vector<std::string> expected = {"limit", "remaining", "reset", "success"};
     EXPECT_EQ(names_of(expect_data(
