@@ -44,7 +44,7 @@ Log serve(std::string_view bytes, std::size_t piece) {
     context.limits.message = 4'096;
     context.limits.header_list = 1'024;
     constexpr std::size_t kEndless = std::numeric_limits<std::size_t>::max();
-    http::Turn turn({.bytes = kEndless, .records = kEndless, .calls = kEndless});
+    sluice::http::Turn turn({.bytes = kEndless, .records = kEndless, .calls = kEndless});
     ServerSession session(context, "192.0.2.1", turn, {});
     std::string out;
     while (!bytes.empty() && log.is_open) {

@@ -157,6 +157,11 @@ Answer Connection::receive(std::chrono::milliseconds timeout) {
     }
 }
 
+std::string Connection::receive_some(std::chrono::milliseconds timeout) {
+    if (received_.empty() && !read_more(timeout)) fail("the connection has ended");
+    return std::exchange(received_, {});
+}
+
 std::string Connection::receive_rest(std::chrono::milliseconds timeout) {
     const auto deadline = std::chrono::steady_clock::now() + timeout;
     while (read_more(std::chrono::duration_cast<std::chrono::milliseconds>(

@@ -50,6 +50,9 @@ class Connection {
     // The next response. Throws if the connection ends before it.
     Answer receive(std::chrono::milliseconds timeout = kTimeout);
 
+    // What has arrived, at least one byte. Throws at the end of the connection.
+    std::string receive_some(std::chrono::milliseconds timeout = kTimeout);
+
     // All bytes until the server closes the connection.
     std::string receive_rest(std::chrono::milliseconds timeout = kTimeout);
 

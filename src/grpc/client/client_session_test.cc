@@ -1,6 +1,7 @@
 #include "grpc/client/client_session.h"
 
 #include <chrono>
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <vector>
@@ -35,7 +36,7 @@ class ClientSessionTest : public testing::Test {
         methods.add("test.Echo", "Repeat", StreamOpener([](StreamWriter& writer) {
                         return std::make_unique<Repeater>(writer);
                     }));
-        server = std::make_unique<ServerSession>(context, "192.0.2.1", nullptr);
+        server = std::make_unique<ServerSession>(context, "192.0.2.1", turn, nullptr);
         open("/test.Echo/Repeat");
     }
 
@@ -61,6 +62,7 @@ class ClientSessionTest : public testing::Test {
 
     MethodRegistry methods;
     SessionContext context{.methods = methods};
+    http::Turn turn{{.bytes = SIZE_MAX, .records = SIZE_MAX, .calls = SIZE_MAX}};
     std::unique_ptr<ServerSession> server;
     std::unique_ptr<ClientSession> client;
     std::vector<std::string> got;
@@ -85,7 +87,7 @@ TEST_F(ClientSessionTest, ReturnsTheStatusOfTheCall) {
 }
 
 TEST_F(ClientSessionTest, ReturnsTheStatusOfARefusedCall) {
-    server = std::make_unique<ServerSession>(context, "192.0.2.1", nullptr);
+    server = std::make_unique<ServerSession>(context, "192.0.2.1", turn, nullptr);
     open("/test.Echo/Sing");
     exchange();
     EXPECT_EQ(client->end(), (Status{Code::kUnimplemented, "There is no method /test.Echo/Sing."}));

@@ -391,11 +391,7 @@ class Listener::EventLoop : public std::enable_shared_from_this<EventLoop> {
     }
 
     void open_connection(int socket, const sockaddr_storage& address) {
-        if (loop_.timeout_list.size() >= loop_.limits.connections) {
-            loop_.evict();
-            loop_.delete_closed();
-        }
-        const std::size_t open = loop_.timeout_list.size();
+        const std::size_t open = loop_.make_room();
         if (open >= loop_.limits.connections) {
             loop_.counters.refused.add(1);
             // Answering a TLS connection would need a handshake first.

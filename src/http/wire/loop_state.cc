@@ -90,6 +90,14 @@ void LoopState::delete_closed() {
     closed_.clear();
 }
 
+std::size_t LoopState::make_room() {
+    if (timeout_list.size() >= limits.connections) {
+        evict();
+        delete_closed();
+    }
+    return timeout_list.size();
+}
+
 void LoopState::evict() {
     for (int tries = 0; tries < kEvictionTries; ++tries) {
         const auto* oldest = timeout_list.oldest({Phase::kNew, Phase::kIdle});

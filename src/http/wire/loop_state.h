@@ -201,10 +201,11 @@ class LoopState {
     void defer_delete(SocketConnection* connection);
     void delete_closed();
 
-    // Closes the connection that has been idle for the longest time: between requests, or before
-    // its first one. If there is none, one with an incomplete head. Closes none if all have
-    // requests in progress.
-    void evict();
+    // At limits.connections, closes the connection that has been idle for the longest time: between
+    // requests, or before its first one. If there is none, one with an incomplete head. Closes none
+    // if all have requests in progress. Returns the number of connections that are left. Not to be
+    // called while a connection has its turn.
+    std::size_t make_room();
 
     // Closes the connections that hold the most until the total is within limits.buffered. Must
     // not be called while a connection uses the scratch memory below.
@@ -228,6 +229,8 @@ class LoopState {
     std::string output;
 
   private:
+    void evict();
+
     const std::chrono::milliseconds resolution_;
     std::function<void()> wake_;
     std::vector<SocketConnection*> queue_;

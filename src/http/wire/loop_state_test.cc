@@ -114,6 +114,20 @@ TEST_F(TimeoutListTest, NeverExpiresAPhaseWithoutATimeout) {
     EXPECT_EQ(expired(1'000'000ms), (std::vector<int>{}));
 }
 
+TEST_F(TimeoutListTest, FindsTheOldestItemOfSomePhases) {
+    EXPECT_EQ(timeout_list.oldest({Phase::kIdle, Phase::kNew}), nullptr);
+    add(Phase::kHead, 0ms);
+    add(Phase::kIdle, 1ms);
+    add(Phase::kNew, 2ms);
+    add(Phase::kIdle, 3ms);
+    EXPECT_EQ(timeout_list.oldest({Phase::kIdle, Phase::kNew})->item, 1);
+    timeout_list.enter(places[1], Phase::kIdle, 4ms);
+    EXPECT_EQ(timeout_list.oldest({Phase::kIdle, Phase::kNew})->item, 2);
+    timeout_list.remove(places[2]);
+    EXPECT_EQ(timeout_list.oldest({Phase::kIdle, Phase::kNew})->item, 3);
+    EXPECT_EQ(timeout_list.oldest({Phase::kHead})->item, 0);
+}
+
 TEST_F(TimeoutListTest, VisitsEachItemEvenIfItIsMovedOrRemoved) {
     for (int i = 0; i < 6; ++i)
         add(i % 2 == 0 ? Phase::kIdle : Phase::kHead, 0ms);

@@ -13,9 +13,9 @@ struct TurnLimits {
     std::size_t calls = 64;            // requests and messages that were handled
 };
 
-// SocketConnection begins each turn and gives the connection another one if may_continue() has
-// returned false. So whoever stops for that reason need not remember it. A unit of work that has
-// begun is completed: a budget may be exceeded by one.
+// SocketConnection begins each turn. If may_continue() has returned false, it gives the connection
+// another one, so that the code that stops need not. A unit of work that has begun is completed: a
+// budget may be exceeded by one, and that of HTTP/2 frames by those of 512 bytes.
 //
 // Owned by one thread, whose connections share it.
 class Turn {
