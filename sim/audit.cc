@@ -88,7 +88,8 @@ Count Audit::observe_cell(Observation& seen, Sequence sequence) {
         fail("a count of other nodes shrank at " + cell_text(key, sequence) + ": " +
              number(cell.peers) + " to " + number(peers) + ", " + number(cell.global) + " to " +
              number(global));
-    if (peers < cell.read)
+    // An answer finds no place in a ring that has started over, and may leap once more.
+    if (peers < cell.read && !config_.has_far_steps)
         fail("has read that its peers spent " + number(cell.read) + " at " +
              cell_text(key, sequence) + ", and holds " + number(peers));
     if (peers > granted_to_peers)
@@ -121,12 +122,15 @@ std::optional<Audit::Observation> Audit::observe(const DecisionRecord& record,
     }
     track_incarnation(slot, seen.entry->incarnation());
     const bool is_old = seen.sequence + 1 < slot.newest && record.by != DecidedBy::kOrigin;
-    if (seen.sequence < arrived.sequence || seen.sequence > seen.entry->high() || is_old) {
+    // A grant to a request that came before the clock stepped back; its key has started over since.
+    const bool is_ahead = seen.sequence > seen.entry->high();
+    const bool may_be_ahead = config_.has_far_steps && record.by == DecidedBy::kOrigin;
+    if (seen.sequence < arrived.sequence || (is_ahead && !may_be_ahead) || is_old) {
         fail("decided at " + cell_text(record.key, seen.sequence) + " at a time in window " +
              std::to_string(arrived.sequence) + ", after one in " + std::to_string(slot.newest));
         return std::nullopt;
     }
-    slot.newest = std::max(slot.newest, seen.sequence);
+    if (!is_ahead) slot.newest = std::max(slot.newest, seen.sequence);
     seen.current = observe_cell(seen, seen.sequence);
     seen.previous = observe_cell(seen, seen.sequence - 1);
     return seen;
@@ -147,19 +151,6 @@ Audit::View Audit::view_of(const DecisionRecord& record, const Observation& seen
     const UnixTime newest = std::max(viewed(seen.sequence), before);
     if (newest == UnixTime::min()) return View::kNone;
     return record.now - newest <= oldest_view(load_.duration) ? View::kYoung : View::kOld;
-}
-
-// Spend of the two cells that the origin has not acknowledged, plus `cost`. Late entries to the
-// previous cell are left out: a node treats that cell as synced once the current one is.
-Count Audit::unsynced(const Observation& seen, Count cost) const {
-    const auto of = [&](Sequence sequence, Count more) {
-        const Cell& cell = seen.slot->cells[static_cast<std::size_t>(sequence) % kTrueCells];
-        if (cell.sequence != sequence) return more;
-        const Count admitted = cell.admitted + more;
-        const Count unsynced = admitted - std::min(admitted, cell.acked);
-        return unsynced - std::min(unsynced, cell.late);
-    };
-    return of(seen.sequence, cost) + of(seen.sequence - 1, 0);
 }
 
 // The sharing rule for a pass that the origin did not decide: the node knows how many nodes share

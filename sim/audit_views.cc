@@ -46,6 +46,19 @@ void Audit::check_converged(KeyIndex key, Sequence sequence, const Expected& exp
              cell_text(key, sequence) + ", which spent " + number(foreign));
 }
 
+// Spend of the two cells that the origin has not acknowledged, plus `cost`. Late entries to the
+// previous cell are left out: a node treats that cell as synced once the current one is.
+Count Audit::unsynced(const Observation& seen, Count cost) const {
+    const auto of = [&](Sequence sequence, Count more) {
+        const Cell& cell = seen.slot->cells[static_cast<std::size_t>(sequence) % kTrueCells];
+        if (cell.sequence != sequence) return more;
+        const Count admitted = cell.admitted + more;
+        const Count unsynced = admitted - std::min(admitted, cell.acked);
+        return unsynced - std::min(unsynced, cell.late);
+    };
+    return of(seen.sequence, cost) + of(seen.sequence - 1, 0);
+}
+
 Entry* Audit::find(KeyIndex key) const {
     const Request request = truth_.request(key, 0);
     return table_.find(table_.key(request));

@@ -149,6 +149,16 @@ std::optional<Sequence> Entry::starts_over_in(UnixTime now) const {
     return since < 2 ? asked + 2 - since : asked;
 }
 
+bool Entry::must_start_over(UnixTime now) const {
+    const auto from = starts_over_in(now);
+    return from && *from == instant_at(now, duration()).sequence;
+}
+
+bool Entry::would_leap(UnixTime now) const {
+    const Sequence newest = high();
+    return newest != kClosed && now >= start_of(newest + kFewestLeapt, duration());
+}
+
 std::optional<UnixTime> Entry::close_if_dead(UnixTime now) {
     const Sequence high = this->high();
     const UnixTime dead_from = start_of(high + 3, duration());
@@ -207,6 +217,17 @@ void Entry::set_refreshed(UnixTime at) {
     store(at);
     const UnixTime until{Duration{strict_until_ms_.load(std::memory_order_seq_cst)}};
     if (is_near(at, until)) store(kStrict);
+}
+
+// Whether no denial by a clock that is right can have set that deadline. Requests that have waited
+// come with earlier times than others.
+bool Entry::is_beyond(UnixTime now, UnixTime strict_until) const {
+    constexpr Duration kLongestWait{10'000};
+    return strict_until > now + duration() + kLongestWait;
+}
+
+bool Entry::is_near(UnixTime now, UnixTime strict_until) const {
+    return now < strict_until && !is_beyond(now, strict_until);
 }
 
 void Entry::suspend_view() {

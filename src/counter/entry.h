@@ -121,20 +121,14 @@ class alignas(64) Entry {
     // spent there. So a step forward and back passes at most one limit too much, and two clocks
     // that are used in turn replace an entry once in two windows. None if `now` is not that early.
     std::optional<Sequence> starts_over_in(UnixTime now) const;
-    bool must_start_over(UnixTime now) const {
-        const auto from = starts_over_in(now);
-        return from && *from == instant_at(now, duration()).sequence;
-    }
+    bool must_start_over(UnixTime now) const;
     // Closes the entry for good, unless its newest sequence is not `high` any more. Acquire and
     // release: no count is needed any more, but the order with advance() is.
     [[nodiscard]] bool close(Sequence high) {
         return high_.compare_exchange_strong(high, kClosed, std::memory_order_acq_rel);
     }
     // Whether the ring would move to `now` without the cells between.
-    bool would_leap(UnixTime now) const {
-        const Sequence newest = high();
-        return newest != kClosed && now >= start_of(newest + kFewestLeapt, duration());
-    }
+    bool would_leap(UnixTime now) const;
     // The ring has come here from `sequence` without the cells between. Relaxed: published by the
     // release of `high_` or of the entry.
     void note_leap(Sequence sequence);
@@ -360,15 +354,8 @@ class alignas(64) Entry {
     std::uint8_t clear_flag(std::uint8_t flag) {
         return flags_.fetch_and(static_cast<std::uint8_t>(~flag), std::memory_order_seq_cst);
     }
-    bool is_near(UnixTime now, UnixTime strict_until) const {
-        return now < strict_until && !is_beyond(now, strict_until);
-    }
-    // Whether no denial by a clock that is right can have set that deadline. Requests that have
-    // waited come with earlier times than others.
-    bool is_beyond(UnixTime now, UnixTime strict_until) const {
-        constexpr Duration kLongestWait{10'000};
-        return strict_until > now + duration() + kLongestWait;
-    }
+    bool is_near(UnixTime now, UnixTime strict_until) const;
+    bool is_beyond(UnixTime now, UnixTime strict_until) const;
     bool advance(Sequence to);
     Instant clamped(UnixTime now, Sequence high) const;
     bool open(Sequence sequence, Sequence high);

@@ -44,8 +44,13 @@ class ForgottenCounts {
     // The end of what a new entry with windows of `duration` may have held before, for a request at
     // `now`. The beginning of time if it is not known to have held anything.
     UnixTime until(Duration duration, UnixTime now) const {
-        const Record& record = records_[class_of(duration)];
-        return record.dropped_at < now + 2 * duration ? record.until : UnixTime{};
+        return is_behind(duration, now) ? UnixTime{} : records_[class_of(duration)].until;
+    }
+
+    // Whether a request at `now` follows a drop by a clock that was further ahead than that: what
+    // was dropped may still have been in use.
+    bool is_behind(Duration duration, UnixTime now) const {
+        return records_[class_of(duration)].dropped_at >= now + 2 * duration;
     }
 
   private:

@@ -339,6 +339,18 @@ TEST_F(JumpingClockTest, AKeyThatWasUsedFarAheadStartsOverWithinTwoWindows) {
     }
 }
 
+// A clock that is ahead expires keys whose counts are in use, and at the origin.
+TEST_F(JumpingClockTest, AKeyThatWasExpiredTooEarlyIsANewIncarnation) {
+    open(1'000'000, Sharing::kShared);
+    const std::uint32_t before = use("k", 1, 10, kStart).incarnation();
+    for (int i = 0; table_->find(key("k")) != nullptr; ++i) {
+        ASSERT_LT(i, 100'000);
+        ask("other " + std::to_string(i), kSecond, kStart + 3'600 * kSecond);
+    }
+    EXPECT_NE(use("k", 1, 10, kStart).incarnation(), before);
+    EXPECT_EQ(table_->tally().started_over.load(), 0U);
+}
+
 TEST_F(JumpingClockTest, ATimestampFarAheadDoesNotUndoAStepBack) {
     open(1'000'000);
     ask_new_keys(300, kStart);
