@@ -112,8 +112,8 @@ Entry* Shard::find_held(const LimitKey& key, UnixTime now, std::optional<Sequenc
 
 Entry& Shard::make(const LimitKey& key, UnixTime now, Sharing sharing) {
     const UnixTime forgotten_until = forgotten_.until(key.duration(), now);
-    // A removal of this key while its counts mattered was counted, so the number is new to it. One by
-    // a clock that was ahead is counted now.
+    // A removal of this key while its counts mattered was counted, so the number is new to it. One
+    // by a clock that was ahead is counted now.
     if (forgotten_.is_behind(key.duration(), now)) ++removals_;
     return pool_.make(key, now, forgotten_until, sharing, removals_);
 }
