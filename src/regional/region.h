@@ -182,6 +182,8 @@ class Region {
     void send_spends(std::span<const SpendsByKey::iterator> ready);
     std::optional<SpendCall> begin_call(SpendsByKey::iterator key, KeySpend& spend);
     void end_call(SpendCall& call, const SpendAnswer& answer);
+    // Sets the entry's credit after the answer to a call.
+    static void note_credit(const SpendCall& call, const KeyGrants& grants, Entry& entry);
     void deliver(const SpendCall& call, const SpendAnswer& answer);
     // Returns requests that were queued meanwhile, which the node may decide now.
     std::vector<PendingSpend> settle_call(const SpendCall& call, const SpendAnswer& answer);

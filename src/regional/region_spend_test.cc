@@ -152,6 +152,16 @@ TEST_F(RegionSpendTest, TheOriginCountsTheSpendOfThisNodeAndOfOtherRegions) {
     EXPECT_EQ(at_origin("a").own, 4U);
 }
 
+// A peer has written back what it knew of a stopped node. The callers decide by these counts.
+TEST_F(RegionSpendTest, ADenialByWhatTheOriginHasLostIsOneByTheCountsOfTheEntry) {
+    at_origin("a").peers = 6;
+    at_origin("a").known = 10;
+    spend("a", 10, 3);
+    answer_spend();
+    EXPECT_EQ(verdicts_, (Verdicts{"denied"}));
+    EXPECT_EQ(entry("a").spent(kSequence), 10U);
+}
+
 TEST_F(RegionSpendTest, ManyRequestsForAKeyAreDecidedByFewCalls) {
     spend("a", 1'000);
     run_until_idle();
