@@ -140,7 +140,7 @@ void Region::set_wake(Time now) {
     const auto wake = [this](Time at) { wake_at_ = wake_at_ ? std::min(*wake_at_, at) : at; };
     if (is_connected_ && !is_heartbeat_underway_) wake(heartbeat_at_);
     if (table_.nodes() != kUnknownNodes) wake(*counted_at_ + kCountLifetime);
-    if (!ready_.empty()) wake(spends_sent_at_ + kCollectSpends);
+    if (!ready_.empty() && !awaits_first_heartbeat()) wake(spends_sent_at_ + kCollectSpends);
     is_settled_ = false;
     if (is_unavailable()) {
         wake(tidy_at_);

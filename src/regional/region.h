@@ -176,6 +176,8 @@ class Region {
         CellName cell;
         EntrySync sync;
     };
+    // A call to spend expires by the origin's clock, which the first heartbeat tells.
+    bool awaits_first_heartbeat() const { return !counted_at_ && is_heartbeat_underway_; }
     bool delays_spends(Time now) const;
     void drop_expired_spends(Time now);
     void send_spends(Time now);

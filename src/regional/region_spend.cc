@@ -66,6 +66,7 @@ void Region::spend(const Request& request, UnixTime now, Decided decided) {
 // and takes all keys that become ready by then: a call with its answer takes several times the work
 // of one more key in it.
 bool Region::delays_spends(Time now) const {
+    if (awaits_first_heartbeat()) return true;
     return spend_calls_underway_ != 0 && !origin_.is_sharded() &&
            now < spends_sent_at_ + kCollectSpends;
 }
