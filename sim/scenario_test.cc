@@ -77,7 +77,7 @@ TEST(Scenarios, DefaultGivesTheRecordedNumbers) {
     const RunResult result = run(default_scenario());
     EXPECT_FALSE(result.failure);
     EXPECT_EQ(result.decisions, 19996U);
-    EXPECT_EQ(result.passed, 10723U);
+    EXPECT_EQ(result.passed, 10821U);
 }
 
 TEST(Scenarios, FailWhenAPromiseIsBroken) {

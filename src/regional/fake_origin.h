@@ -28,6 +28,7 @@ class FakeOrigin final : public Origin {
     struct Cell {
         Count own = 0;
         Count peers = 0;
+        Count known = 0;  // to have been spent, if that is more than the total
     };
 
     void start(OriginEvents given) override { events = std::move(given); }
@@ -105,7 +106,8 @@ class FakeOrigin final : public Origin {
         KeyTotals all;
         for (std::size_t i = 0; i < 2; ++i) {
             const Cell& cell = cells[i == 0 ? current : previous(current)];
-            all[i] = {.total = cell.own + cell.peers, .own = cell.own};
+            all[i] = {.total = cell.own + cell.peers, .own = cell.own, .known = cell.known};
+            if (all[i].known <= all[i].total) all[i].known = 0;
         }
         return all;
     }

@@ -93,6 +93,13 @@ TEST(OriginCell, AfterALossAnUnacknowledgedCallIsNotCountedTwice) {
     expect(cell.lift(kA, call(9)), 14, 9);
 }
 
+// The origin had granted 4 that A does not know of, so that they are not spent.
+TEST(OriginCell, AfterALossCreditIsNotKnownToBeSpent) {
+    OriginCell cell;
+    cell.lift(kA, call(9));
+    expect(cell.lift(kA, call(5, 10)), 9, 9, 15);
+}
+
 // Nodes spend and call at random; calls arrive late, repeatedly, and after the origin has lost its
 // data or gone back to an older state.
 TEST(OriginCell, NeverHoldsMoreThanWasSpentAndRestoresWhatNodesKnow) {

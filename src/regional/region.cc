@@ -11,9 +11,9 @@ namespace {
 
 using std::chrono::milliseconds;
 
-// Between two heartbeats, and while the origin is unavailable.
-constexpr milliseconds kHeartbeat{1'000};
-constexpr milliseconds kProbe{500};
+// Between two heartbeats. A loss of data is noticed by one, and until then a node that does not
+// hold a key may pass what others have spent.
+constexpr milliseconds kHeartbeat{250};
 // How long a count of nodes is relied on. A node that joins lets the origin decide everything for
 // as long, so that by then every other node has counted it.
 constexpr milliseconds kCountLifetime{3'000};
@@ -140,7 +140,7 @@ void Region::set_wake(Time now) {
     const auto wake = [this](Time at) { wake_at_ = wake_at_ ? std::min(*wake_at_, at) : at; };
     if (is_connected_ && !is_heartbeat_underway_) wake(heartbeat_at_);
     if (table_.nodes() != kUnknownNodes) wake(*counted_at_ + kCountLifetime);
-    if (!ready_.empty()) wake(spends_sent_at_ + kCollectSpends);
+    if (!ready_.empty() && !awaits_first_heartbeat()) wake(spends_sent_at_ + kCollectSpends);
     is_settled_ = false;
     if (is_unavailable()) {
         wake(tidy_at_);
@@ -158,7 +158,7 @@ void Region::set_wake(Time now) {
 // Heartbeats detect that the origin works again, so they bypass the breaker.
 void Region::send_heartbeat() {
     const Time began = config_.clock();
-    heartbeat_at_ = began + (is_unavailable() ? kProbe : kHeartbeat);
+    heartbeat_at_ = began + kHeartbeat;
     if (std::exchange(is_heartbeat_underway_, true)) return;
     origin_.heartbeat([this, began](const HeartbeatAnswer& answer) {
         is_heartbeat_underway_ = false;

@@ -178,12 +178,16 @@ class Region {
         CellName cell;
         EntrySync sync;
     };
+    // A call to spend expires by the origin's clock, which the first heartbeat tells.
+    bool awaits_first_heartbeat() const { return !counted_at_ && is_heartbeat_underway_; }
     bool delays_spends(Time now) const;
     void drop_expired_spends(Time now);
     void send_spends(Time now);
     void send_spends(std::span<const SpendsByKey::iterator> ready);
     std::optional<SpendCall> begin_call(SpendsByKey::iterator key, KeySpend& spend);
     void end_call(SpendCall& call, const SpendAnswer& answer);
+    // Sets the entry's credit after the answer to a call.
+    static void note_credit(const SpendCall& call, const KeyGrants& grants, Entry& entry);
     void deliver(const SpendCall& call, const SpendAnswer& answer);
     // Returns requests that were queued meanwhile, which the node may decide now.
     std::vector<PendingSpend> settle_call(const SpendCall& call, const SpendAnswer& answer);

@@ -65,6 +65,7 @@ void Region::spend(const Request& request, UnixTime now, Decided decided) {
 // and takes all keys that become ready by then: a call with its answer takes several times the work
 // of one more key in it.
 bool Region::delays_spends(Time now) const {
+    if (awaits_first_heartbeat()) return true;
     return spend_calls_underway_ != 0 && !origin_.is_sharded() &&
            now < spends_sent_at_ + kCollectSpends;
 }
@@ -179,12 +180,24 @@ void Region::end_call(SpendCall& call, const SpendAnswer& answer) {
     if (answer) {
         spends_.fetch_add(call.spends.size(), std::memory_order_relaxed);
         const EpochPin pin;
-        call.sync.merge_peers(answer->totals, entry_for(call.cell, call.spends.back().now));
+        Entry& entry = entry_for(call.cell, call.spends.back().now);
+        // First, since the requests that it denied would look like a part of what is known.
+        note_credit(call, *answer, entry);
+        call.sync.merge_peers(answer->totals, entry);
     }
     deliver(call, answer);
     const std::vector<PendingSpend> queued = settle_call(call, answer);
     for (const PendingSpend& pending : queued)
         pending.decided(OriginVerdict{.granted = false, .grant = {}});
+}
+
+// An origin that holds less than it did has lost it, but peers may have read it before.
+void Region::note_credit(const SpendCall& call, const KeyGrants& grants, Entry& entry) {
+    if (!call.sync.is_of(entry)) return;
+    const Sequence sequence = call.cell.sequence;
+    const Count held = std::max(grants.totals[0].own, call.most_at_origin);
+    const Count admitted = entry.admitted(sequence).of(sequence);
+    entry.set_credit(sequence, held - std::min(held, admitted));
 }
 
 void Region::deliver(const SpendCall& call, const SpendAnswer& answer) {
@@ -208,12 +221,7 @@ std::vector<Region::PendingSpend> Region::settle_call(const SpendCall& call,
     for (std::size_t i = 0; i < call.spends.size(); ++i)
         if (answer->granted[i]) granted += call.spends[i].request.ask.cost;
     call.sync.note_synced(granted, entry);
-    if (call.sync.is_of(entry)) {
-        // An origin that holds less than it did has lost it, but peers may have read it before.
-        const Count held = std::max(answer->totals[0].own, call.most_at_origin);
-        const Count admitted = entry.admitted(sequence).of(sequence);
-        entry.set_credit(sequence, held - std::min(held, admitted));
-    }
+    note_credit(call, *answer, entry);
     std::vector<PendingSpend> queued = use_view(entry, call);
     // The origin takes a flush of later passes that overtook the call for credit. And it may have
     // lost the grant, after everything else was written again.

@@ -152,6 +152,28 @@ TEST_F(RegionSpendTest, TheOriginCountsTheSpendOfThisNodeAndOfOtherRegions) {
     EXPECT_EQ(at_origin("a").own, 4U);
 }
 
+TEST_F(RegionSpendTest, TheFirstSpendsAwaitTheFirstHeartbeat) {
+    origin_.is_silent = true;
+    spend("a", 10);
+    run_until_idle();
+    EXPECT_FALSE(is_due());
+    EXPECT_TRUE(origin_.spends.empty());
+    ASSERT_EQ(origin_.silent_beats.size(), 1U);
+    origin_.silent_beats[0](Heartbeat{.nodes = 1, .has_joined = true, .clock_offset = {}});
+    answer_spend();
+    EXPECT_EQ(verdicts_, (Verdicts{"granted"}));
+}
+
+// A peer has written back what it knew of a stopped node. The callers decide by these counts.
+TEST_F(RegionSpendTest, ADenialByWhatTheOriginHasLostIsOneByTheCountsOfTheEntry) {
+    at_origin("a").peers = 6;
+    at_origin("a").known = 10;
+    spend("a", 10, 3);
+    answer_spend();
+    EXPECT_EQ(verdicts_, (Verdicts{"denied"}));
+    EXPECT_EQ(entry("a").spent(kSequence), 10U);
+}
+
 TEST_F(RegionSpendTest, ManyRequestsForAKeyAreDecidedByFewCalls) {
     spend("a", 1'000);
     run_until_idle();

@@ -37,6 +37,14 @@ TEST_F(RegionTest, LetsTheOriginDecideEverythingUntilItsPeersHaveCountedThisNode
     EXPECT_EQ(table_->nodes(), kUnknownNodes) << "the count is too old";
 }
 
+// A node without traffic notices by them that the origin has lost its data.
+TEST_F(RegionTest, SendsFourHeartbeatsASecond) {
+    know_nodes();
+    const int before = origin_.beats;
+    pass_time(1'000ms);
+    EXPECT_EQ(origin_.beats - before, 4);
+}
+
 TEST_F(RegionTest, ReliesOnACountOfNodesForThreeSeconds) {
     know_nodes();
     ASSERT_EQ(table_->nodes(), 2U);

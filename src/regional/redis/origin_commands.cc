@@ -13,7 +13,7 @@ namespace {
 
 using Type = RedisReply::Type;
 
-// A node sends a heartbeat every second. Its marker survives a long pause of the node.
+// A node sends a heartbeat four times a second. Its marker survives a long pause of the node.
 constexpr Duration kMarkerLifetime{60'000};
 
 // A cell that no decision uses any more is kept this long if it is written all the same. Also added

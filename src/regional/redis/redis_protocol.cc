@@ -25,6 +25,15 @@ std::string_view print(Digits& digits, std::uint64_t number) {
 // The largest reply is the listing of a cell, or the map of a cluster: far below these.
 constexpr std::size_t kMostElements = 1 << 20;
 constexpr std::size_t kMostBytes = 64 << 20;
+// Arrays in arrays, which are destroyed by recursion. hiredis 0.14 allows as many, 1.x any number.
+constexpr int kMostNested = 7;
+
+bool is_nested_too_deep(const redisReadTask* task) {
+    int arrays = 1;
+    for (; task->parent != nullptr && arrays <= kMostNested; task = task->parent)
+        ++arrays;
+    return arrays > kMostNested;
+}
 
 // hiredis builds replies through these functions. An element of an array is built in its place, so
 // that all belongs to the outermost reply. Null means to hiredis that memory ran out, after which
@@ -52,7 +61,7 @@ void* make_text(const redisReadTask* task, char* text, std::size_t size) {
 // `Size` is int in hiredis 0.14 and size_t in 1.x.
 template <class Size>
 void* make_array(const redisReadTask* task, Size size) {
-    if (static_cast<std::size_t>(size) > kMostElements) return nullptr;
+    if (static_cast<std::size_t>(size) > kMostElements || is_nested_too_deep(task)) return nullptr;
     RedisReply* const reply = place_of(task);
     if (reply == nullptr) return nullptr;
     reply->type = RedisReply::Type::kArray;
