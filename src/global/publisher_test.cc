@@ -20,6 +20,11 @@ class PublisherTest : public testing::Test {
     GlobalNode node_{clock_, world_, "a"};
     GlobalNode other_{clock_, world_, "b"};
 
+    // The entry, which stays: nothing else uses the table meanwhile.
+    Entry& held(const std::string& identifier) {
+        const EpochPin pin;
+        return *node_.find(identifier);
+    }
     Count row(const std::string& identifier, const std::string& region) {
         for (const auto& [name, components] : world_->held()) {
             if (name.identifier != identifier) continue;
@@ -242,8 +247,7 @@ TEST_F(PublisherTest, ACountThatABatchMadeLookSmallerIsPublishedWhenTheBatchHasG
         node_.spend("k", cost);
         node_.global_sync.offer_changes();
     }
-    const EpochPin pin;
-    Entry& entry = *node_.find("k");
+    Entry& entry = held("k");
     entry.begin_holding(5);
     node_.publish();
     entry.end_holding(5);
@@ -348,8 +352,7 @@ TEST_F(PublisherTest, ARefusalToPublishIsNoLessTrueBecauseImportsSucceed) {
 TEST_F(PublisherTest, WhatIsSpentInAnEntryOnItsWayOutIsPublishedOnlyIfItStays) {
     node_.spend("k", 6);
     node_.global_sync.offer_changes();
-    const EpochPin pin;
-    Entry& entry = *node_.find("k");
+    Entry& entry = held("k");
     ASSERT_TRUE(ChangedList::leave(entry));
     entry.admitted(node_.sequence()).add(node_.sequence(), 1);
     node_.publish();

@@ -38,8 +38,7 @@ namespace {
     return out_of_memory();
 }
 
-// How long the destructor waits for pending counts to be written.
-constexpr std::chrono::milliseconds kCloseTimeout{1'000};
+constexpr std::chrono::milliseconds kCloseTimeout{1'000};  // of the destructor
 
 }  // namespace
 

@@ -70,7 +70,7 @@ TEST(NaiveLimiter, DecidesOldRequestsAtTheOldestInstantHeld) {
     EXPECT_TRUE(limiter.limit(ask(4, 10), at(8'500))->passed);
     EXPECT_TRUE(limiter.limit(ask(3, 10), at(9'000))->passed);
     EXPECT_EQ(limiter.limit(ask(0, 10), at(10'000))->remaining, 7);
-    const auto decision = limiter.limit(ask(1, 10), at(100));
+    const auto decision = limiter.limit(ask(1, 10), at(8'100));
     EXPECT_EQ(decision->reset_at, at(10'000));
     EXPECT_EQ(decision->remaining, 2);
 }

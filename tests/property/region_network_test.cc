@@ -357,7 +357,7 @@ class World {
             }
             if (is_quiet && network_.is_empty()) return;
             // Retries wait by the clock of the machine, not by that of the requests.
-            if (network_.is_empty()) now_ += Duration{100};
+            if (network_.is_empty()) now_ += Duration{10};  // heartbeats come every 250 ms
         }
         FAIL() << "it never settles";
     }

@@ -7,6 +7,7 @@
 #include <atomic>
 #include <cstdint>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -77,11 +78,21 @@ TEST(Contention, GivesEachCallerADifferentRemainder) {
 }
 
 // All threads send a request in a new window, and the first to finish leads them
-// on to another. The windows between stay empty, so that each allows for exactly one pass.
+// on to another. The windows between stay empty, so that each allows for exactly one pass. No
+// thread is left more than two windows behind: its time would be taken for that of a clock that has
+// stepped back.
 TEST(Contention, LetsALimitOfOnePassOnceInEachWindowThatThreadsRaceToOpen) {
-    constexpr std::int64_t kWindows = scaled(600'000);
+    constexpr std::int64_t kWindows = scaled(60'000);
     Limiter limiter = new_limiter();
     std::atomic<std::int64_t> window{0};  // raised by all threads; relaxed: publishes nothing
+    // The last window that each thread has asked in. Written by it, read by all, with release and
+    // acquire: its request is over.
+    std::array<std::atomic<std::int64_t>, kThreads> asked{};
+    const auto all_asked_in = [&](std::int64_t least) {
+        return std::ranges::all_of(asked, [&](const std::atomic<std::int64_t>& one) {
+            return one.load(std::memory_order_acquire) >= least;
+        });
+    };
     ResultsByThread results;
     race(kThreads, [&](int thread) {
         auto& own = results.at(static_cast<std::size_t>(thread));
@@ -91,8 +102,12 @@ TEST(Contention, LetsALimitOfOnePassOnceInEachWindowThatThreadsRaceToOpen) {
             const Decision decision =
                 limiter.limit(request, at(kStart + 2 * mine * kDuration.count())).value();
             if (decision.passed) own.push_back(decision.reset_at.time_since_epoch() / kDuration);
+            asked.at(static_cast<std::size_t>(thread)).store(mine, std::memory_order_release);
+            while (!all_asked_in(mine - 1))
+                std::this_thread::yield();
             window.compare_exchange_strong(mine, mine + 1, std::memory_order_relaxed);
         }
+        asked.at(static_cast<std::size_t>(thread)).store(kWindows, std::memory_order_release);
     });
     const auto all = sorted(results);
     EXPECT_EQ(std::adjacent_find(all.begin(), all.end()), all.end()) << "a window was spent twice";
