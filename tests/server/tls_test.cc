@@ -89,6 +89,7 @@ TEST_F(Tls, ClientsNeedACertificateWhereTheirAuthorityIsSet) {
 TEST_F(Tls, ARenewedCertificateIsLoadedWithoutASignal) {
     Server server(secure());
     Connection open = server.connect();
+    ASSERT_EQ(open.ask(post(kLimit, kBody)).status, 200) << "it is not a silent one";
     const ScratchFolder other;
     const Certificate renewed = make_certificate(other, "server", "renewed");
     folder_.write("server.crt", read_file(renewed.cert));
