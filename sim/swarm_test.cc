@@ -118,6 +118,9 @@ TEST(SwarmRegressions, PassWhereTheCodeWasWrong) {
                    "a count was not due before all regions were counted, and not offered again "
                    "afterwards, since its key was idle"},
         FailedSeed{640'026'456, "the same, with a bus"},
+        FailedSeed{960'000'514,
+                   "a call held a key with two windows, and the requests of one were answered "
+                   "before the counts of the other were merged"},
         FailedSeed{1'259, "a node that ended lost what a batch had spent after its last flush"},
         FailedSeed{1'700'001'526,
                    "an origin left out what it had granted to a call in the window before, whose "

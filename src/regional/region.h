@@ -185,6 +185,7 @@ class Region {
     void send_spends(Time now);
     void send_spends(std::span<const SpendsByKey::iterator> ready);
     std::optional<SpendCall> begin_call(SpendsByKey::iterator key, KeySpend& spend);
+    void merge_answer(const SpendCall& call, const SpendAnswer& answer);
     void end_call(SpendCall& call, const SpendAnswer& answer);
     // Sets the entry's credit after the answer to a call.
     static void note_credit(const SpendCall& call, const KeyGrants& grants, Entry& entry);

@@ -117,6 +117,9 @@ void Region::send_spends(std::span<const SpendsByKey::iterator> ready) {
     origin_.spend(std::move(spends), [this, began, calls](std::vector<SpendAnswer> answers) {
         --spend_calls_underway_;
         record<SpendAnswer>(began, answers);
+        // All first: a key may be in the call with two windows, and its callers decide by both.
+        for (std::size_t i = 0; i < calls->size() && !has_given_up_; ++i)
+            merge_answer((*calls)[i], answers[i]);
         for (std::size_t i = 0; i < calls->size() && !has_given_up_; ++i)
             end_call((*calls)[i], answers[i]);
         config_.again();
@@ -166,24 +169,26 @@ std::optional<Region::SpendCall> Region::begin_call(SpendsByKey::iterator key, K
     return call;
 }
 
+void Region::merge_answer(const SpendCall& call, const SpendAnswer& answer) {
+    note_answer(call.hash, answer);
+    if (!answer) return;
+    spends_.fetch_add(call.spends.size(), std::memory_order_relaxed);
+    const EpochPin pin;
+    Entry& entry = entry_for(call.cell, call.spends.back().now);
+    // First, since the requests that it denied would look like a part of what is known.
+    note_credit(call, *answer, entry);
+    call.sync.merge_peers(answer->totals, entry);
+}
+
 // Callers are answered outside of pins: they decide, and may call spend() again, for the same key
 // as well. Its call is over by then.
 void Region::end_call(SpendCall& call, const SpendAnswer& answer) {
-    note_answer(call.hash, answer);
     const auto key = spends_by_key_.find(call.cell);
     key->second.is_underway = false;
     if (!key->second.queued.empty()) {
         ready_.push_back(key);
     } else {
         spends_by_key_.erase(key);
-    }
-    if (answer) {
-        spends_.fetch_add(call.spends.size(), std::memory_order_relaxed);
-        const EpochPin pin;
-        Entry& entry = entry_for(call.cell, call.spends.back().now);
-        // First, since the requests that it denied would look like a part of what is known.
-        note_credit(call, *answer, entry);
-        call.sync.merge_peers(answer->totals, entry);
     }
     deliver(call, answer);
     const std::vector<PendingSpend> queued = settle_call(call, answer);

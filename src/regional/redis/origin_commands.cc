@@ -16,10 +16,9 @@ using Type = RedisReply::Type;
 // A node sends a heartbeat four times a second. Its marker survives a long pause of the node.
 constexpr Duration kMarkerLifetime{60'000};
 
-// A cell that no decision uses any more is kept this long if it is written all the same. Also added
-// to the lifetime of all others: a spend is decided by the cells of its time until its callers have
-// ceased to wait.
-constexpr Duration kMinLifetime{2'000};
+// How much longer a cell is kept than decisions need it: a spend is decided by the cells of its
+// time until its callers have ceased to wait.
+constexpr Duration kKeptLonger{2'000};
 
 CommandWriter script_call(const RedisScript& script,
                           std::size_t keys,
@@ -38,7 +37,7 @@ std::uint64_t number_of(Duration duration) {
 Duration lifetime_of(const CellKeys& keys, const KeyComponents& components, std::size_t cell) {
     const Duration duration = components.current.duration;
     const Duration matters = components.lifetime - static_cast<int>(cell) * duration;
-    return kMinLifetime + spread_lifetime(keys[cell], duration, std::max(matters, Duration{1}));
+    return kKeptLonger + spread_lifetime(keys[cell], duration, std::max(matters, Duration{1}));
 }
 
 std::size_t cells_in(const KeyComponents& key) {
